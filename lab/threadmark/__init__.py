@@ -1,0 +1,1 @@
+"""Threadmark's lab: builds, measures, judges and shows. See ARCHITECTURE.md for the parts."""

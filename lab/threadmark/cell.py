@@ -1,0 +1,64 @@
+"""Cell, Row, Run: what is measured and what is kept. Every other module of the lab speaks in these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Status(StrEnum):
+    """How one process of a cell ended. Anything but `ok` carries a reason and no sample."""
+
+    OK = "ok"
+    WRONG = "wrong"
+    CRASHED = "crashed"
+    TIMEOUT = "timeout"
+    REFUSED = "refused"
+    OUT_OF_MEMORY = "out_of_memory"
+    UNAVAILABLE = "unavailable"
+    DROPPED = "dropped"  # not measured because the time budget of the run was used up
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """One point of the experiment. Two rows are comparable only when they differ in what is asked."""
+
+    program: str
+    size: str  # smoke | quick | full | custom (when `arguments` is not empty)
+    backend: str
+    variant: str
+    platform: str
+    allocator: str
+    threads: int
+    arguments: tuple[tuple[str, str], ...] = ()  # overrides of the program's parameters, sorted
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one process of a cell left behind; the unit of sampling."""
+
+    cell: Cell
+    round: int
+    status: Status
+    reason: str = ""  # one sentence, empty only for ok
+    sample_ns: float | None = None  # median of the process's measured repeats; None unless ok
+    repeats: tuple[dict[str, Any], ...] = ()  # the executable's own JSON lines, warm-ups included
+    command: tuple[str, ...] = ()  # exactly what was executed
+    started_at: str = ""  # UTC, ISO 8601
+    disturbed: str = ""  # why threads may not have run at the same time; empty if nothing was seen
+    facts: dict[str, Any] = field(default_factory=dict)  # exit code, limits, rss, steal, load, ...
+
+
+@dataclass(frozen=True)
+class Run:
+    """One invocation of `run` (or `import`): what was asked, on what machine, and whether it ended."""
+
+    id: int
+    started_at: str
+    finished_at: str  # empty while it runs or when it was killed
+    profile: str
+    seed: int
+    request: dict[str, Any]  # the options as given, enough for --resume
+    machine: dict[str, Any]  # processor, topology, kernel, limits, tool versions, commit
+    notes: tuple[str, ...] = ()  # what was dropped or unavailable, in sentences
