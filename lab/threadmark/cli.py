@@ -1,0 +1,106 @@
+"""Finds the command, runs it, and turns every foreseen problem into one sentence and an exit status."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import io
+import os
+import pkgutil
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+
+from threadmark import commands
+from threadmark.errors import LabError
+
+INTERRUPTED = 130  # what a shell reports for a command ended by Ctrl-C
+TERMINATED = 143
+
+
+class Terminated(BaseException):
+    """SIGTERM, raised so that every `with` and `finally` cleans up as for Ctrl-C."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command line; returns the exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a locale without box drawing must not end a run
+            stream.reconfigure(errors="replace")
+    signal.signal(signal.SIGTERM, _terminated)
+    try:
+        status = _dispatch(list(arguments))
+        sys.stdout.flush()
+        return status
+    except LabError as problem:
+        return _say(str(problem), problem.exit_code)
+    except KeyboardInterrupt:
+        return _say(
+            "Interrupted; `./threadmark run --resume` goes on with an unfinished run.", INTERRUPTED
+        )
+    except Terminated:
+        return _say(
+            "Terminated; `./threadmark run --resume` goes on with an unfinished run.", TERMINATED
+        )
+    except BrokenPipeError:
+        # The reader (`| head`) has gone: nothing more can be said, and the exit must not try to flush.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+
+
+def command_names() -> dict[str, str]:
+    """Command -> module, for every file in `commands/`."""
+    found = (each.name for each in pkgutil.iter_modules(commands.__path__))
+    return {name.rstrip("_").replace("_", "-"): name for name in sorted(found)}
+
+
+def _dispatch(arguments: list[str]) -> int:
+    import cyclopts
+
+    modules = command_names()
+    first = arguments[0] if arguments else "--help"
+    if first in modules:
+        wanted = [
+            modules[first]
+        ]  # only its own imports: a start must not pay for plots it does not draw
+    elif first.startswith("-"):
+        wanted = list(modules.values())
+    else:
+        raise LabError(
+            f"There is no command '{first}'{closest(first, modules)}; see ./threadmark --help."
+        )
+    app = cyclopts.App(
+        name="threadmark",
+        help="I added threads. Why is it not faster, and what makes it faster?",
+        version_flags=[],
+        help_format="plaintext",
+    )
+    for name in wanted:
+        importlib.import_module(f"threadmark.commands.{name}").command(app)
+    try:
+        result = app(
+            arguments,
+            exit_on_error=False,
+            print_error=False,
+            result_action="return_value",
+        )
+    except cyclopts.CycloptsError as error:
+        sentence = " ".join(str(error).split()).rstrip(".")
+        raise LabError(f"{sentence}; see ./threadmark {first} --help.") from None
+    return result if isinstance(result, int) else 0
+
+
+def closest(word: str, choices: Sequence[str] | dict[str, str]) -> str:
+    """', did you mean X?'-like ending for a sentence about an unknown `word`; empty if nothing is near."""
+    near = difflib.get_close_matches(word, list(choices), n=1)
+    return f" (did you mean '{near[0]}'?)" if near else ""
+
+
+def _terminated(number: int, frame: FrameType | None) -> None:
+    raise Terminated
+
+
+def _say(sentence: str, status: int) -> int:
+    print(f"threadmark: {sentence}", file=sys.stderr)
+    return status

@@ -1,0 +1,106 @@
+"""Makes `.venv` from the lock file; run by the launcher with the system's Python, so only the standard library.
+
+Works without python3-venv and without pip: pip then comes from ensurepip or from Debian's wheel package.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from threadmark import apt
+from threadmark.errors import LabError
+
+_WHEELS = Path("usr/share/python-wheels")  # where Debian's python3-pip-whl puts pip
+
+
+def ready(root: Path) -> bool:
+    """Whether the environment is whole and made from the present lock file."""
+    try:
+        stamp = (root / ".venv/requirements.lock").read_bytes()
+    except OSError:
+        return False
+    return stamp == (root / "requirements.lock").read_bytes()
+
+
+def make(root: Path) -> None:
+    """Make the environment anew. Raises LabError with the remedy where that is impossible."""
+    venv = root / ".venv"
+    try:
+        with (root / ".venv.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # a second first start waits instead of mixing in
+            if ready(root):
+                return
+            print(
+                "threadmark: making its Python environment (once, about a minute)", file=sys.stderr
+            )
+            shutil.rmtree(venv, ignore_errors=True)
+            _run([sys.executable, "-m", "venv", "--without-pip", str(venv)])
+            python = venv / "bin/python"
+            with tempfile.TemporaryDirectory() as scratch:
+                pip = _pip(python, Path(scratch))
+                options = ["--quiet", "--no-input", "--disable-pip-version-check", "--no-deps"]
+                lock_file = str(root / "requirements.lock")
+                _run([*pip, "install", *options, "--require-hashes", "-r", lock_file])
+            partial = venv / "requirements.lock.partial"
+            shutil.copyfile(root / "requirements.lock", partial)
+            partial.replace(venv / "requirements.lock")
+    except OSError as error:
+        raise LabError(
+            f"{venv} cannot be made ({error.strerror}); give write permission and about 1 GB of space."
+        ) from error
+
+
+def _pip(python: Path, scratch: Path) -> list[str]:
+    """A command that runs some pip for the interpreter `python`, from the nearest source that has one."""
+    own = [sys.executable, "-m", "pip", "--python", str(python)]
+    if _works(own):
+        return own
+    if _works([str(python), "-m", "ensurepip"]):
+        return [str(python), "-m", "pip"]
+    for place in (Path("/"), scratch):
+        if place == scratch:
+            prefix, log = apt.privilege(), scratch / "apt.log"
+            unpacked = apt.unpack(["python3-pip-whl"], scratch, log)
+            if not unpacked and prefix is not None:
+                apt.install(["python3-pip-whl"], prefix, log)
+                place = Path("/")
+        for wheel in sorted((place / _WHEELS).glob("pip-*.whl")):
+            bundled = [sys.executable, f"{wheel}/pip", "--python", str(python)]
+            if _works(bundled):
+                return bundled
+    raise LabError("No pip can be found for Python; run: apt-get install python3-venv python3-pip")
+
+
+def _works(command: list[str]) -> bool:
+    check = command if command[-1] == "ensurepip" else [*command, "--version"]
+    return subprocess.run(check, capture_output=True, env=_environment()).returncode == 0
+
+
+def _run(command: list[str]) -> None:
+    done = subprocess.run(command, env=_environment(), stdout=sys.stderr)
+    if done.returncode != 0:
+        raise LabError(
+            f"The Python environment could not be made ('{' '.join(command[:4])} ...' failed, see above); "
+            "check the network and the free space, then start again."
+        )
+
+
+def _environment() -> dict[str, str]:
+    # The launcher's PYTHONPATH must not reach pip: it would take the lab for an installed package.
+    return {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+
+
+if __name__ == "__main__":
+    try:
+        make(Path(sys.argv[1]))
+    except LabError as problem:
+        print(f"threadmark: {problem}", file=sys.stderr)
+        sys.exit(problem.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,401 @@
+"""The store: one SQLite file in WAL mode with every run, row and description.
+
+A row is on the disk when `append` returns, so a killed lab loses at most the cell in flight.
+Several labs may use one store at once: writes are single short transactions that wait for each other.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from threadmark.cell import Cell, Row, Run, Status
+from threadmark.errors import LabError
+
+SCHEMA_VERSION = 1
+_APPLICATION_ID = 0x546D726B  # "Tmrk": tells our file from any other SQLite file
+_BUSY_S = 30.0
+
+_SCHEMA = """
+CREATE TABLE run (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, started_at TEXT NOT NULL, finished_at TEXT NOT NULL DEFAULT '',
+  profile TEXT NOT NULL, seed INTEGER NOT NULL, request TEXT NOT NULL, machine TEXT NOT NULL,
+  owner TEXT NOT NULL);
+CREATE TABLE note (id INTEGER PRIMARY KEY, run_id INTEGER NOT NULL REFERENCES run, sentence TEXT NOT NULL);
+CREATE TABLE description (
+  run_id INTEGER NOT NULL REFERENCES run, platform TEXT NOT NULL, program TEXT NOT NULL,
+  backend TEXT NOT NULL, json TEXT NOT NULL, PRIMARY KEY (run_id, platform, program, backend));
+CREATE TABLE row (
+  id INTEGER PRIMARY KEY, run_id INTEGER NOT NULL REFERENCES run,
+  program TEXT NOT NULL, size TEXT NOT NULL, backend TEXT NOT NULL, variant TEXT NOT NULL,
+  platform TEXT NOT NULL, allocator TEXT NOT NULL, threads INTEGER NOT NULL, arguments TEXT NOT NULL,
+  round INTEGER NOT NULL, status TEXT NOT NULL, reason TEXT NOT NULL, sample_ns REAL,
+  repeats TEXT NOT NULL, command TEXT NOT NULL, started_at TEXT NOT NULL, disturbed TEXT NOT NULL,
+  facts TEXT NOT NULL);
+CREATE INDEX row_of_run ON row (run_id, program, backend);
+"""
+_CELL = ("program", "size", "backend", "variant", "platform", "allocator", "threads", "arguments")
+_ROW = (*_CELL, "round", "status", "reason", "sample_ns", "repeats", "command", "started_at")
+_COLUMNS = (*_ROW, "disturbed", "facts")
+_INSERT = f"INSERT INTO row (run_id, {', '.join(_COLUMNS)}) VALUES (?{', ?' * len(_COLUMNS)})"
+
+
+class Store:
+    """Open with `Store.open`, use as a context manager. Every problem with the file is a LabError."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._db = connection
+
+    @classmethod
+    def open(cls, path: Path, *, create: bool) -> Store:
+        """Open the store at `path`; with `create` make the file (and its folder) when it is absent."""
+        if not create and not path.exists():
+            raise LabError(
+                f"There is no store at {path}; measure first (./threadmark run) or name one with --store."
+            )
+        with _explained(path):
+            if create:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            store = cls(path, _connect(path, create=create))
+        try:
+            with _explained(path):
+                store._prepare(create=create)
+        except BaseException:
+            store._db.close()
+            raise
+        return store
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._db.close()
+
+    def start_run(
+        self, profile: str, seed: int, request: dict[str, Any], machine: dict[str, Any]
+    ) -> int:
+        """Open a run that belongs to this process; returns its number."""
+        values = (_now(), profile, seed, _dump(request), _dump(machine), _dump(_this_process()))
+        with self._writing() as db:
+            cursor = db.execute(
+                "INSERT INTO run (started_at, profile, seed, request, machine, owner) VALUES (?,?,?,?,?,?)",
+                values,
+            )
+            return int(cursor.lastrowid or 0)
+
+    def take_over(self, run_id: int) -> None:
+        """Make this process the owner of an unfinished run. LabError when its owner still lives."""
+        with self._writing() as db:
+            found = db.execute("SELECT owner FROM run WHERE id = ?", (run_id,)).fetchone()
+            owner = json.loads(found["owner"])
+            if _lives(owner):
+                raise LabError(
+                    f"Run {run_id} is being measured by process {owner['pid']} on {owner['host']}; "
+                    "wait for it or start another run without --resume."
+                )
+            db.execute("UPDATE run SET owner = ? WHERE id = ?", (_dump(_this_process()), run_id))
+
+    def append(self, run_id: int, row: Row) -> None:
+        """Add one row; it is durable on return."""
+        self.append_all(run_id, [row])
+
+    def append_all(self, run_id: int, rows: Iterable[Row]) -> None:
+        """Add rows in one transaction: all of them or, after an error, none."""
+        with self._writing() as db:
+            db.executemany(_INSERT, [(run_id, *_values(row)) for row in rows])
+
+    def add_note(self, run_id: int, sentence: str) -> None:
+        """Add one sentence about the run as a whole."""
+        with self._writing() as db:
+            db.execute(
+                "INSERT INTO note (run_id, sentence) VALUES (?, ?)", (run_id, _text(sentence))
+            )
+
+    def add_description(self, run_id: int, platform: str, description: dict[str, Any]) -> None:
+        """Keep what an executable says of itself with the run; the last one of an executable counts."""
+        key = (
+            run_id,
+            platform,
+            str(description.get("program", "")),
+            str(description.get("backend", "")),
+        )
+        with self._writing() as db:
+            db.execute(
+                "INSERT OR REPLACE INTO description VALUES (?, ?, ?, ?, ?)",
+                (*key, _dump(description)),
+            )
+
+    def descriptions(self, run_id: int) -> list[dict[str, Any]]:
+        """What the executables of a run said of themselves, each with `platform_name` added."""
+        query = "SELECT platform, json FROM description WHERE run_id = ? ORDER BY platform, program, backend"
+        return [
+            {**json.loads(each["json"]), "platform_name": each["platform"]}
+            for each in self._read(query, run_id)
+        ]
+
+    def finish(self, run_id: int) -> None:
+        """Mark the run as complete."""
+        with self._writing() as db:
+            db.execute("UPDATE run SET finished_at = ? WHERE id = ?", (_now(), run_id))
+
+    def runs(self) -> list[Run]:
+        """All runs, oldest first."""
+        notes: dict[int, list[str]] = {}
+        for each in self._read("SELECT run_id, sentence FROM note ORDER BY id"):
+            notes.setdefault(each["run_id"], []).append(each["sentence"])
+        return [
+            _run(each, notes.get(each["id"], []))
+            for each in self._read("SELECT * FROM run ORDER BY id")
+        ]
+
+    def run(self, run_id: int | str) -> Run:
+        """The run of that number (as int or text) or the newest for 'last'. LabError when there is none."""
+        if run_id == "last":
+            run_id = self.latest_run_id()
+        number = int(run_id) if str(run_id).isdecimal() else -1
+        for each in self._read("SELECT * FROM run WHERE id = ?", number):
+            notes = self._read("SELECT sentence FROM note WHERE run_id = ? ORDER BY id", number)
+            return _run(each, [note["sentence"] for note in notes])
+        known = ", ".join(str(run.id) for run in self.runs()[-8:])
+        raise LabError(
+            f"There is no run '{run_id}' in {self.path}; take 'last' or one of: {known or '(none yet)'}."
+        )
+
+    def latest_run_id(self) -> int:
+        """The number of the newest run. LabError for an empty store."""
+        for each in self._read("SELECT max(id) AS id FROM run WHERE id IS NOT NULL"):
+            if each["id"] is not None:
+                return int(each["id"])
+        raise LabError(f"The store {self.path} holds no run yet; measure first: ./threadmark run")
+
+    def rows(self, run_id: int, **filters: str | int) -> list[Row]:
+        """Rows in the order they were measured; `filters` are fields of the cell, `status` or `round`."""
+        unknown = set(filters) - set(_COLUMNS)
+        if unknown:
+            raise ValueError(f"no such column: {sorted(unknown)}")
+        where = "".join(f" AND {name} = ?" for name in filters)
+        query = f"SELECT * FROM row WHERE run_id = ?{where} ORDER BY id"
+        return [_row(each) for each in self._read(query, run_id, *filters.values())]
+
+    def _read(self, query: str, *values: str | int) -> list[sqlite3.Row]:
+        with _explained(self.path):
+            return self._db.execute(query, values).fetchall()
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        with _explained(self.path):
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+    def _prepare(self, *, create: bool) -> None:
+        version = self._version()
+        if version == 0 and create:
+            _use_wal(self._db)
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                if self._version() == 0:  # no other lab was faster
+                    for statement in _SCHEMA.split(";\n"):
+                        self._db.execute(statement)
+                    self._db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+                    self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+        elif version == 0:
+            raise LabError(
+                f"{self.path} holds no run yet; measure first (./threadmark run) or name another --store."
+            )
+
+    def _version(self) -> int:
+        version = int(self._db.execute("PRAGMA user_version").fetchone()[0])
+        application = int(self._db.execute("PRAGMA application_id").fetchone()[0])
+        tables = int(self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+        if application != _APPLICATION_ID and (tables or version):
+            raise LabError(
+                f"{self.path} is the database of another program; name another file with --store."
+            )
+        if version > SCHEMA_VERSION:
+            raise LabError(
+                f"{self.path} was written by a newer Threadmark (schema {version}, this one knows {SCHEMA_VERSION}); "
+                "update this checkout (git pull) or name another file with --store."
+            )
+        return version
+
+
+def _connect(path: Path, *, create: bool) -> sqlite3.Connection:
+    """A connection that waits for other labs; one that only looks also works in a read-only folder."""
+    quoted = path.resolve().as_uri()
+    mode = "rwc" if create else "rw"
+    if not create and not os.access(path.parent, os.W_OK):
+        wal = path.with_name(path.name + "-wal")
+        if wal.exists() and wal.stat().st_size:
+            raise LabError(
+                f"{path} has unsaved rows beside it in a read-only folder; copy both files elsewhere first."
+            )
+        mode = "ro&immutable=1"
+    db = sqlite3.connect(f"{quoted}?mode={mode}", uri=True, timeout=_BUSY_S, isolation_level=None)
+    db.row_factory = sqlite3.Row
+    # FULL: the WAL is flushed at each commit, so a row outlives even a power cut.
+    db.execute("PRAGMA synchronous = FULL")
+    db.execute("PRAGMA foreign_keys = ON")
+    return db
+
+
+def _use_wal(db: sqlite3.Connection) -> None:
+    # SQLite does not wait by itself when two processes switch a new file to WAL at the same instant.
+    deadline = time.monotonic() + _BUSY_S
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Turn what SQLite or the system says about the file into a sentence with its remedy."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        sentences = {
+            sqlite3.SQLITE_NOTADB: f"{path} is not a Threadmark store; name another file with --store.",
+            sqlite3.SQLITE_CORRUPT: f"The store {path} is damaged; move it away or name another file with --store.",
+            sqlite3.SQLITE_FULL: f"The disk is full, the store {path} cannot grow; free some space, then "
+            "./threadmark run --resume goes on.",
+            sqlite3.SQLITE_IOERR: f"The store {path} cannot be written (full disk or file size limit); make room, "
+            "then ./threadmark run --resume goes on.",
+            sqlite3.SQLITE_READONLY: f"The store {path} is read-only; name a writable file with --store.",
+            sqlite3.SQLITE_CANTOPEN: f"The store {path} cannot be opened for writing; name another file with --store.",
+            sqlite3.SQLITE_BUSY: f"The store {path} has been locked by another process for {_BUSY_S:.0f} s; "
+            "end that process or name another file with --store.",
+        }
+        if code not in sentences:
+            raise
+        raise LabError(sentences[code]) from error
+    except OSError as error:
+        raise LabError(
+            f"The store {path} cannot be made ({error.strerror}); name another file with --store."
+        ) from error
+
+
+def _this_process() -> dict[str, Any]:
+    return {
+        "pid": os.getpid(),
+        "started": _start_time(os.getpid()),
+        "host": socket.gethostname(),
+        "boot": _boot(),
+    }
+
+
+def _lives(owner: dict[str, Any]) -> bool:
+    if owner["pid"] == os.getpid() or owner["boot"] != _boot():
+        return False
+    return bool(owner["started"]) and owner["started"] == _start_time(int(owner["pid"]))
+
+
+def _start_time(pid: int) -> str:
+    """When a process began, in clock ticks: with the pid it names a process for good."""
+    try:
+        fields = (
+            Path(f"/proc/{pid}/stat")
+            .read_text(encoding="utf-8", errors="replace")
+            .rpartition(")")[2]
+            .split()
+        )
+    except OSError:
+        return ""
+    return "" if fields[0] in "ZX" else fields[19]
+
+
+def _boot() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
+def _values(row: Row) -> tuple[str | int | float | None, ...]:
+    cell = row.cell
+    return (
+        *(_text(getattr(cell, name)) for name in _CELL[:6]),
+        cell.threads,
+        _dump(cell.arguments),
+        row.round,
+        row.status.value,
+        _text(row.reason),
+        row.sample_ns,
+        _dump(row.repeats),
+        _dump(row.command),
+        row.started_at,
+        _text(row.disturbed),
+        _dump(row.facts),
+    )
+
+
+def _row(stored: sqlite3.Row) -> Row:
+    arguments = tuple((str(name), str(value)) for name, value in json.loads(stored["arguments"]))
+    return Row(
+        cell=Cell(**{name: stored[name] for name in _CELL[:7]}, arguments=arguments),
+        round=stored["round"],
+        status=Status(stored["status"]),
+        reason=stored["reason"],
+        sample_ns=stored["sample_ns"],
+        repeats=tuple(json.loads(stored["repeats"])),
+        command=tuple(json.loads(stored["command"])),
+        started_at=stored["started_at"],
+        disturbed=stored["disturbed"],
+        facts=json.loads(stored["facts"]),
+    )
+
+
+def _run(stored: sqlite3.Row, notes: Iterable[str]) -> Run:
+    return Run(
+        id=stored["id"],
+        started_at=stored["started_at"],
+        finished_at=stored["finished_at"],
+        profile=stored["profile"],
+        seed=stored["seed"],
+        request=json.loads(stored["request"]),
+        machine=json.loads(stored["machine"]),
+        notes=tuple(notes),
+    )
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _text(value: str) -> str:
+    # Paths may carry bytes that are no UTF-8; SQLite would refuse the whole row for them.
+    return value.encode("utf-8", "replace").decode("utf-8")
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
