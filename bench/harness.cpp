@@ -1,0 +1,361 @@
+// The only file that reads a clock, repeats, checks and prints. Compiled once per platform; see ARCHITECTURE.md,
+// "What an executable says", for the lines it prints and the exit codes.
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <new>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#if defined(__unix__)
+#include <sys/resource.h>
+#endif
+#if defined(__linux__)
+#include <features.h>
+#include <sched.h>
+#endif
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "registry.hpp"
+
+namespace bench {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+// Exit codes; part of the interface.
+enum Exit : int { kOk = 0, kUsage = 2, kWrong = 3, kRefused = 4, kOutOfMemory = 5, kCrashed = 6 };
+
+constexpr std::uintmax_t kMaxInputBytes = std::uintmax_t{64} << 20;
+
+struct Options {
+  bool describe = false;
+  bool run = false;
+  unsigned threads = 1;
+  std::string variant;
+  std::string size = "quick";
+  std::vector<std::string> arguments;
+  std::uint64_t seed = 1;
+  unsigned warmup = 1;
+  unsigned repeats = 1;
+};
+
+// One line, whole, at once: what was printed survives whatever happens next. Bytes that are not UTF-8 are replaced.
+void print_line(const json& line) {
+  std::string text = line.dump(-1, ' ', false, json::error_handler_t::replace);
+  text += '\n';
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    std::fprintf(stderr, "%s: cannot write the results: %s\n", std::string(program().name).c_str(),
+                 std::generic_category().message(errno).c_str());
+    std::exit(kUsage);
+  }
+}
+
+std::string compiler() {
+#if defined(__clang__)
+  return "Clang " __clang_version__;
+#elif defined(__GNUC__)
+  return "GCC " __VERSION__;
+#else
+  return "unknown";
+#endif
+}
+
+std::string standard_library() {
+#if defined(_LIBCPP_VERSION)
+  return "libc++ " + std::to_string(_LIBCPP_VERSION / 10000) + "." + std::to_string(_LIBCPP_VERSION / 100 % 100);
+#elif defined(_GLIBCXX_RELEASE)
+  return "libstdc++ " + std::to_string(_GLIBCXX_RELEASE);
+#else
+  return "unknown";
+#endif
+}
+
+std::string c_library() {
+#if defined(__GLIBC__)
+  return "glibc " + std::to_string(__GLIBC__) + "." + std::to_string(__GLIBC_MINOR__);
+#else
+  return "unknown";
+#endif
+}
+
+// The variants of this executable: the backend's, less those for locks where nothing locks, and fork_join.
+std::vector<Variant> variants() {
+  std::vector<Variant> result = backend().variants;
+  if (!program().locks) std::erase_if(result, [](const Variant& v) { return v.for_locks; });
+  if (program().fork_join) result.push_back({.name = "fork_join", .parallel = backend().parallel});
+  return result;
+}
+
+json description() {
+  json line{{"program", program().name}, {"summary", program().summary},
+            {"structure", program().structure}, {"granularity", program().granularity},
+            {"synchronisation", program().synchronisation}, {"origin", program().origin},
+            {"backend", backend().name}, {"backend_version", backend().version}};
+  line["variants"] = json::array();
+  for (const Variant& v : variants()) line["variants"].push_back({{"name", v.name}, {"parallel", v.parallel}});
+  line["platform"] = {{"compiler", compiler()}, {"standard_library", standard_library()},
+                      {"c_library", c_library()}, {"flags", BENCH_FLAGS}};
+  line["parameters"] = json::array();
+  for (const Parameter& p : program().parameters) {
+    line["parameters"].push_back({{"name", p.name}, {"meaning", p.meaning}, {"min", p.min}, {"max", p.max},
+                                  {"sizes", {{"smoke", p.smoke}, {"quick", p.quick}, {"full", p.full}}}});
+  }
+  line["input"] = program().input;
+  line["contract"] = 1;
+  return line;
+}
+
+std::string read_input(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) {
+    throw BadInput("input file '" + path + "' does not exist or is not a regular file; name one with --arg input=PATH");
+  }
+  const std::uintmax_t size = std::filesystem::file_size(path, error);
+  if (error || size > kMaxInputBytes) {
+    throw BadInput("input file '" + path + "' cannot be read or is larger than 64 MiB");
+  }
+  std::ifstream file(path, std::ios::binary);
+  std::string contents{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (!file || contents.size() != size) throw BadInput("input file '" + path + "' cannot be read; check its permissions");
+  return contents;
+}
+
+std::int64_t value_at(const Parameter& p, std::string_view size) {
+  return size == "smoke" ? p.smoke : size == "quick" ? p.quick : p.full;
+}
+
+std::string names_of_parameters() {
+  std::string names;
+  for (const Parameter& p : program().parameters) names += (names.empty() ? "" : ", ") + std::string(p.name);
+  if (!program().input.empty()) names += names.empty() ? "input" : ", input";
+  return names;
+}
+
+Arguments make_arguments(const Options& options) {
+  std::map<std::string, std::int64_t, std::less<>> values;
+  for (const Parameter& p : program().parameters) values.emplace(p.name, value_at(p, options.size));
+  std::optional<std::string> input;
+  for (const std::string& argument : options.arguments) {
+    const std::size_t equals = argument.find('=');
+    const std::string name = argument.substr(0, equals);
+    const std::string text = equals == std::string::npos ? "" : argument.substr(equals + 1);
+    if (name == "input" && !program().input.empty()) {
+      input = read_input(text);
+      continue;
+    }
+    const auto& all = program().parameters;
+    const auto found = std::find_if(all.begin(), all.end(), [&](const Parameter& p) { return p.name == name; });
+    if (found == all.end()) {
+      throw BadInput("'" + argument + "' names no parameter of " + std::string(program().name) + "; there is " +
+                     names_of_parameters());
+    }
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size() || value < found->min || value > found->max) {
+      throw BadInput("--arg " + argument + " is not an integer from " + std::to_string(found->min) + " to " +
+                     std::to_string(found->max));
+    }
+    values.insert_or_assign(name, value);
+  }
+  return {std::move(values), options.seed, std::move(input)};
+}
+
+std::int64_t cpu_ns() {
+#if defined(__unix__)
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
+#else
+  return std::clock() * (std::int64_t{1'000'000'000} / CLOCKS_PER_SEC);
+#endif
+}
+
+// Nanoseconds that the living threads of this process waited for a processor although they could run.
+// Threads that have ended are not in it: the system does not keep theirs.
+std::int64_t run_delay_ns() {
+  std::int64_t sum = 0;
+#if defined(__linux__)
+  std::error_code error;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", error)) {
+    std::ifstream schedstat(thread.path() / "schedstat");
+    std::int64_t running = 0;
+    std::int64_t waiting = 0;
+    if (schedstat >> running >> waiting) sum += waiting;
+  }
+#endif
+  return sum;
+}
+
+struct Usage {
+  std::int64_t voluntary_switches = 0;
+  std::int64_t max_rss_bytes = 0;
+};
+
+Usage usage() {
+#if defined(__unix__)
+  rusage now{};
+  getrusage(RUSAGE_SELF, &now);
+  return {now.ru_nvcsw, now.ru_maxrss * std::int64_t{1024}};
+#else
+  return {};
+#endif
+}
+
+unsigned available_cpus() {
+#if defined(__linux__)
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return static_cast<unsigned>(CPU_COUNT(&set));
+#endif
+  return std::thread::hardware_concurrency();
+}
+
+// Deep recursion on the first thread (uts: thousands of frames) needs more than the usual 8 MiB. The limit of a
+// running process's first stack can be raised; threads made later keep the default that the C library read at start.
+void raise_stack_limit() {
+#if defined(__linux__)
+  rlimit limit{};
+  constexpr rlim_t wanted = rlim_t{100} << 20;  // the gap that the kernel always leaves below the stack is 128 MiB
+  if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < wanted) {
+    limit.rlim_cur = std::min(wanted, limit.rlim_max);
+    setrlimit(RLIMIT_STACK, &limit);
+  }
+#endif
+}
+
+// One repeat: clear, time, check, print. Returns what is wrong with the answer, or nothing.
+std::string repeat(Instance& instance, Runtime& runtime, Form form, unsigned index, bool warmup) {
+  instance.clear();
+  struct Task {
+    Instance& instance;
+    Form form;
+  } task{instance, form};
+  const std::uint64_t counted_before = backend().tasks_counted ? backend().tasks_counted() : 0;
+  const Usage before = usage();
+  const std::int64_t delay_before = run_delay_ns();
+  const std::int64_t cpu_before = cpu_ns();
+  const auto start = std::chrono::steady_clock::now();
+  runtime.run([](void* context) { auto& t = *static_cast<Task*>(context); t.instance.run(t.form); }, &task);
+  const auto end = std::chrono::steady_clock::now();
+  const std::int64_t cpu_after = cpu_ns();
+  const std::int64_t delay_after = run_delay_ns();
+  const Usage after = usage();
+  Check check = instance.check();
+  if (backend().tasks_counted && form == Form::futures) {
+    const std::uint64_t counted = backend().tasks_counted() - counted_before;
+    if (check.ok && counted != check.tasks) {
+      check.ok = false;
+      check.reason = "states " + std::to_string(check.tasks) + " tasks but made " + std::to_string(counted);
+    }
+  }
+  json line{{"event", "repeat"},
+            {"repeat", index},
+            {"warmup", warmup},
+            {"wall_ns", std::chrono::duration_cast<std::chrono::nanoseconds>(end - start).count()},
+            {"cpu_ns", cpu_after - cpu_before},
+            {"run_delay_ns", std::max<std::int64_t>(0, delay_after - delay_before)},
+            {"voluntary_switches", after.voluntary_switches - before.voluntary_switches},
+            {"max_rss_bytes", after.max_rss_bytes},
+            {"tasks", check.tasks},
+            {"nodes", check.nodes},
+            {"answer", check.answer},
+            {"ok", check.ok}};
+  if (!check.ok) line["reason"] = check.reason;
+  print_line(line);
+  return check.ok ? "" : "repeat " + std::to_string(index) + " answered " + check.answer + ": " + check.reason;
+}
+
+int end_with(std::string_view status, const std::string& reason, Exit code) {
+  print_line({{"event", "end"}, {"status", status}, {"reason", reason}});
+  return code;
+}
+
+int measure(const Options& options) {
+  const auto all = variants();
+  const std::string variant = options.variant.empty() ? std::string(all.front().name) : options.variant;
+  if (std::none_of(all.begin(), all.end(), [&](const Variant& v) { return v.name == variant; })) {
+    std::string names;
+    for (const Variant& v : all) names += (names.empty() ? "" : ", ") + std::string(v.name);
+    throw BadInput("there is no variant '" + variant + "' here; there is " + names);
+  }
+  const Arguments arguments = make_arguments(options);
+  const std::unique_ptr<Instance> instance = program().make(arguments);
+  json values = json::object();
+  for (const Parameter& p : program().parameters) values[std::string(p.name)] = arguments[p.name];
+  print_line({{"event", "start"}, {"program", program().name}, {"backend", backend().name},
+              {"backend_version", backend().version}, {"variant", variant}, {"threads", options.threads},
+              {"size", options.size}, {"seed", options.seed}, {"arguments", values}, {"cpus", available_cpus()}});
+  try {
+    instance->prepare();
+    const std::unique_ptr<Runtime> runtime = backend().start(options.threads, variant);
+    const Form form = variant == "fork_join" ? Form::fork_join : Form::futures;
+    for (unsigned i = 0; i < options.warmup + options.repeats; ++i) {
+      const std::string wrong = repeat(*instance, *runtime, form, i, i < options.warmup);
+      if (!wrong.empty()) return end_with("wrong", wrong, kWrong);
+    }
+  } catch (const std::bad_alloc&) {
+    return end_with("out_of_memory", "an allocation failed", kOutOfMemory);
+  } catch (const std::system_error& error) {
+    const bool refused = error.code() == std::errc::resource_unavailable_try_again;
+    return end_with(refused ? "refused" : "crashed", error.what(), refused ? kRefused : kCrashed);
+  } catch (const std::exception& error) {
+    return end_with("crashed", std::string("an exception left the program: ") + error.what(), kCrashed);
+  }
+  return end_with("ok", "", kOk);
+}
+
+int main_checked(int argc, char** argv) {
+  Options options;
+  CLI::App app{std::string(program().name) + " on " + std::string(backend().name) + ": " +
+               std::string(program().summary)};
+  app.add_flag("--describe", options.describe, "print what this executable is, as one JSON object");
+  app.add_flag("--run", options.run, "measure: one JSON line per repeat");
+  app.add_option("--threads", options.threads, "workers")->check(CLI::Range(1u, 4096u));
+  app.add_option("--variant", options.variant, "way of launching, see --describe");
+  app.add_option("--size", options.size, "size of the problem")->check(CLI::IsMember({"smoke", "quick", "full"}));
+  app.add_option("--arg", options.arguments, "name=value: a parameter of the program; input=PATH: its input file")
+      ->take_all()->expected(1);
+  app.add_option("--seed", options.seed, "of the generated input");
+  app.add_option("--warmup", options.warmup, "repeats before those that count")->check(CLI::Range(0u, 1000u));
+  app.add_option("--repeats", options.repeats, "repeats that count")->check(CLI::Range(1u, 1000000u));
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    throw BadInput(std::string(error.what()) + "; --help lists the options");
+  }
+  if (options.describe == options.run) throw BadInput("say either --describe or --run; --help lists the options");
+  if (options.describe) {
+    print_line(description());
+    return kOk;
+  }
+  return measure(options);
+}
+
+}  // namespace
+}  // namespace bench
+
+int main(int argc, char** argv) {
+  bench::raise_stack_limit();
+  try {
+    return bench::main_checked(argc, argv);
+  } catch (const bench::BadInput& error) {
+    std::fprintf(stderr, "%s.%s: %s\n", std::string(bench::program().name).c_str(),
+                 std::string(bench::backend().name).c_str(), error.what());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s\n", argv[0], error.what());
+  }
+  return bench::kUsage;
+}
