@@ -1,14 +1,16 @@
-// What a program may say: async, fork_join, scope, mutex, lock. The backend that gives them their meaning is chosen by
-// the build (BENCH_BACKEND), so a program reads like std::async code and never names a scheduler.
+// What a program may say: async, fork_join, scope, mutex, lock. The backend that gives them their
+// meaning is chosen by the build (BENCH_BACKEND), so a program reads like std::async code and never
+// names a scheduler.
 //
 // Preconditions, the weakest that every backend can keep:
 //  * async, fork_join and scope are called only below Instance::run;
-//  * get() is called exactly once on every handle, by the task that made it, before that task returns or throws
+//  * get() is called exactly once on every handle, by the task that made it, before that task
+//  returns or throws
 //    (OpenMP joins children only); what the callable refers to lives until then;
 //  * no mutex is held across get(), wait() or fork_join();
 //  * a scope is waited for in the task that made it; its destructor waits too.
-// An exception that leaves a callable comes out of get(), wait() or fork_join(), after all branches have ended
-// (the serial backend may throw it at once: that is what a plain call does).
+// An exception that leaves a callable comes out of get(), wait() or fork_join(), after all branches
+// have ended (the serial backend may throw it at once: that is what a plain call does).
 #pragma once
 
 #include <concepts>
@@ -17,8 +19,8 @@
 #include <string_view>
 #include <utility>
 
-#include "registry.hpp"
 #include BENCH_BACKEND  // "backends/<name>.hpp"; it defines bench::Backend.
+#include "registry.hpp"
 
 namespace bench {
 
@@ -26,11 +28,13 @@ template <class B>
 concept is_backend = requires(B& started, typename B::scope& scope, typename B::mutex& mutex,
                               int (*function)(int), void (*procedure)()) {
   { B::name } -> std::convertible_to<std::string_view>;
-  { B::version() } -> std::same_as<std::string>;       // of the library that really runs, not of its header
+  {
+    B::version()
+  } -> std::same_as<std::string>;  // of the library that really runs, not of its header
   { B::variants.begin()->name } -> std::convertible_to<std::string_view>;
   { B::parallel } -> std::convertible_to<bool>;
   requires std::constructible_from<B, unsigned, std::string_view>;  // threads, variant
-  started.run(procedure);                              // the root task; returns or throws when it is done
+  started.run(procedure);  // the root task; returns or throws when it is done
   { B::async(function, 1).get() } -> std::same_as<int>;
   requires std::movable<decltype(B::async(function, 1))>;
   B::fork_join(procedure, procedure);
@@ -39,11 +43,12 @@ concept is_backend = requires(B& started, typename B::scope& scope, typename B::
   mutex.lock();
   mutex.unlock();
   { mutex.try_lock() } -> std::same_as<bool>;
-  B::lock(mutex, mutex);                               // all or none, without deadlock
+  B::lock(mutex, mutex);  // all or none, without deadlock
 };
 static_assert(is_backend<Backend>);
 
-// Starts callable(args...), all decayed as std::async does, and returns a movable handle with get().
+// Starts callable(args...), all decayed as std::async does, and returns a movable handle with
+// get().
 template <class F, class... A>
 [[nodiscard]] auto async(F&& callable, A&&... args) {
   return Backend::async(std::forward<F>(callable), std::forward<A>(args)...);
@@ -92,10 +97,13 @@ const BackendInfo& info() {
       .start = [](unsigned threads, std::string_view variant) -> std::unique_ptr<Runtime> {
         return std::make_unique<ErasedRuntime<B>>(threads, variant);
       },
-      .tasks_counted = [] {
-        if constexpr (requires { B::tasks_counted(); }) return &B::tasks_counted;
-        else return static_cast<std::uint64_t (*)()>(nullptr);
-      }(),
+      .tasks_counted =
+          [] {
+            if constexpr (requires { B::tasks_counted(); })
+              return &B::tasks_counted;
+            else
+              return static_cast<std::uint64_t (*)()>(nullptr);
+          }(),
   };
   return result;
 }
@@ -104,9 +112,9 @@ const BackendInfo& info() {
 }  // namespace bench
 
 // Registers the one program of this executable: BENCH_PROGRAM(.name = "fib", ...).
-#define BENCH_PROGRAM(...)                                           \
-  const bench::Program& bench::program() {                           \
-    static const bench::Program result{__VA_ARGS__};                 \
-    return result;                                                   \
-  }                                                                  \
+#define BENCH_PROGRAM(...)                           \
+  const bench::Program& bench::program() {           \
+    static const bench::Program result{__VA_ARGS__}; \
+    return result;                                   \
+  }                                                  \
   const bench::BackendInfo& bench::backend() { return bench::detail::info<bench::Backend>(); }

@@ -1,5 +1,5 @@
-// The only file that reads a clock, repeats, checks and prints. Compiled once per platform; see ARCHITECTURE.md,
-// "What an executable says", for the lines it prints and the exit codes.
+// The only file that reads a clock, repeats, checks and prints. Compiled once per platform; see
+// ARCHITECTURE.md, "What an executable says", for the lines it prints and the exit codes.
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -51,7 +51,8 @@ struct Options {
   unsigned repeats = 1;
 };
 
-// One line, whole, at once: what was printed survives whatever happens next. Bytes that are not UTF-8 are replaced.
+// One line, whole, at once: what was printed survives whatever happens next. Bytes that are not
+// UTF-8 are replaced.
 void print_line(const json& line) {
   std::string text = line.dump(-1, ' ', false, json::error_handler_t::replace);
   text += '\n';
@@ -74,7 +75,8 @@ std::string compiler() {
 
 std::string standard_library() {
 #if defined(_LIBCPP_VERSION)
-  return "libc++ " + std::to_string(_LIBCPP_VERSION / 10000) + "." + std::to_string(_LIBCPP_VERSION / 100 % 100);
+  return "libc++ " + std::to_string(_LIBCPP_VERSION / 10000) + "." +
+         std::to_string(_LIBCPP_VERSION / 100 % 100);
 #elif defined(_GLIBCXX_RELEASE)
   return "libstdc++ " + std::to_string(_GLIBCXX_RELEASE);
 #else
@@ -90,7 +92,8 @@ std::string c_library() {
 #endif
 }
 
-// The variants of this executable: the backend's, less those for locks where nothing locks, and fork_join.
+// The variants of this executable: the backend's, less those for locks where nothing locks, and
+// fork_join.
 std::vector<Variant> variants() {
   std::vector<Variant> result = backend().variants;
   if (!program().locks) std::erase_if(result, [](const Variant& v) { return v.for_locks; });
@@ -99,18 +102,29 @@ std::vector<Variant> variants() {
 }
 
 json description() {
-  json line{{"program", program().name}, {"summary", program().summary},
-            {"structure", program().structure}, {"granularity", program().granularity},
-            {"synchronisation", program().synchronisation}, {"origin", program().origin},
-            {"backend", backend().name}, {"backend_version", backend().version}};
+  json line{{"program", program().name},
+            {"summary", program().summary},
+            {"structure", program().structure},
+            {"granularity", program().granularity},
+            {"synchronisation", program().synchronisation},
+            {"origin", program().origin},
+            {"backend", backend().name},
+            {"backend_version", backend().version}};
   line["variants"] = json::array();
-  for (const Variant& v : variants()) line["variants"].push_back({{"name", v.name}, {"parallel", v.parallel}});
-  line["platform"] = {{"compiler", compiler()}, {"standard_library", standard_library()},
-                      {"c_library", c_library()}, {"flags", BENCH_FLAGS}};
+  for (const Variant& v : variants())
+    line["variants"].push_back({{"name", v.name}, {"parallel", v.parallel}});
+  line["platform"] = {{"compiler", compiler()},
+                      {"standard_library", standard_library()},
+                      {"c_library", c_library()},
+                      {"flags", BENCH_FLAGS}};
   line["parameters"] = json::array();
   for (const Parameter& p : program().parameters) {
-    line["parameters"].push_back({{"name", p.name}, {"meaning", p.meaning}, {"min", p.min}, {"max", p.max},
-                                  {"sizes", {{"smoke", p.smoke}, {"quick", p.quick}, {"full", p.full}}}});
+    line["parameters"].push_back(
+        {{"name", p.name},
+         {"meaning", p.meaning},
+         {"min", p.min},
+         {"max", p.max},
+         {"sizes", {{"smoke", p.smoke}, {"quick", p.quick}, {"full", p.full}}}});
   }
   line["input"] = program().input;
   line["contract"] = 1;
@@ -120,7 +134,8 @@ json description() {
 std::string read_input(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) {
-    throw BadInput("input file '" + path + "' does not exist or is not a regular file; name one with --arg input=PATH");
+    throw BadInput("input file '" + path +
+                   "' does not exist or is not a regular file; name one with --arg input=PATH");
   }
   const std::uintmax_t size = std::filesystem::file_size(path, error);
   if (error || size > kMaxInputBytes) {
@@ -128,7 +143,8 @@ std::string read_input(const std::string& path) {
   }
   std::ifstream file(path, std::ios::binary);
   std::string contents{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file || contents.size() != size) throw BadInput("input file '" + path + "' cannot be read; check its permissions");
+  if (!file || contents.size() != size)
+    throw BadInput("input file '" + path + "' cannot be read; check its permissions");
   return contents;
 }
 
@@ -138,7 +154,8 @@ std::int64_t value_at(const Parameter& p, std::string_view size) {
 
 std::string names_of_parameters() {
   std::string names;
-  for (const Parameter& p : program().parameters) names += (names.empty() ? "" : ", ") + std::string(p.name);
+  for (const Parameter& p : program().parameters)
+    names += (names.empty() ? "" : ", ") + std::string(p.name);
   if (!program().input.empty()) names += names.empty() ? "input" : ", input";
   return names;
 }
@@ -156,16 +173,18 @@ Arguments make_arguments(const Options& options) {
       continue;
     }
     const auto& all = program().parameters;
-    const auto found = std::find_if(all.begin(), all.end(), [&](const Parameter& p) { return p.name == name; });
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const Parameter& p) { return p.name == name; });
     if (found == all.end()) {
-      throw BadInput("'" + argument + "' names no parameter of " + std::string(program().name) + "; there is " +
-                     names_of_parameters());
+      throw BadInput("'" + argument + "' names no parameter of " + std::string(program().name) +
+                     "; there is " + names_of_parameters());
     }
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() || value < found->min || value > found->max) {
-      throw BadInput("--arg " + argument + " is not an integer from " + std::to_string(found->min) + " to " +
-                     std::to_string(found->max));
+    if (error != std::errc{} || end != text.data() + text.size() || value < found->min ||
+        value > found->max) {
+      throw BadInput("--arg " + argument + " is not an integer from " + std::to_string(found->min) +
+                     " to " + std::to_string(found->max));
     }
     values.insert_or_assign(name, value);
   }
@@ -182,8 +201,8 @@ std::int64_t cpu_ns() {
 #endif
 }
 
-// Nanoseconds that the living threads of this process waited for a processor although they could run.
-// Threads that have ended are not in it: the system does not keep theirs.
+// Nanoseconds that the living threads of this process waited for a processor although they could
+// run. Threads that have ended are not in it: the system does not keep theirs.
 std::int64_t run_delay_ns() {
   std::int64_t sum = 0;
 #if defined(__linux__)
@@ -221,12 +240,14 @@ unsigned available_cpus() {
   return std::thread::hardware_concurrency();
 }
 
-// Deep recursion on the first thread (uts: thousands of frames) needs more than the usual 8 MiB. The limit of a
-// running process's first stack can be raised; threads made later keep the default that the C library read at start.
+// Deep recursion on the first thread (uts: thousands of frames) needs more than the usual 8 MiB.
+// The limit of a running process's first stack can be raised; threads made later keep the default
+// that the C library read at start.
 void raise_stack_limit() {
 #if defined(__linux__)
   rlimit limit{};
-  constexpr rlim_t wanted = rlim_t{100} << 20;  // the gap that the kernel always leaves below the stack is 128 MiB
+  constexpr rlim_t wanted =
+      rlim_t{100} << 20;  // the gap that the kernel always leaves below the stack is 128 MiB
   if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < wanted) {
     limit.rlim_cur = std::min(wanted, limit.rlim_max);
     setrlimit(RLIMIT_STACK, &limit);
@@ -246,7 +267,12 @@ std::string repeat(Instance& instance, Runtime& runtime, Form form, unsigned ind
   const std::int64_t delay_before = run_delay_ns();
   const std::int64_t cpu_before = cpu_ns();
   const auto start = std::chrono::steady_clock::now();
-  runtime.run([](void* context) { auto& t = *static_cast<Task*>(context); t.instance.run(t.form); }, &task);
+  runtime.run(
+      [](void* context) {
+        auto& t = *static_cast<Task*>(context);
+        t.instance.run(t.form);
+      },
+      &task);
   const auto end = std::chrono::steady_clock::now();
   const std::int64_t cpu_after = cpu_ns();
   const std::int64_t delay_after = run_delay_ns();
@@ -256,7 +282,8 @@ std::string repeat(Instance& instance, Runtime& runtime, Form form, unsigned ind
     const std::uint64_t counted = backend().tasks_counted() - counted_before;
     if (check.ok && counted != check.tasks) {
       check.ok = false;
-      check.reason = "states " + std::to_string(check.tasks) + " tasks but made " + std::to_string(counted);
+      check.reason =
+          "states " + std::to_string(check.tasks) + " tasks but made " + std::to_string(counted);
     }
   }
   json line{{"event", "repeat"},
@@ -273,7 +300,9 @@ std::string repeat(Instance& instance, Runtime& runtime, Form form, unsigned ind
             {"ok", check.ok}};
   if (!check.ok) line["reason"] = check.reason;
   print_line(line);
-  return check.ok ? "" : "repeat " + std::to_string(index) + " answered " + check.answer + ": " + check.reason;
+  return check.ok ? ""
+                  : "repeat " + std::to_string(index) + " answered " + check.answer + ": " +
+                        check.reason;
 }
 
 int end_with(std::string_view status, const std::string& reason, Exit code) {
@@ -283,7 +312,8 @@ int end_with(std::string_view status, const std::string& reason, Exit code) {
 
 int measure(const Options& options) {
   const auto all = variants();
-  const std::string variant = options.variant.empty() ? std::string(all.front().name) : options.variant;
+  const std::string variant =
+      options.variant.empty() ? std::string(all.front().name) : options.variant;
   if (std::none_of(all.begin(), all.end(), [&](const Variant& v) { return v.name == variant; })) {
     std::string names;
     for (const Variant& v : all) names += (names.empty() ? "" : ", ") + std::string(v.name);
@@ -293,9 +323,16 @@ int measure(const Options& options) {
   const std::unique_ptr<Instance> instance = program().make(arguments);
   json values = json::object();
   for (const Parameter& p : program().parameters) values[std::string(p.name)] = arguments[p.name];
-  print_line({{"event", "start"}, {"program", program().name}, {"backend", backend().name},
-              {"backend_version", backend().version}, {"variant", variant}, {"threads", options.threads},
-              {"size", options.size}, {"seed", options.seed}, {"arguments", values}, {"cpus", available_cpus()}});
+  print_line({{"event", "start"},
+              {"program", program().name},
+              {"backend", backend().name},
+              {"backend_version", backend().version},
+              {"variant", variant},
+              {"threads", options.threads},
+              {"size", options.size},
+              {"seed", options.seed},
+              {"arguments", values},
+              {"cpus", available_cpus()}});
   try {
     instance->prepare();
     const std::unique_ptr<Runtime> runtime = backend().start(options.threads, variant);
@@ -310,7 +347,8 @@ int measure(const Options& options) {
     const bool refused = error.code() == std::errc::resource_unavailable_try_again;
     return end_with(refused ? "refused" : "crashed", error.what(), refused ? kRefused : kCrashed);
   } catch (const std::exception& error) {
-    return end_with("crashed", std::string("an exception left the program: ") + error.what(), kCrashed);
+    return end_with("crashed", std::string("an exception left the program: ") + error.what(),
+                    kCrashed);
   }
   return end_with("ok", "", kOk);
 }
@@ -323,12 +361,17 @@ int main_checked(int argc, char** argv) {
   app.add_flag("--run", options.run, "measure: one JSON line per repeat");
   app.add_option("--threads", options.threads, "workers")->check(CLI::Range(1u, 4096u));
   app.add_option("--variant", options.variant, "way of launching, see --describe");
-  app.add_option("--size", options.size, "size of the problem")->check(CLI::IsMember({"smoke", "quick", "full"}));
-  app.add_option("--arg", options.arguments, "name=value: a parameter of the program; input=PATH: its input file")
-      ->take_all()->expected(1);
+  app.add_option("--size", options.size, "size of the problem")
+      ->check(CLI::IsMember({"smoke", "quick", "full"}));
+  app.add_option("--arg", options.arguments,
+                 "name=value: a parameter of the program; input=PATH: its input file")
+      ->take_all()
+      ->expected(1);
   app.add_option("--seed", options.seed, "of the generated input");
-  app.add_option("--warmup", options.warmup, "repeats before those that count")->check(CLI::Range(0u, 1000u));
-  app.add_option("--repeats", options.repeats, "repeats that count")->check(CLI::Range(1u, 1000000u));
+  app.add_option("--warmup", options.warmup, "repeats before those that count")
+      ->check(CLI::Range(0u, 1000u));
+  app.add_option("--repeats", options.repeats, "repeats that count")
+      ->check(CLI::Range(1u, 1000000u));
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {
@@ -336,7 +379,8 @@ int main_checked(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     throw BadInput(std::string(error.what()) + "; --help lists the options");
   }
-  if (options.describe == options.run) throw BadInput("say either --describe or --run; --help lists the options");
+  if (options.describe == options.run)
+    throw BadInput("say either --describe or --run; --help lists the options");
   if (options.describe) {
     print_line(description());
     return kOk;

@@ -1,7 +1,8 @@
 // What the harness knows of a program and of a backend, with their types erased.
 //
-// The cast: a Program is the recipe, an Instance is one problem made from Arguments, a Backend is described by
-// BackendInfo and started as a Runtime. An executable links exactly one Program and one Backend.
+// The cast: a Program is the recipe, an Instance is one problem made from Arguments, a Backend is
+// described by BackendInfo and started as a Runtime. An executable links exactly one Program and
+// one Backend.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +16,14 @@
 
 namespace bench {
 
-// Bad arguments or a bad input file. The message is one sentence for the person who gave it; exit status 2.
+// Bad arguments or a bad input file. The message is one sentence for the person who gave it; exit
+// status 2.
 struct BadInput : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// An integer that sets the amount of work. Values outside [min, max] are refused before the program sees them.
+// An integer that sets the amount of work. Values outside [min, max] are refused before the program
+// sees them.
 struct Parameter {
   std::string_view name;
   std::string_view meaning;
@@ -28,7 +31,8 @@ struct Parameter {
   std::int64_t smoke, quick, full;
 };
 
-// Everything an Instance is made from: checked values of all parameters, the seed, the input file's bytes.
+// Everything an Instance is made from: checked values of all parameters, the seed, the input file's
+// bytes.
 class Arguments {
  public:
   Arguments(std::map<std::string, std::int64_t, std::less<>> values, std::uint64_t seed,
@@ -38,7 +42,8 @@ class Arguments {
   // Precondition: `name` is one of the program's parameters.
   std::int64_t operator[](std::string_view name) const { return values_.find(name)->second; }
   std::uint64_t seed() const { return seed_; }
-  // The whole contents of the file given as --arg input=PATH, untrusted; nullopt when none was given.
+  // The whole contents of the file given as --arg input=PATH, untrusted; nullopt when none was
+  // given.
   const std::optional<std::string>& input() const { return input_; }
 
  private:
@@ -50,37 +55,44 @@ class Arguments {
 // How a program asks for parallelism: handles that it joins itself, or the structured form.
 enum class Form { futures, fork_join };
 
-// The verdict on one repeat. `answer` is short and comparable between backends; `reason` says what is wrong when !ok.
+// The verdict on one repeat. `answer` is short and comparable between backends; `reason` says what
+// is wrong when !ok.
 struct Check {
   bool ok = false;
   std::string answer;
   std::string reason;
   std::uint64_t tasks = 0;  // calls of async that the futures form makes for this problem
-  std::uint64_t nodes = 0;  // work items, for programs whose amount of work depends on timing; else 0
+  std::uint64_t nodes =
+      0;  // work items, for programs whose amount of work depends on timing; else 0
 };
 
-// One problem. The harness calls prepare() once, then clear() run() check() for every repeat; it times run() alone.
+// One problem. The harness calls prepare() once, then clear() run() check() for every repeat; it
+// times run() alone.
 class Instance {
  public:
   virtual ~Instance() = default;
-  virtual void prepare() {}      // reference answers, if they need work of their own
-  virtual void clear() = 0;      // destroys the last repeat's output, so that a run that does nothing fails check()
-  virtual void run(Form) = 0;    // inside Runtime::run
-  virtual Check check() = 0;     // against something obtained elsewhere, never against a copy of the same code
+  virtual void prepare() {}  // reference answers, if they need work of their own
+  virtual void
+  clear() = 0;  // destroys the last repeat's output, so that a run that does nothing fails check()
+  virtual void run(Form) = 0;  // inside Runtime::run
+  virtual Check
+  check() = 0;  // against something obtained elsewhere, never against a copy of the same code
 };
 
 struct Program {
   std::string_view name;
   std::string_view summary;
-  std::string_view structure;        // the columns of Table I of the INNCABS paper
+  std::string_view structure;  // the columns of Table I of the INNCABS paper
   std::string_view granularity;
   std::string_view synchronisation;  // "none" or what it uses beyond joining
   std::string_view origin;
   std::vector<Parameter> parameters;
-  std::string_view input = {};       // the original file format that --arg input=PATH accepts; empty: none
-  bool locks = false;                // uses bench::mutex, so that serial's variant `locked` differs from `plain`
-  bool fork_join = false;            // has Form::fork_join
-  // Cheap: memory and time are bounded by the parameters and the size of the input. Throws BadInput.
+  std::string_view input =
+      {};              // the original file format that --arg input=PATH accepts; empty: none
+  bool locks = false;  // uses bench::mutex, so that serial's variant `locked` differs from `plain`
+  bool fork_join = false;  // has Form::fork_join
+  // Cheap: memory and time are bounded by the parameters and the size of the input. Throws
+  // BadInput.
   std::unique_ptr<Instance> (*make)(const Arguments&) = nullptr;
 };
 

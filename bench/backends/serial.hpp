@@ -1,4 +1,5 @@
-// Plain calls: the base of every speed-up. The mutexes do nothing in `plain`; `locked` keeps them, to show their price.
+// Plain calls: the base of every speed-up. The mutexes do nothing in `plain`; `locked` keeps them,
+// to show their price.
 #pragma once
 
 #include <array>

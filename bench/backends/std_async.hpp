@@ -1,6 +1,7 @@
 // needs: Threads : Threads::Threads
-// The subject of the laboratory: std::async. It has no pool, so `threads` is honoured only by the processors that the
-// process may use. `optional` is the standard's default policy, whatever the library makes of it.
+// The subject of the laboratory: std::async. It has no pool, so `threads` is honoured only by the
+// processors that the process may use. `optional` is the standard's default policy, whatever the
+// library makes of it.
 #pragma once
 
 #include <array>
@@ -27,18 +28,23 @@ struct Backend {
   };
   static std::string version() {
 #if defined(_LIBCPP_VERSION)
-    return "libc++ " + std::to_string(_LIBCPP_VERSION / 10000) + "." + std::to_string(_LIBCPP_VERSION / 100 % 100);
+    return "libc++ " + std::to_string(_LIBCPP_VERSION / 10000) + "." +
+           std::to_string(_LIBCPP_VERSION / 100 % 100);
 #elif defined(__GLIBCXX__)
-    return "libstdc++ " + std::to_string(_GLIBCXX_RELEASE) + " (" + std::to_string(__GLIBCXX__) + ")";
+    return "libstdc++ " + std::to_string(_GLIBCXX_RELEASE) + " (" + std::to_string(__GLIBCXX__) +
+           ")";
 #else
     return "unknown";
 #endif
   }
 
   Backend(unsigned /*threads*/, std::string_view variant) {
-    if (variant == "deferred") policy_ = std::launch::deferred;
-    else if (variant == "optional") policy_ = std::launch::async | std::launch::deferred;
-    else policy_ = std::launch::async;
+    if (variant == "deferred")
+      policy_ = std::launch::deferred;
+    else if (variant == "optional")
+      policy_ = std::launch::async | std::launch::deferred;
+    else
+      policy_ = std::launch::async;
   }
 
   void run(auto&& task) { task(); }
@@ -48,14 +54,15 @@ struct Backend {
     return std::async(policy_, std::forward<F>(callable), std::forward<A>(args)...);
   }
 
-  // The last branch runs in place, as anyone who counts threads would write it. The futures' destructors join the
-  // others when the last branch throws.
+  // The last branch runs in place, as anyone who counts threads would write it. The futures'
+  // destructors join the others when the last branch throws.
   template <class... F>
   static void fork_join(F&&... branches) {
     auto all = std::forward_as_tuple(std::forward<F>(branches)...);
     constexpr std::size_t last = sizeof...(F) - 1;
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      std::array<std::future<void>, last> others{std::async(policy_, std::ref(std::get<I>(all)))...};
+      std::array<std::future<void>, last> others{
+          std::async(policy_, std::ref(std::get<I>(all)))...};
       std::get<last>(all)();
       join(others);
     }(std::make_index_sequence<last>());

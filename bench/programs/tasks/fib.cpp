@@ -1,4 +1,5 @@
-// Fibonacci numbers by naive recursion: no work per task, so it measures what it costs to make one and join it.
+// Fibonacci numbers by naive recursion: no work per task, so it measures what it costs to make one
+// and join it.
 #include <cstdint>
 #include <utility>
 
@@ -52,11 +53,18 @@ class Fib final : public bench::Instance {
 
 }  // namespace
 
-BENCH_PROGRAM(.name = "fib", .summary = "Fibonacci numbers by naive recursion, empty tasks",
-              .structure = "recursive balanced", .granularity = "fine", .synchronisation = "none",
-              .origin = "-",
-              .parameters = {{.name = "n", .meaning = "index of the number", .min = 0, .max = 60,
-                              .smoke = 15, .quick = 30, .full = 30}},
-              .fork_join = true, .make = [](const bench::Arguments& arguments) -> std::unique_ptr<bench::Instance> {
-                return std::make_unique<Fib>(arguments);
-              })
+BENCH_PROGRAM(
+        .name = "fib", .summary = "Fibonacci numbers by naive recursion, empty tasks",
+        .structure = "recursive balanced", .granularity = "fine", .synchronisation = "none",
+        .origin = "-",
+        .parameters = {{.name = "n",
+                        .meaning = "index of the number",
+                        .min = 0,
+                        .max = 60,
+                        .smoke = 15,
+                        .quick = 30,
+                        .full = 30}},
+        .fork_join = true,
+        .make = [](const bench::Arguments& arguments) -> std::unique_ptr<bench::Instance> {
+          return std::make_unique<Fib>(arguments);
+        })
