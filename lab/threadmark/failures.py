@@ -1,0 +1,57 @@
+"""What went wrong in a run, said once per cause: the list under every matrix."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from threadmark.cell import Status
+from threadmark.judgement import Judged
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Cells that failed in one way for one reason."""
+
+    status: Status
+    reason: str
+    columns: tuple[str, ...]  # backend:variant
+    programs: tuple[str, ...]
+    platforms: tuple[str, ...]
+    threads: tuple[int, ...]
+    processes: int
+
+
+def grouped(judged: Iterable[Judged]) -> list[Failure]:
+    """Every row that is not ok, grouped by status, column and reason, the commonest first.
+
+    Reasons that differ in figures only (a limit in seconds) count as one; the first is quoted.
+    """
+    groups: dict[tuple[Status, str, str], list[tuple[Judged, int, str]]] = defaultdict(list)
+    for each in judged:
+        for threads, rows in each.rows.items():
+            for row in rows:
+                if row.status is not Status.OK:
+                    alike = re.sub(r"\d[\d.,]*", "#", row.reason).replace(row.cell.program, "*")
+                    key = (row.status, each.cell.backend, alike)
+                    groups[key].append((each, threads, row.reason))
+    found = [
+        Failure(
+            status,
+            members[0][2],
+            _unique(each.column for each, _, _ in members),
+            _unique(each.cell.program for each, _, _ in members),
+            _unique(each.cell.platform for each, _, _ in members),
+            tuple(sorted({threads for _, threads, _ in members})),
+            len(members),
+        )
+        for (status, _, _), members in groups.items()
+    ]
+    order = list(Status)
+    return sorted(found, key=lambda f: (order.index(f.status), -f.processes, f.columns))
+
+
+def _unique(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(names)))

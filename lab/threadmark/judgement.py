@@ -1,0 +1,184 @@
+"""From the rows of a run to one Judged per (program, size, backend, variant, platform, allocator).
+
+The one thing to know: the base of a speed-up is the fastest variant of backend `serial` on the same
+platform, size, allocator and arguments; imported results have no such row and are judged against
+their `deferred`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from threadmark import statistics
+from threadmark.cell import Cell, Row, Status
+from threadmark.statistics import Interval
+from threadmark.verdict import FEWEST_UNDISTURBED, Point, Verdict, verdict
+
+
+@dataclass(frozen=True)
+class Base:
+    """The serial time that speed-ups of a group refer to."""
+
+    name: str  # backend:variant
+    samples_ns: tuple[float, ...]
+    time_ns: Interval
+    ns_per_node: float | None
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A verdict with everything a display needs. `cell` has threads 0: it stands for all of
+    them."""
+
+    cell: Cell
+    verdict: Verdict
+    base: Base | None
+    times_ns: Mapping[int, Interval]  # median by threads, of the rows that count as evidence
+    rows: Mapping[int, tuple[Row, ...]]
+    node_speedup: float | None = (
+        None  # per node, at verdict.at_threads; None if no nodes are reported
+    )
+    overhead_ns: float | None = None  # (time on one thread - serial time) / tasks
+    facts: Mapping[str, Any] = field(default_factory=dict)  # the executable's own --describe object
+
+    @property
+    def column(self) -> str:
+        """backend:variant, the name of the column of the matrix."""
+        return f"{self.cell.backend}:{self.cell.variant}"
+
+
+def judge(rows: Iterable[Row], descriptions: Sequence[Mapping[str, Any]] = ()) -> list[Judged]:
+    """One Judged per group of rows that differ in threads and round only, in order of cells.
+
+    `descriptions` are --describe objects: they say which variants can run in parallel. Without one,
+    backend `serial` and variant `deferred` cannot.
+    """
+    groups: dict[Cell, dict[int, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        groups[replace(row.cell, threads=0)][row.cell.threads].append(row)
+    described = {
+        tuple(map(d.get, ("platform_name", "program", "backend"))): d for d in descriptions
+    }
+    bases: dict[Cell, Base] = {}
+    for group, by_threads in groups.items():
+        base = _base(group, by_threads)
+        at = _base_key(group)
+        if base and (at not in bases or base.time_ns.estimate < bases[at].time_ns.estimate):
+            bases[at] = base
+    return [
+        _judged(group, groups[group], bases.get(_base_key(group)), described)
+        for group in sorted(groups)
+    ]
+
+
+def is_published(row: Row) -> bool:
+    """Whether the row is a figure from a paper, of which only the median is known."""
+    return bool(row.facts.get("published"))
+
+
+def evidence(rows: Sequence[Row]) -> list[Row]:
+    """The rows with a time whose threads ran side by side as far as was seen."""
+    return [r for r in rows if r.sample_ns is not None and not r.disturbed]
+
+
+def _base_key(group: Cell) -> Cell:
+    return replace(group, backend="", variant="")
+
+
+def _base(group: Cell, by_threads: Mapping[int, Sequence[Row]]) -> Base | None:
+    rows = by_threads.get(1, ())
+    may = group.backend == "serial" or (
+        group.variant == "deferred" and any(map(is_published, rows))
+    )
+    timed = [r for r in rows if r.sample_ns is not None]
+    calm = evidence(timed)
+    if not may or not timed or any(r.status not in (Status.OK, Status.DROPPED) for r in rows):
+        return None
+    # One thread cannot fail to overlap; what a loaded machine does, the interval shows.
+    used = calm if len(calm) >= FEWEST_UNDISTURBED else timed
+    samples = tuple(r.sample_ns for r in used if r.sample_ns is not None)
+    return Base(
+        f"{group.backend}:{group.variant}",
+        samples,
+        statistics.median_interval(samples),
+        _per_node(used),
+    )
+
+
+def _parallel(group: Cell, description: Mapping[str, Any] | None) -> bool:
+    variants = (description or {}).get("variants", ())
+    stated = {v["name"]: bool(v["parallel"]) for v in variants}
+    return stated.get(group.variant, group.backend != "serial" and group.variant != "deferred")
+
+
+def _judged(
+    group: Cell,
+    by_threads: Mapping[int, list[Row]],
+    base: Base | None,
+    described: Mapping[tuple[Any, ...], Mapping[str, Any]],
+) -> Judged:
+    description = described.get((group.platform, group.program, group.backend))
+    points = {p: _point(rows) for p, rows in sorted(by_threads.items())}
+    everything = [row for rows in by_threads.values() for row in rows]
+    found = verdict(
+        base.samples_ns if base else (),
+        points,
+        parallel=_parallel(group, description),
+        medians_only=all(map(is_published, everything)),
+    )
+    if not found.detail and found.kind.value in ("unavailable", "dropped"):
+        found = replace(found, detail=next((r.reason for r in everything if r.reason), ""))
+    return Judged(
+        group,
+        found,
+        base,
+        {p: statistics.median_interval(x.samples_ns) for p, x in points.items() if x.samples_ns},
+        {p: tuple(rows) for p, rows in sorted(by_threads.items())},
+        _node_speedup(base, by_threads.get(found.at_threads or 0, ())),
+        _overhead(base, by_threads.get(1, ())),
+        description or {},
+    )
+
+
+def _point(rows: Sequence[Row]) -> Point:
+    used = evidence(rows)
+    disturbed = [r for r in rows if r.sample_ns is not None and r.disturbed]
+    return Point(
+        tuple(r.sample_ns for r in used if r.sample_ns is not None),
+        tuple(r.status for r in rows),
+        len(disturbed),
+        disturbed[0].disturbed if disturbed else "",
+    )
+
+
+def _measured(row: Row, key: str) -> float | None:
+    """Median of a figure over the measured repeats of one process; None if it is not reported or
+    0."""
+    values = [r[key] for r in row.repeats if not r.get("warmup") and r.get(key)]
+    return statistics.median(values) if values else None
+
+
+def _per_node(rows: Sequence[Row]) -> float | None:
+    per_row = [
+        row.sample_ns / nodes
+        for row in rows
+        if row.sample_ns is not None and (nodes := _measured(row, "nodes"))
+    ]
+    return statistics.median(per_row) if per_row else None
+
+
+def _node_speedup(base: Base | None, rows: Sequence[Row]) -> float | None:
+    here = _per_node(evidence(rows))
+    return base.ns_per_node / here if base and base.ns_per_node and here else None
+
+
+def _overhead(base: Base | None, rows: Sequence[Row]) -> float | None:
+    used = evidence(rows)
+    tasks = [t for row in used if (t := _measured(row, "tasks"))]
+    if base is None or not tasks or base.name.startswith(f"{used[0].cell.backend}:"):
+        return None
+    time_ns = statistics.median([r.sample_ns for r in used if r.sample_ns is not None])
+    return (time_ns - base.time_ns.estimate) / statistics.median(tasks)
