@@ -1,4 +1,4 @@
-"""Options that several commands share, and where things are when nothing is said."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-ROOT = Path(__file__).resolve().parents[2]  # the checkout
-BUILD = ROOT / "build"
-DEFAULT_STORE = ROOT / "results/threadmark.db"
+from threadmark.places import BUILD, DEFAULT_STORE, ROOT
+
+__all__ = ["BUILD", "DEFAULT_STORE", "ROOT", "JsonOption", "StoreOption"]
 
 StoreOption = Annotated[
     Path,

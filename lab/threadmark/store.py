@@ -20,6 +20,7 @@ from typing import Any, Self
 
 from threadmark.cell import Cell, Row, Run, Status
 from threadmark.errors import LabError
+from threadmark.processes import start_time
 
 SCHEMA_VERSION = 1
 _APPLICATION_ID = 0x546D726B  # "Tmrk": tells our file from any other SQLite file
@@ -308,7 +309,7 @@ def _explained(path: Path) -> Iterator[None]:
 def _this_process() -> dict[str, Any]:
     return {
         "pid": os.getpid(),
-        "started": _start_time(os.getpid()),
+        "started": start_time(os.getpid()),
         "host": socket.gethostname(),
         "boot": _boot(),
     }
@@ -317,21 +318,7 @@ def _this_process() -> dict[str, Any]:
 def _lives(owner: dict[str, Any]) -> bool:
     if owner["pid"] == os.getpid() or owner["boot"] != _boot():
         return False
-    return bool(owner["started"]) and owner["started"] == _start_time(int(owner["pid"]))
-
-
-def _start_time(pid: int) -> str:
-    """When a process began, in clock ticks: with the pid it names a process for good."""
-    try:
-        fields = (
-            Path(f"/proc/{pid}/stat")
-            .read_text(encoding="utf-8", errors="replace")
-            .rpartition(")")[2]
-            .split()
-        )
-    except OSError:
-        return ""
-    return "" if fields[0] in "ZX" else fields[19]
+    return bool(owner["started"]) and owner["started"] == start_time(int(owner["pid"]))
 
 
 def _boot() -> str:

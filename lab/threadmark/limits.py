@@ -1,0 +1,182 @@
+"""The cage a program runs in: memory by resident set, number of threads, and nothing outlives it.
+
+Memory is never limited by address space: threads reserve much of it, so that would refuse threads.
+Control groups hold the limits where they can be written; else the lab polls the resident set and an
+interposed pthread_create counts threads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from threadmark import cgroups, processes
+from threadmark.errors import LabError
+from threadmark.places import BUILD, ROOT
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_SHARE_OF_MEMORY = 0.8  # the rest is for the system and the lab
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a program may use. `thread_source` says where the cap comes from, for the reader."""
+
+    memory_bytes: int
+    threads: int
+    thread_source: str
+
+
+def default_limits() -> Limits:
+    """Four fifths of the memory that is free now; half of the threads that the system can have."""
+    sources = {
+        "pid_max": _number(Path("/proc/sys/kernel/pid_max")),
+        "threads-max": _number(Path("/proc/sys/kernel/threads-max")),
+        "pids.max": cgroups.enclosing_limit("pids.max", "pids.max", "pids"),
+    }
+    known = {name: value for name, value in sources.items() if value}
+    name = min(known, key=lambda each: known[each], default="")
+    threads = known[name] // 2 if name else 16384
+    memory = available_memory()
+    return Limits(int(memory * _SHARE_OF_MEMORY), threads, f"half of {name} {known.get(name, 0)}")
+
+
+def available_memory() -> int:
+    """Bytes that can be used without swapping, by the machine and by the groups we are in."""
+    available = 0
+    for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+        if line.startswith("MemAvailable:"):
+            available = int(line.split()[1]) * 1024
+    around = cgroups.enclosing_limit("memory.limit_in_bytes", "memory.max", "memory")
+    return min(available, around) if around else available
+
+
+class Cage:
+    """Holds one program at a time. Use as a context manager; `with` ends when no child is left."""
+
+    def __init__(self, limits: Limits, *, use_groups: bool = True) -> None:
+        self.limits = limits
+        self.lab = processes.this_lab()
+        self.preload: Path | None = None
+        make = cgroups.make if use_groups else _no_group
+        self.memory = make("memory", self.lab, limits.memory_bytes)
+        self.pids = make("pids", self.lab, limits.threads)
+        if not self.pids:
+            self.preload = thread_cap_library()
+        self._groups = [group for group in (self.memory, self.pids) if group]
+        # Orphaned grandchildren become ours, so they are found and killed like children.
+        _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        self._watchdog = subprocess.Popen(
+            [
+                sys.executable,
+                "-IS",
+                str(Path(__file__).with_name("watchdog.py")),
+                self.lab,
+                *(str(group.folder) for group in self._groups),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C is for the lab alone
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.empty()
+        for group in self._groups:
+            group.remove()
+        self._watchdog.communicate()
+        _libc.prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+
+    def environment(self, preload: str) -> dict[str, str]:
+        """What a program gets to see: little, so that a user's settings do not change figures."""
+        kept = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "TSAN_OPTIONS")
+        result = {name: os.environ[name] for name in kept if name in os.environ}
+        result |= {"LC_ALL": "C.UTF-8", processes.MARK: self.lab}
+        libraries = ([str(self.preload)] if self.preload else []) + ([preload] if preload else [])
+        if libraries:
+            result["LD_PRELOAD"] = " ".join(libraries)
+        if self.preload:
+            result["THREADMARK_THREAD_CAP"] = str(self.limits.threads)
+        return result
+
+    def entrance(self, cpus: tuple[int, ...]) -> Callable[[], None]:
+        """What the child does between fork and exec. The lab has one thread, so this is safe."""
+        parent = os.getpid()
+
+        def enter() -> None:
+            _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+            if os.getppid() != parent:  # the lab died before the line above took effect
+                os._exit(127)
+            for group in self._groups:
+                group.join()
+            os.sched_setaffinity(0, cpus)
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+        return enter
+
+    def empty(self) -> None:
+        """Kill and reap whatever the last program left behind."""
+        for group in self._groups:
+            group.kill()
+        deadline = time.monotonic() + 5
+        while time.monotonic() < deadline:
+            left = [pid for pid in processes.children(os.getpid()) if pid != self._watchdog.pid]
+            if not left:
+                return
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(pid, 0)
+
+
+def thread_cap_library() -> Path | None:
+    """The interposed pthread_create, compiled once; None without a C compiler."""
+    source = ROOT / "lab/preload/thread_cap.c"
+    library = BUILD / "preload/thread_cap.so"
+    if library.exists() and library.stat().st_mtime >= source.stat().st_mtime:
+        return library
+    partial = library.with_suffix(f".{os.getpid()}")
+    try:
+        library.parent.mkdir(parents=True, exist_ok=True)
+        for compiler in ("cc", "gcc", "clang", "clang-19"):
+            command = [compiler, "-O2", "-shared", "-fPIC", "-o", str(partial), str(source), "-ldl"]
+            with contextlib.suppress(FileNotFoundError):
+                if subprocess.run(command, check=False, capture_output=True).returncode == 0:
+                    partial.replace(library)
+                    return library
+    except OSError as error:
+        raise LabError(f"{library} cannot be written ({error.strerror}); make room.") from error
+    return None
+
+
+def _no_group(controller: str, lab: str, limit: int) -> cgroups.Group | None:
+    """For tests: as on a machine whose control groups cannot be written."""
+    return None
+
+
+def _number(path: Path) -> int | None:
+    try:
+        return int(path.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None

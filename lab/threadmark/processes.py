@@ -1,0 +1,76 @@
+"""Facts on processes from /proc: when one began, what it uses, which ones carry a mark."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from pathlib import Path
+
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+MARK = "THREADMARK_LAB"  # environment variable that every measured program carries
+
+
+def start_time(pid: int) -> str:
+    """When a process began, in clock ticks since boot: with the pid it names a process for good.
+
+    Empty for a process that has ended, also if nobody has waited for it yet.
+    """
+    fields = _stat(pid)
+    return "" if not fields or fields[0] in "ZX" else fields[19]
+
+
+def this_lab() -> str:
+    """A name for this process that no other one ever has until the next boot."""
+    return f"{os.getpid()}-{start_time(os.getpid())}"
+
+
+def resident_bytes(pid: int) -> int:
+    """Resident set of a process and its descendants; 0 when it has ended."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
+    except (OSError, IndexError, ValueError):
+        return 0
+    return pages * _PAGE_BYTES + sum(resident_bytes(child) for child in children(pid))
+
+
+def children(pid: int) -> list[int]:
+    """The children of the first thread of a process."""
+    try:
+        text = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
+    except OSError:
+        return []
+    return [int(each) for each in text.split()]
+
+
+def kill_marked(lab: str) -> None:
+    """Kill every process that carries the mark of `lab`, until none is left."""
+    wanted = f"{MARK}={lab}".encode()
+    while True:
+        found = [pid for pid in _all() if wanted in _environment(pid)]
+        if not found:
+            return
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def _all() -> list[int]:
+    return [int(each.name) for each in Path("/proc").iterdir() if each.name.isdecimal()]
+
+
+def _environment(pid: int) -> list[bytes]:
+    if not start_time(pid):  # a zombie keeps nothing and cannot be killed again
+        return []
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
+def _stat(pid: int) -> list[str]:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    return text.rpartition(")")[2].split()

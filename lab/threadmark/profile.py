@@ -1,0 +1,62 @@
+"""Profiles: how much is measured and how exactly, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from threadmark.errors import LabError
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Limits are per process, times in seconds.
+
+    A process may take max(`limit_floor_s`, `limit_factor` x the serial median), at most
+    `limit_ceiling_s`. Sampling of a cell ends at `max_samples` or when the 95 % interval of its
+    median is within +-`target` of it.
+    """
+
+    name: str
+    summary: str
+    size: str
+    min_samples: int
+    max_samples: int
+    target: float
+    limit_floor_s: float
+    limit_factor: float
+    limit_ceiling_s: float
+    budget_s: float | None
+    max_block: int  # most repeats per process that are taken as one sample
+    max_threads: int | None = None
+
+
+PROFILES = {
+    each.name: each
+    for each in (
+        Profile("smoke", "does everything run? one sample", "smoke", 1, 1, 1.0, 20, 1000, 20, None, 1, 2),
+        Profile("quick", "a verdict in minutes", "quick", 6, 15, 0.02, 1, 20, 60, 300, 9),
+        Profile("full", "the paper's sizes", "full", 6, 20, 0.01, 60, 20, 900, None, 9),
+        Profile("paper", "as the paper: 5 repeats, 900 s", "full", 5, 5, 0.01, 900, 1, 900, None, 1),
+    )
+}
+
+
+def thread_counts(profile: Profile, processors: int) -> tuple[int, ...]:
+    """1, 2, 4, ... and the number of processors itself."""
+    most = min(processors, profile.max_threads or processors)
+    powers = [1 << power for power in range(most.bit_length()) if 1 << power <= most]
+    return tuple(sorted({*powers, most}))
+
+
+def parse_threads(text: str) -> tuple[int, ...]:
+    """'1,2,8' or '1-4' as numbers. LabError for anything else, or beyond what a program takes."""
+    result: set[int] = set()
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()) or len(part) > 9:
+            raise LabError(f"'{text}' is no list of thread counts; write for example --threads 1,2,4.")
+        low, high = int(first), int(last or first)
+        if not 1 <= low <= high <= 4096:
+            raise LabError(f"Thread counts go from 1 to 4096, not '{part.strip()}'; change --threads.")
+        result.update(range(low, high + 1))
+    return tuple(sorted(result))
