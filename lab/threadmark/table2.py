@@ -8,7 +8,9 @@ Thread Support Library", PDP 2015, Table II (superscripts left out).
 
 from __future__ import annotations
 
+import itertools
 import math
+import re
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -63,10 +65,8 @@ def table2_label(times: Series, overhead: float = 1.0) -> str:
         return "timeout"
     if len(known) < len(order):
         prefix = order[: len(known)]
-        gains = (
-            all(known[b] <= GAIN * known[a] for a, b in zip(prefix, prefix[1:], strict=False))
-            if (prefix == list(known))
-            else False
+        gains = prefix == list(known) and all(
+            known[b] <= GAIN * known[a] for a, b in itertools.pairwise(prefix)
         )
         return f"scales to {prefix[-1]}, partial error" if gains and len(prefix) >= 2 else _P
     reached = _chain(known)
@@ -150,13 +150,16 @@ def _why(times: Series, paper: str, ours: str) -> str:
         return f"the data miss {', '.join(map(str, missing))} threads and have {there} ms"
     if not paper.startswith("scales to "):
         return "the data have a time everywhere"
-    claimed = int(paper.split(",")[0].removeprefix("scales to "))
-    reached = int(ours.split(",")[0].removeprefix("scales to ")) if ours.startswith("scales") else 1
+    claimed, reached = _reached(paper), _reached(ours)
     low, high = min(claimed, reached), max(claimed, reached)
     steps = [p for p in sorted(known) if low <= p <= high]
-    pairs = zip(steps, steps[1:], strict=False)
-    said = [f"{_change(known[b] / known[a])} from {a} to {b}" for a, b in pairs]
+    said = [f"{_change(known[b] / known[a])} from {a} to {b}" for a, b in itertools.pairwise(steps)]
     return f"in the data the time {', '.join(said)} threads"
+
+
+def _reached(label: str) -> int:
+    found = re.match(r"scales to (\d+)", label)
+    return int(found[1]) if found else 1
 
 
 def _change(factor: float) -> str:

@@ -1,0 +1,68 @@
+"""`threadmark export`: a run as CSV, JSON or Google Benchmark JSON."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import cyclopts
+from cyclopts import Parameter
+
+from threadmark.errors import LabError
+from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption
+
+Format = Literal["csv", "json", "google-benchmark"]
+
+
+def command(app: cyclopts.App) -> None:
+    """Register the command."""
+    app.command(export)
+
+
+def export(  # noqa: PLR0913 (its options)
+    run: Annotated[str, Parameter(help="Number of the run, or 'last'.")] = "last",
+    *,
+    form: Annotated[
+        Format | None, Parameter(name="--format", help="Default: by the ending of --output.")
+    ] = None,
+    output: Annotated[Path | None, Parameter(help="File to write; default: stdout.")] = None,
+    force: Annotated[bool, Parameter(negative="", help="Replace a file that exists.")] = False,
+    store: StoreOption = DEFAULT_STORE,
+    json: JsonOption = False,
+) -> None:
+    """Write a stored run for other tools; google-benchmark is what its compare.py reads.
+
+    A file that exists is replaced only with --force, and then at once: never half-written.
+    """
+    from threadmark import exchange
+    from threadmark.store import Store
+
+    chosen = form or ("json" if json else _by_ending(output))
+    if output is not None and output.exists() and not force:
+        raise LabError(f"{output} exists; name another file or add --force to replace it.")
+    with Store.open(store, create=False) as opened:
+        found = opened.run(run)
+        rows = opened.rows(found.id)
+        if chosen == "csv":
+            text = exchange.to_csv(found, rows)
+        elif chosen == "json":
+            text = exchange.to_json(found, rows, opened.descriptions(found.id))
+        else:
+            text = exchange.to_google_benchmark(found, rows)
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        exchange.write_atomically(output, text)
+        sys.stderr.write(f"Run {found.id} as {chosen}: {output}\n")
+
+
+def _by_ending(output: Path | None) -> Format:
+    if output is None:
+        return "csv"
+    endings: dict[str, Format] = {".csv": "csv", ".json": "json"}
+    if output.suffix not in endings:
+        raise LabError(
+            f"'{output.name}' does not say the format; add --format csv, json or google-benchmark."
+        )
+    return endings[output.suffix]

@@ -1,0 +1,50 @@
+"""`threadmark import`: other people's results as a run of the store."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import cyclopts
+from cyclopts import Parameter
+
+from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption
+
+
+def command(app: cyclopts.App) -> None:
+    """Register the command."""
+    app.command(import_, name="import")
+
+
+def import_(
+    path: Annotated[Path, Parameter(help="INNCABS' results_2014-09.csv.")],
+    *,
+    store: StoreOption = DEFAULT_STORE,
+    json: JsonOption = False,
+) -> None:
+    """Read the results that INNCABS published into a new run."""
+    from threadmark import inncabs_csv, records
+    from threadmark.store import Store
+
+    rows = inncabs_csv.read(path)  # all of it before the store is touched
+    machine = {
+        "processor": "4 x Intel Xeon E5-4650, 32 cores, 64 hardware threads",
+        "source": "github.com/PeterTh/inncabs, results; medians of five repeats",
+        "file": path.name,
+    }
+    with Store.open(store, create=True) as opened:
+        number = opened.start_run("imported", 0, {"import": path.name}, machine)
+        opened.append_all(number, rows)
+        opened.add_note(number, f"Imported from {path.name}: published medians, no samples.")
+        opened.finish(number)
+    missing = sum(row.sample_ns is None for row in rows)
+    if json:
+        sys.stdout.write(
+            records.dumps({"run": number, "rows": len(rows), "missing": missing}) + "\n"
+        )
+    else:
+        sys.stdout.write(
+            f"Run {number}: {len(rows)} published medians, {missing} of them missing; "
+            f"./threadmark show {number} --table2 judges them.\n"
+        )

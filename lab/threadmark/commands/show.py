@@ -1,0 +1,93 @@
+"""`threadmark show`: the matrix of a run, or INNCABS' Table II by one rule."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import cyclopts
+from cyclopts import Parameter
+
+from threadmark.errors import LabError
+from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption
+
+if TYPE_CHECKING:
+    from threadmark.cell import Row
+    from threadmark.store import Store
+
+
+def command(app: cyclopts.App) -> None:
+    """Register the command."""
+    app.command(show)
+
+
+def show(
+    run: Annotated[str, Parameter(help="Number of the run, or 'last'.")] = "last",
+    *,
+    table2: Annotated[
+        bool, Parameter(negative="", help="Rebuild Table II of the INNCABS paper from an import.")
+    ] = False,
+    store: StoreOption = DEFAULT_STORE,
+    json: JsonOption = False,
+) -> None:
+    """Show a stored run: verdicts as a matrix, what failed and why, and notes.
+
+    With --json: the run, its verdicts and every row with its status.
+    """
+    from rich.console import Console
+
+    from threadmark import judgement, matrix, records
+    from threadmark.store import Store
+
+    with Store.open(store, create=False) as opened:
+        if table2:
+            _table2(opened, run, as_json=json)
+            return
+        number = opened.run(run).id
+        if not json:
+            matrix.render(opened, number, Console())
+            return
+        rows = opened.rows(number)
+        judged = judgement.judge(rows, opened.descriptions(number))
+        document = {
+            "run": records.finite(records.run_record(opened.run(number))),
+            "verdicts": [records.judged_record(each) for each in judged],
+            "rows": [records.row_record(row) for row in rows],
+        }
+    sys.stdout.write(records.dumps(document) + "\n")
+
+
+def _table2(opened: Store, run: str, *, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from rich.console import Console
+
+    from threadmark import plausibility, records, table2, table2_text
+
+    rows = _published(opened, run)
+    entries, doubts = table2.table(rows), plausibility.doubts(rows)
+    if as_json:
+        document = {
+            "agreeing": sum(not e.why for e in entries),
+            "cells": [asdict(e) for e in entries],
+            "doubts": [asdict(d) for d in doubts],
+        }
+        sys.stdout.write(records.dumps(document) + "\n")
+    else:
+        table2_text.render(entries, doubts, Console())
+
+
+def _published(opened: Store, run: str) -> list[Row]:
+    """The rows of the import named by `run`; for 'last' the newest import."""
+    from threadmark.judgement import is_published
+
+    numbers = [r.id for r in reversed(opened.runs())] if run == "last" else [opened.run(run).id]
+    for number in numbers:
+        rows = opened.rows(number)
+        if rows and all(map(is_published, rows)):
+            return rows
+    which = "no run" if run == "last" else f"not run {run}"
+    raise LabError(
+        f"Table II needs INNCABS' own results, and {which} of this store was imported from them; "
+        "first ./threadmark import results_2014-09.csv."
+    )

@@ -1,0 +1,143 @@
+"""Rows in other people's formats: CSV, JSON, and the JSON of Google Benchmark.
+
+Google Benchmark's tools/compare.py pairs entries by `name`, takes every entry of a name as a
+repetition of it, needs real_time, cpu_time and time_unit, and tests with Mann-Whitney; entries of
+failed cells are therefore left out there (they would be compared as times), and kept with their
+status in CSV and JSON.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from threadmark import judgement, records, statistics
+from threadmark.cell import Cell, Row, Run
+from threadmark.errors import LabError
+
+FIELDS = (
+    "run", "program", "size", "arguments", "backend", "variant", "platform", "allocator", "threads",
+    "round", "status", "reason", "sample_ns", "disturbed", "tasks", "nodes", "cpu_ns",
+    "max_rss_bytes", "started_at", "command",
+)  # fmt: skip
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a spreadsheet recognises code in a cell
+
+
+def to_csv(run: Run, rows: Sequence[Row]) -> str:
+    """One line per row with a header; text that a spreadsheet would execute gets a leading
+    quote."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, FIELDS, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        record: dict[str, Any] = {**records.row_record(row), "run": run.id}
+        record["command"] = records.shell_command(row)
+        record["arguments"] = " ".join(f"{k}={v}" for k, v in row.cell.arguments)
+        for name in ("tasks", "nodes", "cpu_ns", "max_rss_bytes"):
+            record[name] = measured(row, name)
+        writer.writerow({k: _inert(v) for k, v in record.items()})
+    return text.getvalue()
+
+
+def to_json(run: Run, rows: Sequence[Row], descriptions: Sequence[dict[str, Any]]) -> str:
+    """The run, its verdicts and every row with its status, as `show --json` gives them."""
+    judged = judgement.judge(rows, descriptions)
+    document = {
+        "run": records.finite(records.run_record(run)),
+        "verdicts": [records.judged_record(each) for each in judged],
+        "rows": [records.row_record(row) for row in rows],
+    }
+    return records.dumps(document) + "\n"
+
+
+def to_google_benchmark(run: Run, rows: Sequence[Row]) -> str:
+    """What `benchmark --benchmark_out_format=json` writes: context, and an entry per ok process."""
+    machine = run.machine
+    cpus = machine.get("cpus")
+    context = {
+        "date": run.started_at,
+        "host_name": str(machine.get("host", "")),
+        "executable": "threadmark",
+        "num_cpus": cpus
+        if isinstance(cpus, int)
+        else max((r.cell.threads for r in rows), default=1),
+        "mhz_per_cpu": 0,
+        "cpu_scaling_enabled": False,
+        "caches": [],
+        "load_avg": [],
+        "library_build_type": "release",
+        "threadmark_run": run.id,
+    }
+    timed = [row for row in rows if row.sample_ns is not None]
+    repetitions = Counter(row.cell for row in timed)
+    families = {cell: number for number, cell in enumerate(dict.fromkeys(r.cell for r in timed))}
+    seen: Counter[Cell] = Counter()
+    entries = []
+    for row in timed:
+        cell = row.cell
+        name = benchmark_name(cell)
+        entries.append({
+            "name": name,
+            "family_index": families[cell],
+            "per_family_instance_index": 0,
+            "run_name": name,
+            "run_type": "iteration",
+            "repetitions": repetitions[cell],
+            "repetition_index": seen[cell],
+            "threads": cell.threads,
+            "iterations": 1,
+            "real_time": row.sample_ns,
+            "cpu_time": measured(row, "cpu_ns") or row.sample_ns,
+            "time_unit": "ns",
+        })  # fmt: skip
+        seen[cell] += 1
+    return records.dumps({"context": context, "benchmarks": entries}) + "\n"
+
+
+def benchmark_name(cell: Cell) -> str:
+    """The cell as Google Benchmark names things: fib/quick/tbb:futures/gcc-libstdc++/threads:2."""
+    arguments = [f"{k}:{v}" for k, v in cell.arguments]
+    parts = (cell.program, cell.size, *arguments, f"{cell.backend}:{cell.variant}", cell.platform)
+    return "/".join((*filter(None, (*parts, cell.allocator)), f"threads:{cell.threads}"))
+
+
+def measured(row: Row, key: str) -> float | None:
+    """Median of a figure over the measured repeats of one process; None if none reports it."""
+    values = [r[key] for r in row.repeats if not r.get("warmup") and r.get(key) is not None]
+    return statistics.median(values) if values else None
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Put `text` into `path` all at once: a reader sees the old file or the new, never a part.
+
+    LabError when the place cannot be written.
+    """
+    temporary = ""
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False
+        ) as file:
+            temporary = file.name
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(temporary).chmod(0o666 & ~mask)  # a temporary file is private, a result is not
+        Path(temporary).replace(path)
+    except OSError as error:
+        if temporary:
+            Path(temporary).unlink(missing_ok=True)
+        raise LabError(
+            f"{path} cannot be written ({error.strerror}); name another file with --output."
+        ) from error
+
+
+def _inert(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
