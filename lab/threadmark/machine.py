@@ -84,7 +84,7 @@ def facts() -> dict[str, Any]:
 
 
 def commit() -> str:
-    """The commit of this checkout, with '+' when tracked files differ from it; empty without git."""
+    """The commit of this checkout, with '+' when tracked files differ; empty without git."""
     git = ["git", "-C", str(ROOT)]
     with contextlib.suppress(OSError):
         found = subprocess.run(

@@ -77,7 +77,9 @@ def judge(attempt: Attempt, ending: Ending, limits: Limits) -> Row:
             "others_s": round(ending.load.others_s, 3),
             "steal_s": round(ending.load.steal_s, 3),
             "cpus": list(attempt.cpus),
-            "environment": {name: value for name, value in attempt.environment.items() if name in _SHOWN},
+            "environment": {
+                name: value for name, value in attempt.environment.items() if name in _SHOWN
+            },
             "repeats": attempt.repeats,
             "time_limit_s": round(attempt.time_limit_s, 3),
             "memory_limit_bytes": limits.memory_bytes,

@@ -33,10 +33,14 @@ class Profile:
 PROFILES = {
     each.name: each
     for each in (
-        Profile("smoke", "does everything run? one sample", "smoke", 1, 1, 1.0, 20, 1000, 20, None, 1, 2),
+        Profile(
+            "smoke", "does everything run? one sample", "smoke", 1, 1, 1.0, 20, 1000, 20, None, 1, 2
+        ),
         Profile("quick", "a verdict in minutes", "quick", 6, 15, 0.02, 1, 20, 60, 300, 9),
         Profile("full", "the paper's sizes", "full", 6, 20, 0.01, 60, 20, 900, None, 9),
-        Profile("paper", "as the paper: 5 repeats, 900 s", "full", 5, 5, 0.01, 900, 1, 900, None, 1),
+        Profile(
+            "paper", "as the paper: 5 repeats, 900 s", "full", 5, 5, 0.01, 900, 1, 900, None, 1
+        ),
     )
 }
 
@@ -54,9 +58,13 @@ def parse_threads(text: str) -> tuple[int, ...]:
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()) or len(part) > 9:
-            raise LabError(f"'{text}' is no list of thread counts; write for example --threads 1,2,4.")
+            raise LabError(
+                f"'{text}' is no list of thread counts; write for example --threads 1,2,4."
+            )
         low, high = int(first), int(last or first)
         if not 1 <= low <= high <= 4096:
-            raise LabError(f"Thread counts go from 1 to 4096, not '{part.strip()}'; change --threads.")
+            raise LabError(
+                f"Thread counts go from 1 to 4096, not '{part.strip()}'; change --threads."
+            )
         result.update(range(low, high + 1))
     return tuple(sorted(result))

@@ -1,7 +1,7 @@
 """The store: one SQLite file in WAL mode with every run, row and description.
 
 A row is on the disk when `append` returns, so a killed lab loses at most the cell in flight.
-Several labs may use one store at once: writes are single short transactions that wait for each other.
+Several labs may use one store at once: each write is one short transaction that waits for others.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import json
 import os
 import socket
 import sqlite3
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -19,26 +18,29 @@ from types import TracebackType
 from typing import Any, Self
 
 from threadmark.cell import Cell, Row, Run, Status
+from threadmark.database import connect, explained, use_wal
 from threadmark.errors import LabError
 from threadmark.processes import start_time
 
 SCHEMA_VERSION = 1
 _APPLICATION_ID = 0x546D726B  # "Tmrk": tells our file from any other SQLite file
-_BUSY_S = 30.0
 
 _SCHEMA = """
 CREATE TABLE run (
-  id INTEGER PRIMARY KEY AUTOINCREMENT, started_at TEXT NOT NULL, finished_at TEXT NOT NULL DEFAULT '',
+  id INTEGER PRIMARY KEY AUTOINCREMENT, started_at TEXT NOT NULL,
+  finished_at TEXT NOT NULL DEFAULT '',
   profile TEXT NOT NULL, seed INTEGER NOT NULL, request TEXT NOT NULL, machine TEXT NOT NULL,
   owner TEXT NOT NULL);
-CREATE TABLE note (id INTEGER PRIMARY KEY, run_id INTEGER NOT NULL REFERENCES run, sentence TEXT NOT NULL);
+CREATE TABLE note (
+  id INTEGER PRIMARY KEY, run_id INTEGER NOT NULL REFERENCES run, sentence TEXT NOT NULL);
 CREATE TABLE description (
   run_id INTEGER NOT NULL REFERENCES run, platform TEXT NOT NULL, program TEXT NOT NULL,
   backend TEXT NOT NULL, json TEXT NOT NULL, PRIMARY KEY (run_id, platform, program, backend));
 CREATE TABLE row (
   id INTEGER PRIMARY KEY, run_id INTEGER NOT NULL REFERENCES run,
   program TEXT NOT NULL, size TEXT NOT NULL, backend TEXT NOT NULL, variant TEXT NOT NULL,
-  platform TEXT NOT NULL, allocator TEXT NOT NULL, threads INTEGER NOT NULL, arguments TEXT NOT NULL,
+  platform TEXT NOT NULL, allocator TEXT NOT NULL, threads INTEGER NOT NULL,
+  arguments TEXT NOT NULL,
   round INTEGER NOT NULL, status TEXT NOT NULL, reason TEXT NOT NULL, sample_ns REAL,
   repeats TEXT NOT NULL, command TEXT NOT NULL, started_at TEXT NOT NULL, disturbed TEXT NOT NULL,
   facts TEXT NOT NULL);
@@ -51,7 +53,7 @@ _INSERT = f"INSERT INTO row (run_id, {', '.join(_COLUMNS)}) VALUES (?{', ?' * le
 
 
 class Store:
-    """Open with `Store.open`, use as a context manager. Every problem with the file is a LabError."""
+    """Open with `Store.open`, use as a context manager. Problems with the file are LabErrors."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
@@ -59,17 +61,18 @@ class Store:
 
     @classmethod
     def open(cls, path: Path, *, create: bool) -> Store:
-        """Open the store at `path`; with `create` make the file (and its folder) when it is absent."""
+        """Open the store at `path`; with `create` make an absent file and its folder."""
         if not create and not path.exists():
             raise LabError(
-                f"There is no store at {path}; measure first (./threadmark run) or name one with --store."
+                f"There is no store at {path}; measure first (./threadmark run) or name one with "
+                "--store."
             )
-        with _explained(path):
+        with explained(path):
             if create:
                 path.parent.mkdir(parents=True, exist_ok=True)
-            store = cls(path, _connect(path, create=create))
+            store = cls(path, connect(path, create=create))
         try:
-            with _explained(path):
+            with explained(path):
                 store._prepare(create=create)
         except BaseException:
             store._db.close()
@@ -94,7 +97,8 @@ class Store:
         values = (_now(), profile, seed, _dump(request), _dump(machine), _dump(_this_process()))
         with self._writing() as db:
             cursor = db.execute(
-                "INSERT INTO run (started_at, profile, seed, request, machine, owner) VALUES (?,?,?,?,?,?)",
+                "INSERT INTO run (started_at, profile, seed, request, machine, owner)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
                 values,
             )
             return int(cursor.lastrowid or 0)
@@ -128,7 +132,7 @@ class Store:
             )
 
     def add_description(self, run_id: int, platform: str, description: dict[str, Any]) -> None:
-        """Keep what an executable says of itself with the run; the last one of an executable counts."""
+        """Keep what an executable says of itself; said again, the last word counts."""
         key = (
             run_id,
             platform,
@@ -143,7 +147,10 @@ class Store:
 
     def descriptions(self, run_id: int) -> list[dict[str, Any]]:
         """What the executables of a run said of themselves, each with `platform_name` added."""
-        query = "SELECT platform, json FROM description WHERE run_id = ? ORDER BY platform, program, backend"
+        query = (
+            "SELECT platform, json FROM description WHERE run_id = ?"
+            " ORDER BY platform, program, backend"
+        )
         return [
             {**json.loads(each["json"]), "platform_name": each["platform"]}
             for each in self._read(query, run_id)
@@ -153,6 +160,17 @@ class Store:
         """Mark the run as complete."""
         with self._writing() as db:
             db.execute("UPDATE run SET finished_at = ? WHERE id = ?", (_now(), run_id))
+
+    def unfinished(self) -> int | None:
+        """The newest run that was not finished, if any."""
+        query = "SELECT max(id) AS id FROM run WHERE finished_at = ''"
+        return next((each["id"] for each in self._read(query)), None)
+
+    def measuring(self) -> list[int]:
+        """The processes, other than this one, that are measuring into this store now."""
+        owners = self._read("SELECT owner FROM run WHERE finished_at = ''")
+        found = [json.loads(each["owner"]) for each in owners]
+        return [int(owner["pid"]) for owner in found if _lives(owner)]
 
     def runs(self) -> list[Run]:
         """All runs, oldest first."""
@@ -165,7 +183,7 @@ class Store:
         ]
 
     def run(self, run_id: int | str) -> Run:
-        """The run of that number (as int or text) or the newest for 'last'. LabError when there is none."""
+        """The run of that number, the newest for 'last'. LabError when there is none."""
         if run_id == "last":
             run_id = self.latest_run_id()
         number = int(run_id) if str(run_id).isdecimal() else -1
@@ -174,7 +192,8 @@ class Store:
             return _run(each, [note["sentence"] for note in notes])
         known = ", ".join(str(run.id) for run in self.runs()[-8:])
         raise LabError(
-            f"There is no run '{run_id}' in {self.path}; take 'last' or one of: {known or '(none yet)'}."
+            f"There is no run '{run_id}' in {self.path}; take 'last' or one of: "
+            f"{known or '(none yet)'}."
         )
 
     def latest_run_id(self) -> int:
@@ -185,7 +204,7 @@ class Store:
         raise LabError(f"The store {self.path} holds no run yet; measure first: ./threadmark run")
 
     def rows(self, run_id: int, **filters: str | int) -> list[Row]:
-        """Rows in the order they were measured; `filters` are fields of the cell, `status` or `round`."""
+        """Rows in the order of measuring; `filters` are fields of the cell, `status`, `round`."""
         unknown = set(filters) - set(_COLUMNS)
         if unknown:
             raise ValueError(f"no such column: {sorted(unknown)}")
@@ -194,12 +213,12 @@ class Store:
         return [_row(each) for each in self._read(query, run_id, *filters.values())]
 
     def _read(self, query: str, *values: str | int) -> list[sqlite3.Row]:
-        with _explained(self.path):
+        with explained(self.path):
             return self._db.execute(query, values).fetchall()
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        with _explained(self.path):
+        with explained(self.path):
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield self._db
@@ -212,7 +231,7 @@ class Store:
     def _prepare(self, *, create: bool) -> None:
         version = self._version()
         if version == 0 and create:
-            _use_wal(self._db)
+            use_wal(self._db)
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 if self._version() == 0:  # no other lab was faster
@@ -227,7 +246,8 @@ class Store:
                 raise
         elif version == 0:
             raise LabError(
-                f"{self.path} holds no run yet; measure first (./threadmark run) or name another --store."
+                f"{self.path} holds no run yet; measure first (./threadmark run) or name another "
+                "file with --store."
             )
 
     def _version(self) -> int:
@@ -240,70 +260,11 @@ class Store:
             )
         if version > SCHEMA_VERSION:
             raise LabError(
-                f"{self.path} was written by a newer Threadmark (schema {version}, this one knows {SCHEMA_VERSION}); "
+                f"{self.path} was written by a newer Threadmark (schema {version}, this one knows "
+                f"{SCHEMA_VERSION}); "
                 "update this checkout (git pull) or name another file with --store."
             )
         return version
-
-
-def _connect(path: Path, *, create: bool) -> sqlite3.Connection:
-    """A connection that waits for other labs; one that only looks also works in a read-only folder."""
-    quoted = path.resolve().as_uri()
-    mode = "rwc" if create else "rw"
-    if not create and not os.access(path.parent, os.W_OK):
-        wal = path.with_name(path.name + "-wal")
-        if wal.exists() and wal.stat().st_size:
-            raise LabError(
-                f"{path} has unsaved rows beside it in a read-only folder; copy both files elsewhere first."
-            )
-        mode = "ro&immutable=1"
-    db = sqlite3.connect(f"{quoted}?mode={mode}", uri=True, timeout=_BUSY_S, isolation_level=None)
-    db.row_factory = sqlite3.Row
-    # FULL: the WAL is flushed at each commit, so a row outlives even a power cut.
-    db.execute("PRAGMA synchronous = FULL")
-    db.execute("PRAGMA foreign_keys = ON")
-    return db
-
-
-def _use_wal(db: sqlite3.Connection) -> None:
-    # SQLite does not wait by itself when two processes switch a new file to WAL at the same instant.
-    deadline = time.monotonic() + _BUSY_S
-    while True:
-        try:
-            db.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """Turn what SQLite or the system says about the file into a sentence with its remedy."""
-    try:
-        yield
-    except sqlite3.DatabaseError as error:
-        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-        sentences = {
-            sqlite3.SQLITE_NOTADB: f"{path} is not a Threadmark store; name another file with --store.",
-            sqlite3.SQLITE_CORRUPT: f"The store {path} is damaged; move it away or name another file with --store.",
-            sqlite3.SQLITE_FULL: f"The disk is full, the store {path} cannot grow; free some space, then "
-            "./threadmark run --resume goes on.",
-            sqlite3.SQLITE_IOERR: f"The store {path} cannot be written (full disk or file size limit); make room, "
-            "then ./threadmark run --resume goes on.",
-            sqlite3.SQLITE_READONLY: f"The store {path} is read-only; name a writable file with --store.",
-            sqlite3.SQLITE_CANTOPEN: f"The store {path} cannot be opened for writing; name another file with --store.",
-            sqlite3.SQLITE_BUSY: f"The store {path} has been locked by another process for {_BUSY_S:.0f} s; "
-            "end that process or name another file with --store.",
-        }
-        if code not in sentences:
-            raise
-        raise LabError(sentences[code]) from error
-    except OSError as error:
-        raise LabError(
-            f"The store {path} cannot be made ({error.strerror}); name another file with --store."
-        ) from error
 
 
 def _this_process() -> dict[str, Any]:

@@ -1,0 +1,115 @@
+"""Measures a selection process by process; each row is in the store before the next starts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from threadmark import allocators, machine
+from threadmark.cell import Cell, Row, Status
+from threadmark.executable import Executable
+from threadmark.limits import Cage
+from threadmark.outcome import Attempt, judge
+from threadmark.process import execute
+from threadmark.progress import Progress
+from threadmark.schedule import Schedule, Task
+from threadmark.selection import Request, Selection
+from threadmark.store import Store
+
+
+def uncertainty(samples_ns: Sequence[float]) -> float:
+    """Half width of the 95 % interval of the median, relative to the median."""
+    from threadmark.statistics import median_interval  # brings scipy: not before the first round
+
+    return median_interval(samples_ns).half_width
+
+
+class Measurement:
+    """One run in progress."""
+
+    def __init__(self, store: Store, run_id: int, request: Request, selection: Selection) -> None:
+        self.store = store
+        self.run_id = run_id
+        self.request = request
+        self.selection = selection
+        self._order = machine.processors()
+        self._preload = {name: allocators.library(name)[0] for name in request.allocators}
+
+    def start(self) -> None:
+        """Keep what the executables say, and a row for each cell that cannot be measured."""
+        for executable in self.selection.executables:
+            self.store.add_description(self.run_id, executable.platform, executable.description)
+        now = _now()
+        self.store.append_all(
+            self.run_id,
+            [
+                Row(cell, 0, Status.UNAVAILABLE, reason, started_at=now)
+                for cell, reason in self.selection.unavailable.items()
+            ],
+        )
+
+    def measure(self, schedule: Schedule, cage: Cage, progress: Progress, spent_s: float) -> None:
+        """Run what the schedule says; `spent_s` was spent before the run was interrupted."""
+        start = time.monotonic() - spent_s
+        while task := schedule.next(time.monotonic() - start):
+            progress.before(task.cell, *schedule.progress(), schedule.remaining_s())
+            row = self.attempt(task, cage)
+            self.store.append(self.run_id, row)
+            schedule.record(row)
+            progress.after(row)
+
+    def finish(self, schedule: Schedule) -> None:
+        """Say what was left out and close the run."""
+        self.store.append_all(
+            self.run_id,
+            [Row(cell, 0, Status.DROPPED, why) for cell, why in schedule.dropped().items()],
+        )
+        for sentence in schedule.notes():
+            self.store.add_note(self.run_id, sentence)
+        self.store.finish(self.run_id)
+
+    def attempt(self, task: Task, cage: Cage) -> Row:
+        """Run one process of a cell."""
+        cell = task.cell
+        cpus = machine.cpus_for(cell.threads, self._order)
+        argv = arguments(self.selection.cells[cell], task, self.request)
+        preload = self._preload[cell.allocator]
+        environment = cage.environment(preload)
+        prefix = ["taskset", "-c", ",".join(map(str, cpus))]
+        if preload:
+            prefix += ["env", f"LD_PRELOAD={preload}"]
+        attempt = Attempt(
+            cell=cell,
+            round=task.round,
+            command=(*prefix, *argv),
+            environment=environment,
+            cpus=cpus,
+            time_limit_s=task.time_limit_s,
+            repeats=task.repeats,
+            started_at=_now(),
+        )
+        ending = execute(
+            argv, cage=cage, cpus=cpus, time_limit_s=task.time_limit_s, environment=environment
+        )
+        return judge(attempt, ending, cage.limits)
+
+
+def arguments(executable: Executable, task: Task, request: Request) -> list[str]:
+    """The command line of one process."""
+    cell = task.cell
+    line = [str(executable.path), "--run", "--threads", str(cell.threads)]
+    line += ["--variant", cell.variant, "--size", request.size, "--seed", str(request.seed)]
+    line += ["--warmup", "1", "--repeats", str(task.repeats)]
+    for name, value in cell.arguments:
+        line += ["--arg", f"{name}={value}"]
+    return line
+
+
+def fingerprint(cells: dict[Cell, Executable]) -> dict[str, str]:
+    """What must be the same for a run to go on: executable -> SHA-256 of it."""
+    return {f"{each.platform}/{each.path.name}": each.digest for each in cells.values()}
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,80 @@
+"""Set-up and build before measuring: what is there afterwards, and why the rest is not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich.console import Console
+
+from threadmark import allocators, build, executable, packages, platforms
+from threadmark.executable import Absence, Executable
+from threadmark.selection import check_name
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What can be measured, what cannot, and sentences for the person."""
+
+    executables: list[Executable]
+    absent: list[Absence]
+    failed_platforms: dict[str, str]
+
+
+def prepare(names: tuple[str, ...], console: Console) -> Prepared:
+    """Install what may be installed, build the platforms `names` (all if empty), look at them."""
+    wanted = chosen(names)
+    for need in bring(console, tests=False, again=False):
+        console.print(absence(need), highlight=False, soft_wrap=True)
+    failed = with_status(console, wanted, tests=False)
+    for name, reason in failed.items():
+        console.print(f"Platform {name} is left out: {reason}", highlight=False, soft_wrap=True)
+    return look([each.name for each in wanted], failed)
+
+
+def chosen(names: tuple[str, ...]) -> list[platforms.Platform]:
+    """The platforms of that name, all for none. LabError for an unknown one."""
+    known = {each.name: each for each in platforms.platforms()}
+    for name in names:
+        check_name("platform", name, known)
+    return [known[name] for name in names or known]
+
+
+def look(names: list[str], failed: dict[str, str]) -> Prepared:
+    """What is built now, without building anything."""
+    executables = executable.find([each for each in names if each not in failed])
+    absent = [absence for name in names for absence in executable.absences(name)]
+    backends = sorted({each.backend for each in executables})
+    absent += [Absence(name, each, why) for name, why in failed.items() for each in backends]
+    return Prepared(executables, absent, failed)
+
+
+def bring(console: Console, *, tests: bool, again: bool) -> list[packages.Need]:
+    """packages.bring with a word to the person when it takes time."""
+    if again or packages.missing(tests=tests):
+        with console.status("Installing packages") if console.is_terminal else console.capture():
+            return packages.bring(tests=tests, again=again)
+    return []
+
+
+def absence(need: packages.Need) -> str:
+    """One line on what is missing, what that costs and the command that brings it."""
+    from threadmark import apt
+
+    command = apt.install_command(need.packages)
+    return f"{need.name} is missing, which costs {need.cost}; it comes with: {command}"
+
+
+def with_status(
+    console: Console, wanted: list[platforms.Platform], *, tests: bool
+) -> dict[str, str]:
+    """build_platforms with its progress on the terminal."""
+    if not console.is_terminal:
+        return build.build_platforms(wanted, tests=tests, report=lambda _: None)
+    with console.status("Building") as status:
+        return build.build_platforms(wanted, tests=tests, report=status.update)
+
+
+def unavailable_allocators(names: tuple[str, ...]) -> dict[str, str]:
+    """Allocators that are asked for and absent, with the reason. LabError for an unknown name."""
+    found = {name: allocators.library(name)[1] for name in names}
+    return {name: reason for name, reason in found.items() if reason}
