@@ -1,0 +1,159 @@
+// needs: OpenMP COMPONENTS CXX : OpenMP::OpenMP_CXX
+// OpenMP tasks. OpenMP can wait only for all children of a task: a get() whose task has not ended, fork_join and
+// scope::wait are a taskwait, more than was asked for. Tasks catch their exceptions: none may leave a task region.
+#pragma once
+
+#include <dlfcn.h>
+#include <omp.h>
+#include <pthread.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "outcome.hpp"
+#include "registry.hpp"
+
+namespace bench {
+
+struct Backend {
+  static constexpr std::string_view name = "openmp";
+  static constexpr bool parallel = true;
+  static constexpr std::array variants{Variant{.name = "futures"}};
+
+  // The libraries do not tell their versions; the file that the loader chose does.
+  static std::string version() {
+    Dl_info info{};
+    dladdr(reinterpret_cast<void*>(&omp_get_max_threads), &info);
+    std::error_code error;
+    const auto file = std::filesystem::canonical(info.dli_fname ? info.dli_fname : "", error);
+    return "OpenMP " + std::to_string(_OPENMP) + ", " + file.string();
+  }
+
+  Backend(unsigned threads, std::string_view /*variant*/) : threads_(static_cast<int>(threads)) {
+    omp_set_dynamic(0);  // exactly as many threads as asked for
+#if defined(KMP_VERSION_MAJOR)
+    kmp_set_stacksize_s(stack_bytes);
+#else
+    // libgomp reads OMP_STACKSIZE when it is loaded, before anything here runs, and takes the default otherwise.
+    pthread_attr_t attributes;
+    pthread_getattr_default_np(&attributes);
+    pthread_attr_setstacksize(&attributes, stack_bytes);
+    pthread_setattr_default_np(&attributes);
+    pthread_attr_destroy(&attributes);
+#endif
+  }
+
+  void run(auto&& task) {
+    FirstError error;
+#pragma omp parallel num_threads(threads_)
+#pragma omp single
+    error.guard(task);
+    error.rethrow();
+  }
+
+  template <class F, class... A>
+  static auto async(F&& callable, A&&... args) {
+    auto task = std::make_unique<Call<Joined, F, A...>>(std::forward<F>(callable), std::forward<A>(args)...);
+    auto* call = task.get();
+#pragma omp task firstprivate(call)
+    {
+      (*call)();
+      call->done = true;
+    }
+    return Handle<result_of<F, A...>>{std::move(task)};
+  }
+
+  template <class... F>
+  static void fork_join(F&&... branches) {
+    FirstError error;
+    start(error, branches...);
+#pragma omp taskwait
+    error.rethrow();
+  }
+
+  class scope {
+   public:
+    scope() = default;
+    scope(const scope&) = delete;
+    ~scope() { join(); }
+    template <class F>
+    void spawn(F&& branch) {
+      spawned_ = true;
+      // The task's own copy of the pointer owns the branch: a clause copies, and a branch may only be movable.
+      auto* owned = new std::decay_t<F>(std::forward<F>(branch));
+#pragma omp task firstprivate(owned)
+      {
+        error_.guard(*owned);
+        delete owned;
+      }
+    }
+    void wait() {
+      join();
+      error_.rethrow();
+    }
+
+   private:
+    void join() {
+      if (!std::exchange(spawned_, false)) return;
+#pragma omp taskwait
+    }
+    bool spawned_ = false;
+    FirstError error_;
+  };
+
+  class mutex {
+   public:
+    mutex() { omp_init_lock(&lock_); }
+    mutex(const mutex&) = delete;
+    ~mutex() { omp_destroy_lock(&lock_); }
+    void lock() { omp_set_lock(&lock_); }
+    bool try_lock() { return omp_test_lock(&lock_) != 0; }
+    void unlock() { omp_unset_lock(&lock_); }
+
+   private:
+    omp_lock_t lock_;
+  };
+
+  // OpenMP has no lock for several at once.
+  template <class... M>
+  static void lock(M&... mutexes) {
+    std::lock(mutexes...);
+  }
+
+ private:
+  template <class Result>
+  struct Joined : Task<Result> {
+    std::atomic<bool> done = false;
+  };
+
+  template <class Result>
+  struct Handle {
+    std::unique_ptr<Joined<Result>> task;
+    Result get() {
+      if (!task->done) {
+#pragma omp taskwait
+      }
+      return task->get();
+    }
+  };
+
+  // The last branch runs in place, as anyone who counts tasks would write it.
+  static void start(FirstError& error, auto& last) { error.guard(last); }
+  static void start(FirstError& error, auto& first, auto&... others) {
+#pragma omp task shared(error, first)
+    error.guard(first);
+    start(error, others...);
+  }
+
+  int threads_;
+};
+
+}  // namespace bench

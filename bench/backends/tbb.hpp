@@ -1,0 +1,118 @@
+// needs: TBB : TBB::tbb
+// oneTBB: a handle is a task_group of one task, fork_join is parallel_invoke, a scope is a task_group. No exception enters
+// the library: it may be built for another C++ runtime than ours, and one that crossed its wait would end the process.
+// So nothing is ever cancelled, and no group needs a cancellation context of its own, which is half of its price.
+#pragma once
+
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/mutex.h>
+#include <oneapi/tbb/parallel_invoke.h>
+#include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_group.h>
+#include <oneapi/tbb/version.h>
+
+#include <array>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "outcome.hpp"
+#include "registry.hpp"
+
+namespace bench {
+
+struct Backend {
+  static constexpr std::string_view name = "tbb";
+  static constexpr bool parallel = true;
+  static constexpr std::array variants{Variant{.name = "futures"}};
+  static std::string version() { return std::string("oneTBB ") + TBB_runtime_version(); }
+
+  Backend(unsigned threads, std::string_view /*variant*/)
+      : threads_(tbb::global_control::max_allowed_parallelism, threads),
+        stacks_(tbb::global_control::thread_stack_size, stack_bytes),
+        arena_(static_cast<int>(threads)) {}
+
+  void run(auto&& task) {
+    FirstError error;
+    arena_.execute([&] { error.guard(task); });
+    error.rethrow();
+  }
+
+  template <class F, class... A>
+  static auto async(F&& callable, A&&... args) {
+    auto task = std::make_unique<Call<Joined, F, A...>>(std::forward<F>(callable), std::forward<A>(args)...);
+    task->group.run([call = task.get()] { (*call)(); });
+    return Handle<result_of<F, A...>>{std::move(task)};
+  }
+
+  template <class... F>
+  static void fork_join(F&&... branches) {
+    FirstError error;
+    tbb::parallel_invoke([&] { error.guard(branches); }..., context());
+    error.rethrow();
+  }
+
+  class scope {
+   public:
+    scope() = default;
+    scope(const scope&) = delete;
+    ~scope() { group_.wait(); }
+    template <class F>
+    void spawn(F&& branch) {
+      group_.run(Branch<std::decay_t<F>>{error_, std::forward<F>(branch)});
+    }
+    void wait() {
+      group_.wait();
+      error_.rethrow();
+    }
+
+   private:
+    template <class F>
+    struct Branch {
+      FirstError& error;
+      mutable F call;  // the library calls a constant copy
+      void operator()() const { error.guard(call); }
+    };
+    FirstError error_;
+    tbb::task_group group_{context()};
+  };
+
+  // Waits a little, then sleeps: right for a holder that may lose its processor, unlike spin_mutex.
+  using mutex = tbb::mutex;
+
+  template <class... M>
+  static void lock(M&... mutexes) {
+    std::lock(mutexes...);
+  }
+
+ private:
+  // One per thread because the end of a wait writes to it: a shared one would bounce between the processors.
+  static tbb::task_group_context& context() {
+    static thread_local tbb::task_group_context own(tbb::task_group_context::isolated);
+    return own;
+  }
+
+  template <class Result>
+  struct Joined : Task<Result> {
+    ~Joined() noexcept override = default;  // a group's may throw, for a task that nobody waited for
+    tbb::task_group group{context()};
+  };
+
+  template <class Result>
+  struct Handle {
+    std::unique_ptr<Joined<Result>> task;
+    Result get() {
+      task->group.wait();
+      return task->get();
+    }
+  };
+
+  tbb::global_control threads_;
+  tbb::global_control stacks_;
+  tbb::task_arena arena_;
+};
+
+}  // namespace bench
