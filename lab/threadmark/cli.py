@@ -86,7 +86,9 @@ def _dispatch(arguments: list[str]) -> int:
             result_action="return_value",
         )
     except cyclopts.CycloptsError as error:
-        sentence = " ".join(str(error).split()).rstrip(".")
+        sentence = " ".join(str(error).split()).rstrip(".?")
+        if isinstance(error, cyclopts.UnusedCliTokensError):
+            sentence = f"'{' '.join(error.unused_tokens)}' is not understood here"
         raise LabError(f"{sentence}; see ./threadmark {first} --help.") from None
     return result if isinstance(result, int) else 0
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from threadmark import allocators, machine
@@ -25,6 +25,46 @@ def uncertainty(samples_ns: Sequence[float]) -> float:
     return median_interval(samples_ns).half_width
 
 
+class Attempts:
+    """Starts single processes of cells."""
+
+    def __init__(self, request: Request, cells: Mapping[Cell, Executable], cage: Cage) -> None:
+        self._request = request
+        self._cells = cells
+        self._cage = cage
+        self._order = machine.processors()
+        self._preload = {name: allocators.library(name)[0] for name in request.allocators}
+
+    def __call__(self, task: Task) -> Row:
+        """Run one process of a cell to its end."""
+        cell = task.cell
+        cpus = machine.cpus_for(cell.threads, self._order)
+        argv = arguments(self._cells[cell], task, self._request)
+        preload = self._preload[cell.allocator]
+        environment = self._cage.environment(preload)
+        prefix = ["taskset", "-c", ",".join(map(str, cpus))]
+        if preload:
+            prefix += ["env", f"LD_PRELOAD={preload}"]
+        attempt = Attempt(
+            cell=cell,
+            round=task.round,
+            command=(*prefix, *argv),
+            environment=environment,
+            cpus=cpus,
+            time_limit_s=task.time_limit_s,
+            repeats=task.repeats,
+            started_at=_now(),
+        )
+        ending = execute(
+            argv,
+            cage=self._cage,
+            cpus=cpus,
+            time_limit_s=task.time_limit_s,
+            environment=environment,
+        )
+        return judge(attempt, ending, self._cage.limits)
+
+
 class Measurement:
     """One run in progress."""
 
@@ -33,8 +73,6 @@ class Measurement:
         self.run_id = run_id
         self.request = request
         self.selection = selection
-        self._order = machine.processors()
-        self._preload = {name: allocators.library(name)[0] for name in request.allocators}
 
     def start(self) -> None:
         """Keep what the executables say, and a row for each cell that cannot be measured."""
@@ -51,10 +89,11 @@ class Measurement:
 
     def measure(self, schedule: Schedule, cage: Cage, progress: Progress, spent_s: float) -> None:
         """Run what the schedule says; `spent_s` was spent before the run was interrupted."""
+        attempt = Attempts(self.request, self.selection.cells, cage)
         start = time.monotonic() - spent_s
         while task := schedule.next(time.monotonic() - start):
             progress.before(task.cell, *schedule.progress(), schedule.remaining_s())
-            row = self.attempt(task, cage)
+            row = attempt(task)
             self.store.append(self.run_id, row)
             schedule.record(row)
             progress.after(row)
@@ -68,31 +107,6 @@ class Measurement:
         for sentence in schedule.notes():
             self.store.add_note(self.run_id, sentence)
         self.store.finish(self.run_id)
-
-    def attempt(self, task: Task, cage: Cage) -> Row:
-        """Run one process of a cell."""
-        cell = task.cell
-        cpus = machine.cpus_for(cell.threads, self._order)
-        argv = arguments(self.selection.cells[cell], task, self.request)
-        preload = self._preload[cell.allocator]
-        environment = cage.environment(preload)
-        prefix = ["taskset", "-c", ",".join(map(str, cpus))]
-        if preload:
-            prefix += ["env", f"LD_PRELOAD={preload}"]
-        attempt = Attempt(
-            cell=cell,
-            round=task.round,
-            command=(*prefix, *argv),
-            environment=environment,
-            cpus=cpus,
-            time_limit_s=task.time_limit_s,
-            repeats=task.repeats,
-            started_at=_now(),
-        )
-        ending = execute(
-            argv, cage=cage, cpus=cpus, time_limit_s=task.time_limit_s, environment=environment
-        )
-        return judge(attempt, ending, cage.limits)
 
 
 def arguments(executable: Executable, task: Task, request: Request) -> list[str]:

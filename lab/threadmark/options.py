@@ -20,5 +20,8 @@ StoreOption = Annotated[
     ),
 ]
 JsonOption = Annotated[
-    bool, Parameter(name="--json", negative="", help="Print JSON on stdout instead of text.")
+    bool,
+    Parameter(
+        name="--json", negative="", show_default=False, help="Print JSON on stdout instead of text."
+    ),
 ]

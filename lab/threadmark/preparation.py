@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from rich.console import Console
 
 from threadmark import allocators, build, executable, packages, platforms
+from threadmark.errors import LabError
 from threadmark.executable import Absence, Executable
 from threadmark.selection import check_name
 
@@ -37,6 +39,18 @@ def chosen(names: tuple[str, ...]) -> list[platforms.Platform]:
     for name in names:
         check_name("platform", name, known)
     return [known[name] for name in names or known]
+
+
+def look_at(folder: Path, names: tuple[str, ...]) -> Prepared:
+    """The executables in `folder`/PLATFORM/bin, made by anyone. LabError when there are none."""
+    there = sorted(each.parent.name for each in folder.glob("*/bin"))
+    for name in names:
+        check_name("platform", name, there)
+    found = executable.find(names or there, folder)
+    if not found:
+        raise LabError(f"{folder} holds no PLATFORM/bin/PROGRAM.BACKEND; name another folder.")
+    absent = [absence for name in names or there for absence in executable.absences(name, folder)]
+    return Prepared(found, absent, {})
 
 
 def look(names: list[str], failed: dict[str, str]) -> Prepared:

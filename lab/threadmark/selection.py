@@ -30,6 +30,7 @@ class Request:
     profile: str = "quick"
     seed: int = 1
     budget_s: float | None = None
+    executables: str = ""  # a folder to take them from instead of the build
 
     def as_json(self) -> dict[str, Any]:
         """For the store; `from_json` gives it back."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import cyclopts
@@ -14,14 +16,15 @@ from threadmark.profile import PROFILES, Profile, parse_threads, thread_counts
 from threadmark.selection import Request, Selection, select
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rich.console import Console
 
+    from threadmark.cell import Cell
     from threadmark.schedule import Schedule
     from threadmark.store import Store
 
-Names = Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")]
+Names = Annotated[
+    tuple[str, ...], Parameter(consume_multiple=True, negative="", show_default=False)
+]
 
 
 def command(app: cyclopts.App) -> None:
@@ -39,11 +42,12 @@ def run(
     threads: str | None = None,
     size: Literal["smoke", "quick", "full"] | None = None,
     profile: Literal["smoke", "quick", "full", "paper"] = "quick",
-    arg: Annotated[tuple[str, ...], Parameter(negative="")] = (),
+    arg: Annotated[tuple[str, ...], Parameter(negative="", show_default=False)] = (),
+    executables: Path | None = None,
     seed: int = 1,
     budget: float | None = None,
-    resume: Annotated[bool, Parameter(negative="")] = False,
-    dry_run: Annotated[bool, Parameter(negative="")] = False,
+    resume: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+    dry_run: Annotated[bool, Parameter(negative="", show_default=False)] = False,
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
 ) -> None:
@@ -73,6 +77,8 @@ def run(
         paper: five samples, 900 s limit.
     arg
         A parameter of a program as name=value or program.name=value; may be repeated.
+    executables
+        Measure what lies in this folder as PLATFORM/bin/PROGRAM.BACKEND; set up and build nothing.
     seed
         Seed of the programs' inputs and of the order of measuring.
     budget
@@ -96,6 +102,7 @@ def run(
         arguments=arg,
         profile=profile,
         seed=seed,
+        executables=str(executables.absolute()) if executables else "",
         budget_s=budget if budget is not None else chosen.budget_s,
     )
     if request.budget_s is not None and not 0 < request.budget_s < 1e9:
@@ -107,6 +114,10 @@ def run(
         session.dry_run()
     else:
         session.run()
+
+
+def _record(cell: Cell) -> dict[str, object]:
+    return {**asdict(cell), "arguments": dict(cell.arguments)}
 
 
 def _threads(text: str | None, profile: Profile) -> tuple[int, ...]:
@@ -189,9 +200,9 @@ class _Session:
             seconds = min(seconds, self.request.budget_s)
         if self.as_json:
             document = {
-                "cells": [records.cell_record(each) for each in selection.cells],
+                "cells": [_record(each) for each in selection.cells],
                 "unavailable": [
-                    {**records.cell_record(cell), "reason": reason}
+                    {**_record(cell), "reason": reason}
                     for cell, reason in selection.unavailable.items()
                 ],
                 "expected_s": seconds,
@@ -213,7 +224,12 @@ class _Session:
         from threadmark import preparation
 
         absent = preparation.unavailable_allocators(self.request.allocators)
-        ready = preparation.prepare(self.request.platforms, self.console)
+        names, folder = self.request.platforms, self.request.executables
+        ready = (
+            preparation.look_at(Path(folder), names)
+            if folder
+            else preparation.prepare(names, self.console)
+        )
         selection = select(self.request, ready.executables, ready.absent)
         cells = {c: e for c, e in selection.cells.items() if c.allocator not in absent}
         for cell in selection.cells.keys() - cells.keys():
@@ -267,19 +283,12 @@ class _Session:
     def _show(self, store: Store, run_id: int) -> None:
         from rich.console import Console
 
-        from threadmark import judgement, matrix, records
+        from threadmark import exchange, matrix
 
         path = self._report(store, run_id)
         if self.as_json:
-            rows = store.rows(run_id)
-            judged = judgement.judge(rows, store.descriptions(run_id))
-            document = {
-                "run": records.finite(records.run_record(store.run(run_id))),
-                "verdicts": [records.judged_record(each) for each in judged],
-                "rows": [records.row_record(row) for row in rows],
-                "report": str(path),
-            }
-            sys.stdout.write(records.dumps(document) + "\n")
+            rows, descriptions = store.rows(run_id), store.descriptions(run_id)
+            sys.stdout.write(exchange.to_json(store.run(run_id), rows, descriptions))
             return
         matrix.render(store, run_id, Console())
         self.console.print(f"Report: {path}", highlight=False, soft_wrap=True)

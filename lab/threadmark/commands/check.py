@@ -1,0 +1,61 @@
+"""`threadmark check`: the tests, and format, types, tidiness and sanitizers beside them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import cyclopts
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from threadmark.checks import Level
+
+
+def command(app: cyclopts.App) -> None:
+    """Register the command."""
+    app.command(check)
+
+
+def check(
+    *,
+    only: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
+    all_: Annotated[bool, Parameter(name="--all", negative="")] = False,
+) -> int:
+    """Run everything that must hold before a change is taken.
+
+    Parameters
+    ----------
+    only
+        Only the checks of these names.
+    all_
+        Everything, however long it takes.
+    """
+    from threadmark.checks import Level
+
+    return perform(Level.ALL if all_ or only else Level.CHECK, only)
+
+
+def perform(level: Level, only: tuple[str, ...]) -> int:
+    """Run the checks up to `level`; the last line says how many passed. Returns the exit status."""
+    from rich.console import Console
+
+    from threadmark import checks, preparation
+    from threadmark.selection import check_name
+
+    known = {each.name: each for each in checks.checks()}
+    for name in only:
+        check_name("check", name, known)
+    wanted = [known[name] for name in only] or [c for c in known.values() if c.level <= level]
+    for need in preparation.bring(Console(stderr=True), tests=True, again=False):
+        print(preparation.absence(need))
+    total, failed = checks.Count(), []
+    for each in wanted:
+        print(f"== {each.name}", flush=True)
+        found = checks.run(each, environment=checks.environment())
+        total += found
+        if found.failed:
+            failed.append(each.name)
+    for name in failed:
+        print(f"{name} failed; run only this again: ./threadmark check --only {name}")
+    print(f"{total.passed} passed, {total.failed} failed, {total.skipped} skipped")
+    return 1 if failed else 0

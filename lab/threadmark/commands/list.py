@@ -1,0 +1,145 @@
+"""`threadmark list`: what can be measured here, and the runs of a store."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import cyclopts
+from cyclopts import Parameter
+
+from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from threadmark.executable import Executable
+
+
+def command(app: cyclopts.App) -> None:
+    """Register the command."""
+    app.command(list_, name="list")
+
+
+def list_(
+    what: Annotated[
+        Literal["programs", "backends", "platforms", "runs"], Parameter(help="What to list.")
+    ] = "programs",
+    *,
+    store: StoreOption = DEFAULT_STORE,
+    json: JsonOption = False,
+) -> None:
+    """List programs with their parameters, backends, platforms, or stored runs."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from threadmark import platforms, preparation, records
+
+    if what == "runs":
+        records_ = _runs(store)
+    else:
+        names = [each.name for each in platforms.platforms()]
+        here = preparation.look(names, {})
+        if what == "programs":
+            records_ = _programs(here.executables)
+        elif what == "backends":
+            records_ = _backends(here)
+        else:
+            records_ = _platforms(here)
+    if json:
+        sys.stdout.write(records.dumps(records_) + "\n")
+        return
+    if not records_:
+        print("Nothing is built yet; run: ./threadmark run --profile smoke")
+        return
+    table = Table(*records_[0].keys(), box=None, pad_edge=False)
+    for record in records_:
+        table.add_row(*(Text(_words(value)) for value in record.values()))
+    Console().print(table)
+
+
+def _words(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _programs(executables: list[Executable]) -> list[dict[str, object]]:
+    result: dict[str, dict[str, object]] = {}
+    for each in executables:
+        if not each.fault:
+            parameters = [
+                f"{name}={p['sizes']['quick']} ({p['min']}..{p['max']})"
+                for name, p in each.parameters.items()
+            ]
+            if each.description.get("input"):
+                parameters.append("input=FILE")
+            result.setdefault(
+                each.program,
+                {
+                    "program": each.program,
+                    "what": each.description.get("summary", ""),
+                    "arguments": parameters,
+                },
+            )
+    return list(result.values())
+
+
+def _backends(here: object) -> list[dict[str, object]]:
+    from threadmark.preparation import Prepared
+
+    assert isinstance(here, Prepared)
+    found: dict[tuple[str, str], dict[str, object]] = {}
+    for each in here.executables:
+        entry = found.setdefault(
+            (each.backend, each.platform),
+            {
+                "backend": each.backend,
+                "platform": each.platform,
+                "variants": [],
+                "state": each.fault or each.description.get("backend_version", ""),
+            },
+        )
+        known = entry["variants"]
+        assert isinstance(known, list)
+        known += [name for name in each.variants if name not in known]
+    for absence in here.absent:
+        found[absence.backend, absence.platform] = {
+            "backend": absence.backend,
+            "platform": absence.platform,
+            "variants": [],
+            "state": f"unavailable: {absence.reason}",
+        }
+    return [found[key] for key in sorted(found)]
+
+
+def _platforms(here: object) -> list[dict[str, object]]:
+    from threadmark import platforms
+    from threadmark.preparation import Prepared
+
+    assert isinstance(here, Prepared)
+    built = {each.platform: each.description.get("platform", {}) for each in here.executables}
+    return [
+        {
+            "platform": each.name,
+            "compiler": built.get(each.name, {}).get("compiler", each.compiler),
+            "library": built.get(each.name, {}).get("standard_library", ""),
+            "state": "built" if each.name in built else each.missing() or "not built yet",
+        }
+        for each in platforms.platforms()
+    ]
+
+
+def _runs(path: Path) -> list[dict[str, object]]:
+    from threadmark.store import Store
+
+    with Store.open(path, create=False) as store:
+        return [
+            {
+                "run": each.id,
+                "started": each.started_at,
+                "finished": each.finished_at or "unfinished",
+                "profile": each.profile,
+                "commit": each.machine.get("commit", ""),
+            }
+            for each in store.runs()
+        ]
