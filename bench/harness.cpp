@@ -341,6 +341,8 @@ int measure(const Options& options) {
       const std::string wrong = repeat(*instance, *runtime, form, i, i < options.warmup);
       if (!wrong.empty()) return end_with("wrong", wrong, kWrong);
     }
+  } catch (const BadInput&) {
+    throw;  // prepare() found what make() is too cheap to see
   } catch (const std::bad_alloc&) {
     return end_with("out_of_memory", "an allocation failed", kOutOfMemory);
   } catch (const std::system_error& error) {
