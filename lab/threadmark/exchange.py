@@ -59,7 +59,7 @@ def to_json(run: Run, rows: Sequence[Row], descriptions: Sequence[dict[str, Any]
 def to_google_benchmark(run: Run, rows: Sequence[Row]) -> str:
     """What `benchmark --benchmark_out_format=json` writes: context, and an entry per ok process."""
     machine = run.machine
-    cpus = machine.get("cpus")
+    cpus = machine.get("processors")
     context = {
         "date": run.started_at,
         "host_name": str(machine.get("host", "")),

@@ -39,7 +39,11 @@ NODES = {"floorplan": 1_900_000, "qap": 420_000}
 # A backend's variants with nanoseconds per task, and whether they run in parallel.
 BACKENDS = {
     "serial": {"plain": (0.0, False), "locked": (0.4, False)},
-    "std_async": {"deferred": (45.0, False), "async": (11_000.0, True), "optional": (11_000.0, True)},
+    "std_async": {
+        "deferred": (45.0, False),
+        "async": (11_000.0, True),
+        "optional": (11_000.0, True),
+    },
     "tbb": {"futures": (150.0, True), "fork_join": (72.0, True)},
     "openmp": {"futures": (310.0, True), "fork_join": (260.0, True)},
     "boost_fiber": {"futures": (900.0, True)},
@@ -67,18 +71,26 @@ HOSTILE = {"fib": "</script><script>alert(1)</script>", "sort": "<img src=x oner
 def fill(store: Store, lab: Lab = Lab()) -> int:  # noqa: B008 (frozen)
     """Add one finished run to `store`; returns its number."""
     machine = {
-        "processor": {"model": "Example CPU 2.60 GHz", "cpus": max(lab.threads), "sockets": 1},
-        "kernel": "Linux 6.1.0-13-amd64",
+        "processor": "Example CPU 2.60 GHz",
+        "processors": max(lab.threads),
+        "cores": max(lab.threads),
+        "sockets": 1,
         "memory_bytes": 16 << 30,
+        "kernel": "Linux 6.1.0",
+        "caches": {"L1d": "32K", "L2": "1M", "L3": "32M"},
         "commit": "0123456789ab",
     }
-    run_id = store.start_run("quick", lab.seed, {"profile": "quick", "threads": list(lab.threads)}, machine)
+    run_id = store.start_run(
+        "quick", lab.seed, {"profile": "quick", "threads": list(lab.threads)}, machine
+    )
     rng = np.random.default_rng(lab.seed)
     cells = list(_cells(lab))
     for platform in lab.platforms:
         for program in lab.programs:
             for backend in BACKENDS:
-                store.add_description(run_id, platform, _description(program, backend, platform, lab))
+                store.add_description(
+                    run_id, platform, _description(program, backend, platform, lab)
+                )
     rows = []
     for round_number in range(lab.rounds):
         for index in rng.permutation(len(cells)):
@@ -86,8 +98,12 @@ def fill(store: Store, lab: Lab = Lab()) -> int:  # noqa: B008 (frozen)
             if row is not None:
                 rows.append(row)
     store.append_all(run_id, rows)
-    store.add_note(run_id, "The time budget of 300 s was used up: 2 cells of uts were not measured.")
-    store.add_note(run_id, "boost_fiber is unavailable on clang-libc++: Boost.Fiber is built for libstdc++.")
+    store.add_note(
+        run_id, "The time budget of 300 s was used up: 2 cells of uts were not measured."
+    )
+    store.add_note(
+        run_id, "boost_fiber is unavailable on clang-libc++: Boost.Fiber is built for libstdc++."
+    )
     store.finish(run_id)
     return run_id
 
@@ -115,7 +131,9 @@ def _description(program: str, backend: str, platform: str, lab: Lab) -> dict[st
         "origin": "new",
         "backend": backend,
         "backend_version": f"{backend} 1.0",
-        "variants": [{"name": n, "parallel": p} for n, (_, p) in _variants(program, backend).items()],
+        "variants": [
+            {"name": n, "parallel": p} for n, (_, p) in _variants(program, backend).items()
+        ],
         "platform": {**PLATFORMS[platform], "c_library": "glibc 2.36", "flags": "-O3"},
         "parameters": [],
         "input": "",
@@ -131,7 +149,15 @@ def _cells(lab: Lab) -> Iterator[tuple[str, Cell]]:
                     for threads in lab.threads if parallel else (1,):
                         yield (
                             program,
-                            Cell(_named(program, lab), "quick", backend, variant, platform, "glibc", threads),
+                            Cell(
+                                _named(program, lab),
+                                "quick",
+                                backend,
+                                variant,
+                                platform,
+                                "glibc",
+                                threads,
+                            ),
                         )
 
 
@@ -162,7 +188,9 @@ def _row(
     if program == "sparselu" and cell.backend == "boost_fiber" and cell.threads > 1:
         return failed(Status.WRONG, "residual 3.1e-2, at most 1e-9 is allowed")
     if program == "uts" and cell.variant in ("async", "optional"):
-        return failed(Status.REFUSED, "thread 15000 was refused; the lab allows 15000 on this machine")
+        return failed(
+            Status.REFUSED, "thread 15000 was refused; the lab allows 15000 on this machine"
+        )
     if program == "strassen" and cell.backend == "boost_fiber" and cell.threads == 1:
         return failed(Status.OUT_OF_MEMORY, "resident set beyond the limit of 8 GiB")
     contention = 1 + (0.9 if locked and cell.variant != "plain" else 0.0) * (cell.threads - 1)
@@ -174,7 +202,9 @@ def _row(
     if time_ms > LIMIT * serial_ms:
         if round_number:
             return None
-        return failed(Status.TIMEOUT, f"no end within {LIMIT * serial_ms / 1e3:.1f} s, 30 times serial")
+        return failed(
+            Status.TIMEOUT, f"no end within {LIMIT * serial_ms / 1e3:.1f} s, 30 times serial"
+        )
     wall = int(time_ms * 1e6)
     nodes = int(NODES.get(program, 0) * float(rng.uniform(0.9, 1.3)))
     repeat = {

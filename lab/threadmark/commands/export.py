@@ -20,7 +20,7 @@ def command(app: cyclopts.App) -> None:
     app.command(export)
 
 
-def export(  # noqa: PLR0913 (its options)
+def export(
     run: Annotated[str, Parameter(help="Number of the run, or 'last'.")] = "last",
     *,
     form: Annotated[

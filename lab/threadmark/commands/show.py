@@ -36,7 +36,7 @@ def show(
     """
     from rich.console import Console
 
-    from threadmark import judgement, matrix, records
+    from threadmark import exchange, matrix
     from threadmark.store import Store
 
     with Store.open(store, create=False) as opened:
@@ -47,14 +47,8 @@ def show(
         if not json:
             matrix.render(opened, number, Console())
             return
-        rows = opened.rows(number)
-        judged = judgement.judge(rows, opened.descriptions(number))
-        document = {
-            "run": records.finite(records.run_record(opened.run(number))),
-            "verdicts": [records.judged_record(each) for each in judged],
-            "rows": [records.row_record(row) for row in rows],
-        }
-    sys.stdout.write(records.dumps(document) + "\n")
+        rows, descriptions = opened.rows(number), opened.descriptions(number)
+        sys.stdout.write(exchange.to_json(opened.run(number), rows, descriptions))
 
 
 def _table2(opened: Store, run: str, *, as_json: bool) -> None:

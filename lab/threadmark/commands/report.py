@@ -1,0 +1,58 @@
+"""`threadmark report`: a run as one HTML file that opens without a network."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import cyclopts
+from cyclopts import Parameter
+
+from threadmark.errors import LabError
+from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption
+
+
+def command(app: cyclopts.App) -> None:
+    """Register the command."""
+    app.command(report)
+
+
+def report(
+    run: Annotated[str, Parameter(help="Number of the run, or 'last'.")] = "last",
+    *,
+    output: Annotated[
+        Path | None, Parameter(help="File to write; default: report-N.html beside the store.")
+    ] = None,
+    force: Annotated[
+        bool, Parameter(negative="", help="Replace a file of that name that is no report.")
+    ] = False,
+    store: StoreOption = DEFAULT_STORE,
+    json: JsonOption = False,
+) -> None:
+    """Write the report of a run: verdicts, curves, heat maps, failures, commands to repeat cells.
+
+    An older report is replaced; any other file only with --force.
+    """
+    from threadmark import records
+    from threadmark.reports import html
+    from threadmark.store import Store
+
+    with Store.open(store, create=False) as opened:
+        number = opened.run(run).id
+        path = output or store.with_name(f"report-{number}.html")
+        if path.exists() and not force and not _is_report(path):
+            raise LabError(f"{path} is not a report; name another file or add --force.")
+        size = html.write(opened, number, path)
+    if json:
+        document = {"run": number, "report": str(path), "bytes": size}
+        sys.stdout.write(records.dumps(document) + "\n")
+    else:
+        sys.stdout.write(f"Report of run {number}: {path} ({size / 1e6:.1f} MB)\n")
+
+
+def _is_report(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return b"<title>Threadmark: run " in file.read(4096)
