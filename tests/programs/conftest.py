@@ -1,4 +1,4 @@
-"""Runs the built programs. THREADMARK_BIN names their folder, THREADMARK_DATA the published inputs."""
+"""Runs built programs. THREADMARK_BIN names their folder, THREADMARK_DATA the published inputs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ Run = Callable[..., Result]
 
 @pytest.fixture
 def run() -> Run:
-    """run(program, backend="serial", *args): one process at size smoke, without a warm-up unless args say so."""
+    """run(program, backend="serial", *args): one process at size smoke without a warm-up,
+    unless args say otherwise."""
 
     def run_program(program: str, backend: str = "serial", *args: str) -> Result:
         executable = BIN / f"{program}.{backend}"

@@ -1,4 +1,4 @@
-"""floorplan: published counts and areas, the built-in optima against a search on rectangles, files that lie."""
+"""floorplan: published counts and areas, optima against a search on rectangles, false files."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def smallest_area(problem):
                 if max(box) > 64 or box[0] * box[1] >= best:
                     continue
                 bottom, right = top + rows - 1, column + columns - 1
-                if any(top <= b and t <= bottom and column <= r and l <= right
-                       for t, b, l, r in placed[1:]):
+                if any(top <= other[1] and other[0] <= bottom
+                       and column <= other[3] and other[2] <= right for other in placed[1:]):
                     continue
                 placed.append((top, bottom, column, right))
                 place(*box)

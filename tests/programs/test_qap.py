@@ -1,4 +1,4 @@
-"""qap: published counts and optima, small instances against all permutations, files that lie or break off."""
+"""qap: published counts and optima, small instances against all permutations, false files."""
 
 from __future__ import annotations
 

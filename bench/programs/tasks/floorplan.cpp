@@ -1,8 +1,8 @@
 // Places cells of given shapes on a 64 x 64 board, each beside or below earlier ones, so that the
-// box around all is smallest: branch and bound, one task per candidate position. The board is
-// copied for every candidate that fits, as in the suite, but as 64 words of bits and not 4,096
-// characters, and only then; a candidate that does not fit is still a task, except in fork_join.
-// The bound is shared, so the amount of work depends on timing: nodes (candidates) are counted.
+// box around all is smallest: branch and bound, one task per candidate. As in the suite each copies
+// the board, but as 64 words of bits and only if it fits; fork_join starts only candidates that
+// fit. The bound is shared, so the work depends on timing: nodes (candidates) are counted. This
+// file is long because the list of cells is input, and the check does not use what the search uses.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -65,8 +65,9 @@ const std::vector<Cell>& built_in_cells() {
 }
 
 // Optima of the leading cells of that list, index = number of cells.
-constexpr std::array<std::int64_t, 21> kOptima{
-    0, 30, 60, 144, 192, 216, 252, 270, 270, 285, 323, 361, 380, 460, 540, 713, 736, 837, 837, 837, 896};
+constexpr std::array<std::int64_t, 21> kOptima{0,   30,  60,  144, 192, 216, 252,
+                                               270, 270, 285, 323, 361, 380, 460,
+                                               540, 713, 736, 837, 837, 837, 896};
 
 Problem built_in(std::size_t n) {
   const auto& all = built_in_cells();
@@ -336,13 +337,9 @@ BENCH_PROGRAM(
         .summary = "smallest box around cells with neighbours, by branch and bound",
         .structure = "recursive unbalanced", .granularity = "fine",
         .synchronisation = "atomic/pruning", .origin = "AKM",
-        .parameters = {{.name = "cells",
-                        .meaning = "how many of the list's twenty cells are placed",
-                        .min = 1,
-                        .max = 20,
-                        .smoke = 5,
-                        .quick = 8,
-                        .full = 15}},
+        // Name, meaning, min, max, smoke, quick, full.
+        .parameters = {{"cells", "how many of the list's twenty cells are placed", 1, 20, 5, 8,
+                        15}},
         .input =
             "INNCABS floorplan: cells with shapes and neighbours, then the smallest area; it "
             "replaces cells",

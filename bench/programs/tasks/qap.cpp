@@ -1,8 +1,8 @@
-// Quadratic assignment by branch and bound: facility after facility is put on a free place, and a
-// partial assignment that costs as much as the best whole one is given up. As in the suite every
-// node starts one task per place, taken or not, so most tasks are empty; fork_join starts them for
-// free places only. The bound is shared, so the amount of work depends on timing: nodes are
-// counted. Only flows that are not zero are added up, and a diagonal counts once.
+// Quadratic assignment by branch and bound: facility after facility is put on a free place, a
+// partial assignment that costs as much as the best whole one is given up. As in the suite a node
+// starts one task per place, taken or not, so most are empty (fork_join: free places only), and the
+// bound is shared, so the work depends on timing: nodes are counted. Flows of zero are left out.
+// This file is long because three instances are built in and the reference is another algorithm.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -32,14 +32,14 @@ struct Flow {
 struct Problem {
   std::size_t n = 0;
   std::vector<std::int64_t> flow = {}, distance = {};  // n rows of n
-  std::vector<std::vector<Flow>> earlier =
-      {};  // for each facility its flows with those before it, without zeros
+  // For each facility its flows with those before it, without zeros.
+  std::vector<std::vector<Flow>> earlier = {};
   std::optional<std::int64_t> stated = {};  // the optimum that the file claims
 };
 
 // The instances of N. Christofides and E. Benavent (QAPLIB chr12a, b, c): a tree of flows on twelve
-// facilities (the facility before which each was hung, counted from 1), and one matrix of distances
-// for all three.
+// facilities (to which earlier one each of the others is tied, counted from 1), and one matrix of
+// distances for all three, here what is above its diagonal.
 constexpr std::size_t kBuiltIn = 12;
 constexpr std::array<std::array<std::size_t, kBuiltIn - 1>, 3> kParents{{
     {1, 1, 1, 1, 2, 3, 3, 6, 8, 9, 10},
@@ -48,7 +48,6 @@ constexpr std::array<std::array<std::size_t, kBuiltIn - 1>, 3> kParents{{
 }};
 constexpr std::array<std::int64_t, kBuiltIn - 1> kFlows{90, 10, 23, 43, 88, 26, 16, 1, 96, 29, 37};
 constexpr std::array<std::int64_t, kBuiltIn*(kBuiltIn - 1) / 2> kDistances{
-    // above the diagonal, row by row
     36, 54, 26, 59, 72, 9,  34, 79, 17, 46, 95, 73, 35, 90, 58, 30, 78, 35, 44, 79, 36, 21,
     10, 97, 58, 66, 69, 61, 54, 63, 93, 12, 46, 40, 37, 48, 68, 85, 64, 5,  29, 76, 16, 5,
     76, 96, 55, 38, 54, 0,  34, 83, 35, 11, 56, 37, 44, 12, 15, 80, 64, 39, 33, 70, 86, 18};
@@ -299,20 +298,11 @@ BENCH_PROGRAM(
         .summary = "quadratic assignment by branch and bound, one task per place in each node",
         .structure = "recursive unbalanced", .granularity = "fine",
         .synchronisation = "atomic/pruning", .origin = "New",
-        .parameters = {{.name = "instance",
-                        .meaning = "tree of flows: 1 is chr12a, 2 is chr12b, 3 is chr12c",
-                        .min = 1,
-                        .max = 3,
-                        .smoke = 1,
-                        .quick = 2,
-                        .full = 3},
-                       {.name = "n",
-                        .meaning = "facilities and places: the leading part of the matrices",
-                        .min = 1,
-                        .max = kBuiltIn,
-                        .smoke = 6,
-                        .quick = 12,
-                        .full = 12}},
+        // Name, meaning, min, max, smoke, quick, full.
+        .parameters = {{"instance", "tree of flows: 1 is chr12a, 2 is chr12b, 3 is chr12c", 1, 3, 1,
+                        2, 3},
+                       {"n", "facilities and places: the leading part of the matrices", 1, kBuiltIn,
+                        6, 12, 12}},
         .input =
             "QAPLIB: n, n*n flows, n*n distances, then the optimum; it replaces instance and n",
         .locks = true, .fork_join = true,
