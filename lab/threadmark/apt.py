@@ -22,7 +22,9 @@ def installed(names: Iterable[str]) -> set[str]:
     if not wanted or shutil.which("dpkg-query") is None:
         return set()
     query = ["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package}\n", *wanted]
-    output = subprocess.run(query, capture_output=True, text=True, errors="replace").stdout
+    output = subprocess.run(
+        query, check=False, capture_output=True, text=True, errors="replace"
+    ).stdout
     pairs = (line.split() for line in output.splitlines())
     return {pair[1] for pair in pairs if len(pair) == 2 and pair[0] == "installed"}
 
@@ -34,7 +36,10 @@ def privilege() -> list[str] | None:
     if os.geteuid() == 0:
         return []
     sudo = shutil.which("sudo")
-    if sudo and subprocess.run([sudo, "-n", "true"], capture_output=True).returncode == 0:
+    if (
+        sudo
+        and subprocess.run([sudo, "-n", "true"], check=False, capture_output=True).returncode == 0
+    ):
         return [sudo, "-n", "env", *(f"{key}={value}" for key, value in _QUIET.items())]
     return None
 
@@ -46,7 +51,7 @@ def install_command(names: Sequence[str]) -> str:
 
 
 def install(names: Sequence[str], prefix: Sequence[str], log: Path) -> bool:
-    """Install `names` in one transaction, after `apt-get update` when no lists are there or a name is unknown.
+    """Install `names` at once, after `apt-get update` when lists are absent or too old.
 
     The tools' output goes to `log`. Returns whether apt-get succeeded.
     """
@@ -95,6 +100,7 @@ def _run(command: Sequence[str], out: object, folder: Path | None = None) -> boo
     try:
         done = subprocess.run(
             command,
+            check=False,
             stdin=subprocess.DEVNULL,
             stdout=out,  # type: ignore[call-overload]
             stderr=subprocess.STDOUT,

@@ -1,4 +1,4 @@
-"""Finds the command, runs it, and turns every foreseen problem into one sentence and an exit status."""
+"""Finds the command, runs it, and turns each foreseen problem into a sentence and a status."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str]) -> int:
             "Terminated; `./threadmark run --resume` goes on with an unfinished run.", TERMINATED
         )
     except BrokenPipeError:
-        # The reader (`| head`) has gone: nothing more can be said, and the exit must not try to flush.
+        # The reader (`| head`) has gone: nothing can be said, and the exit must not flush.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
 
@@ -88,13 +88,13 @@ def _dispatch(arguments: list[str]) -> int:
     except cyclopts.CycloptsError as error:
         sentence = " ".join(str(error).split()).rstrip(".?")
         if isinstance(error, cyclopts.UnusedCliTokensError):
-            sentence = f"'{' '.join(error.unused_tokens)}' is not understood here"
+            sentence = f"'{' '.join(error.unused_tokens or ())}' is not understood here"
         raise LabError(f"{sentence}; see ./threadmark {first} --help.") from None
     return result if isinstance(result, int) else 0
 
 
 def closest(word: str, choices: Sequence[str] | dict[str, str]) -> str:
-    """', did you mean X?'-like ending for a sentence about an unknown `word`; empty if nothing is near."""
+    """The ending of a sentence about an unknown `word`: the nearest choice, if any is near."""
     near = difflib.get_close_matches(word, list(choices), n=1)
     return f" (did you mean '{near[0]}'?)" if near else ""
 

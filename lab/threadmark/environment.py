@@ -1,6 +1,7 @@
-"""Makes `.venv` from the lock file; run by the launcher with the system's Python, so only the standard library.
+"""Makes `.venv` from the lock file; run by the launcher with the system's Python.
 
-Works without python3-venv and without pip: pip then comes from ensurepip or from Debian's wheel package.
+Only the standard library is used. Works without python3-venv and without pip: pip then comes from
+ensurepip or from Debian's package of its wheel.
 """
 
 from __future__ import annotations
@@ -52,42 +53,43 @@ def make(root: Path) -> None:
             partial.replace(venv / "requirements.lock")
     except OSError as error:
         raise LabError(
-            f"{venv} cannot be made ({error.strerror}); give write permission and about 1 GB of space."
+            f"{venv} cannot be made ({error.strerror}); give write permission and 1 GB of space."
         ) from error
 
 
 def _pip(python: Path, scratch: Path) -> list[str]:
-    """A command that runs some pip for the interpreter `python`, from the nearest source that has one."""
+    """A command that runs a pip for the interpreter `python`, from the nearest source."""
     own = [sys.executable, "-m", "pip", "--python", str(python)]
     if _works(own):
         return own
     if _works([str(python), "-m", "ensurepip"]):
         return [str(python), "-m", "pip"]
-    for place in (Path("/"), scratch):
-        if place == scratch:
-            prefix, log = apt.privilege(), scratch / "apt.log"
-            unpacked = apt.unpack(["python3-pip-whl"], scratch, log)
-            if not unpacked and prefix is not None:
-                apt.install(["python3-pip-whl"], prefix, log)
-                place = Path("/")
-        for wheel in sorted((place / _WHEELS).glob("pip-*.whl")):
-            bundled = [sys.executable, f"{wheel}/pip", "--python", str(python)]
-            if _works(bundled):
-                return bundled
+    places = [Path("/"), scratch]
+    if not any((Path("/") / _WHEELS).glob("pip-*.whl")):
+        log = scratch / "apt.log"
+        prefix = apt.privilege()
+        if not apt.unpack(["python3-pip-whl"], scratch, log) and prefix is not None:
+            apt.install(["python3-pip-whl"], prefix, log)
+    for wheel in [each for place in places for each in (place / _WHEELS).glob("pip-*.whl")]:
+        bundled = [sys.executable, f"{wheel}/pip", "--python", str(python)]
+        if _works(bundled):
+            return bundled
     raise LabError("No pip can be found for Python; run: apt-get install python3-venv python3-pip")
 
 
 def _works(command: list[str]) -> bool:
     check = command if command[-1] == "ensurepip" else [*command, "--version"]
-    return subprocess.run(check, capture_output=True, env=_environment()).returncode == 0
+    return (
+        subprocess.run(check, check=False, capture_output=True, env=_environment()).returncode == 0
+    )
 
 
 def _run(command: list[str]) -> None:
-    done = subprocess.run(command, env=_environment(), stdout=sys.stderr)
+    done = subprocess.run(command, check=False, env=_environment(), stdout=sys.stderr)
     if done.returncode != 0:
         raise LabError(
-            f"The Python environment could not be made ('{' '.join(command[:4])} ...' failed, see above); "
-            "check the network and the free space, then start again."
+            f"The Python environment could not be made ('{' '.join(command[:4])} ...' failed, "
+            "see above); check the network and the free space, then start again."
         )
 
 

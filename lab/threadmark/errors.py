@@ -1,4 +1,4 @@
-"""The one exception of the lab: a sentence for the person, ending with what to do. Anything else is a bug."""
+"""The one exception of the lab: a sentence for the person, with what to do. All else is a bug."""
 
 from __future__ import annotations
 

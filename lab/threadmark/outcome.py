@@ -24,6 +24,7 @@ _EXIT = {  # ARCHITECTURE.md, "What an executable says"
     5: Status.OUT_OF_MEMORY,
     6: Status.CRASHED,
 }
+_LINES = 10_000  # far more than a start, an end and the repeats of a block
 _SHOWN = ("LD_PRELOAD", "THREADMARK_THREAD_CAP")  # what changes the figures
 _NO_THREAD = "Resource temporarily unavailable"  # EAGAIN, as C++ libraries and libgomp print it
 
@@ -185,7 +186,10 @@ def _parse(output: str) -> _Said:
     end: dict[str, Any] = {}
     repeats: list[dict[str, Any]] = []
     fault = ""
-    for text in output.splitlines():
+    texts = output.split("\n", _LINES)
+    if len(texts) > _LINES:
+        fault = f"printed more than {_LINES} lines"
+    for text in texts[:_LINES]:
         if not text.strip():
             continue
         line = _line(text)

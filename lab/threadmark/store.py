@@ -186,7 +186,8 @@ class Store:
         """The run of that number, the newest for 'last'. LabError when there is none."""
         if run_id == "last":
             run_id = self.latest_run_id()
-        number = int(run_id) if str(run_id).isdecimal() else -1
+        text = str(run_id)
+        number = int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else -1
         for each in self._read("SELECT * FROM run WHERE id = ?", number):
             notes = self._read("SELECT sentence FROM note WHERE run_id = ? ORDER BY id", number)
             return _run(each, [note["sentence"] for note in notes])

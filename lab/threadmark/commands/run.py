@@ -107,6 +107,8 @@ def run(
     )
     if request.budget_s is not None and not 0 < request.budget_s < 1e9:
         raise LabError("--budget is a positive number of seconds; change it.")
+    if not 0 <= seed < 1 << 63:
+        raise LabError("--seed goes from 0 to 2^63 - 1; change it.")
     session = _Session(request, store, Console(stderr=True), as_json=json)
     if resume:
         session.resume(given=_options_given())

@@ -1,0 +1,61 @@
+"""What the tests of the lab share: the command line as a child process, and single processes."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import fakes
+import pytest
+from lab_support import LAB, Attempt, lab_environment
+from threadmark.cell import Row
+from threadmark.executable import find
+from threadmark.limits import Cage, Limits, default_limits
+from threadmark.measurement import Attempts
+from threadmark.schedule import Task
+from threadmark.selection import Request, select
+
+
+@pytest.fixture(params=["groups", "polling"])
+def attempt(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Attempt]:
+    """Run one process of a fake program, with control groups where they can be had, and without."""
+    groups = request.param == "groups"
+
+    def run(body: str, *, limit_s: float = 10, threads: int = 1, **limits: int) -> Row:
+        fakes.write(tmp_path, "fake.tbb", body)
+        asked = Request(threads=(threads,))
+        cells = select(asked, find(["fake"], tmp_path), ()).cells
+        found = default_limits()
+        chosen = Limits(
+            limits.get("memory_bytes", found.memory_bytes),
+            limits.get("threads_cap", found.threads),
+            "a test",
+        )
+        with Cage(chosen, use_groups=groups) as cage:
+            if groups and not (cage.memory and cage.pids):
+                pytest.skip("control groups cannot be written here")
+            return Attempts(asked, cells, cage)(Task(next(iter(cells)), 0, 1, limit_s))
+
+    yield run
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run the command line to its end; the store is one of this test."""
+
+    def run(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
+        environment = {**lab_environment(), **dict(options.pop("env", {}))}  # type: ignore[call-overload]
+        return subprocess.run(
+            [*LAB, *words],
+            check=False,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=60,
+            cwd=tmp_path,
+            env=environment,
+            **options,  # type: ignore[call-overload]
+        )
+
+    return run

@@ -1,0 +1,83 @@
+"""Programs that behave as told, to be measured by the lab: one for each way of ending.
+
+A fake is one small Python script that speaks the contract of ARCHITECTURE.md, then misbehaves.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+_SCRIPT = """\
+#!{python} -IS
+import json, os, signal, sys, time
+NAME, VARIANTS, PARAMETERS = {name!r}, {variants!r}, {parameters!r}
+program, backend = NAME.split(".")
+def say(**line):
+    print(json.dumps(line), flush=True)
+def tell(text):
+    print(text, file=sys.stderr, flush=True)
+words = sys.argv[1:]
+def option(name, default=""):
+    return words[words.index(name) + 1] if name in words else default
+if "--describe" in words:
+    say(program=program, backend=backend, backend_version="fake 1", summary="a fake",
+        structure="", granularity="", synchronisation="", origin="", contract=1, input="",
+        variants=VARIANTS, parameters=PARAMETERS,
+        platform=dict(compiler="none", standard_library="none", c_library="none", flags=""))
+    sys.exit(0)
+threads = int(option("--threads"))
+def start(**other):
+    say(**(dict(event="start", program=program, backend=backend, backend_version="fake 1",
+        variant=option("--variant"), threads=threads, size=option("--size"), seed=1,
+        arguments={{}}, cpus=len(os.sched_getaffinity(0))) | other))
+def repeats(wall_ns=20_000_000, ok=True):
+    for index in range(1 + int(option("--repeats"))):
+        say(event="repeat", repeat=index, warmup=index == 0, wall_ns=wall_ns, cpu_ns=wall_ns,
+            run_delay_ns=0, voluntary_switches=0, max_rss_bytes=1 << 20, tasks=1, nodes=0,
+            answer="42", ok=ok)
+def end(status="ok", reason="", code=0):
+    say(event="end", status=status, reason=reason)
+    sys.exit(code)
+{body}
+"""
+
+PARALLEL = [{"name": "futures", "parallel": True}]
+SERIAL = [{"name": "plain", "parallel": False}]
+GOOD = "start(); repeats(); end()"
+
+PARAMETERS = [
+    {
+        "name": "n",
+        "meaning": "size",
+        "min": 0,
+        "max": 45,
+        "sizes": {"smoke": 5, "quick": 10, "full": 20},
+    }
+]
+
+
+def write(folder: Path, name: str, body: str = GOOD, platform: str = "fake") -> Path:
+    """Make the executable PLATFORM/bin/NAME below `folder`; NAME is program.backend."""
+    path = folder / platform / "bin" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    variants = SERIAL if name.endswith(".serial") else PARALLEL
+    path.write_text(
+        _SCRIPT.format(
+            python=os.path.realpath(sys.executable),
+            name=name,
+            variants=variants,
+            parameters=PARAMETERS,
+            body=body,
+        ),
+        encoding="utf-8",
+    )
+    path.chmod(0o755)
+    return path
+
+
+def lines(text: str) -> list[dict[str, object]]:
+    """JSON lines as objects."""
+    return [json.loads(line) for line in text.splitlines()]

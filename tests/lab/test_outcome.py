@@ -1,0 +1,146 @@
+"""Every way in which a program can end has one status and a sentence; nothing is left running."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from fakes import GOOD
+from lab_support import Attempt, alive
+from threadmark.cell import Status
+
+SCRIBBLE = "import random; sys.stdout.buffer.write(random.Random(1).randbytes(100000));"
+EAGAIN = "Resource temporarily unavailable"
+
+
+def test_a_program_that_answers_is_ok(attempt: Attempt) -> None:
+    row = attempt(GOOD)
+    assert (row.status, row.reason, row.sample_ns) == (Status.OK, "", 20e6)
+    assert len(row.repeats) == 2
+    assert row.command[0] == "taskset"
+    assert row.facts["thread_cap"] > 0
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "words"),
+    [
+        ("os.abort()", Status.CRASHED, "SIGABRT"),
+        ("start(); os.kill(os.getpid(), signal.SIGSEGV)", Status.CRASHED, "SIGSEGV"),
+        ("start(); repeats(); os.kill(os.getpid(), 9)", Status.CRASHED, "SIGKILL"),
+        ("start(); repeats()", Status.CRASHED, "without its last line"),
+        ("start(); repeats(); end(code=1)", Status.CRASHED, "exit code 1"),
+        ("start(); end('crashed', 'an exception left', 6)", Status.CRASHED, "an exception left"),
+        (SCRIBBLE + GOOD, Status.CRASHED, "not agreed"),
+        ("print('[' * 100000); " + GOOD, Status.CRASHED, "not agreed"),
+        ("print('{\"a\": NaN}'); " + GOOD, Status.CRASHED, "not agreed"),
+        ("start(); repeats(); say(event='end', status='ok'); say(x=1)", Status.CRASHED, "after"),
+        ("start(threads=7); repeats(); end()", Status.CRASHED, "ran with threads 7"),
+        ("start(cpus=99); repeats(); end()", Status.CRASHED, "ran with cpus 99"),
+        ("start(program='other'); repeats(); end()", Status.CRASHED, "ran with program"),
+        ("start(); repeats(); end('wrong', 'x')", Status.CRASHED, "said 'wrong' but"),
+        ("start(); end()", Status.CRASHED, "made 0 repeats instead of 1"),
+        ("start(); repeats(wall_ns=-1); end()", Status.CRASHED, "no positive number"),
+        ("start(); repeats(wall_ns=True); end()", Status.CRASHED, "no positive number"),
+        ("start(); repeats(wall_ns='1'); end()", Status.CRASHED, "no positive number"),
+        ("start(); repeats(wall_ns=10**400); end()", Status.CRASHED, "no positive number"),
+        ("start(); repeats(ok=False); end('wrong', 'sum is 3', 3)", Status.WRONG, "sum is 3"),
+        ("start(); repeats(ok=False); end()", Status.WRONG, "answered 42"),
+        ("start(); end('refused', 'no thread', 4)", Status.REFUSED, "no thread"),
+        (f"start(); tell('what(): {EAGAIN}'); os.abort()", Status.REFUSED, "SIGABRT"),
+        ("start(); end('out_of_memory', 'bad', 5)", Status.OUT_OF_MEMORY, "bad"),
+        ("tell('std::bad_alloc'); os.abort()", Status.OUT_OF_MEMORY, "allocation"),
+        ("tell('n is too large'); sys.exit(2)", Status.UNAVAILABLE, "n is too large"),
+    ],
+)
+def test_each_end_has_its_status(attempt: Attempt, body: str, status: Status, words: str) -> None:
+    row = attempt(body)
+    assert row.status is status
+    assert words in row.reason
+    assert "\n" not in row.reason
+    assert row.sample_ns is None
+
+
+def test_a_refusal_quotes_the_cap(attempt: Attempt) -> None:
+    row = attempt("start(); end('refused', 'no thread', 4)", threads_cap=500)
+    assert "the cap is 500 (a test)" in row.reason
+    assert row.facts["thread_cap"] == 500
+
+
+def test_a_program_that_hangs_ends_at_its_limit(attempt: Attempt) -> None:
+    begin = time.monotonic()
+    row = attempt("start(); time.sleep(60)", limit_s=0.3)
+    assert time.monotonic() - begin < 5
+    assert row.status is Status.TIMEOUT
+    assert "0.3 s" in row.reason
+
+
+def test_what_was_printed_before_a_hang_is_kept(attempt: Attempt) -> None:
+    row = attempt("start(); repeats(); time.sleep(60)", limit_s=0.5)
+    assert row.status is Status.TIMEOUT
+    assert len(row.repeats) == 2
+
+
+def test_a_program_that_ignores_every_signal_ends_too(attempt: Attempt) -> None:
+    ignore = "[signal.signal(n, signal.SIG_IGN) for n in range(1, 32) if n not in (9, 17, 19)]"
+    row = attempt(f"{ignore}; time.sleep(60)", limit_s=0.3)
+    assert row.status is Status.TIMEOUT
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+@pytest.mark.parametrize("text", ["'x' * 65536", "'x\\n' * 32768"])
+def test_endless_output_is_bounded(attempt: Attempt, stream: str, text: str) -> None:
+    row = attempt(f"\nwhile True: sys.{stream}.write({text})")
+    assert row.status is Status.CRASHED
+    assert "more than 8 MiB" in row.reason
+
+
+def test_a_program_that_eats_memory_is_out_of_memory(attempt: Attempt) -> None:
+    eat = "start()\nkeep = []\nwhile True: keep.append(bytearray(b'x' * (8 << 20)))"
+    row = attempt(eat, memory_bytes=200 << 20)
+    assert row.status is Status.OUT_OF_MEMORY
+    assert "200 MiB" in row.reason
+
+
+def test_address_space_that_is_not_touched_is_free(attempt: Attempt) -> None:
+    row = attempt(f"import mmap; keep = mmap.mmap(-1, 4 << 30); {GOOD}", memory_bytes=200 << 20)
+    assert row.status is Status.OK
+
+
+GRANDCHILD = """
+child = os.fork()
+if child == 0:
+    {leave}
+    open({path!r}, "w").write(str(os.getpid()))
+    time.sleep(60)
+while not os.path.exists({path!r}): time.sleep(0.001)
+start(); repeats(); end()
+"""
+
+
+@pytest.mark.parametrize("leave", ["pass", "os.setsid()", "os.fork() and os._exit(0); os.setsid()"])
+def test_grandchildren_do_not_outlive_the_cell(
+    attempt: Attempt, tmp_path: Path, leave: str
+) -> None:
+    path = tmp_path / "pid"
+    begin = time.monotonic()
+    row = attempt(GRANDCHILD.format(path=str(path), leave=leave))
+    assert row.status is Status.OK
+    assert time.monotonic() - begin < 10
+    assert not alive(int(path.read_text()))
+
+
+def test_a_program_sees_little_of_the_users_settings(
+    attempt: Attempt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    row = attempt(f"assert 'OMP_NUM_THREADS' not in os.environ; {GOOD}")
+    assert row.status is Status.OK
+
+
+def test_a_program_is_bound_to_as_many_processors_as_it_has_threads(attempt: Attempt) -> None:
+    row = attempt(GOOD, threads=1)
+    assert len(row.facts["cpus"]) == 1
+    row = attempt(GOOD, threads=4096)
+    assert len(row.facts["cpus"]) == len(os.sched_getaffinity(0))

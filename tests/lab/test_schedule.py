@@ -1,0 +1,205 @@
+"""The order of measuring, its limits and its budget, played through without a clock."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from lab_support import cell
+from threadmark.cell import Cell, Row, Status
+from threadmark.profile import PROFILES, thread_counts
+from threadmark.schedule import Schedule, Task
+
+QUICK = PROFILES["quick"]
+SERIAL = cell(backend="serial", variant="plain")
+CELLS = [SERIAL, cell(), cell(threads=2), cell(variant="fork_join"), cell(program="sort")]
+
+
+def row(task: Task, *, status: Status = Status.OK, ns: float = 40e6, **changes: object) -> Row:
+    """What a process of `task` leaves; it takes a tenth of a second unless told otherwise."""
+    made = Row(
+        task.cell,
+        task.round,
+        status,
+        reason="" if status is Status.OK else "why",
+        sample_ns=ns if status is Status.OK else None,
+        facts={"wall_s": 0.1},
+    )
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def make(cells: Sequence[Cell] = CELLS, **changes: object) -> Schedule:
+    values = {"profile": QUICK, "seed": 1, "budget_s": None, "uncertainty": lambda _: 0.0}
+    return Schedule(cells, **(values | changes))  # type: ignore[arg-type]
+
+
+def play(
+    schedule: Schedule, answer: Callable[[Task], Row] = row, *, begin_s: float = 0
+) -> list[Task]:
+    """Run to the end, time passing as the rows say."""
+    elapsed_s, tasks = begin_s, []
+    while task := schedule.next(elapsed_s):
+        made = answer(task)
+        elapsed_s += float(made.facts["wall_s"])
+        schedule.record(made)
+        tasks.append(task)
+        assert len(tasks) < 10000
+    return tasks
+
+
+def test_every_cell_gets_six_samples_and_rounds_alternate() -> None:
+    tasks = play(make())
+    assert Counter(task.cell for task in tasks) == dict.fromkeys(CELLS, 6)
+    assert [task.round for task in tasks] == [r for r in range(6) for _ in CELLS]
+
+
+def test_serial_cells_come_first_in_the_first_round_only() -> None:
+    tasks = play(make())
+    assert tasks[0].cell == SERIAL
+    starts = [tasks[5 * each].cell for each in range(6)]
+    assert any(first != SERIAL for first in starts)
+
+
+def test_the_seed_alone_decides_the_order() -> None:
+    assert play(make()) == play(make(CELLS[::-1]))
+    assert play(make()) != play(make(seed=2))
+
+
+def test_the_limit_follows_the_serial_time() -> None:
+    tasks = play(make(), lambda task: row(task, ns=200e6))
+    limits = {task.cell: task.time_limit_s for task in tasks}
+    assert limits[CELLS[1]] == 20 * 0.2
+    assert limits[SERIAL] == QUICK.limit_ceiling_s
+    assert limits[CELLS[4]] == 10  # no serial time of sort is known
+
+
+def test_the_limit_is_never_below_its_floor() -> None:
+    tasks = play(make(), lambda task: row(task, ns=1e3))
+    assert tasks[-1].time_limit_s == 10 or all(
+        task.time_limit_s >= 1 for task in tasks if task.cell != SERIAL
+    )
+    assert {task.time_limit_s for task in tasks if task.cell == CELLS[1]} == {1.0}
+
+
+def test_short_cells_are_repeated_in_odd_blocks() -> None:
+    tasks = play(make(), lambda task: row(task, ns=2.4e6))
+    assert {task.repeats for task in tasks if task.round == 0} == {1}
+    assert {task.repeats for task in tasks if task.round > 0} == {5}
+
+
+def test_a_cell_that_timed_out_is_not_tried_again() -> None:
+    for status in (Status.TIMEOUT, Status.REFUSED, Status.OUT_OF_MEMORY, Status.UNAVAILABLE):
+        tasks = play(make(), _failing(CELLS[1], status))
+        assert sum(task.cell == CELLS[1] for task in tasks) == 1
+
+
+def test_a_crash_gets_one_more_try_when_it_is_cheap() -> None:
+    for status in (Status.CRASHED, Status.WRONG):
+        tasks = play(make(), _failing(CELLS[1], status))
+        assert sum(task.cell == CELLS[1] for task in tasks) == 2
+        tasks = play(make(), _failing(CELLS[1], status, wall_s=5.0))
+        assert sum(task.cell == CELLS[1] for task in tasks) == 1
+
+
+def _failing(bad: Cell, status: Status, wall_s: float = 0.1) -> Callable[[Task], Row]:
+    def answer(task: Task) -> Row:
+        if task.cell == bad:
+            return row(task, status=status, facts={"wall_s": wall_s})
+        return row(task)
+
+    return answer
+
+
+def test_a_disturbed_sample_is_taken_again_but_not_for_ever() -> None:
+    tasks = play(make(), lambda task: row(task, disturbed="load" if task.cell == CELLS[1] else ""))
+    assert sum(task.cell == CELLS[1] for task in tasks) == 6 + 3
+
+
+def test_only_uncertain_cells_go_on_after_six_samples() -> None:
+    def uncertainty(samples: Sequence[float]) -> float:
+        return 0.5 if samples[0] == 77e6 else 0.001
+
+    tasks = play(
+        make(uncertainty=uncertainty),
+        lambda task: row(task, ns=77e6 if task.cell == CELLS[2] else 40e6),
+    )
+    counts = Counter(task.cell for task in tasks)
+    assert counts[CELLS[2]] == QUICK.max_samples
+    assert counts[CELLS[1]] == 6
+
+
+def test_the_most_uncertain_cells_go_first() -> None:
+    def uncertainty(samples: Sequence[float]) -> float:
+        return samples[0] / 1e9
+
+    times = dict(zip(CELLS, (50e6, 90e6, 60e6, 70e6, 80e6), strict=True))
+    schedule = make(uncertainty=uncertainty)
+    tasks = play(schedule, lambda task: row(task, ns=times[task.cell]))
+    late = [times[task.cell] for task in tasks if task.round == 6]
+    assert late == sorted(times.values(), reverse=True)
+    assert "5 of 5 cells" in schedule.notes()[-1]
+
+
+def test_a_budget_drops_repeats_above_six_before_cells() -> None:
+    schedule = make(budget_s=5 * 6 * 0.11 + 0.3, uncertainty=lambda _: 1.0)
+    tasks = play(schedule)
+    assert set(Counter(task.cell for task in tasks).values()) <= {6, 7, 8}
+    assert not schedule.dropped()
+
+
+def test_a_budget_drops_the_least_telling_cells_and_says_so() -> None:
+    cells = [
+        SERIAL,
+        *(cell(threads=each) for each in (1, 2, 4)),
+        cell(threads=4, allocator="jemalloc"),
+    ]
+    schedule = make(cells, budget_s=2.9)
+    tasks = play(schedule)
+    counts = Counter(task.cell for task in tasks)
+    assert counts[cells[4]] == 1  # the other allocator goes first
+    assert counts[SERIAL] == counts[cells[1]] == counts[cells[3]] == 6
+    assert "budget" in schedule.notes()[0]
+    assert "fib tbb:futures x4" in schedule.notes()[1]
+
+
+def test_a_used_up_budget_ends_the_run_and_names_what_was_not_measured() -> None:
+    schedule = make(budget_s=0.25)
+    tasks = play(schedule)
+    assert len(tasks) == 3
+    dropped = schedule.dropped()
+    assert len(dropped) == 2
+    assert all("budget" in reason for reason in dropped.values())
+
+
+def test_no_run_with_a_budget_goes_on_much_beyond_it() -> None:
+    cells = [cell(program=f"p{each}") for each in range(200)]
+    spent = [0.0]
+
+    def answer(task: Task) -> Row:
+        spent[0] += 0.1
+        return row(task)
+
+    play(make(cells, budget_s=30), answer)
+    assert spent[0] <= 30.2
+
+
+def test_a_resumed_run_does_what_was_left() -> None:
+    whole = play(make())
+    for cut in (0, 1, 4, 7, 29):
+        schedule = make()
+        rows = [row(task) for task in whole[:cut]]
+        assert schedule.replay(rows) == sum(each.facts["wall_s"] for each in rows)
+        rest = play(schedule)
+        done = Counter(task.cell for task in whole[:cut] + rest)
+        assert done == dict.fromkeys(CELLS, 6)
+        assert len(whole[:cut]) + len(rest) == len(whole)
+        assert all(a.round <= b.round for a, b in pairwise(rest))
+
+
+def test_thread_counts_double_up_to_the_processors() -> None:
+    assert thread_counts(QUICK, 1) == (1,)
+    assert thread_counts(QUICK, 2) == (1, 2)
+    assert thread_counts(QUICK, 12) == (1, 2, 4, 8, 12)
+    assert thread_counts(PROFILES["smoke"], 12) == (1, 2)
