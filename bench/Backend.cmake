@@ -1,5 +1,5 @@
 # Makes the target backend.<name> from a backend's header, or says why it cannot be built.
-# In: header, backend. Out: available (true or false), reason (one sentence, safe inside JSON).
+# In: header (its full path), backend (its name). Out: available (true or false), reason (one sentence, safe inside JSON).
 #
 # The header's first line is its build requirement: // needs: <find_package arguments> : <targets>
 # A library that is found may still be built for another standard library, so one small program is compiled and linked.
@@ -7,7 +7,7 @@ set(available true)
 set(reason "")
 add_library(backend.${backend} INTERFACE)
 target_include_directories(backend.${backend} INTERFACE ${CMAKE_CURRENT_LIST_DIR})
-target_compile_definitions(backend.${backend} INTERFACE BENCH_BACKEND="backends/${backend}.hpp")
+target_compile_definitions(backend.${backend} INTERFACE BENCH_BACKEND="${header}")
 
 file(STRINGS ${header} needs LIMIT_COUNT 1 REGEX "^// needs: ")
 if(needs)
@@ -20,14 +20,14 @@ if(needs)
   list(GET package_words 0 package_name)
   if(NOT ${package_name}_FOUND)
     set(available false)
-    set(reason "${package} is not installed; ./threadmark setup brings it")
+    set(reason "CMake does not find ${package}; ./threadmark setup brings it")
   else()
     target_link_libraries(backend.${backend} INTERFACE ${targets})
     try_compile(${backend}_links
       SOURCE_FROM_CONTENT probe.cpp
       "#include \"bench.hpp\"\nint main() {\n  bench::Backend b(1, bench::Backend::variants.front().name);\n  b.run([] { bench::async([] { return 1; }).get(); });\n}\n"
       CMAKE_FLAGS -DINCLUDE_DIRECTORIES=${CMAKE_CURRENT_LIST_DIR}
-      COMPILE_DEFINITIONS -DBENCH_BACKEND="backends/${backend}.hpp"
+      COMPILE_DEFINITIONS -DBENCH_BACKEND="${header}"
       LINK_LIBRARIES ${targets}
       OUTPUT_VARIABLE log)
     if(NOT ${backend}_links)

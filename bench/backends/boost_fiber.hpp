@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -168,8 +169,11 @@ struct Backend {
   // A new fiber runs at once and its maker becomes stealable: spawning 100,000 tasks needs one stack, not 100,000.
   template <class F, class... A>
   static auto async(F&& callable, A&&... args) {
-    return fibers::async(fibers::launch::dispatch, std::allocator_arg, Stacks(), std::forward<F>(callable),
-                         std::forward<A>(args)...);
+    return fibers::async(fibers::launch::dispatch, std::allocator_arg, Stacks(),
+                         [callable = std::decay_t<F>(std::forward<F>(callable)),
+                          ... args = std::decay_t<A>(std::forward<A>(args))]() mutable -> decltype(auto) {
+                           return std::invoke(std::move(callable), std::move(args)...);
+                         });
   }
 
   // The last branch runs in place.

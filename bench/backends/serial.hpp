@@ -30,7 +30,7 @@ struct Backend {
   template <class Result>
   struct Handle {
     Result value;
-    Result get() { return static_cast<Result>(std::move(value)); }
+    Result get() { return std::forward<Result>(value); }
   };
   struct Done {
     void get() {}

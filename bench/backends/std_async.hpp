@@ -54,8 +54,7 @@ struct Backend {
     return std::async(policy_, std::forward<F>(callable), std::forward<A>(args)...);
   }
 
-  // The last branch runs in place, as anyone who counts threads would write it. The futures'
-  // destructors join the others when the last branch throws.
+  // The last branch runs in place, as anyone who counts threads would write it.
   template <class... F>
   static void fork_join(F&&... branches) {
     auto all = std::forward_as_tuple(std::forward<F>(branches)...);
@@ -63,13 +62,21 @@ struct Backend {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       std::array<std::future<void>, last> others{
           std::async(policy_, std::ref(std::get<I>(all)))...};
-      std::get<last>(all)();
+      try {
+        std::get<last>(all)();
+      } catch (...) {
+        wait(others);
+        throw;
+      }
       join(others);
     }(std::make_index_sequence<last>());
   }
 
   class scope {
    public:
+    scope() = default;
+    scope(const scope&) = delete;
+    ~scope() { Backend::wait(branches_); }
     template <class F>
     void spawn(F&& branch) {
       branches_.push_back(std::async(policy_, std::forward<F>(branch)));
@@ -81,7 +88,7 @@ struct Backend {
     }
 
    private:
-    std::vector<std::future<void>> branches_;  // their destructors wait
+    std::vector<std::future<void>> branches_;
   };
 
   using mutex = std::mutex;
@@ -92,6 +99,11 @@ struct Backend {
   }
 
  private:
+  // A future's destructor would do, were it not that a deferred branch runs only when it is waited for.
+  static void wait(auto& futures) {
+    for (auto& future : futures) future.wait();
+  }
+
   // All are joined before the first exception goes on.
   static void join(auto& futures) {
     std::exception_ptr first;

@@ -51,7 +51,9 @@ struct Backend {
   template <class... F>
   static void fork_join(F&&... branches) {
     FirstError error;
-    tbb::parallel_invoke([&] { error.guard(branches); }..., context());
+    // The library asks for two at least.
+    if constexpr (sizeof...(branches) == 1) (error.guard(branches), ...);
+    else tbb::parallel_invoke([&] { error.guard(branches); }..., context());
     error.rethrow();
   }
 
