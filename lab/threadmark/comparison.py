@@ -60,24 +60,40 @@ def compare_samples(
 ) -> Comparison:
     """Compare times of A and B in one unit; `paired` when a[i] and b[i] come from the same round.
 
-    Paired: Wilcoxon's signed ranks and the BCa interval of the ratio of medians. Not paired:
-    Mann-Whitney and the quotient of the medians' intervals. `margin` (0.05 = 5 %) is how far beyond
-    1 the interval must lie. ValueError for samples that are not positive.
+    Samples stand in the order in which they were measured. Paired: Wilcoxon's signed ranks and the
+    interval of the median of a[i] / b[i]. Not paired: Mann-Whitney and the quotient of the medians'
+    intervals. `margin` (0.05 = 5 %) is how far beyond 1 the interval must lie; samples that are not
+    paired also have to differ by more than both sides wandered(). ValueError for samples that are
+    not positive.
     """
     if min(*a, *b, math.inf) <= 0:
         raise ValueError("times must be positive")
     if paired:
-        ratio = statistics.ratio_of_medians(a, b, paired=True)
+        ratio = statistics.paired_ratio(a, b)
         p_value = statistics.paired_rank_test(a, b).p_value
         delta = statistics.paired_delta(a, b)
     else:
         ratio = statistics.conservative_ratio(a, b)
         p_value = statistics.rank_test(a, b).p_value
         delta = statistics.cliffs_delta(a, b)
+        margin = max(margin, wandered(a) + wandered(b))
     beyond = ratio.low > 1 + margin or ratio.high < 1 / (1 + margin)
     known = min(len(a), len(b)) >= FEWEST_SAMPLES
     different = beyond and p_value <= LEVEL if known else None
     return Comparison(ratio, p_value, delta, (len(a), len(b)), paired, different)
+
+
+def wandered(samples: Sequence[float]) -> float:
+    """How far a cell drifted in its own run: highest to lowest median of its thirds, less 1.
+
+    Samples of a drifting machine resemble their neighbours, so that their interval is too narrow
+    for a comparison with another run. Below nine samples it is their whole range, which needs no
+    help.
+    """
+    if len(samples) < 9:
+        return 0.0
+    thirds = [statistics.median(list(third)) for third in np.array_split(np.asarray(samples), 3)]
+    return max(thirds) / min(thirds) - 1
 
 
 @dataclass(frozen=True)

@@ -43,10 +43,11 @@ def read(path: Path) -> list[Row]:
         lines = [[c.strip() for c in line] for line in csv.reader(io.StringIO(text), strict=True)]
     except (UnicodeDecodeError, csv.Error) as error:
         raise _problem(path, 0, f"it is no CSV text ({error})") from None
-    rows = [row for block in _blocks(path, lines) for row in block]
-    if not rows:
+    if not any(map(any, lines)):
         raise _problem(path, 0, "it holds no results")
-    return rows
+    if not text.endswith("\n"):
+        raise _problem(path, len(lines), "it ends within a line, so something is cut off")
+    return [row for block in _blocks(path, lines) for row in block]
 
 
 def _problem(path: Path, line: int, what: str) -> LabError:
@@ -57,6 +58,7 @@ def _problem(path: Path, line: int, what: str) -> LabError:
 def _blocks(path: Path, lines: Sequence[Sequence[str]]) -> Iterator[list[Row]]:
     number = 0
     seen: set[str] = set()
+    counts: list[str] = []
     while number < len(lines):
         if not any(lines[number]):
             number += 1
@@ -72,6 +74,10 @@ def _blocks(path: Path, lines: Sequence[Sequence[str]]) -> Iterator[list[Row]]:
         while end < len(lines) and any(lines[end][: SERIES + 1]):
             end += 1
         series = _header(path, lines, number + 1)
+        own = [line[0] for line in lines[first:end]]
+        counts = counts or own
+        if own != counts:
+            raise _problem(path, end, f"{program} has other thread counts than the program before")
         yield _rows(path, program, series, list(enumerate(lines[first:end], first + 1)))
         number = end
 

@@ -187,7 +187,7 @@ class _Page:
             return
         kinds = [j.verdict.kind for j in judged]
         counts: Counter[Kind] = Counter(k for k in kinds if k is not Kind.SEQUENTIAL)
-        said = ", ".join(f"{counts[kind]} {kind.value}" for kind in MARKS if kind in counts)
+        said = ", ".join(f"{kind.value} {counts[kind]}" for kind in MARKS if kind in counts)
         self.say(f"Of {counts.total()} that may run in parallel: {said}.")
         published = any(map(judgement.is_published, rows))
         base = "deferred on one core" if published else "the best serial time, shown first"

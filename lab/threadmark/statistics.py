@@ -9,6 +9,7 @@ bug of the caller.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -117,24 +118,15 @@ def conservative_ratio(a: Sequence[float], b: Sequence[float], level: float = 0.
     return _quotient(median_interval(a, level), median_interval(b, level))
 
 
-def ratio_of_medians(
-    a: Sequence[float], b: Sequence[float], *, paired: bool = False, level: float = 0.95
-) -> Interval:
-    """median(a) / median(b) with its BCa bootstrap interval (Efron, J. Am. Stat. Assoc. 82, 1987;
-    scipy.stats.bootstrap).
+def ratio_of_medians(a: Sequence[float], b: Sequence[float], level: float = 0.95) -> Interval:
+    """median(a) / median(b) with its BCa bootstrap interval (Efron, J. Am. Stat. Assoc. 82, 1987).
 
-    `paired` resamples rounds: a[i] and b[i] were measured in round i. With fewer than six samples
-    on a side, where a bootstrap covers too little, or where BCa is undefined (no spread), it is
-    conservative_ratio().
+    With fewer than six samples on a side, where a bootstrap covers too little, or where BCa is
+    undefined (no spread), it is conservative_ratio().
     """
     x, y = _checked(a), _checked(b)
-    if paired and x.size != y.size:
-        raise ValueError("paired samples must be equally many")
-    if (
-        min(x.size, y.size) < FEWEST_SAMPLES
-        or min(x.min(), y.min()) == 0
-        or (np.ptp(x) == 0 and np.ptp(y) == 0)
-    ):
+    few = min(x.size, y.size) < FEWEST_SAMPLES
+    if few or min(x.min(), y.min()) == 0 or (np.ptp(x) == 0 and np.ptp(y) == 0):
         return conservative_ratio(a, b, level)
 
     def log_ratio(
@@ -142,16 +134,43 @@ def ratio_of_medians(
     ) -> NDArray[np.float64]:
         return np.asarray(np.log(np.median(p, axis=axis)) - np.log(np.median(q, axis=axis)))
 
-    estimate = median(a) / median(b)
-    with np.errstate(all="ignore"):
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore", stats.DegenerateDataWarning)  # handled below
         found = stats.bootstrap(
-            (x, y), log_ratio, paired=paired, vectorized=True, n_resamples=RESAMPLES,
-            confidence_level=level, method="BCa", rng=np.random.default_rng(SEED),
-        ).confidence_interval  # fmt: skip
+            (x, y),
+            log_ratio,
+            vectorized=True,
+            n_resamples=RESAMPLES,
+            confidence_level=level,
+            method="BCa",
+            rng=np.random.default_rng(SEED),
+        ).confidence_interval
     low, high = float(found.low), float(found.high)
     if math.isnan(low) or math.isnan(high):
         return conservative_ratio(a, b, level)
+    estimate = median(a) / median(b)
     return Interval(min(estimate, math.exp(low)), estimate, max(estimate, math.exp(high)))
+
+
+def paired_ratio(a: Sequence[float], b: Sequence[float], level: float = 0.95) -> Interval:
+    """Median of a[i] / b[i] over rounds i, with the interval of a median (the sign test turned
+    round).
+
+    What is common to a round cancels. No bootstrap: over six rounds it covers 90 %, not 95.
+    """
+    x, y = _paired(a, b)
+    return median_interval(list(x / y), level)
+
+
+def _paired(
+    a: Sequence[float], b: Sequence[float]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    x, y = _checked(a), _checked(b)
+    if x.size != y.size:
+        raise ValueError("paired samples must be equally many")
+    if min(x.min(), y.min()) == 0:
+        raise ValueError("paired times must be positive")
+    return x, y
 
 
 def rank_test(a: Sequence[float], b: Sequence[float]) -> Test:
@@ -174,11 +193,7 @@ def paired_rank_test(a: Sequence[float], b: Sequence[float]) -> Test:
     What is common to a round, such as a machine that slows down, cancels. `statistic` is the
     smaller rank sum.
     """
-    x, y = _checked(a), _checked(b)
-    if x.size != y.size:
-        raise ValueError("paired samples must be equally many")
-    if min(x.min(), y.min()) == 0:
-        raise ValueError("paired times must be positive")
+    x, y = _paired(a, b)
     logs = np.log(x) - np.log(y)
     logs = logs[logs != 0]
     if logs.size == 0:
@@ -196,9 +211,7 @@ def cliffs_delta(a: Sequence[float], b: Sequence[float]) -> float:
 
 def paired_delta(a: Sequence[float], b: Sequence[float]) -> float:
     """Share of the rounds with a > b less that with a < b: Cliff's delta within pairs."""
-    x, y = _checked(a), _checked(b)
-    if x.size != y.size:
-        raise ValueError("paired samples must be equally many")
+    x, y = _paired(a, b)
     return float(np.sign(x - y).mean())
 
 

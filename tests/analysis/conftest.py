@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 import synthetic
-
 from threadmark.store import Store
 
 

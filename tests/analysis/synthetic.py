@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-
 from threadmark.cell import Cell, Row, Status
 from threadmark.store import Store
 
@@ -68,7 +67,7 @@ class Lab:
 HOSTILE = {"fib": "</script><script>alert(1)</script>", "sort": "<img src=x onerror=alert(2)>"}
 
 
-def fill(store: Store, lab: Lab = Lab()) -> int:  # noqa: B008 (frozen)
+def fill(store: Store, lab: Lab = Lab()) -> int:
     """Add one finished run to `store`; returns its number."""
     machine = {
         "processor": "Example CPU 2.60 GHz",
@@ -161,63 +160,86 @@ def _cells(lab: Lab) -> Iterator[tuple[str, Cell]]:
                         )
 
 
+def _fault(program: str, cell: Cell) -> tuple[Status, str] | None:
+    fiber, many = cell.backend == "boost_fiber", cell.threads > 1
+    faults = (
+        (
+            fiber and cell.platform == "clang-libc++",
+            Status.UNAVAILABLE,
+            "Boost.Fiber is built for libstdc++; measure it on gcc-libstdc++",
+        ),
+        (
+            program == "uts" and cell.backend == "openmp" and cell.platform == "clang-libc++",
+            Status.DROPPED,
+            "the time budget of the run was used up",
+        ),
+        (fiber and program == "qap", Status.CRASHED, "ended by signal 11 (segmentation fault)"),
+        (
+            fiber and many and program == "sparselu",
+            Status.WRONG,
+            "residual 3.1e-2, at most 1e-9 is allowed",
+        ),
+        (
+            program == "uts" and cell.variant in ("async", "optional"),
+            Status.REFUSED,
+            "thread 15000 was refused; the lab allows 15000 on this machine",
+        ),
+        (
+            fiber and not many and program == "strassen",
+            Status.OUT_OF_MEMORY,
+            "resident set beyond the limit of 8 GiB",
+        ),
+    )
+    return next(((status, reason) for hit, status, reason in faults if hit), None)
+
+
 def _row(
     named: tuple[str, Cell], round_number: int, rng: np.random.Generator, lab: Lab
 ) -> Row | None:
     program, cell = named
     serial_ms, tasks, share, locked = PROGRAMS[program]
     per_task, parallel = BACKENDS[cell.backend][cell.variant]
-    command = (
-        f"build/{cell.platform}/bin/{cell.program}.{cell.backend}", "--run",
-        "--threads", str(cell.threads), "--variant", cell.variant, "--size", "quick",
-    )  # fmt: skip
-
-    def failed(status: Status, reason: str) -> Row:
-        return Row(cell, round_number, status, reason, command=command)
-
-    if cell.backend == "boost_fiber" and cell.platform == "clang-libc++":
-        if round_number:
-            return None
-        return failed(
-            Status.UNAVAILABLE, "Boost.Fiber is built for libstdc++; measure it on gcc-libstdc++"
-        )
-    if program == "uts" and cell.backend == "openmp" and cell.platform == "clang-libc++":
-        return failed(Status.DROPPED, "the time budget of the run was used up")
-    if program == "qap" and cell.backend == "boost_fiber":
-        return failed(Status.CRASHED, "ended by signal 11 (segmentation fault)")
-    if program == "sparselu" and cell.backend == "boost_fiber" and cell.threads > 1:
-        return failed(Status.WRONG, "residual 3.1e-2, at most 1e-9 is allowed")
-    if program == "uts" and cell.variant in ("async", "optional"):
-        return failed(
-            Status.REFUSED, "thread 15000 was refused; the lab allows 15000 on this machine"
-        )
-    if program == "strassen" and cell.backend == "boost_fiber" and cell.threads == 1:
-        return failed(Status.OUT_OF_MEMORY, "resident set beyond the limit of 8 GiB")
+    executable = f"build/{cell.platform}/bin/{cell.program}.{cell.backend}"
+    options = f"--threads {cell.threads} --variant {cell.variant} --size quick"
+    command = (executable, "--run", *options.split())
     contention = 1 + (0.9 if locked and cell.variant != "plain" else 0.0) * (cell.threads - 1)
     work = serial_ms * contention + tasks * per_task / 1e6
     slow = 1.06 if cell.platform == "clang-libc++" else 1.0
     time_ms = slow * work * (1 - share + share / cell.threads)
-    drift = 1 + 0.03 * np.sin(round_number)
-    time_ms *= drift * float(np.exp(rng.normal(0, lab.noise)))
-    if time_ms > LIMIT * serial_ms:
-        if round_number:
-            return None
-        return failed(
-            Status.TIMEOUT, f"no end within {LIMIT * serial_ms / 1e3:.1f} s, 30 times serial"
-        )
+    time_ms *= (1 + 0.03 * np.sin(round_number)) * float(np.exp(rng.normal(0, lab.noise)))
+    limit = f"no end within {LIMIT * serial_ms / 1e3:.1f} s, {LIMIT:.0f} times serial"
+    fault = _fault(program, cell)
+    if fault is None and time_ms > LIMIT * serial_ms:
+        fault = Status.TIMEOUT, limit
+    if fault is not None:  # tried once
+        status, reason = fault
+        return None if round_number else Row(cell, 0, status, reason, command=command)
     wall = int(time_ms * 1e6)
-    nodes = int(NODES.get(program, 0) * float(rng.uniform(0.9, 1.3)))
     repeat = {
-        "event": "repeat", "wall_ns": wall, "cpu_ns": wall * cell.threads, "run_delay_ns": 1000,
-        "voluntary_switches": 3, "max_rss_bytes": 4 << 20, "tasks": tasks if parallel else 0,
-        "nodes": nodes, "answer": "42", "ok": True,
-    }  # fmt: skip
-    repeats = ({**repeat, "repeat": 0, "warmup": True}, {**repeat, "repeat": 1, "warmup": False})
-    disturbed = "another process took 31 % of the processor" if _disturbs(program, cell) else ""
+        "event": "repeat",
+        "wall_ns": wall,
+        "cpu_ns": wall * cell.threads,
+        "run_delay_ns": 1000,
+        "voluntary_switches": 3,
+        "max_rss_bytes": 4 << 20,
+        "tasks": tasks if parallel else 0,
+        "nodes": int(NODES.get(program, 0) * float(rng.uniform(0.9, 1.3))),
+        "answer": "42",
+        "ok": True,
+    }
     return Row(
-        cell, round_number, Status.OK, "", float(wall), repeats, command,
-        "2025-01-02T03:04:05+00:00", disturbed,
-    )  # fmt: skip
+        cell=cell,
+        round=round_number,
+        status=Status.OK,
+        sample_ns=float(wall),
+        repeats=(
+            {**repeat, "repeat": 0, "warmup": True},
+            {**repeat, "repeat": 1, "warmup": False},
+        ),
+        command=command,
+        started_at="2025-01-02T03:04:05+00:00",
+        disturbed="another process took 31 % of the processor" if _disturbs(program, cell) else "",
+    )
 
 
 def _disturbs(program: str, cell: Cell) -> bool:

@@ -25,7 +25,7 @@ def command(app: cyclopts.App) -> None:
     app.command(compare)
 
 
-def compare(  # noqa: PLR0913 (its options)
+def compare(
     a: Annotated[str, Parameter(help="A run's number, or a side: tbb, std_async:async, jemalloc.")],
     b: Annotated[str, Parameter(help="What to compare it with, of the same kind.")],
     *,

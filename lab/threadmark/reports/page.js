@@ -225,5 +225,5 @@
   $("filter").addEventListener("input", commands);
   document.querySelector("#reproduce details").addEventListener("toggle", commands);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => document.querySelectorAll("[data-drawn]").forEach(wait));
-  if (data.blocks.length) show(0);
+  show(0);
 })();

@@ -1,0 +1,298 @@
+"""What show, compare, import and export print: golden texts at 80 columns, bad input, formats."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import synthetic
+from test_table2 import BLOCK
+from threadmark import cli, exchange, judgement, matrix
+from threadmark.cell import Cell, Row, Status
+from threadmark.store import Store
+
+GOLDEN = Path(__file__).parent / "golden"
+STARTED = "2025-01-02T03:04:05.000+00:00"
+SMALL = synthetic.Lab(programs=("alignment", "fib", "health", "qap", "sort", "uts"))
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    """A store with one synthetic run of fixed date."""
+    path = tmp_path / "store.db"
+    with Store.open(path, create=True) as store:
+        synthetic.fill(store, SMALL)
+        with store._writing() as db:
+            db.execute("UPDATE run SET started_at = ?", (STARTED,))
+    return path
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    """Exit status, stdout and stderr of a command."""
+    status = cli.main([str(a) for a in arguments])
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def check_golden(name: str, text: str) -> None:
+    """Compare with the stored text; UPDATE_GOLDEN=1 stores what there is now."""
+    path = GOLDEN / f"{name}.txt"
+    text = "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
+    if os.environ.get("UPDATE_GOLDEN"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+@pytest.fixture(autouse=True)
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """80 columns, no colour."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "dumb")
+
+
+def text_of(database: Path, width: int, *, utf8: bool) -> str:
+    """The matrix as text."""
+    with Store.open(database, create=False) as store:
+        rows = store.rows(1)
+        judged = judgement.judge(rows, store.descriptions(1))
+        found = matrix.lines(store.run(1), rows, judged, width, utf8=utf8)
+    return "\n".join(line.plain for line in found)
+
+
+def test_show_prints_the_matrix(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, "show", "--store", database)
+    assert (status, err) == (0, "")
+    check_golden("show", out)
+
+
+def test_compare_prints_ratios(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, "compare", "tbb", "openmp", "--store", database)
+    assert (status, err) == (0, "")
+    check_golden("compare", out)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+@pytest.mark.parametrize("utf8", [True, False])
+def test_no_line_is_wider_than_the_terminal(database: Path, width: int, utf8: bool) -> None:
+    text = text_of(database, width, utf8=utf8)
+    assert max(map(len, text.splitlines())) <= width
+    assert utf8 or text.isascii()
+    for program in SMALL.programs:
+        assert program in text
+
+
+def test_without_colour_and_utf8_every_kind_has_a_sign_of_its_own() -> None:
+    for choose in (lambda m: m.word or m.symbol, lambda m: m.word or m.plain):
+        signs = [choose(mark) for mark in matrix.MARKS.values()]
+        assert len(set(signs)) == len(signs)
+        assert all(signs)
+
+
+def test_an_empty_run_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "empty.db"
+    with Store.open(path, create=True) as store:
+        store.start_run("quick", 1, {}, {})
+    status, out, _ = run(capsys, "show", "--store", path)
+    assert status == 0
+    assert "unfinished" in out
+    assert "Nothing was measured" in out
+
+
+def test_escapes_in_names_do_not_reach_the_terminal(tmp_path: Path) -> None:
+    path = tmp_path / "hostile.db"
+    cell = Cell("\x1b[2Jfib\n", "quick", "s\x07erial", "plain", "g\x9bcc", "glibc", 1)
+    with Store.open(path, create=True) as store:
+        number = store.start_run("quick", 1, {}, {})
+        store.append(number, Row(cell, 0, Status.CRASHED, "said \x1b]0;title\x07"))
+        store.add_note(number, "a \x1b[31mnote")
+    assert not set(text_of(path, 80, utf8=True)) & set("\x1b\x07\x9b")
+
+
+def test_show_json_gives_every_row_with_its_status(
+    database: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, out, _ = run(capsys, "show", "--json", "--store", database)
+    document = json.loads(out, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
+    with Store.open(database, create=False) as store:
+        rows = store.rows(1)
+    assert len(document["rows"]) == len(rows)
+    assert [r["status"] for r in document["rows"]] == [r.status.value for r in rows]
+    labels = {(v["program"], v["backend"], v["variant"]): v["label"] for v in document["verdicts"]}
+    assert labels["fib", "std_async", "async"] == "timeout"
+    assert document["run"]["id"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["show", "7"], "There is no run '7'"),
+        (["show", "--table2"], "import results_2014-09.csv"),
+        (["show", "1", "--table2"], "not run 1 of this store was imported"),
+        (["compare", "1", "tbb"], "compare two runs or two sides"),
+        (["compare", "1", "2"], "There is no run '2'"),
+        (["compare", "tbb", "openmp", "--program", "fob"], "no program 'fob'.*alignment, fib"),
+        (["compare", "tbb", "tbc"], "no backend, variant, platform or allocator 'tbc'"),
+        (["export", "--format", "xml"], "xml"),
+        (["export", "--output", "result.txt"], "does not say the format"),
+        (["export", "--output", "/nonexistent/x.csv"], "cannot be written"),
+        (["report", "--output", "/nonexistent/x.html"], "cannot be written"),
+        (["import", "/nonexistent.csv"], "cannot be read"),
+        (["import", "/"], "cannot be read"),
+    ],
+)
+def test_bad_requests_are_one_sentence_and_status_2(
+    database: Path, capsys: pytest.CaptureFixture[str], arguments: Sequence[str], said: str
+) -> None:
+    import re
+
+    status, out, err = run(capsys, *arguments, "--store", database)
+    assert (status, out) == (2, "")
+    assert re.search(said, err)
+    assert err.count("\n") == 1
+
+
+def test_an_import_can_be_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, store = tmp_path / "r.csv", tmp_path / "s.db"
+    source.write_text(BLOCK)
+    assert run(capsys, "import", source, "--store", store)[0] == 0
+    assert "deferred on one core" in run(capsys, "show", "--store", store)[1]
+    _, out, _ = run(capsys, "show", "--table2", "--json", "--store", store)
+    cells = {(c["program"], c["column"]): c for c in json.loads(out)["cells"]}
+    assert cells["fib", "gcc:async"]["ours"] == "no scaling"
+    assert cells["uts", "gcc:async"]["ours"] == "not in the data"
+
+
+def test_a_broken_import_leaves_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, store = tmp_path / "r.csv", tmp_path / "s.db"
+    source.write_text(BLOCK[:-30])
+    assert run(capsys, "import", source, "--store", store)[0] == 2
+    assert not store.exists()
+
+
+def test_csv_has_a_line_for_each_row_and_no_formulas(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "s.db", create=True) as store:
+        number = synthetic.fill(store, SMALL)
+        cell = Cell("=cmd()", "quick", "tbb", "futures", "gcc", "glibc", 1)
+        store.append(number, Row(cell, 0, Status.CRASHED, '+1, "quoted"\nsecond line'))
+        rows, found = store.rows(number), store.run(number)
+    lines = list(csv.DictReader(io.StringIO(exchange.to_csv(found, rows))))
+    assert len(lines) == len(rows)
+    assert lines[-1]["program"] == "'=cmd()"
+    assert lines[-1]["reason"] == '\'+1, "quoted"\nsecond line'
+    assert [line["status"] for line in lines] == [row.status.value for row in rows]
+
+
+def test_google_benchmark_json_keeps_the_rules_of_its_comparer(filled: Store) -> None:
+    rows = filled.rows(1)
+    document = json.loads(exchange.to_google_benchmark(filled.run(1), rows))
+    assert {"date", "num_cpus", "mhz_per_cpu", "library_build_type"} <= set(document["context"])
+    entries = document["benchmarks"]
+    assert len(entries) == sum(row.sample_ns is not None for row in rows)
+    by_name: dict[str, list[dict[str, object]]] = {}
+    for entry in entries:
+        assert entry["run_name"] == entry["name"]
+        assert (entry["run_type"], entry["time_unit"], entry["iterations"]) == (
+            "iteration",
+            "ns",
+            1,
+        )
+        assert entry["real_time"] > 0
+        assert entry["cpu_time"] > 0
+        by_name.setdefault(entry["name"], []).append(entry)
+    for repeated in by_name.values():
+        assert [e["repetition_index"] for e in repeated] == list(range(len(repeated)))
+        assert {e["repetitions"] for e in repeated} == {len(repeated)}
+
+
+def test_google_benchmarks_own_tool_compares_our_export(filled: Store, tmp_path: Path) -> None:
+    tool = Path(os.environ.get("GBENCH_COMPARE", "/usr/share/benchmark/compare.py"))
+    if not tool.exists():
+        pytest.skip("compare.py is not installed: apt-get install libbenchmark-tools")
+    other = synthetic.fill(filled, synthetic.Lab(seed=8))
+    files = []
+    for number in (1, other):
+        path = tmp_path / f"{number}.json"
+        path.write_text(exchange.to_google_benchmark(filled.run(number), filled.rows(number)))
+        files.append(str(path))
+    found = subprocess.run(
+        [sys.executable, str(tool), "benchmarks", *files],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert found.returncode == 0, found.stderr
+    assert "sort/quick/tbb:futures/gcc-libstdc++/glibc/threads:2_pvalue" in found.stdout
+    assert "U Test, Repetitions: 6 vs 6" in found.stdout
+
+
+def test_an_export_replaces_files_only_when_forced_and_at_once(
+    database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "out.csv"
+    target.write_text("precious")
+    common = ("export", "--store", database, "--output", target)
+    status, _, err = run(capsys, *common)
+    assert (status, target.read_text()) == (2, "precious")
+    assert "--force" in err
+    assert run(capsys, *common, "--force")[0] == 0
+    assert target.read_text().startswith("run,program")
+    assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".out")] == []
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from threadmark.errors import LabError
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    target = tmp_path / "out.csv"
+    target.write_text("old")
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(LabError, match="No space left"):
+        exchange.write_atomically(target, "new")
+    assert target.read_text() == "old"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_the_report_replaces_reports_and_nothing_else(
+    database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "page.html"
+    other.write_text("<title>mine</title>")
+    assert run(capsys, "report", "--store", database, "--output", other)[0] == 2
+    assert other.read_text() == "<title>mine</title>"
+    for _ in range(2):
+        status, out, _ = run(capsys, "report", "--store", database, "--json")
+        assert status == 0
+        assert Path(json.loads(out)["report"]).name == "report-1.html"
+
+
+def test_the_launcher_shows_a_run_in_a_locale_without_utf8(database: Path) -> None:
+    environment = {
+        "PATH": os.environ["PATH"],
+        "LC_ALL": "C",
+        "PYTHONUTF8": "0",
+        "PYTHONCOERCECLOCALE": "0",
+        "PYTHONPATH": str(Path(cli.__file__).parents[1]),
+        "COLUMNS": "80",
+    }
+    assert shutil.which(sys.executable)
+    found = subprocess.run(
+        [sys.executable, "-m", "threadmark", "show", "--store", str(database)],
+        check=True,
+        capture_output=True,
+        env=environment,
+    )
+    assert found.stdout.isascii()
+    assert b"#1.9" in found.stdout
+    assert b"?" not in found.stdout.split(b"\n")[0]

@@ -1,0 +1,290 @@
+"""The report in a real browser: whole, quiet, off-line, safe, on a desktop and on a phone."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import synthetic
+from threadmark import judgement
+from threadmark.reports import html
+from threadmark.store import Store
+
+DESKTOP, PHONE = (1280, 900), (390, 844)
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+DRIVER = shutil.which("chromedriver")
+FLAGS = (
+    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --hide-scrollbars "
+    "--disable-background-networking --disable-component-update --disable-sync"
+)
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Reports of a usual, a large, a hostile and an empty run."""
+    folder = tmp_path_factory.mktemp("reports")
+    labs = {
+        "usual": synthetic.Lab(),
+        "large": synthetic.Lab(threads=(1, 2, 4, 8, 16, 32, 64), rounds=8),
+        "hostile": synthetic.Lab(hostile=True, programs=("fib", "sort", "qap")),
+        "empty": synthetic.Lab(programs=()),
+    }
+    with Store.open(folder / "store.db", create=True) as store:
+        for name, lab in labs.items():
+            html.write(store, synthetic.fill(store, lab), folder / f"{name}.html")
+    return {name: folder / f"{name}.html" for name in labs}
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Chromium with its console and its network recorded."""
+    if not CHROMIUM or not DRIVER:
+        pytest.skip("Chromium is absent: apt-get install chromium chromium-driver")
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in FLAGS.split():
+        options.add_argument(flag)
+    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('profile')}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    yield driver
+    driver.quit()
+
+
+def visit(browser: Any, page: Path, size: tuple[int, int], *, dark: bool = False) -> None:
+    """Open a page, scroll through it, and wait until every chart is drawn."""
+    width, height = size
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600},
+    )
+    scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+    browser.get_log("browser")
+    browser.get_log("performance")
+    browser.get(page.as_uri())
+    settle(browser)
+
+
+def settle(browser: Any) -> None:
+    """Scroll until nothing is left to draw."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        todo = browser.execute_script(
+            "const next = [...document.querySelectorAll('[data-chart]')]"
+            ".filter(e => !['true', 'empty'].includes(e.dataset.drawn));"
+            "next[0]?.scrollIntoView({behavior: 'instant'}); return next.length"
+        )
+        if not todo:
+            return
+        time.sleep(0.05)
+    pytest.fail("charts were not drawn within a minute")
+
+
+def complaints(browser: Any) -> list[str]:
+    """What the console said."""
+    return [entry["message"] for entry in browser.get_log("browser")]
+
+
+def requests(browser: Any) -> list[str]:
+    """Addresses that the page asked for, other than itself and data within it."""
+    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    sent = [
+        e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"
+    ]
+    return [url for url in sent if not url.startswith(("file:", "data:", "chrome:"))]
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE])
+@pytest.mark.parametrize("name", ["usual", "large", "hostile", "empty"])
+def test_a_page_is_quiet_off_line_and_fits(
+    browser: Any, pages: dict[str, Path], name: str, size: tuple[int, int]
+) -> None:
+    visit(browser, pages[name], size, dark=size == PHONE)
+    assert complaints(browser) == []
+    assert requests(browser) == []
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= size[0]
+    outside = browser.execute_script(
+        "return [...document.querySelectorAll('section, header, nav, h1, h2, p, .tiles')]"
+        ".filter(e => e.getBoundingClientRect().right > innerWidth + 0.5).map(e => e.outerHTML)"
+    )
+    assert outside == []
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE])
+def test_every_chart_has_marks_and_lies_within_its_box(
+    browser: Any, pages: dict[str, Path], size: tuple[int, int]
+) -> None:
+    visit(browser, pages["usual"], size)
+    charts = browser.execute_script(
+        "return [...document.querySelectorAll('[data-chart]')].map(e => ({"
+        "kind: e.dataset.chart, program: e.dataset.program, drawn: e.dataset.drawn,"
+        "marks: e.querySelectorAll('.mark-symbol path, .mark-rect path').length,"
+        "over: (e.querySelector('svg')?.getBoundingClientRect().width ?? 0) - e.clientWidth}))"
+    )
+    assert len([c for c in charts if c["kind"] == "speedup"]) == 14
+    assert {c["kind"] for c in charts} == {"speedup", "efficiency", "overhead", "samples"}
+    for chart in charts:
+        assert chart["drawn"] == "true", chart
+        assert chart["marks"] > 0, chart
+        assert chart["kind"] == "efficiency" or chart["over"] <= 1, (
+            chart
+        )  # it scrolls in its own box
+
+
+def test_a_chart_is_not_drawn_before_it_is_near(browser: Any, pages: dict[str, Path]) -> None:
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": 390, "height": 600, "deviceScaleFactor": 1, "mobile": True},
+    )
+    browser.get(pages["usual"].as_uri())
+    browser.execute_script("window.scrollTo(0, 0)")
+    time.sleep(0.5)
+    far = browser.execute_script(
+        "return document.querySelector('[data-chart=samples]').dataset.drawn ?? 'untouched'"
+    )
+    assert far == "untouched"
+
+
+def test_tables_scroll_in_their_own_box_on_a_phone(browser: Any, pages: dict[str, Path]) -> None:
+    visit(browser, pages["usual"], PHONE)
+    box = browser.execute_script(
+        "const e = document.querySelector('.block:not([hidden])');"
+        "return [e.scrollWidth, e.clientWidth, getComputedStyle(e).overflowX]"
+    )
+    assert box[0] > box[1]
+    assert box[2] == "auto"
+
+
+def test_a_field_opens_its_figures_and_its_command_can_be_copied(
+    browser: Any, pages: dict[str, Path]
+) -> None:
+    visit(browser, pages["usual"], DESKTOP)
+    label = browser.execute_script(
+        "const b = document.querySelector('.block:not([hidden]) td.k-scales button');"
+        "b.click(); return b.querySelector('span').textContent"
+    )
+    body = browser.execute_script("return document.getElementById('dialog').innerText")
+    assert label in body
+    assert "--variant" in body
+    browser.find_element("css selector", "#dialog .copy").click()  # a real click: copying needs one
+    deadline = time.monotonic() + 5
+    said = ""
+    while said != "copied ✓" and time.monotonic() < deadline:
+        said = browser.execute_script("return document.querySelector('#dialog .copy').textContent")
+    assert said == "copied ✓"
+
+
+def test_the_field_and_the_dialog_speak_of_the_same_cell(
+    browser: Any, pages: dict[str, Path]
+) -> None:
+    visit(browser, pages["usual"], DESKTOP)
+    wrong = browser.execute_script("""
+      const data = JSON.parse(document.getElementById('data').textContent), wrong = [];
+      for (const field of document.querySelectorAll('[data-cell]')) {
+        const cell = data.cells[Number(field.dataset.cell)], row = field.closest('tr');
+        const heads = field.closest('table').tHead.rows[1].cells;
+        const variant = heads[field.closest('td').cellIndex - 2].textContent;
+        const figure = field.querySelector('b').textContent;
+        const same = cell.program === row.cells[0].textContent && cell.variant === variant;
+        if (!same || cell.figure !== figure) wrong.push([cell.program, variant, figure]);
+      }
+      return wrong""")
+    assert wrong == []
+
+
+def test_a_heading_sorts_its_column_both_ways(browser: Any, pages: dict[str, Path]) -> None:
+    visit(browser, pages["usual"], DESKTOP)
+    order = []
+    for _ in range(2):
+        order.append(
+            browser.execute_script(
+                "const t = document.querySelector('.block:not([hidden]) table');"
+                "t.querySelector('[data-sort=\"1\"]').click();"
+                "return [...t.tBodies[0].rows].map(r => Number(r.cells[1].dataset.value))"
+            )
+        )
+    assert order[0] == sorted(order[0], reverse=True)
+    assert order[1] == sorted(order[0])
+
+
+def test_the_other_platform_is_one_choice_away(browser: Any, pages: dict[str, Path]) -> None:
+    visit(browser, pages["usual"], PHONE)
+    browser.execute_script("document.querySelectorAll('.tab')[1].click()")
+    settle(browser)
+    assert complaints(browser) == []
+    shown = browser.execute_script(
+        "return [...document.querySelectorAll('.block:not([hidden])')].map(e => e.dataset.block)"
+    )
+    assert shown == ["1"]
+
+
+def test_names_that_want_to_be_markup_stay_text(browser: Any, pages: dict[str, Path]) -> None:
+    source = pages["hostile"].read_text(encoding="utf-8")
+    for name in synthetic.HOSTILE.values():
+        assert name not in source
+    visit(browser, pages["hostile"], DESKTOP)
+    browser.execute_script("document.querySelector('[data-cell]').click()")
+    assert browser.execute_script("return document.querySelectorAll('img').length") == 0
+    assert (
+        browser.execute_script("return document.scripts.length") == 4
+    )  # data, vega, page, vega run
+    text = browser.execute_script("return document.body.innerText")
+    for name in synthetic.HOSTILE.values():
+        assert name in text
+    assert complaints(browser) == []
+
+
+def test_every_pair_of_ink_and_ground_has_enough_contrast(
+    browser: Any, pages: dict[str, Path]
+) -> None:
+    for dark in (False, True):
+        visit(browser, pages["usual"], DESKTOP, dark=dark)
+        weak = browser.execute_script("""
+          const parts = (c) => c.match(/[\\d.]+/g).map(Number);
+          const linear = (v) => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+          const light = (c) => parts(c).slice(0, 3).map((v) => linear(v / 255))
+            .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+          const ground = (e) => {
+            for (; e; e = e.parentElement) {
+              const colour = getComputedStyle(e).backgroundColor;
+              if ((parts(colour)[3] ?? 1) > 0) return colour;
+            }
+            return 'rgb(255, 255, 255)';
+          };
+          const contrast = (e) => {
+            const [a, b] = [light(getComputedStyle(e).color), light(ground(e))];
+            return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+          };
+          const texts = '.matrix td span, .tile span, .hint, .tab, .legend dd, .matrix th';
+          return [...document.querySelectorAll(texts)].filter((e) => e.offsetParent)
+            .filter((e) => contrast(e) < 4.5).map((e) => e.outerHTML)""")
+        assert weak == []
+
+
+def test_a_report_is_smaller_than_five_megabytes(pages: dict[str, Path]) -> None:
+    for page in pages.values():
+        assert page.stat().st_size < 5_000_000
+
+
+def test_a_report_names_no_address_that_a_browser_would_load(pages: dict[str, Path]) -> None:
+    source = pages["usual"].read_text(encoding="utf-8")
+    body = source[: source.index('<script type="text/plain" id="vega">')]
+    links = re.findall(r"""(?:src|href)\s*=\s*["']([^"']*)|url\(|@import""", body)
+    assert [link for link in links if not link.startswith("data:")] == []
+
+
+def test_the_page_says_why_a_variant_is_missing(filled: Store) -> None:
+    rows = filled.rows(1)
+    page = html.page(filled.run(1), rows, judgement.judge(rows, filled.descriptions(1)))
+    assert "Boost.Fiber is built for libstdc++; measure it on gcc-libstdc++" in page
+    assert "The time budget of 300 s was used up" in page

@@ -1,0 +1,163 @@
+"""Statistics against values computed by hand, against scipy, and their levels by simulation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats as scipy_stats
+from threadmark import statistics
+from threadmark.statistics import Interval
+
+TIMES = st.lists(st.floats(1e-3, 1e12), min_size=1, max_size=30)
+
+
+def test_the_median_of_an_even_count_is_the_mean_of_the_middle_two() -> None:
+    assert statistics.median([10, 40, 20, 30]) == 25
+    assert statistics.median([3, 1, 2]) == 2
+    assert statistics.median([7]) == 7
+
+
+@pytest.mark.parametrize("samples", [[], [math.nan], [1, math.inf], [-1, 2]])
+def test_samples_that_mean_nothing_are_refused(samples: list[float]) -> None:
+    with pytest.raises(ValueError, match="samples"):
+        statistics.median_interval(samples)
+
+
+def test_six_samples_give_their_range_and_five_do_not() -> None:
+    # 1 - 2 / 2**6 = 0.969 covers 95 %, 1 - 2 / 2**5 = 0.9375 does not.
+    assert statistics.median_interval([6, 1, 2, 3, 4, 5]) == Interval(1, 3.5, 6)
+    five = statistics.median_interval([1, 2, 3, 4, 5])
+    # Student's t on logarithms by hand: mean ln = ln(120) / 5, s = 0.63535, t(4) = 2.7764
+    assert five.low == pytest.approx(1.1834, abs=1e-3)
+    assert five.high == pytest.approx(5.7350, abs=1e-3)
+
+
+def test_nine_samples_leave_out_one_on_each_side() -> None:
+    # P(Bin(9, 1/2) <= 1) = 10 / 512; twice that is 0.039 <= 0.05, with 2 it would be 0.18.
+    assert statistics.median_interval(range(1, 10)) == Interval(2, 5, 8)
+
+
+@pytest.mark.parametrize("count", range(6, 60))
+def test_the_interval_of_the_median_agrees_with_the_quantile_test(count: int) -> None:
+    samples = [float(i) for i in range(1, count + 1)]
+    found = statistics.median_interval(samples)
+    k = int(found.low)
+    assert 2 * scipy_stats.binom.cdf(k - 1, count, 0.5) <= 0.05
+    assert 2 * scipy_stats.binom.cdf(k, count, 0.5) > 0.05
+    theirs = scipy_stats.quantile_test(samples, q=1, p=0.5).confidence_interval(0.95)
+    assert (found.low, found.high) == (theirs.low, theirs.high) == (k, count + 1 - k)
+
+
+@pytest.mark.parametrize("samples", [[5.0], [5.0, 5.0], [5.0] * 5, [0.0, 1.0]])
+def test_few_samples_without_spread_tell_nothing(samples: list[float]) -> None:
+    found = statistics.median_interval(samples)
+    assert (found.low, found.high) == (0, math.inf)
+
+
+def test_many_equal_samples_give_a_point() -> None:
+    assert statistics.median_interval([4.0] * 8) == Interval(4, 4, 4)
+    assert statistics.ratio_of_medians([4.0] * 8, [2.0] * 8) == Interval(2, 2, 2)
+
+
+@given(TIMES)
+def test_the_estimate_lies_in_its_interval(samples: list[float]) -> None:
+    found = statistics.median_interval(samples)
+    assert found.low <= found.estimate <= found.high
+
+
+@given(TIMES, TIMES)
+def test_a_ratio_lies_in_its_interval(a: list[float], b: list[float]) -> None:
+    found = statistics.ratio_of_medians(a, b)
+    assert found.low <= found.estimate <= found.high
+    assert found.estimate == pytest.approx(statistics.median(a) / statistics.median(b))
+
+
+@pytest.mark.parametrize("count", [6, 8, 12, 20])
+@pytest.mark.parametrize("ratio", [statistics.ratio_of_medians, statistics.paired_ratio])
+def test_the_interval_of_a_ratio_covers_what_it_promises(
+    count: int, ratio: Callable[..., Interval]
+) -> None:
+    rng = np.random.default_rng(count)
+    misses = 0
+    for _ in range(300):
+        spikes = 0.3 * (rng.random((2, count)) < 0.1)
+        a, b = np.exp(rng.normal(0, 0.05, (2, count)) + spikes)
+        misses += ratio(a, b).excludes(1.0)
+    assert misses <= 27  # 5 % expected; 9 % would be off by three standard errors
+
+
+def test_the_ratio_of_paired_samples_does_not_see_common_drift() -> None:
+    drift = [1.0, 1.2, 1.5, 1.1, 0.9, 1.4, 1.3, 1.0]
+    noise = [1.003, 1.01, 0.99, 0.998, 1.001, 1.01, 1.0, 0.99]
+    a = [2.0 * d * e for d, e in zip(drift, noise, strict=True)]
+    paired = statistics.paired_ratio(a, drift)
+    alone = statistics.ratio_of_medians(a, drift)
+    assert paired.high - paired.low < (alone.high - alone.low) / 3
+    assert paired.low < 2 < paired.high
+
+
+def test_the_rank_test_is_scipys_and_is_sure_of_equal_samples() -> None:
+    a, b = [1.0, 2.0, 3.0, 4.0], [3.5, 5.0, 6.0, 7.0]
+    # By hand: one of the sixteen pairs has a > b.
+    assert statistics.rank_test(a, b).statistic == 1
+    assert statistics.rank_test(a, b).p_value == pytest.approx(4 / 70)  # U <= 1: two of 70 orders
+    assert statistics.rank_test([3.0] * 5, [3.0] * 5).p_value == 1
+
+
+def test_six_rounds_that_all_agree_are_just_significant() -> None:
+    b = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    a = [x * (1.1 + i / 100) for i, x in enumerate(b)]
+    assert statistics.paired_rank_test(a, b).p_value == pytest.approx(2 / 64)
+    assert statistics.paired_rank_test(b, b).p_value == 1
+    assert statistics.paired_delta(a, b) == 1
+
+
+@pytest.mark.parametrize(
+    "function", [statistics.paired_rank_test, statistics.paired_delta, statistics.paired_ratio]
+)
+def test_unequal_rounds_cannot_be_paired(function: Callable[..., object]) -> None:
+    with pytest.raises(ValueError, match="equally many"):
+        function([1.0, 2.0], [1.0])
+
+
+def test_effect_sizes_by_hand() -> None:
+    assert statistics.cliffs_delta([1, 2], [3, 4]) == -1
+    assert statistics.cliffs_delta([1, 3], [2, 2]) == 0
+    assert statistics.cliffs_delta([2, 3], [1, 2]) == 0.75
+    words = [statistics.effect_word(d) for d in (0, 0.2, -0.4, 1)]
+    assert words == ["negligible", "small", "medium", "large"]
+
+
+def test_the_geometric_mean_does_not_depend_on_the_base() -> None:
+    ratios = [0.5, 1.0, 4.0]
+    found = statistics.geometric_mean(ratios)
+    turned = statistics.geometric_mean([1 / r for r in ratios])
+    assert found.estimate == pytest.approx(2 ** (1 / 3))
+    assert found.estimate * turned.estimate == pytest.approx(1)
+    assert found.low * turned.high == pytest.approx(1)
+    assert math.isinf(statistics.geometric_mean([2.0]).high)
+    with pytest.raises(ValueError, match="positive"):
+        statistics.geometric_mean([0.0, 1.0])
+
+
+def test_enough_asks_for_six_samples_and_a_narrow_interval() -> None:
+    assert not statistics.enough([1.0] * 5, target=1.0)
+    assert statistics.enough([100, 101, 99, 100, 102, 98], target=0.02)
+    assert not statistics.enough([100, 101, 99, 100, 103, 98], target=0.02)
+
+
+def test_stopping_when_enough_keeps_the_coverage_of_the_median() -> None:
+    rng = np.random.default_rng(3)
+    misses = 0
+    for _ in range(400):
+        samples = list(np.exp(rng.normal(0, 0.04, 6)))
+        while not statistics.enough(samples, target=0.03) and len(samples) < 30:
+            samples.append(float(np.exp(rng.normal(0, 0.04))))
+        misses += statistics.median_interval(samples).excludes(1.0)
+    # Stopping at the first narrow interval costs coverage: 95 % becomes about 92 %.
+    assert misses <= 0.10 * 400
