@@ -239,7 +239,7 @@ std::uint64_t expand_fork_join(const Search& search, const Layout& layout) {
     bench::scope children;
     for_each_candidate(cell, layout, [&](Shape shape, Position position) {
       if (!layout.has_room(shape, position)) return;
-      std::uint64_t& count = below.emplace_from([] { return 0; });
+      std::uint64_t& count = below.emplace_from([] { return std::uint64_t{0}; });
       children.spawn([&search, &layout, &count, shape, position] {
         const Layout child = layout.with_next(shape, position);
         if (is_open(search, child)) count = expand_fork_join(search, child);
