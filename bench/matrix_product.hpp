@@ -32,8 +32,7 @@ inline void two_rows(T* __restrict c0, T* __restrict c1, const T* __restrict a0,
 // Precondition: no element of C is one of A or B.
 template <class Op, class T>
 void accumulate_product(T* c, std::size_t ldc, const T* a, std::size_t lda, const T* b,
-                        std::size_t ldb, std::size_t rows, std::size_t depth,
-                        std::size_t columns) {
+                        std::size_t ldb, std::size_t rows, std::size_t depth, std::size_t columns) {
   constexpr std::size_t kDepth = 4;
   std::size_t i = 0;
   for (; i + 2 <= rows; i += 2) {

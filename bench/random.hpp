@@ -1,4 +1,5 @@
-// Random numbers for generated inputs: equal on every platform and standard library, which std's distributions are not.
+// Random numbers for generated inputs: equal on every platform and standard library, which those
+// of std's distributions are not.
 // SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014).
 #pragma once
 

@@ -1,7 +1,8 @@
 // Discrete Fourier transform of any length, mixed radix, out of place. The sub-transforms run in
 // parallel (INNCABS calls them one after the other, which bounds its speed-up at 5.5), and the
 // twiddle factors are a plan made before the run. Loops over columns are split in binary trees of
-// tasks as published: down to 128 columns, and to `grain` columns (1) where the radix is odd.
+// tasks as published: down to 128 columns, and to `grain` columns (1) where the radix is odd. The
+// file is long because the straight-line transforms and the independent check are in it.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -37,7 +38,8 @@ Complex root(std::uint64_t numerator, std::uint64_t denominator) {
   const std::uint64_t twice = 2 * (numerator % denominator);
   const std::uint64_t halves = (twice + denominator / 2) / denominator;
   const auto rest = static_cast<std::int64_t>(twice - halves * denominator);
-  const double angle = std::numbers::pi * static_cast<double>(rest) / static_cast<double>(denominator);
+  const double angle =
+      std::numbers::pi * static_cast<double>(rest) / static_cast<double>(denominator);
   const double sign = halves % 2 == 0 ? 1 : -1;
   return {sign * std::cos(angle), -sign * std::sin(angle)};
 }
@@ -60,10 +62,15 @@ std::vector<Complex> roots(std::uint64_t n) {
 // x exp(-2 pi i K / R), for R a power of two up to 32 and K < R / 2.
 template <std::size_t K, std::size_t R>
 Complex turn(Complex x) {
-  constexpr std::array kCosines{1.0, 0.98078528040323044913, 0.92387953251128675613,
-                                0.83146961230254523708, 0.70710678118654752440,
-                                0.55557023301960222474, 0.38268343236508977173,
-                                0.19509032201612826785, 0.0};  // of 2 pi k / 32
+  constexpr std::array kCosines{1.0,
+                                0.98078528040323044913,
+                                0.92387953251128675613,
+                                0.83146961230254523708,
+                                0.70710678118654752440,
+                                0.55557023301960222474,
+                                0.38268343236508977173,
+                                0.19509032201612826785,
+                                0.0};  // of 2 pi k / 32
   constexpr std::size_t k = K * 32 / R;
   if constexpr (k == 0) {
     return x;
@@ -116,10 +123,10 @@ constexpr bool is_straight(std::uint64_t n) { return n <= 32 && (n & (n - 1)) ==
 
 // INNCABS' (Cilk's) choice of the first radix.
 std::uint64_t first_radix(std::uint64_t n) {
-  for (const std::uint64_t eighth : {64, 128, 256, 1024, 2048, 4096}) {
+  for (const std::uint64_t eighth : {64u, 128u, 256u, 1024u, 2048u, 4096u}) {
     if (n == eighth) return 8;
   }
-  for (const std::uint64_t r : {16, 8, 4, 2}) {
+  for (const std::uint64_t r : {16u, 8u, 4u, 2u}) {
     if (n % r == 0) return r;
   }
   for (std::uint64_t r = 3; r * r <= n; r += 2) {
@@ -196,19 +203,26 @@ class Fourier {
   void transform(std::size_t depth, Complex* in, Complex* out, std::uint64_t n) const {
     if (is_straight(n)) {
       switch (n) {
-        case 1: return straight<1>(in, out);
-        case 2: return straight<2>(in, out);
-        case 4: return straight<4>(in, out);
-        case 8: return straight<8>(in, out);
-        case 16: return straight<16>(in, out);
-        default: return straight<32>(in, out);
+        case 1:
+          return straight<1>(in, out);
+        case 2:
+          return straight<2>(in, out);
+        case 4:
+          return straight<4>(in, out);
+        case 8:
+          return straight<8>(in, out);
+        case 16:
+          return straight<16>(in, out);
+        default:
+          return straight<32>(in, out);
       }
     }
     const Level& level = plan_.levels[depth];
     if (level.m == 1) return butterflies(level, in, out, 0, 1);
     split(0, level.m, plan_.unshuffle_limit(level), [&](std::uint64_t first, std::uint64_t last) {
       for (std::uint64_t i = first; i < last; ++i) {
-        for (std::uint64_t j = 0; j < level.radix; ++j) out[j * level.m + i] = in[i * level.radix + j];
+        for (std::uint64_t j = 0; j < level.radix; ++j)
+          out[j * level.m + i] = in[i * level.radix + j];
       }
     });
     sub_transforms(level, depth, in, out);
@@ -240,19 +254,27 @@ class Fourier {
   static void butterflies(const Level& level, const Complex* in, Complex* out, std::uint64_t first,
                           std::uint64_t last) {
     switch (level.radix) {
-      case 2: return columns<2>(level, in, out, first, last);
-      case 3: return columns<3>(level, in, out, first, last);
-      case 4: return columns<4>(level, in, out, first, last);
-      case 5: return columns<5>(level, in, out, first, last);
-      case 8: return columns<8>(level, in, out, first, last);
-      case 16: return columns<16>(level, in, out, first, last);
-      default: return general_columns(level, in, out, first, last);
+      case 2:
+        return columns<2>(level, in, out, first, last);
+      case 3:
+        return columns<3>(level, in, out, first, last);
+      case 4:
+        return columns<4>(level, in, out, first, last);
+      case 5:
+        return columns<5>(level, in, out, first, last);
+      case 8:
+        return columns<8>(level, in, out, first, last);
+      case 16:
+        return columns<16>(level, in, out, first, last);
+      default:
+        return general_columns(level, in, out, first, last);
     }
   }
 
   // body(first, last) on ranges of at most `limit`, made by halving.
   template <class Body>
-  static void split(std::uint64_t first, std::uint64_t last, std::uint64_t limit, const Body& body) {
+  static void split(std::uint64_t first, std::uint64_t last, std::uint64_t limit,
+                    const Body& body) {
     if (last - first <= limit) return body(first, last);
     const std::uint64_t middle = first + (last - first) / 2;
     const auto left = [=, &body] { split(first, middle, limit, body); };
@@ -304,8 +326,11 @@ class Fft final : public bench::Instance {
  public:
   explicit Fft(const bench::Arguments& arguments)
       : plan_{static_cast<std::uint64_t>(arguments["n"]),
-              static_cast<std::uint64_t>(arguments["grain"]), {}},
-        input_(plan_.n), work_(plan_.n), output_(plan_.n) {
+              static_cast<std::uint64_t>(arguments["grain"]),
+              {}},
+        input_(plan_.n),
+        work_(plan_.n),
+        output_(plan_.n) {
     for (std::uint64_t length = plan_.n; !is_straight(length);) {
       const std::uint64_t radix = first_radix(length);
       plan_.levels.push_back({length, radix, length / radix, {}});
@@ -418,22 +443,33 @@ class Fft final : public bench::Instance {
 
   Plan plan_;
   std::vector<Complex> input_, work_, output_;
-  double energy_ = 0;                // sum of |x|^2
-  std::uint64_t odd_ = 1;            // z = exp(-2 pi i odd_ / 2n)
-  Complex weighted_{};               // expected
+  double energy_ = 0;                                       // sum of |x|^2
+  std::uint64_t odd_ = 1;                                   // z = exp(-2 pi i odd_ / 2n)
+  Complex weighted_{};                                      // expected
   std::vector<std::pair<std::uint64_t, Complex>> samples_;  // expected X[k]
 };
 
 }  // namespace
 
-BENCH_PROGRAM(.name = "fft", .summary = "discrete Fourier transform of any length, mixed radix",
-              .structure = "recursive balanced", .granularity = "variable",
-              .synchronisation = "none", .origin = "Cilk",
-              .parameters = {{.name = "n", .meaning = "points", .min = 1, .max = 8'388'608,
-                              .smoke = 2000, .quick = 500'000, .full = 1'000'000},
-                             {.name = "grain", .meaning = "most columns of an odd radix in a task",
-                              .min = 1, .max = 8'388'608, .smoke = 1, .quick = 1, .full = 1}},
-              .fork_join = true,
-              .make = [](const bench::Arguments& arguments) -> std::unique_ptr<bench::Instance> {
-                return std::make_unique<Fft>(arguments);
-              })
+BENCH_PROGRAM(
+        .name = "fft", .summary = "discrete Fourier transform of any length, mixed radix",
+        .structure = "recursive balanced", .granularity = "variable", .synchronisation = "none",
+        .origin = "Cilk",
+        .parameters = {{.name = "n",
+                        .meaning = "points",
+                        .min = 1,
+                        .max = 8'388'608,
+                        .smoke = 2000,
+                        .quick = 500'000,
+                        .full = 1'000'000},
+                       {.name = "grain",
+                        .meaning = "most columns of an odd radix in a task",
+                        .min = 1,
+                        .max = 8'388'608,
+                        .smoke = 1,
+                        .quick = 1,
+                        .full = 1}},
+        .fork_join = true,
+        .make = [](const bench::Arguments& arguments) -> std::unique_ptr<bench::Instance> {
+          return std::make_unique<Fft>(arguments);
+        })

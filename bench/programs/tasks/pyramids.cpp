@@ -1,6 +1,7 @@
 // Jacobi iteration without time steps: space-time is cut into pyramids and wedges that tasks
 // compute independently (cache-oblivious). The two top wedges run side by side, not one after the
-// other as in INNCABS, which raises work/span from 28.8 to 38.4; see Piece for the geometry.
+// other as in INNCABS, which raises work/span from 28.8 to 38.4; see Piece for the geometry. The
+// file is long because one recursion has four shapes.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -22,7 +23,8 @@ namespace {
 class Grids {
  public:
   explicit Grids(int log2_side)
-      : period_(1 << log2_side), side_(static_cast<std::size_t>(period_) + 1),
+      : period_(1 << log2_side),
+        side_(static_cast<std::size_t>(period_) + 1),
         values_{std::vector<double>(side_ * side_), std::vector<double>(side_ * side_)} {}
 
   int period() const { return period_; }
@@ -209,8 +211,8 @@ class Pyramids final : public bench::Instance {
         const double expected = boundary ? 0
                                          : w[static_cast<std::size_t>(std::abs(i + j - 2 * m))] *
                                                w[static_cast<std::size_t>(std::abs(i - j))];
-        const double value = grid[static_cast<std::size_t>(i) * grids_.side() +
-                                  static_cast<std::size_t>(j)];
+        const double value =
+            grid[static_cast<std::size_t>(i) * grids_.side() + static_cast<std::size_t>(j)];
         // Every step rounds five times and loses up to 5e-324, the least positive number.
         if (!(std::abs(value - expected) <= 1e-11 * expected + 1e-300)) ++wrong;
       }
@@ -218,7 +220,8 @@ class Pyramids final : public bench::Instance {
     char answer[64];
     std::snprintf(answer, sizeof answer, "centre %.12e",
                   grid[static_cast<std::size_t>(m) * grids_.side() + static_cast<std::size_t>(m)]);
-    return {.ok = wrong == 0, .answer = answer,
+    return {.ok = wrong == 0,
+            .answer = answer,
             .reason = std::to_string(wrong) + " points differ from the exact solution",
             .tasks = tasks()};
   }
@@ -240,17 +243,27 @@ class Pyramids final : public bench::Instance {
 
 }  // namespace
 
-BENCH_PROGRAM(.name = "pyramids",
-              .summary = "Jacobi iteration on a grid, in pyramids of space-time",
-              .structure = "recursive balanced", .granularity = "coarse",
-              .synchronisation = "none", .origin = "new",
-              .parameters = {{.name = "p", .meaning = "log2 of the intervals along a side of the "
-                                                      "grid; half as many steps as intervals",
-                              .min = 3, .max = 12, .smoke = 8, .quick = 9, .full = 11},
-                             {.name = "cut", .meaning = "log2 of the base of the pyramids that are "
-                                                        "computed directly",
-                              .min = 1, .max = 12, .smoke = 6, .quick = 6, .full = 6}},
-              .fork_join = true,
-              .make = [](const bench::Arguments& arguments) -> std::unique_ptr<bench::Instance> {
-                return std::make_unique<Pyramids>(arguments);
-              })
+BENCH_PROGRAM(
+        .name = "pyramids", .summary = "Jacobi iteration on a grid, in pyramids of space-time",
+        .structure = "recursive balanced", .granularity = "coarse", .synchronisation = "none",
+        .origin = "new",
+        .parameters = {{.name = "p",
+                        .meaning = "log2 of the intervals along a side of the "
+                                   "grid; half as many steps as intervals",
+                        .min = 3,
+                        .max = 12,
+                        .smoke = 8,
+                        .quick = 9,
+                        .full = 11},
+                       {.name = "cut",
+                        .meaning = "log2 of the base of the pyramids that are "
+                                   "computed directly",
+                        .min = 1,
+                        .max = 12,
+                        .smoke = 6,
+                        .quick = 6,
+                        .full = 6}},
+        .fork_join = true,
+        .make = [](const bench::Arguments& arguments) -> std::unique_ptr<bench::Instance> {
+          return std::make_unique<Pyramids>(arguments);
+        })

@@ -120,8 +120,10 @@ struct Step {
   void operator()() const {
     const std::size_t n = matrix->block();
     switch (kind) {
-      case Kind::lower: return solve_lower(matrix->at(k, j), matrix->at(k, k), n);
-      case Kind::upper: return solve_upper(matrix->at(i, k), matrix->at(k, k), n);
+      case Kind::lower:
+        return solve_lower(matrix->at(k, j), matrix->at(k, k), n);
+      case Kind::upper:
+        return solve_upper(matrix->at(i, k), matrix->at(k, k), n);
       case Kind::inner:
         return bench::accumulate_product<std::minus<>>(matrix->require(i, j), n, matrix->at(i, k),
                                                        n, matrix->at(k, j), n, n, n, n);
@@ -229,14 +231,25 @@ class SparseLu final : public bench::Instance {
 
 }  // namespace
 
-BENCH_PROGRAM(.name = "sparselu", .summary = "LU factorisation of a sparse matrix of dense blocks",
-              .structure = "loop-like", .granularity = "coarse", .synchronisation = "none",
-              .origin = "BOTS",
-              .parameters = {{.name = "blocks", .meaning = "blocks along a side of the matrix",
-                              .min = 1, .max = 100, .smoke = 8, .quick = 16, .full = 50},
-                             {.name = "block", .meaning = "floats along a side of a block",
-                              .min = 1, .max = 200, .smoke = 40, .quick = 100, .full = 100}},
-              .fork_join = true,
-              .make = [](const bench::Arguments& arguments) -> std::unique_ptr<bench::Instance> {
-                return std::make_unique<SparseLu>(arguments);
-              })
+BENCH_PROGRAM(
+        .name = "sparselu", .summary = "LU factorisation of a sparse matrix of dense blocks",
+        .structure = "loop-like", .granularity = "coarse", .synchronisation = "none",
+        .origin = "BOTS",
+        .parameters = {{.name = "blocks",
+                        .meaning = "blocks along a side of the matrix",
+                        .min = 1,
+                        .max = 100,
+                        .smoke = 8,
+                        .quick = 16,
+                        .full = 50},
+                       {.name = "block",
+                        .meaning = "floats along a side of a block",
+                        .min = 1,
+                        .max = 200,
+                        .smoke = 40,
+                        .quick = 100,
+                        .full = 100}},
+        .fork_join = true,
+        .make = [](const bench::Arguments& arguments) -> std::unique_ptr<bench::Instance> {
+          return std::make_unique<SparseLu>(arguments);
+        })

@@ -41,7 +41,8 @@ using Input = View<const double>;
 // A matrix of its own memory, not initialised.
 class Temporary {
  public:
-  explicit Temporary(std::size_t n) : data_(std::make_unique_for_overwrite<double[]>(n * n)), n_(n) {}
+  explicit Temporary(std::size_t n)
+      : data_(std::make_unique_for_overwrite<double[]>(n * n)), n_(n) {}
   Output view() const { return {data_.get(), n_, n_}; }
 
  private:
@@ -111,15 +112,15 @@ void multiply(Output c, Input a, Input b, std::size_t cutoff) {
       },
       [&] { multiply<kForm>(c11, a12, b21, cutoff); },
       [&] {
-        const Temporary s4 = combine(
-            [](double w, double x, double y, double z) { return w - (x + y - z); }, a12, a21, a22,
-            a11);
+        const Temporary s4 =
+            combine([](double w, double x, double y, double z) { return w - (x + y - z); }, a12,
+                    a21, a22, a11);
         multiply<kForm>(c12, s4.view(), b22, cutoff);
       },
       [&] {
-        const Temporary s8 = combine(
-            [](double w, double x, double y, double z) { return w - (x - y) - z; }, b22, b12, b11,
-            b21);
+        const Temporary s8 =
+            combine([](double w, double x, double y, double z) { return w - (x - y) - z; }, b22,
+                    b12, b11, b21);
         multiply<kForm>(c21, a22, s8.view(), cutoff);
       });
   for (std::size_t i = 0; i < c11.n; ++i) {
@@ -157,7 +158,9 @@ class Strassen final : public bench::Instance {
  public:
   explicit Strassen(const bench::Arguments& arguments)
       : cutoff_(static_cast<std::size_t>(arguments["cutoff"])),
-        a_(static_cast<std::size_t>(arguments["n"])), b_(a_.view().n), c_(a_.view().n) {
+        a_(static_cast<std::size_t>(arguments["n"])),
+        b_(a_.view().n),
+        c_(a_.view().n) {
     if (!std::has_single_bit(a_.view().n) || !std::has_single_bit(cutoff_)) {
       throw bench::BadInput("n and cutoff must be powers of two, for example n=1024 cutoff=64");
     }
@@ -199,8 +202,8 @@ class Strassen final : public bench::Instance {
     char answer[64];
     std::snprintf(answer, sizeof answer, "c[n-1][0] %.6f", c_.view().row(n - 1)[0]);
     char reason[96];
-    std::snprintf(reason, sizeof reason, "|C x - A (B x)| is %.0e of |A| |B| |x|, above %.0e", worst,
-                  kTolerance);
+    std::snprintf(reason, sizeof reason, "|C x - A (B x)| is %.0e of |A| |B| |x|, above %.0e",
+                  worst, kTolerance);
     std::uint64_t tasks = 0;
     std::uint64_t nodes = 1;
     for (std::size_t size = n; size > cutoff_; size /= 2) tasks += nodes *= 7;
@@ -216,15 +219,26 @@ class Strassen final : public bench::Instance {
 
 }  // namespace
 
-BENCH_PROGRAM(.name = "strassen", .summary = "matrix product by Strassen's algorithm, Winograd form",
-              .structure = "recursive balanced", .granularity = "moderate",
-              .synchronisation = "none", .origin = "Cilk",
-              .parameters = {{.name = "n", .meaning = "side of the matrices, a power of two",
-                              .min = 16, .max = 8192, .smoke = 256, .quick = 512, .full = 4096},
-                             {.name = "cutoff", .meaning = "side of the blocks that are multiplied "
-                                                           "directly, a power of two",
-                              .min = 16, .max = 8192, .smoke = 64, .quick = 64, .full = 64}},
-              .fork_join = true,
-              .make = [](const bench::Arguments& arguments) -> std::unique_ptr<bench::Instance> {
-                return std::make_unique<Strassen>(arguments);
-              })
+BENCH_PROGRAM(
+        .name = "strassen", .summary = "matrix product by Strassen's algorithm, Winograd form",
+        .structure = "recursive balanced", .granularity = "moderate", .synchronisation = "none",
+        .origin = "Cilk",
+        .parameters = {{.name = "n",
+                        .meaning = "side of the matrices, a power of two",
+                        .min = 16,
+                        .max = 8192,
+                        .smoke = 256,
+                        .quick = 512,
+                        .full = 4096},
+                       {.name = "cutoff",
+                        .meaning = "side of the blocks that are multiplied "
+                                   "directly, a power of two",
+                        .min = 16,
+                        .max = 8192,
+                        .smoke = 64,
+                        .quick = 64,
+                        .full = 64}},
+        .fork_join = true,
+        .make = [](const bench::Arguments& arguments) -> std::unique_ptr<bench::Instance> {
+          return std::make_unique<Strassen>(arguments);
+        })
