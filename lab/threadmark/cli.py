@@ -75,6 +75,7 @@ def _dispatch(arguments: list[str]) -> int:
         help="I added threads. Why is it not faster, and what makes it faster?",
         version_flags=[],
         help_format="plaintext",
+        suppress_keyboard_interrupt=False,  # Ctrl-C is ours to answer, see main()
     )
     for name in wanted:
         importlib.import_module(f"threadmark.commands.{name}").command(app)

@@ -96,17 +96,18 @@ def _busy(seconds: float) -> list[Complaint]:
     seen = load.between(before, load.read(cpus), sum(os.times()[:4]) - own)
     capacity_s = seconds * len(cpus)
     result = []
+    others, steal = (min(1.0, each / capacity_s) for each in (seen.others_s, seen.steal_s))
     if seen.others_s > max(0.05, 0.1 * capacity_s):
         result.append(
             Complaint(
-                f"Other processes use {seen.others_s / capacity_s:.0%} of the processors' time",
+                f"Other processes use {others:.0%} of the processors' time",
                 "end them or measure later (./threadmark doctor names them)",
             )
         )
     if seen.steal_s > max(0.03, 0.05 * capacity_s):
         result.append(
             Complaint(
-                f"The hypervisor takes {seen.steal_s / capacity_s:.0%} of the processors' time",
+                f"The hypervisor takes {steal:.0%} of the processors' time",
                 "measure on a machine of its own or at another hour",
             )
         )

@@ -26,10 +26,14 @@ def prepare(names: tuple[str, ...], console: Console) -> Prepared:
     """Install what may be installed, build the platforms `names` (all if empty), look at them."""
     wanted = chosen(names)
     for need in bring(console, tests=False, again=False):
-        console.print(absence(need), highlight=False, soft_wrap=True)
+        console.print(absence(need), highlight=False, soft_wrap=not console.is_terminal)
     failed = with_status(console, wanted, tests=False)
     for name, reason in failed.items():
-        console.print(f"Platform {name} is left out: {reason}", highlight=False, soft_wrap=True)
+        console.print(
+            f"Platform {name} is left out: {reason}",
+            highlight=False,
+            soft_wrap=not console.is_terminal,
+        )
     return look([each.name for each in wanted], failed)
 
 

@@ -42,6 +42,7 @@ class _State:
     """What is known of a cell."""
 
     samples_ns: list[float] = field(default_factory=list)
+    times_ns: list[float] = field(default_factory=list)  # with the disturbed ones: good for limits
     rounds: set[int] = field(default_factory=set)
     cost_s: float | None = None
     failures: int = 0
@@ -85,6 +86,8 @@ class Schedule:
             return
         state.rounds.add(row.round)
         state.cost_s = float(row.facts.get("wall_s", 0.0)) + _OVERHEAD_S
+        if row.sample_ns is not None:
+            state.times_ns.append(row.sample_ns)
         if row.status is not Status.OK:
             state.failures += 1
             second = row.status in (Status.CRASHED, Status.WRONG) and state.cost_s < _CHEAP_S
@@ -242,10 +245,10 @@ class Schedule:
     def _task(self, cell: Cell) -> Task:
         state = self._cells[cell]
         block = 1
-        if state.samples_ns:
+        if state.times_ns:
             # Odd, so that the median of a block has the same median as a single repeat, and the
             # first sample (a block of one) may stand beside the others.
-            wanted = math.ceil(_BLOCK_NS / max(1.0, state.samples_ns[0]))
+            wanted = math.ceil(_BLOCK_NS / max(1.0, state.times_ns[0]))
             block = min(wanted, self.profile.max_block)
             block -= 1 - block % 2
         return Task(cell, self._round, max(1, block), self._limit_s(cell))
@@ -255,9 +258,9 @@ class Schedule:
         if cell.backend == "serial":
             return profile.limit_ceiling_s
         times = [
-            plain.median(self._cells[each].samples_ns) / 1e9
+            plain.median(self._cells[each].times_ns) / 1e9
             for each in self._serial.get(_problem(cell), [])
-            if self._cells[each].samples_ns
+            if self._cells[each].times_ns
         ]
         wanted = profile.limit_factor * min(times) if times else _NO_SERIAL_S
         return min(profile.limit_ceiling_s, max(profile.limit_floor_s, wanted))

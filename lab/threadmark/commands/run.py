@@ -47,6 +47,7 @@ def run(
     seed: int = 1,
     budget: float | None = None,
     resume: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+    report: Annotated[bool, Parameter(show_default=False)] = True,
     dry_run: Annotated[bool, Parameter(negative="", show_default=False)] = False,
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
@@ -85,6 +86,8 @@ def run(
         Seconds for measuring; beyond it repeats, then cells are left out. Quick has 300.
     resume
         Go on with the newest unfinished run of the store.
+    report
+        --no-report leaves the HTML report out; ./threadmark report makes it later.
     dry_run
         List the cells and the time expected; measure nothing.
     """
@@ -109,7 +112,7 @@ def run(
         raise LabError("--budget is a positive number of seconds; change it.")
     if not 0 <= seed < 1 << 63:
         raise LabError("--seed goes from 0 to 2^63 - 1; change it.")
-    session = _Session(request, store, Console(stderr=True), as_json=json)
+    session = _Session(request, store, Console(stderr=True), as_json=json, report=report)
     if resume:
         session.resume(given=_options_given())
     elif dry_run:
@@ -138,7 +141,10 @@ def _options_given() -> bool:
 class _Session:
     """One invocation of the command."""
 
-    def __init__(self, request: Request, store: Path, console: Console, *, as_json: bool) -> None:
+    def __init__(
+        self, request: Request, store: Path, console: Console, *, as_json: bool, report: bool
+    ) -> None:
+        self.report = report
         self.request = request
         self.path = store
         self.console = console
@@ -264,7 +270,9 @@ class _Session:
                 f"Another lab is measuring at the same time (process {listed}); wait for it"
             )
         for sentence in found:
-            self.console.print(f"{sentence}.", highlight=False, soft_wrap=True)
+            self.console.print(
+                f"{sentence}.", highlight=False, soft_wrap=not self.console.is_terminal
+            )
         return [f"{each}." for each in found]
 
     def _measure(self, store: Store, run_id: int, selection: Selection, *, spent: bool) -> None:
@@ -287,13 +295,16 @@ class _Session:
 
         from threadmark import exchange, matrix
 
-        path = self._report(store, run_id)
+        path = self._report(store, run_id) if self.report else None
         if self.as_json:
             rows, descriptions = store.rows(run_id), store.descriptions(run_id)
             sys.stdout.write(exchange.to_json(store.run(run_id), rows, descriptions))
             return
         matrix.render(store, run_id, Console())
-        self.console.print(f"Report: {path}", highlight=False, soft_wrap=True)
+        if path:
+            self.console.print(
+                f"Report: {path}", highlight=False, soft_wrap=not self.console.is_terminal
+            )
 
     def _report(self, store: Store, run_id: int) -> Path:
         from threadmark.reports import html

@@ -1,0 +1,394 @@
+"""`threadmark run` from outside: what it measures, stores and says, and how it can be ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import fakes
+import pytest
+from lab_support import LAB, alive, lab_environment
+from threadmark.cell import Status
+from threadmark.store import Store
+
+Lab = Callable[..., subprocess.CompletedProcess[str]]
+RUN = ("run", "--executables", "programs", "--store", "s.db", "--no-report")
+SMOKE = (*RUN, "--profile", "smoke")
+QUICK = (*RUN, "--threads", "1")
+SLOW = "start(); time.sleep(30)"
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> Path:
+    """Two programs on two backends that all work."""
+    for program in ("fib", "sort"):
+        for backend in ("serial", "tbb"):
+            fakes.write(tmp_path / "programs", f"{program}.{backend}")
+    return tmp_path / "programs"
+
+
+def test_a_run_measures_shows_and_reports(lab: Lab, programs: Path, tmp_path: Path) -> None:
+    done = lab(*(word for word in SMOKE if word != "--no-report"))
+    assert done.returncode == 0, done.stderr
+    assert "fib" in done.stdout
+    assert "\x1b" not in done.stdout + done.stderr
+    assert "Report:" in done.stderr
+    assert (tmp_path / "report-1.html").stat().st_size > 1000
+    with Store.open(tmp_path / "s.db", create=False) as store:
+        run = store.run("last")
+        assert run.finished_at
+        assert {row.status for row in store.rows(run.id)} == {Status.OK}
+        assert len(store.descriptions(run.id)) == 4
+        assert run.machine["processors"] >= 1
+
+
+def test_json_on_stdout_is_all_there_is_on_stdout(lab: Lab, programs: Path) -> None:
+    done = lab(*SMOKE, "--json")
+    document = json.loads(done.stdout)
+    assert {row["status"] for row in document["rows"]} == {"ok"}
+
+
+def test_every_status_reaches_the_store(lab: Lab, programs: Path, tmp_path: Path) -> None:
+    bodies = {
+        "wrong": "start(); repeats(ok=False); end('wrong', 'no', 3)",
+        "crashed": "os.abort()",
+        "refused": "start(); end('refused', 'no', 4)",
+        "out_of_memory": "start(); end('out_of_memory', 'no', 5)",
+        "unavailable": "tell('no'); sys.exit(2)",
+    }
+    for status, body in bodies.items():
+        fakes.write(programs, f"fib.{status}", body)
+    absent = [{"backend": "openmp", "available": False, "reason": "OpenMP is missing; install it"}]
+    (programs / "fake/backends.json").write_text(json.dumps(absent))
+    done = lab(*SMOKE, "--threads", "1")
+    assert done.returncode == 0, done.stderr
+    with Store.open(tmp_path / "s.db", create=False) as store:
+        for status in bodies:
+            rows = store.rows(1, backend=status)
+            assert {row.status.value for row in rows} == {status}
+            assert all(row.reason for row in rows)
+        assert store.rows(1, backend="openmp")[0].reason == "OpenMP is missing; install it"
+
+
+def test_a_dry_run_lists_cells_and_time_and_measures_nothing(
+    lab: Lab, programs: Path, tmp_path: Path
+) -> None:
+    done = lab(*SMOKE, "--dry-run")
+    assert "fib smoke tbb:futures fake glibc x1" in done.stdout
+    assert "cells, about" in done.stdout.splitlines()[-1]
+    assert not (tmp_path / "s.db").exists()
+    cells = json.loads(lab(*SMOKE, "--dry-run", "--json").stdout)["cells"]
+    assert all(each["threads"] == 1 for each in cells if each["backend"] == "serial")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--programs", "fob"), "no program 'fob'; did you mean 'fib'?"),
+        (("--backends", "tbc"), "no backend 'tbc'; did you mean 'tbb'?"),
+        (("--variants", "future"), "no variant 'future'; did you mean 'futures'?"),
+        (("--platforms", "gcc"), "no platform 'gcc'; there is fake"),
+        (("--allocators", "jemallok"), "no allocator 'jemallok'; did you mean 'jemalloc'?"),
+        (("--profile", "quik"), "--profile"),
+        (("--size", "big"), "--size"),
+        (("--threads", "0"), "from 1 to 4096"),
+        (("--threads", "1,x"), "no list of thread counts"),
+        (("--threads", "5-2"), "from 1 to 4096"),
+        (("--seed", "-1"), "--seed"),
+        (("--budget", "0"), "--budget"),
+        (("--budget", "nan"), "--budget"),
+        (("--arg", "n=46"), "not an integer from 0 to 45"),
+        (("--arg", "n=x"), "not an integer from 0 to 45"),
+        (("--arg", "m=1"), "no argument 'm', it has n"),
+        (("--arg", "n"), "write --arg name=value"),
+        (("--programs", "fib", "--arg", "sort.n=1"), "not chosen"),
+        (("--nonsense",), "--nonsense"),
+        (("stray",), "stray"),
+        (("--resume",), "no unfinished run"),
+    ],
+)
+def test_bad_requests_are_one_sentence_and_exit_2(
+    lab: Lab, programs: Path, tmp_path: Path, words: tuple[str, ...], sentence: str
+) -> None:
+    Store.open(tmp_path / "s.db", create=True).__exit__(None, None, None)
+    done = lab(*SMOKE, *words)
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert done.stdout == ""
+
+
+def test_a_folder_without_executables_is_said(lab: Lab) -> None:
+    done = lab("run", "--executables", "nowhere", "--store", "s.db")
+    assert done.returncode == 2
+    assert "name another folder" in done.stderr
+
+
+def test_an_argument_makes_a_cell_that_names_all_parameters(
+    lab: Lab, programs: Path, tmp_path: Path
+) -> None:
+    lab(*SMOKE, "--arg", "fib.n=7", "--threads", "1")
+    with Store.open(tmp_path / "s.db", create=False) as store:
+        row = store.rows(1, program="fib", backend="tbb")[0]
+        assert (row.cell.size, row.cell.arguments) == ("custom", (("n", "7"),))
+        assert row.command[-2:] == ("--arg", "n=7")
+        assert store.rows(1, program="sort")[0].cell.size == "smoke"
+
+
+def test_a_killed_lab_loses_one_cell_leaves_nothing_and_resumes(
+    lab: Lab, programs: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "pid"
+    wait = f"open({str(path)!r}, 'w').write(str(os.getpid()))"
+    fakes.write(programs, "sort.tbb", f"{wait}; start(); time.sleep(0.3); repeats(); end()")
+    killed = _start(tmp_path, *QUICK)
+    _until(lambda: path.exists() and path.read_text() != "")
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    _until(lambda: not alive(int(path.read_text())))
+    with Store.open(tmp_path / "s.db", create=False) as store:
+        before = store.rows(1)
+        assert not store.run(1).finished_at
+    refused = lab(*QUICK, "--seed", "5", "--resume")
+    assert refused.returncode == 2
+    assert "was asked for otherwise" in refused.stderr
+    done = lab("run", "--store", "s.db", "--resume")
+    assert done.returncode == 0, done.stderr
+    with Store.open(tmp_path / "s.db", create=False) as store:
+        assert store.run(1).finished_at
+        assert len(store.runs()) == 1
+        rows = store.rows(1)
+        assert rows[: len(before)] == before
+        for program in ("fib", "sort"):
+            rows = store.rows(1, program=program, backend="tbb")
+            assert len({each.round for each in rows}) >= 6
+
+
+def test_a_killed_lab_takes_grandchildren_with_it(programs: Path, tmp_path: Path) -> None:
+    path = tmp_path / "pid"
+    escape = f"""
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        open({str(path)!r}, 'w').write(str(os.getpid()))
+        time.sleep(60)
+    os._exit(0)
+time.sleep(60)
+"""
+    fakes.write(programs, "fib.serial", escape)
+    killed = _start(tmp_path, *QUICK)
+    _until(lambda: path.exists() and path.read_text() != "")
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    _until(lambda: not alive(int(path.read_text())))
+
+
+def test_changed_executables_cannot_be_resumed(lab: Lab, programs: Path, tmp_path: Path) -> None:
+    fakes.write(programs, "fib.serial", SLOW)
+    killed = _start(tmp_path, *QUICK)
+    _until(lambda: _rows(tmp_path) is not None)
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    fakes.write(programs, "fib.serial")
+    done = lab("run", "--store", "s.db", "--resume")
+    assert done.returncode == 2
+    assert "fake/fib.serial" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("number", "status", "word"),
+    [(signal.SIGINT, 130, "Interrupted"), (signal.SIGTERM, 143, "Terminated")],
+)
+def test_an_interrupted_lab_leaves_no_process(
+    programs: Path, tmp_path: Path, number: int, status: int, word: str
+) -> None:
+    path = tmp_path / "pid"
+    stubborn = f"""
+[signal.signal(n, signal.SIG_IGN) for n in (1, 2, 3, 15)]
+if os.fork() == 0: time.sleep(60)
+open({str(path)!r}, 'w').write(str(os.getpid()))
+time.sleep(60)
+"""
+    fakes.write(programs, "fib.serial", stubborn)
+    fakes.write(programs, "sort.serial", stubborn)
+    running = _start(tmp_path, *QUICK)
+    _until(lambda: path.exists() and path.read_text() != "")
+    running.send_signal(number)
+    _, errors = running.communicate(timeout=20)
+    assert running.returncode == status
+    assert errors.splitlines()[-1].startswith(f"threadmark: {word}")
+    assert "Traceback" not in errors
+    assert not alive(int(path.read_text()))
+    assert str(running.pid) not in _groups()
+
+
+def test_two_labs_share_a_store_and_the_second_says_so(
+    lab: Lab, programs: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "go"
+    wait = f"while not os.path.exists({str(path)!r}): time.sleep(0.01)"
+    fakes.write(programs, "sort.serial", f"\n{wait}\nstart(); repeats(); end()")
+    first = _start(tmp_path, *SMOKE)
+    _until(lambda: _rows(tmp_path) is not None)
+    refused = lab("run", "--store", "s.db", "--resume")
+    assert f"being measured by process {first.pid}" in refused.stderr
+    second = lab(*SMOKE, "--programs", "fib")
+    assert second.returncode == 0, second.stderr
+    assert f"Another lab is measuring at the same time (process {first.pid})" in second.stderr
+    path.write_text("")
+    assert first.wait(30) == 0
+    with Store.open(tmp_path / "s.db", create=False) as store:
+        assert [bool(run.finished_at) for run in store.runs()] == [True, True]
+        assert any("Another lab" in note for note in store.run(2).notes)
+
+
+def test_a_newer_store_ends_the_run_before_it_measures(
+    lab: Lab, programs: Path, tmp_path: Path
+) -> None:
+    import sqlite3
+
+    Store.open(tmp_path / "s.db", create=True).__exit__(None, None, None)
+    with sqlite3.connect(tmp_path / "s.db") as db:
+        db.execute("PRAGMA user_version = 99")
+    done = lab(*SMOKE)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert "newer Threadmark" in done.stderr
+
+
+@pytest.mark.parametrize("locale", ["C", "de_DE.ISO-8859-1"])
+def test_any_locale_will_do(lab: Lab, programs: Path, locale: str) -> None:
+    plain = {"LC_ALL": locale, "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    done = lab(*SMOKE, env=plain)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_terminal_of_80_columns_is_enough(programs: Path, tmp_path: Path) -> None:
+    status, text = _in_terminal(tmp_path, 80, *SMOKE)
+    assert status == 0
+    plain = _plain(text)
+    assert max(len(line.rstrip()) for line in plain.splitlines()) <= 80
+    assert "fib" in plain
+
+
+def test_ctrl_c_in_a_terminal_ends_with_130(programs: Path, tmp_path: Path) -> None:
+    fakes.write(programs, "fib.serial", SLOW)
+    fakes.write(programs, "sort.serial", SLOW)
+    status, text = _in_terminal(tmp_path, 80, *QUICK, interrupt_at="left")
+    assert status == 130
+    assert "Interrupted" in text
+    assert text.count("\x1b[?25l") == text.count("\x1b[?25h")  # the cursor is back
+
+
+def test_the_lab_makes_at_least_20_cells_per_second(programs: Path, tmp_path: Path) -> None:
+    from threadmark.executable import find
+    from threadmark.limits import Cage, default_limits
+    from threadmark.measurement import Attempts
+    from threadmark.schedule import Task
+    from threadmark.selection import Request, select
+
+    script = programs / "fake/bin/fib.tbb"
+    words = ["--run", "--threads", "1", "--variant", "futures", "--size", "quick", "--repeats", "1"]
+    said = subprocess.run([script, *words], check=True, capture_output=True, text=True)
+    cells = select(Request(programs=("fib",)), find(["fake"], programs), ()).cells
+    [cell] = [each for each in cells if each.backend == "tbb"]
+    start = said.stdout.replace(f'"cpus": {len(os.sched_getaffinity(0))}', '"cpus": 1')
+    script.write_text(f"#!/bin/sh\ncat <<'E'\n{start}E\n")
+    with (
+        Cage(default_limits()) as cage,
+        Store.open(tmp_path / "s.db", create=True) as store,
+    ):
+        run = store.start_run("quick", 1, {}, {})
+        attempts = Attempts(Request(), cells, cage)
+        count, begin, own = 40, time.monotonic(), time.process_time()
+        for _ in range(count):
+            row = attempts(Task(cell, 0, 1, 10))
+            assert row.status is Status.OK, row.reason
+            store.append(run, row)
+        wall_s = time.monotonic() - begin
+        own_s = time.process_time() - own
+    # On a loaded machine the wall clock says nothing of the lab; its own time then does.
+    assert min(wall_s, own_s) / count < 1 / 20
+
+
+def _start(folder: Path, *words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*LAB, *words],
+        cwd=folder,
+        env=lab_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def _until(condition: Callable[[], bool], limit_s: float = 30) -> None:
+    deadline = time.monotonic() + limit_s
+    while not condition():
+        assert time.monotonic() < deadline, "nothing happened"
+        time.sleep(0.02)
+
+
+def _rows(folder: Path) -> list[object] | None:
+    """Rows of run 1; None before it began."""
+    if not (folder / "s.db").exists():
+        return None
+    from threadmark.errors import LabError
+
+    try:
+        with Store.open(folder / "s.db", create=False) as store:
+            return list(store.rows(1)) if store.runs() else None
+    except LabError:
+        return None
+
+
+def _groups() -> str:
+    names = Path("/sys/fs/cgroup").glob("**/threadmark-*")
+    return " ".join(each.name for each in names)
+
+
+def _in_terminal(
+    folder: Path, columns: int, *words: str, interrupt_at: str = ""
+) -> tuple[int, str]:
+    """Run the lab with a terminal of that width; returns exit status and what it drew."""
+    import fcntl
+    import struct
+    import termios
+
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(folder)
+        environment = {**lab_environment(), "TERM": "xterm-256color"}
+        environment.pop("COLUMNS", None)
+        time.sleep(0.2)  # the size is set meanwhile
+        os.execve(LAB[0], [*LAB, *words], environment)
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    text, sent, deadline = "", False, time.monotonic() + 50
+    while time.monotonic() < deadline:
+        if select.select([terminal], [], [], 0.1)[0]:
+            try:
+                data = os.read(terminal, 65536)
+            except OSError:
+                break
+            if not data:
+                break
+            text += data.decode("utf-8", "replace")
+        if interrupt_at and interrupt_at in text and not sent:
+            sent = True
+            os.write(terminal, b"\x03")
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), text
+
+
+def _plain(text: str) -> str:
+    """Without escape sequences, and of lines that were drawn over the last state."""
+    import re
+
+    bare = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
+    return "\n".join(line.split("\r")[-1] for line in bare.replace("\r\n", "\n").split("\n"))
