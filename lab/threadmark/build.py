@@ -42,7 +42,9 @@ def build(preset: str, *, tests: bool, report: Report) -> str:
                 # A build with tests also serves those who do not ask for them.
                 both = {wanted, _configuration(preset, tests=False)}
                 stamp.write_text("\n".join(both), encoding="ascii")
-            if not _run([_ninja(), "-C", str(folder), "-k", "0"], out, report, preset):
+            if not _run(
+                [_ninja(), "-C", str(folder), "-k", "0", "-j", _jobs()], out, report, preset
+            ):
                 return _failure(preset, log)
             # Programs that were removed or renamed must not be measured any more.
             _run([_ninja(), "-C", str(folder), "-t", "cleandead"], out, report, preset)
@@ -90,6 +92,10 @@ def _configure(preset: str, tests: bool) -> list[str]:
 def _ninja() -> str:
     own = Path(sys.executable).parent / "ninja"
     return str(own) if own.exists() else "ninja"
+
+
+def _jobs() -> str:
+    return str(len(os.sched_getaffinity(0)))
 
 
 def _run(line: Sequence[str], out: object, report: Report, preset: str) -> bool:

@@ -17,7 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from threadmark.cell import Cell, Row, Run, Status
+from threadmark.cell import Row, Run
+from threadmark.codec import COLUMNS, INSERT_ROW, dump, row_from, row_values, run_from, text_of
 from threadmark.database import connect, explained, use_wal
 from threadmark.errors import LabError
 from threadmark.processes import start_time
@@ -46,10 +47,6 @@ CREATE TABLE row (
   facts TEXT NOT NULL);
 CREATE INDEX row_of_run ON row (run_id, program, backend);
 """
-_CELL = ("program", "size", "backend", "variant", "platform", "allocator", "threads", "arguments")
-_ROW = (*_CELL, "round", "status", "reason", "sample_ns", "repeats", "command", "started_at")
-_COLUMNS = (*_ROW, "disturbed", "facts")
-_INSERT = f"INSERT INTO row (run_id, {', '.join(_COLUMNS)}) VALUES (?{', ?' * len(_COLUMNS)})"
 
 
 class Store:
@@ -94,7 +91,7 @@ class Store:
         self, profile: str, seed: int, request: dict[str, Any], machine: dict[str, Any]
     ) -> int:
         """Open a run that belongs to this process; returns its number."""
-        values = (_now(), profile, seed, _dump(request), _dump(machine), _dump(_this_process()))
+        values = (_now(), profile, seed, dump(request), dump(machine), dump(_this_process()))
         with self._writing() as db:
             cursor = db.execute(
                 "INSERT INTO run (started_at, profile, seed, request, machine, owner)"
@@ -113,7 +110,7 @@ class Store:
                     f"Run {run_id} is being measured by process {owner['pid']} on {owner['host']}; "
                     "wait for it or start another run without --resume."
                 )
-            db.execute("UPDATE run SET owner = ? WHERE id = ?", (_dump(_this_process()), run_id))
+            db.execute("UPDATE run SET owner = ? WHERE id = ?", (dump(_this_process()), run_id))
 
     def append(self, run_id: int, row: Row) -> None:
         """Add one row; it is durable on return."""
@@ -122,13 +119,13 @@ class Store:
     def append_all(self, run_id: int, rows: Iterable[Row]) -> None:
         """Add rows in one transaction: all of them or, after an error, none."""
         with self._writing() as db:
-            db.executemany(_INSERT, [(run_id, *_values(row)) for row in rows])
+            db.executemany(INSERT_ROW, [(run_id, *row_values(row)) for row in rows])
 
     def add_note(self, run_id: int, sentence: str) -> None:
         """Add one sentence about the run as a whole."""
         with self._writing() as db:
             db.execute(
-                "INSERT INTO note (run_id, sentence) VALUES (?, ?)", (run_id, _text(sentence))
+                "INSERT INTO note (run_id, sentence) VALUES (?, ?)", (run_id, text_of(sentence))
             )
 
     def add_description(self, run_id: int, platform: str, description: dict[str, Any]) -> None:
@@ -142,7 +139,7 @@ class Store:
         with self._writing() as db:
             db.execute(
                 "INSERT OR REPLACE INTO description VALUES (?, ?, ?, ?, ?)",
-                (*key, _dump(description)),
+                (*key, dump(description)),
             )
 
     def descriptions(self, run_id: int) -> list[dict[str, Any]]:
@@ -178,7 +175,7 @@ class Store:
         for each in self._read("SELECT run_id, sentence FROM note ORDER BY id"):
             notes.setdefault(each["run_id"], []).append(each["sentence"])
         return [
-            _run(each, notes.get(each["id"], []))
+            run_from(each, notes.get(each["id"], []))
             for each in self._read("SELECT * FROM run ORDER BY id")
         ]
 
@@ -190,7 +187,7 @@ class Store:
         number = int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else -1
         for each in self._read("SELECT * FROM run WHERE id = ?", number):
             notes = self._read("SELECT sentence FROM note WHERE run_id = ? ORDER BY id", number)
-            return _run(each, [note["sentence"] for note in notes])
+            return run_from(each, [note["sentence"] for note in notes])
         known = ", ".join(str(run.id) for run in self.runs()[-8:])
         raise LabError(
             f"There is no run '{run_id}' in {self.path}; take 'last' or one of: "
@@ -206,12 +203,12 @@ class Store:
 
     def rows(self, run_id: int, **filters: str | int) -> list[Row]:
         """Rows in the order of measuring; `filters` are fields of the cell, `status`, `round`."""
-        unknown = set(filters) - set(_COLUMNS)
+        unknown = set(filters) - set(COLUMNS)
         if unknown:
             raise ValueError(f"no such column: {sorted(unknown)}")
         where = "".join(f" AND {name} = ?" for name in filters)
         query = f"SELECT * FROM row WHERE run_id = ?{where} ORDER BY id"
-        return [_row(each) for each in self._read(query, run_id, *filters.values())]
+        return [row_from(each) for each in self._read(query, run_id, *filters.values())]
 
     def _read(self, query: str, *values: str | int) -> list[sqlite3.Row]:
         with explained(self.path):
@@ -288,62 +285,6 @@ def _boot() -> str:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:
         return ""
-
-
-def _values(row: Row) -> tuple[str | int | float | None, ...]:
-    cell = row.cell
-    return (
-        *(_text(getattr(cell, name)) for name in _CELL[:6]),
-        cell.threads,
-        _dump(cell.arguments),
-        row.round,
-        row.status.value,
-        _text(row.reason),
-        row.sample_ns,
-        _dump(row.repeats),
-        _dump(row.command),
-        row.started_at,
-        _text(row.disturbed),
-        _dump(row.facts),
-    )
-
-
-def _row(stored: sqlite3.Row) -> Row:
-    arguments = tuple((str(name), str(value)) for name, value in json.loads(stored["arguments"]))
-    return Row(
-        cell=Cell(**{name: stored[name] for name in _CELL[:7]}, arguments=arguments),
-        round=stored["round"],
-        status=Status(stored["status"]),
-        reason=stored["reason"],
-        sample_ns=stored["sample_ns"],
-        repeats=tuple(json.loads(stored["repeats"])),
-        command=tuple(json.loads(stored["command"])),
-        started_at=stored["started_at"],
-        disturbed=stored["disturbed"],
-        facts=json.loads(stored["facts"]),
-    )
-
-
-def _run(stored: sqlite3.Row, notes: Iterable[str]) -> Run:
-    return Run(
-        id=stored["id"],
-        started_at=stored["started_at"],
-        finished_at=stored["finished_at"],
-        profile=stored["profile"],
-        seed=stored["seed"],
-        request=json.loads(stored["request"]),
-        machine=json.loads(stored["machine"]),
-        notes=tuple(notes),
-    )
-
-
-def _dump(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"))
-
-
-def _text(value: str) -> str:
-    # Paths may carry bytes that are no UTF-8; SQLite would refuse the whole row for them.
-    return value.encode("utf-8", "replace").decode("utf-8")
 
 
 def _now() -> str:

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from threadmark.errors import LabError
 from threadmark.options import JsonOption
+from threadmark.output import write_json
 
 if TYPE_CHECKING:
     from threadmark.doctor import Noise
@@ -33,7 +34,6 @@ def doctor(
     from dataclasses import asdict
 
     from threadmark import doctor as examination
-    from threadmark import records
 
     if not 0 <= pairs <= 10000:
         raise LabError("--pairs goes from 0 to 10000; change it.")
@@ -53,7 +53,7 @@ def doctor(
             "complaints": [asdict(each) for each in complaints],
             "noise": noise and {**asdict(noise), "rate": noise.rate},
         }
-        sys.stdout.write(records.dumps(document) + "\n")
+        write_json(document)
         return 1 if complaints else 0
     for name, value in facts.items():
         print(f"{name}: {value}")

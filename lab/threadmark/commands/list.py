@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import cyclopts
 from cyclopts import Parameter
 
 from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption
+from threadmark.output import write_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +34,7 @@ def list_(
     from rich.table import Table
     from rich.text import Text
 
-    from threadmark import platforms, preparation, records
+    from threadmark import platforms, preparation
 
     if what == "runs":
         records_ = _runs(store)
@@ -48,7 +48,7 @@ def list_(
         else:
             records_ = _platforms(here)
     if json:
-        sys.stdout.write(records.dumps(records_) + "\n")
+        write_json(records_)
         return
     if not records_:
         print("Nothing is built yet; run: ./threadmark run --profile smoke")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 import cyclopts
 
 from threadmark.options import JsonOption
+from threadmark.output import write_json
 
 
 def command(app: cyclopts.App) -> None:
@@ -23,7 +22,7 @@ def setup(*, json: JsonOption = False) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from threadmark import apt, packages, preparation, records
+    from threadmark import apt, packages, preparation
 
     absent = preparation.bring(Console(stderr=True), tests=True, again=True)
     rows = [
@@ -32,7 +31,7 @@ def setup(*, json: JsonOption = False) -> None:
     ]
     if json:
         document = {"present": packages.present(), "absent": rows, "log": str(packages.LOG)}
-        sys.stdout.write(records.dumps(document) + "\n")
+        write_json(document)
         return
     if not absent:
         print("Everything is there.")

@@ -1,0 +1,178 @@
+"""One invocation of `run`: prepare, measure or resume, show. Its options are in commands/run.py."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from rich.console import Console
+
+from threadmark import doctor, machine, measurement, preparation
+from threadmark.cell import Cell
+from threadmark.errors import LabError
+from threadmark.limits import Cage, default_limits
+from threadmark.measurement import Measurement, uncertainty
+from threadmark.output import write_json
+from threadmark.profile import PROFILES
+from threadmark.progress import Progress, duration
+from threadmark.schedule import Schedule
+from threadmark.selection import Request, Selection, select
+from threadmark.store import Store
+
+
+class Session:
+    """One invocation of the command."""
+
+    def __init__(
+        self, request: Request, store: Path, console: Console, *, as_json: bool, report: bool
+    ) -> None:
+        self.report = report
+        self.request = request
+        self.path = store
+        self.console = console
+        self.as_json = as_json
+
+    def run(self) -> None:
+        """Measure a new run."""
+        with Store.open(self.path, create=True):
+            pass  # a store that cannot be used is said before minutes of building
+        selection = self._selection()
+        with Store.open(self.path, create=True) as store:
+            facts = machine.facts()
+            facts["executables"] = measurement.fingerprint(selection.cells)
+            others = store.measuring()
+            request = self.request
+            run_id = store.start_run(request.profile, request.seed, request.as_json(), facts)
+            for sentence in self._complaints(others):
+                store.add_note(run_id, sentence)
+            self._measure(store, run_id, selection, spent=False)
+
+    def resume(self, *, given: bool) -> None:
+        """Go on with the newest unfinished run."""
+        with Store.open(self.path, create=False) as store:
+            run_id = store.unfinished()
+            if run_id is None:
+                raise LabError(f"{self.path} has no unfinished run; start one without --resume.")
+            stored = store.run(run_id)
+            if given and Request.from_json(stored.request) != self.request:
+                raise LabError(
+                    f"The unfinished run {run_id} was asked for otherwise; give --resume without "
+                    "other options, or start a new run without --resume."
+                )
+            store.take_over(run_id)
+            self.request = Request.from_json(stored.request)
+            selection = self._selection()
+            before = stored.machine.get("executables", {})
+            now = measurement.fingerprint(selection.cells)
+            changed = sorted(name for name in before | now if before.get(name) != now.get(name))
+            if changed:
+                raise LabError(
+                    f"{len(changed)} executables differ from those of run {run_id} (such as "
+                    f"{changed[0]}), so its figures cannot be continued; start a new run."
+                )
+            self._measure(store, run_id, selection, spent=True)
+
+    def dry_run(self) -> None:
+        """List the cells."""
+
+        selection = self._selection()
+        schedule = self._schedule(selection)
+        seconds = schedule.remaining_s()
+        if self.request.budget_s is not None:
+            seconds = min(seconds, self.request.budget_s)
+        if self.as_json:
+            document = {
+                "cells": [_record(each) for each in selection.cells],
+                "unavailable": [
+                    {**_record(cell), "reason": reason}
+                    for cell, reason in selection.unavailable.items()
+                ],
+                "expected_s": seconds,
+            }
+            write_json(document)
+            return
+        for cell in selection.cells:
+            print(
+                f"{cell.program} {cell.size} {cell.backend}:{cell.variant} "
+                f"{cell.platform} {cell.allocator} x{cell.threads}"
+            )
+        for cell, reason in selection.unavailable.items():
+            print(f"{cell.program} {cell.backend} {cell.platform}: unavailable, {reason}")
+        print(f"{len(selection.cells)} cells, about {duration(seconds)}")
+
+    def _selection(self) -> Selection:
+        absent = preparation.unavailable_allocators(self.request.allocators)
+        names, folder = self.request.platforms, self.request.executables
+        ready = (
+            preparation.look_at(Path(folder), names)
+            if folder
+            else preparation.prepare(names, self.console)
+        )
+        selection = select(self.request, ready.executables, ready.absent)
+        cells = {c: e for c, e in selection.cells.items() if c.allocator not in absent}
+        for cell in selection.cells.keys() - cells.keys():
+            selection.unavailable[cell] = absent[cell.allocator]
+        if not cells:
+            reasons = sorted(set(selection.unavailable.values()))
+            raise LabError("Nothing of this can be measured here: " + "; ".join(reasons))
+        return replace(selection, cells=cells)
+
+    def _schedule(self, selection: Selection) -> Schedule:
+        return Schedule(
+            selection.cells,
+            PROFILES[self.request.profile],
+            seed=self.request.seed,
+            budget_s=self.request.budget_s,
+            uncertainty=uncertainty,
+        )
+
+    def _complaints(self, others: list[int]) -> list[str]:
+        """What the instant checks of the machine say; also told at once."""
+        found = [f"{each.what}; {each.remedy}" for each in doctor.instant()]
+        if others:
+            listed = ", ".join(map(str, others))
+            found.append(
+                f"Another lab is measuring at the same time (process {listed}); wait for it"
+            )
+        for sentence in found:
+            self.console.print(
+                f"{sentence}.", highlight=False, soft_wrap=not self.console.is_terminal
+            )
+        return [f"{each}." for each in found]
+
+    def _measure(self, store: Store, run_id: int, selection: Selection, *, spent: bool) -> None:
+        schedule = self._schedule(selection)
+        spent_s = schedule.replay(store.rows(run_id)) if spent else 0.0
+        measurement = Measurement(store, run_id, self.request, selection)
+        if not spent:
+            measurement.start()
+        with Cage(default_limits()) as cage, Progress(self.console) as progress:
+            measurement.measure(schedule, cage, progress, spent_s)
+        measurement.finish(schedule)
+        self._show(store, run_id)
+
+    def _show(self, store: Store, run_id: int) -> None:
+        from threadmark import exchange, matrix
+
+        path = self._report(store, run_id) if self.report else None
+        if self.as_json:
+            rows, descriptions = store.rows(run_id), store.descriptions(run_id)
+            sys.stdout.write(exchange.to_json(store.run(run_id), rows, descriptions))
+            return
+        matrix.render(store, run_id, Console())
+        if path:
+            self.console.print(
+                f"Report: {path}", highlight=False, soft_wrap=not self.console.is_terminal
+            )
+
+    def _report(self, store: Store, run_id: int) -> Path:
+        from threadmark.reports import html
+
+        path = self.path.with_name(f"report-{run_id}.html")
+        html.write(store, run_id, path)
+        return path
+
+
+def _record(cell: Cell) -> dict[str, object]:
+    return {**asdict(cell), "arguments": dict(cell.arguments)}

@@ -1,0 +1,145 @@
+"""A program that makes tens of thousands of threads is refused; machine and lab stay usable."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from lab_support import Attempt
+from threadmark import cgroups, machine, processes
+from threadmark.cell import Status
+from threadmark.limits import Cage, Limits, default_limits
+
+# Makes 30,000 threads that wait, and ends as the contract says when one is refused.
+THREADS = r"""
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static void *wait_for_ever(void *nothing) { pause(); return nothing; }
+int main(void) {
+  pthread_attr_t small;
+  pthread_attr_init(&small);
+  pthread_attr_setstacksize(&small, 16384);
+  for (int made = 0; made < 30000; ++made) {
+    pthread_t thread;
+    int error = pthread_create(&thread, &small, wait_for_ever, NULL);
+    if (error) {
+      printf("{\"event\":\"end\",\"status\":\"refused\",\"reason\":\"%d made\"}\n", made);
+      return error == EAGAIN ? 4 : 6;
+    }
+  }
+  printf("{\"event\":\"end\",\"status\":\"ok\",\"reason\":\"\"}\n");
+  return 0;
+}
+"""
+
+# Makes 3,000 threads one after the other: never more than two at a time.
+IN_TURN = (
+    THREADS.replace("pause()", "(void)0")
+    .replace("30000", "3000")
+    .replace("    if (error) {", "    if (!error) pthread_join(thread, NULL);\n    if (error) {")
+)
+
+
+@pytest.fixture
+def compiled(tmp_path: Path) -> Path:
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler")
+    return tmp_path / "threads"
+
+
+def _compile(source: str, path: Path) -> None:
+    path.with_suffix(".c").write_text(source)
+    line = ["cc", "-O1", "-pthread", "-o", str(path), str(path.with_suffix(".c"))]
+    subprocess.run(line, check=True)
+
+
+def _exec(path: Path) -> str:
+    return f"start(); repeats(); os.execv({str(path)!r}, ['threads'])"
+
+
+def test_thirty_thousand_threads_are_refused_at_the_cap(attempt: Attempt, compiled: Path) -> None:
+    _compile(THREADS, compiled)
+    row = attempt(_exec(compiled), limit_s=60)
+    assert row.status is Status.REFUSED
+    assert f"the cap is {default_limits().threads}" in row.reason
+    made = int(row.reason.rpartition(": ")[2].split()[0])
+    assert default_limits().threads * 0.9 < made <= default_limits().threads
+
+
+def test_the_cap_counts_threads_that_live(attempt: Attempt, compiled: Path) -> None:
+    _compile(IN_TURN, compiled)
+    row = attempt(_exec(compiled), threads_cap=100, limit_s=60)
+    assert row.status is Status.OK, row.reason
+
+
+def test_the_thread_limit_is_half_of_what_the_system_has() -> None:
+    found = default_limits()
+    assert found.threads <= int(Path("/proc/sys/kernel/pid_max").read_text()) // 2
+    assert str(found.threads * 2)[:3] in found.thread_source
+    assert 0 < found.memory_bytes < machine.facts()["memory_bytes"]
+
+
+def test_groups_of_a_dead_lab_are_removed_by_the_next() -> None:
+    limits = Limits(1 << 30, 100, "a test")
+    group = cgroups.make("pids", "999999-1", 100)
+    if group is None:
+        pytest.skip("control groups cannot be written here")
+    assert group.folder.exists()
+    with Cage(limits) as cage:
+        assert not group.folder.exists()
+        assert cage.pids is not None
+        own = cage.pids.folder
+    assert not own.exists()
+
+
+def test_groups_of_a_living_lab_are_left_alone() -> None:
+    group = cgroups.make("pids", processes.this_lab(), 100)
+    if group is None:
+        pytest.skip("control groups cannot be written here")
+    cgroups.sweep(group.folder.parent)
+    assert group.folder.exists()
+    group.remove()
+    assert not group.folder.exists()
+
+
+def test_sockets_are_filled_first_and_cores_before_hyper_threads(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # Two sockets of two cores with two hardware threads each, numbered as many machines do.
+    layout = {
+        0: (0, 0),
+        1: (1, 0),
+        2: (0, 1),
+        3: (1, 1),
+        4: (0, 0),
+        5: (1, 0),
+        6: (0, 1),
+        7: (1, 1),
+    }
+    for number, (package, core) in layout.items():
+        folder = tmp_path / f"cpu{number}/topology"
+        folder.mkdir(parents=True)
+        (folder / "physical_package_id").write_text(str(package))
+        (folder / "core_id").write_text(str(core))
+        (folder / "thread_siblings_list").write_text(f"{number % 4},{number % 4 + 4}")
+    monkeypatch.setattr(machine, "_CPU", tmp_path)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(layout))
+    order = machine.processors()
+    assert [each.number for each in order] == [0, 2, 1, 3, 4, 6, 5, 7]
+    assert machine.cpus_for(3, order) == (0, 1, 2)
+    assert machine.cpus_for(99, order) == tuple(range(8))
+
+
+def test_a_list_of_processors_is_read_as_the_kernel_writes_it() -> None:
+    assert machine.expand("0-2,8") == [0, 1, 2, 8]
+    assert machine.expand("") == []
+    assert machine.expand("5") == [5]
+
+
+def test_the_facts_of_a_machine_are_json() -> None:
+    assert json.loads(json.dumps(machine.facts())) == machine.facts()
