@@ -1,0 +1,130 @@
+"""What a check counts, what is missing, and how the machine is judged."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from threadmark import checks, doctor, packages
+from threadmark.checks import Count
+from threadmark.places import ROOT
+
+Lab = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.mark.parametrize(
+    ("lines", "status", "counted"),
+    [
+        (["...", "3 passed in 1.20s"], 0, Count(3)),
+        (["2 failed, 3 passed, 1 skipped, 1 warning in 0.1s"], 1, Count(3, 2, 1)),
+        (["1 passed, 2 errors in 0.1s"], 1, Count(1, 2)),
+        (["3 passed in 1.20s", ""], 1, Count(3, 1)),
+        (["100% tests passed, 0 tests failed out of 42", "Total Test time"], 0, Count(42)),
+        (["1/2 a ***Skipped", "50% tests passed, 1 tests failed out of 3"], 8, Count(1, 1, 1)),
+        (["All checks passed!"], 0, Count(1)),
+        (["no tests ran in 0.01s"], 5, Count(0, 1)),
+        ([], 2, Count(0, 1)),
+    ],
+)
+def test_counts_come_from_the_tools_own_summary(
+    lines: list[str], status: int, counted: Count
+) -> None:
+    assert checks.count(lines, status) == counted
+
+
+def test_every_check_has_a_name_of_its_own() -> None:
+    names = [each.name for each in checks.checks()]
+    assert len(set(names)) == len(names)
+    assert {"python", "tidy", "asan", "tsan"} <= set(names)
+
+
+def test_an_unknown_check_is_one_sentence(lab: Lab) -> None:
+    done = lab("check", "--only", "tidi")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "did you mean 'tidy'?" in done.stderr
+
+
+def test_a_need_is_present_when_all_its_files_are(tmp_path: Path) -> None:
+    assert packages.Need("shell", ("sh", "usr/bin/*env"), (), "").present()
+    assert not packages.Need("no", ("sh", "usr/bin/no-such-file"), (), "").present()
+    assert not packages.Need("no", ("no-such-command",), (), "").present()
+
+
+def test_two_copies_of_one_cell_rarely_look_different() -> None:
+    source = random.Random(1)
+    found = doctor.noise(lambda: source.lognormvariate(10, 0.05), "made up", 60)
+    assert found.rate <= doctor.FALSE_ALARMS
+    assert 0.01 < found.floor < 0.2
+
+
+def test_the_noise_test_sees_a_comparison_that_always_alarms(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from threadmark import comparison
+
+    real = comparison.compare_samples
+
+    def biased(a: list[float], b: list[float], paired: bool) -> comparison.Comparison:
+        return real([2 * each for each in a], b, paired)
+
+    monkeypatch.setattr(comparison, "compare_samples", biased)
+    source = random.Random(1)
+    found = doctor.noise(lambda: source.lognormvariate(10, 0.05), "made up", 20)
+    assert found.rate > 0.9
+
+
+def test_each_complaint_has_a_remedy_and_no_full_stop() -> None:
+    for each in doctor.instant():
+        assert each.remedy
+        assert not each.what.endswith(".")
+        assert not each.remedy.endswith(".")
+
+
+def test_a_busy_machine_is_noticed() -> None:
+    burners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4)]
+    try:
+        assert any("Other processes" in each.what for each in doctor.instant())
+    finally:
+        for each in burners:
+            each.kill()
+            each.wait()
+
+
+def test_the_launcher_does_not_take_a_half_made_environment_for_whole(tmp_path: Path) -> None:
+    from threadmark.environment import ready
+
+    (tmp_path / "requirements.lock").write_text("a==1\n")
+    assert not ready(tmp_path)
+    (tmp_path / ".venv").mkdir()
+    assert not ready(tmp_path)
+    (tmp_path / ".venv/requirements.lock").write_text("a==0\n")
+    assert not ready(tmp_path)
+    (tmp_path / ".venv/requirements.lock").write_text("a==1\n")
+    assert ready(tmp_path)
+
+
+def test_the_launcher_names_the_remedy_when_there_is_no_python(tmp_path: Path) -> None:
+    for name in ("threadmark", "requirements.lock"):
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    for name in ("dirname", "readlink", "cmp"):
+        found = subprocess.run(["which", name], check=True, capture_output=True, text=True)
+        (tmp_path / name).symlink_to(found.stdout.strip())
+    done = subprocess.run(
+        ["/bin/sh", str(tmp_path / "threadmark"), "list"],
+        check=False,
+        capture_output=True,
+        text=True,
+        env={"PATH": str(tmp_path)},
+    )
+    assert done.returncode == 2
+    assert done.stderr == ("threadmark: Python 3.11 or newer is needed: apt-get install python3\n")
+
+
+def test_every_command_is_one_file_and_explains_itself(lab: Lab) -> None:
+    done = lab("--help")
+    names = {each.stem.rstrip("_") for each in (ROOT / "lab/threadmark/commands").glob("[a-z]*.py")}
+    assert all(f" {name} " in done.stdout for name in names)

@@ -1,0 +1,118 @@
+"""Names that do not exist, executables that are of no use, and what stands in for them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import fakes
+import pytest
+from threadmark import allocators
+from threadmark.errors import LabError
+from threadmark.executable import absences, find
+from threadmark.platforms import Platform, platforms
+from threadmark.profile import parse_threads
+from threadmark.selection import Request, select
+
+
+def test_serial_is_measured_whatever_backend_is_asked_for(tmp_path: Path) -> None:
+    for backend in ("serial", "tbb", "openmp"):
+        fakes.write(tmp_path, f"fib.{backend}")
+    found = select(Request(backends=("tbb",), threads=(1, 2)), find(["fake"], tmp_path), ())
+    assert sorted((c.backend, c.threads) for c in found.cells) == [
+        ("serial", 1),
+        ("tbb", 1),
+        ("tbb", 2),
+    ]
+
+
+def test_an_executable_without_a_description_is_unavailable(tmp_path: Path) -> None:
+    fakes.write(tmp_path, "fib.serial")
+    bad = fakes.write(tmp_path, "fib.tbb")
+    bad.write_text("#!/bin/sh\necho '{}'\n")
+    dead = fakes.write(tmp_path, "fib.openmp")
+    dead.write_text("#!/bin/sh\nexit 1\n")
+    other = fakes.write(tmp_path, "fib.fiber")
+    other.write_text(other.read_text().replace("'fib.fiber'", "'fib.tbb'"))
+    old = fakes.write(tmp_path, "fib.old")
+    old.write_text(old.read_text().replace("contract=1", "contract=2"))
+    found = select(Request(), find(["fake"], tmp_path), ())
+    assert {c.backend for c in found.cells} == {"serial"}
+    reasons = {cell.backend: reason for cell, reason in found.unavailable.items()}
+    assert set(reasons) == {"tbb", "openmp", "fiber", "old"}
+    assert all("build it again" in reason for reason in reasons.values())
+    assert "contract 2" in reasons["old"]
+
+
+def test_descriptions_come_from_the_cache_until_the_file_changes(tmp_path: Path) -> None:
+    path = fakes.write(tmp_path, "fib.tbb")
+    first = find(["fake"], tmp_path)
+    cache = tmp_path / "fake/describe-cache.json"
+    entries = json.loads(cache.read_text())
+    entries["fib.tbb"]["is"]["summary"] = "from the cache"
+    cache.write_text(json.dumps(entries))
+    assert find(["fake"], tmp_path)[0].description["summary"] == "from the cache"
+    path.write_text(path.read_text() + "# changed\n")
+    again = find(["fake"], tmp_path)
+    assert again[0].description["summary"] == "a fake"
+    assert again[0].digest != first[0].digest
+    for damaged in ("", "[]", "{", "null"):
+        cache.write_text(damaged)
+        assert find(["fake"], tmp_path) == again
+
+
+def test_an_absent_backend_has_a_cell_for_each_variant_seen_elsewhere(tmp_path: Path) -> None:
+    for platform in ("one", "two"):
+        fakes.write(tmp_path, "fib.serial", platform=platform)
+    fakes.write(tmp_path, "fib.tbb", platform="one")
+    listed = [
+        {"backend": "tbb", "available": False, "reason": "TBB is missing; install it"},
+        {"backend": "rare", "available": False, "reason": "Rare is missing; install it"},
+        {"backend": "serial", "available": True, "reason": ""},
+    ]
+    (tmp_path / "two/backends.json").write_text(json.dumps(listed))
+    missing = absences("two", tmp_path)
+    assert [each.backend for each in missing] == ["tbb", "rare"]
+    found = select(Request(), find(["one", "two"], tmp_path), missing)
+    absent = {(c.backend, c.variant, c.platform) for c in found.unavailable}
+    assert absent == {("tbb", "futures", "two"), ("rare", "any", "two")}
+
+
+@pytest.mark.parametrize("text", ["", "0", "x", "1,,2", "3-1", "4097", "1-99999", "-1", "1.5", "²"])
+def test_a_bad_list_of_threads_is_refused(text: str) -> None:
+    with pytest.raises(LabError, match="--threads"):
+        parse_threads(text)
+
+
+def test_lists_of_threads() -> None:
+    assert parse_threads("1,2,8") == (1, 2, 8)
+    assert parse_threads("2-4, 1") == (1, 2, 3, 4)
+
+
+def test_an_allocator_is_found_or_its_package_named() -> None:
+    assert allocators.library("glibc") == ("", "")
+    for name in allocators.NAMES[1:]:
+        path, reason = allocators.library(name)
+        assert Path(path).is_file() if path else "apt-get install" in reason
+    with pytest.raises(LabError, match="did you mean 'mimalloc'"):
+        allocators.library("mimaloc")
+
+
+def test_platforms_are_presets_that_name_their_packages() -> None:
+    names = [each.name for each in platforms()]
+    assert "gcc-libstdc++" in names
+    assert "asan" not in names
+
+
+def test_a_missing_compiler_costs_its_platform_and_names_the_packages() -> None:
+    platform = Platform("x", "no-such-compiler++", (), ("some-package",))
+    assert "no-such-compiler++ is not installed" in platform.missing()
+    assert "apt-get install" in platform.missing()
+    assert "some-package" in platform.missing()
+
+
+def test_a_standard_library_that_does_not_link_is_told_from_a_missing_compiler() -> None:
+    platform = Platform("x", "g++", ("-lno-such-library",), ("some-package",))
+    if "not installed" in platform.missing():
+        pytest.skip("there is no g++")
+    assert "cannot build a program" in platform.missing()
