@@ -351,6 +351,8 @@ int measure(const Options& options) {
   } catch (const std::exception& error) {
     return end_with("crashed", std::string("an exception left the program: ") + error.what(),
                     kCrashed);
+  } catch (...) {
+    return end_with("crashed", "something that is no std::exception left the program", kCrashed);
   }
   return end_with("ok", "", kOk);
 }
