@@ -26,18 +26,6 @@ std::atomic<bool> counting{false};
 std::atomic<std::size_t> held_bytes{0};
 std::atomic<std::size_t> most_bytes{0};
 
-void on_malloc(const volatile void* /*place*/, std::size_t size) {
-  if (!counting) return;
-  const std::size_t held = held_bytes += size;
-  if (held > most_bytes) most_bytes = held;
-}
-
-void on_free(const volatile void* place) {
-  if (!counting || place == nullptr) return;
-  const std::size_t size = __sanitizer_get_allocated_size(place);
-  held_bytes -= size < held_bytes ? size : held_bytes.load();
-}
-
 [[noreturn]] void fail(std::string_view what, const std::string& detail) {
   std::fprintf(stderr, "fuzz.%s: %s: %s\n", std::string(bench::program().name).c_str(),
                std::string(what).c_str(), detail.c_str());
@@ -54,6 +42,16 @@ void require_a_sentence(const std::string& message) {
 }  // namespace
 
 extern "C" int LLVMFuzzerInitialize(int* /*argc*/, char*** /*argv*/) {
+  const auto on_malloc = [](auto /*place*/, std::size_t size) {
+    if (!counting) return;
+    const std::size_t held = held_bytes += size;
+    if (held > most_bytes) most_bytes = held;
+  };
+  const auto on_free = [](auto place) {
+    if (!counting || place == nullptr) return;
+    const std::size_t size = __sanitizer_get_allocated_size(place);
+    held_bytes -= size < held_bytes ? size : held_bytes.load();  // some are older than counting
+  };
   if (__sanitizer_install_malloc_and_free_hooks(on_malloc, on_free) == 0) {
     fail("cannot watch the heap", "built without AddressSanitizer?");
   }
