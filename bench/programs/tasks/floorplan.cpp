@@ -338,7 +338,7 @@ BENCH_PROGRAM(
         .structure = "recursive unbalanced", .granularity = "fine",
         .synchronisation = "atomic/pruning", .origin = "AKM",
         // Name, meaning, min, max, smoke, quick, full.
-        .parameters = {{"cells", "how many of the list's twenty cells are placed", 1, 20, 5, 8,
+        .parameters = {{"cells", "how many of the list's twenty cells are placed", 1, 20, 5, 13,
                         15}},
         .input =
             "INNCABS floorplan: cells with shapes and neighbours, then the smallest area; it "
