@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from threadmark.cell import Status
 from threadmark.judgement import Judged
+from threadmark.verdict import Kind
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,20 @@ def grouped(judged: Iterable[Judged]) -> list[Failure]:
     ]
     order = list(Status)
     return sorted(found, key=lambda f: (order.index(f.status), -f.processes, f.columns))
+
+
+def uncertainties(judged: Iterable[Judged]) -> list[tuple[str, int]]:
+    """Why verdicts are unclear, and how many are for each reason; an example where figures
+    differ."""
+    causes: dict[str, list[str]] = defaultdict(list)
+    for each in judged:
+        if each.verdict.kind is Kind.UNCLEAR:
+            causes[re.sub(r"\d[\d.,]*", "#", each.verdict.detail)].append(each.verdict.detail)
+    ordered = sorted(causes.values(), key=lambda details: (-len(details), details))
+    return [
+        (details[0] if len(set(details)) == 1 else f"{details[0]}, for example", len(details))
+        for details in ordered
+    ]
 
 
 def _unique(names: Iterable[str]) -> tuple[str, ...]:

@@ -80,8 +80,15 @@ def is_published(row: Row) -> bool:
 
 
 def evidence(rows: Sequence[Row]) -> list[Row]:
-    """The rows with a time whose threads ran side by side as far as was seen."""
-    return [r for r in rows if r.sample_ns is not None and not r.disturbed]
+    """The rows of a cell with a time that counts: those whose threads ran side by side.
+
+    One thread cannot fail to overlap: when fewer than three of its rows are calm all count, and
+    what the loaded machine did to them shows in the interval.
+    """
+    timed = [r for r in rows if r.sample_ns is not None]
+    calm = [r for r in timed if not r.disturbed]
+    alone = all(r.cell.threads == 1 for r in timed)
+    return timed if alone and len(calm) < FEWEST_UNDISTURBED else calm
 
 
 def _base_key(group: Cell) -> Cell:
@@ -93,12 +100,9 @@ def _base(group: Cell, by_threads: Mapping[int, Sequence[Row]]) -> Base | None:
     may = group.backend == "serial" or (
         group.variant == "deferred" and any(map(is_published, rows))
     )
-    timed = [r for r in rows if r.sample_ns is not None]
-    calm = evidence(timed)
-    if not may or not timed or any(r.status not in (Status.OK, Status.DROPPED) for r in rows):
+    used = evidence(rows)
+    if not may or not used or any(r.status not in (Status.OK, Status.DROPPED) for r in rows):
         return None
-    # One thread cannot fail to overlap; what a loaded machine does, the interval shows.
-    used = calm if len(calm) >= FEWEST_UNDISTURBED else timed
     samples = tuple(r.sample_ns for r in used if r.sample_ns is not None)
     return Base(
         f"{group.backend}:{group.variant}",
@@ -145,7 +149,7 @@ def _judged(
 
 def _point(rows: Sequence[Row]) -> Point:
     used = evidence(rows)
-    disturbed = [r for r in rows if r.sample_ns is not None and r.disturbed]
+    disturbed = [r for r in rows if r.sample_ns is not None and r not in used]
     return Point(
         tuple(r.sample_ns for r in used if r.sample_ns is not None),
         tuple(r.status for r in rows),

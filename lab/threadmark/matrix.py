@@ -20,6 +20,7 @@ from threadmark.cell import Row, Run
 from threadmark.judgement import Judged
 from threadmark.store import Store
 from threadmark.verdict import Kind, short_factor
+from threadmark.wording import duration, printable, speed
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,9 @@ MARKS = {
     Kind.SCALES: Mark("bold cyan", "scales: at least 0.7 per thread (@N: up to N)", "●", "#"),
     Kind.POORLY: Mark("blue", "scales poorly: gains 10 % or more", "◐", "+"),
     Kind.NONE: Mark("", "no scaling: within 10 % of serial", "○", "="),
-    Kind.SLOWER: Mark("yellow", "slower than serial, by this factor", "▼", "-"),
+    Kind.SLOWER: Mark("yellow", "slower than serial; xN: by this factor", "▼", "-"),
     Kind.SEQUENTIAL: Mark("dim", "cannot use a second thread", "│", "|"),
-    Kind.UNCLEAR: Mark("magenta", "unclear: the interval straddles a limit", "?", "?"),
+    Kind.UNCLEAR: Mark("magenta", "unclear, see below", "?", "?"),
     Kind.TIMEOUT: Mark("bold red", "timeout", word="time"),
     Kind.PARTIAL_TIMEOUT: Mark("red", "some processes timed out", word="part"),
     Kind.WRONG: Mark("bold red reverse", "wrong answer", word="WRONG"),
@@ -91,31 +92,12 @@ def figure(judged: Judged, *, utf8: bool) -> str:
     symbol = mark.symbol if utf8 else mark.plain
     if verdict.speedup is None:
         return symbol
-    if verdict.kind is Kind.SLOWER:
+    if verdict.kind is Kind.SLOWER or verdict.speedup.estimate < 0.1:
         return f"{symbol}x{short_factor(1 / verdict.speedup.estimate)}"
     partly = verdict.kind is Kind.SCALES and verdict.at_threads != max(verdict.speedups)
     return f"{symbol}{speed(verdict.speedup.estimate)}" + (
         f"@{verdict.at_threads}" if partly else ""
     )
-
-
-def speed(value: float) -> str:
-    """A speed-up in at most four characters while it is below 10,000."""
-    return f"{value:.0f}" if value >= 99.95 else f"{value:.{1 if value >= 9.995 else 2}f}"
-
-
-def duration(nanoseconds: float) -> str:
-    """A time with three figures and its unit: '62.1ms'."""
-    for unit, factor in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
-        if nanoseconds >= 0.9995 * factor:
-            value = nanoseconds / factor
-            return f"{value:.0f}{unit}" if value >= 99.95 else f"{value:.3g}{unit}"
-    return f"{nanoseconds:.0f}ns"
-
-
-def printable(text: str) -> str:
-    """`text` without control characters: names are input, and terminals obey escapes."""
-    return "".join(c if c.isprintable() or c == " " else "?" for c in text)
 
 
 def _name(judged: Judged) -> str:
@@ -138,13 +120,22 @@ def _gaps(part: Sequence[_Column]) -> Iterable[tuple[_Column, str]]:
 
 
 def _folded(columns: Sequence[_Column], wide: int, room: int) -> Iterable[list[_Column]]:
-    """The columns in as many parts as it takes for each to fit into `room` characters."""
+    """The columns in as many parts as fit into `room` characters, backends whole if possible."""
+
+    def fits(part: Sequence[_Column]) -> bool:
+        return sum(len(gap) + wide for _, gap in _gaps(part)) <= room
+
     part: list[_Column] = []
-    for at in columns:
-        if part and sum(len(gap) + wide for _, gap in _gaps([*part, at])) > room:
+    for _, group in groupby(columns, key=lambda column: column[0]):
+        whole = list(group)
+        if part and fits(whole) and not fits([*part, *whole]):
             yield part
             part = []
-        part.append(at)
+        for at in whole:
+            if part and not fits([*part, at]):
+                yield part
+                part = []
+            part.append(at)
     if part:
         yield part
 
@@ -280,8 +271,9 @@ class _Page:
     def failures(self, judged: Sequence[Judged]) -> None:
         """Each cause of failure once, with the cells that it hit."""
         found = failures.grouped(judged)
-        if found:
-            self.heading("What failed or was not measured")
+        causes = failures.uncertainties(judged)
+        if found or causes:
+            self.heading("What failed, was not measured or is unclear")
         for each in found:
             threads = ", ".join(map(str, each.threads))
             self.say(
@@ -289,3 +281,5 @@ class _Page:
                 f"{_spread(each.programs, 14)} ({_spread(each.platforms)}; threads {threads}): "
                 f"{each.reason or 'no reason was given'}"
             )
+        for cause, count in causes:
+            self.say(f"unclear: {count}: {cause}")

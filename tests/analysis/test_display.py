@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -98,6 +99,25 @@ def test_without_colour_and_utf8_every_kind_has_a_sign_of_its_own() -> None:
         assert all(signs)
 
 
+def test_a_narrow_terminal_folds_between_backends(tmp_path: Path) -> None:
+    path = tmp_path / "wide.db"
+    backends = {"aa": 5, "bb": 5, "cc": 3}
+    with Store.open(path, create=True) as store:
+        number = store.start_run("quick", 1, {}, {})
+        for backend, count in backends.items():
+            for variant in range(count):
+                cell = Cell("p", "quick", backend, f"v{variant}", "gcc", "glibc", 2)
+                store.append(number, Row(cell, 0, Status.CRASHED, "said nothing"))
+    lines = [line.split() for line in text_of(path, 80, utf8=True).splitlines()]
+    heads = [words for words in lines if words and set(words) <= set(backends)]
+    assert heads == [["aa", "bb"], ["cc"]]
+
+
+def test_unclear_verdicts_are_explained(database: Path) -> None:
+    text = " ".join(text_of(database, 80, utf8=True).split())
+    assert re.search(r"unclear: \d+: speed-up on 2 threads is .* on both sides of 1\.10", text)
+
+
 def test_an_empty_run_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "empty.db"
     with Store.open(path, create=True) as store:
@@ -153,8 +173,6 @@ def test_show_json_gives_every_row_with_its_status(
 def test_bad_requests_are_one_sentence_and_status_2(
     database: Path, capsys: pytest.CaptureFixture[str], arguments: Sequence[str], said: str
 ) -> None:
-    import re
-
     status, out, err = run(capsys, *arguments, "--store", database)
     assert (status, out) == (2, "")
     assert re.search(said, err)

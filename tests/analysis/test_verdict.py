@@ -210,3 +210,12 @@ def test_the_description_says_what_runs_in_parallel() -> None:
     everything = [*rows("serial", "plain", 1, 1000), *rows("tbb", "futures", 1, 1100)]
     found = {each.column: each.verdict for each in judge(everything, [description])}
     assert found["tbb:futures"].label == "sequential"
+
+
+def test_disturbed_samples_on_one_thread_still_count_when_there_are_no_others() -> None:
+    from dataclasses import replace
+
+    busy = [replace(r, disturbed="the machine is busy") for r in rows("serial", "plain", 1, 1000)]
+    found = {each.column: each for each in judge([*busy, *rows("tbb", "futures", 2, 520)])}
+    assert found["tbb:futures"].verdict.label == "scales to 2"
+    assert found["serial:plain"].verdict.label == "sequential"

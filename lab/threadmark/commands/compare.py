@@ -105,7 +105,7 @@ def _print(outcome: Outcome, a: str, b: str, console: Console) -> None:
     from rich.text import Text
 
     from threadmark import statistics
-    from threadmark.matrix import printable
+    from threadmark.wording import printable
 
     console.print(
         Text(printable(f"A = {a}, B = {b}; ratio = time(A) / time(B), 95 % interval"), "bold")

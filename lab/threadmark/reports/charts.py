@@ -72,7 +72,7 @@ def _speedup(series: Series, threads: Sequence[int]) -> Chart:
     )
     y_scale = alt.Scale(type="log", base=2)
     y = alt.Y(
-        "estimate:Q", title="speed-up", scale=y_scale, axis=alt.Axis(tickCount=6, format="~g")
+        "estimate:Q", title="speed-up", scale=y_scale, axis=alt.Axis(tickCount=6, format=".3~g")
     )
     points = alt.Chart(alt.NamedData("points"))
     ideal = (

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from threadmark import exchange, failures, judgement, matrix, records
+from threadmark import exchange, failures, judgement, matrix, records, wording
 from threadmark.cell import Row, Run
 from threadmark.judgement import Judged
 from threadmark.reports import charts
@@ -46,7 +46,7 @@ def page(run: Run, rows: Sequence[Row], judged: Sequence[Judged]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["duration"] = matrix.duration
+    environment.filters["duration"] = _duration
     blocks = _blocks(judged)
     series = charts.Series(
         sorted({j.cell.backend for j in judged}), sorted({j.cell.variant for j in judged})
@@ -71,6 +71,7 @@ def page(run: Run, rows: Sequence[Row], judged: Sequence[Judged]) -> str:
         ],
         glyphs=[(v, charts.GLYPHS[i % len(charts.GLYPHS)]) for i, v in enumerate(series.variants)],
         failures=failures.grouped(judged),
+        uncertain=failures.uncertainties(judged),
         machine=_flat(run.machine),
         tools=_tools(judged),
         published=any(map(judgement.is_published, rows)),
@@ -141,7 +142,7 @@ def _cell(judged: Judged, block: int) -> dict[str, Any]:
         "figure": figure(judged),
         "detail": verdict.detail,
         "parallel": verdict.kind is not Kind.SEQUENTIAL,
-        "base": f"{judged.base.name}, {matrix.duration(judged.base.time_ns.estimate)}"
+        "base": f"{judged.base.name}, {_duration(judged.base.time_ns.estimate)}"
         if judged.base
         else None,
         "overhead": judged.overhead_ns,
@@ -166,6 +167,10 @@ def _point(judged: Judged, threads: int) -> dict[str, Any]:
         "reason": next((row.reason for row in rows if row.reason), ""),
         "command": shlex.join(next((row.command for row in rows if row.command), ())),
     }
+
+
+def _duration(nanoseconds: float) -> str:
+    return wording.duration(nanoseconds).replace("us", "\N{MICRO SIGN}s")
 
 
 def _short(value: float) -> float | None:

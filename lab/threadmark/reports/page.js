@@ -23,7 +23,7 @@
     const points = [];
     for (const cell of here().filter((c) => c.program === program && c.parallel)) {
       const name = `${cell.backend}:${cell.variant}`;
-      const aside = 1.035 ** (all.indexOf(name) - (all.length - 1) / 2);
+      const aside = 1.2 ** ((all.indexOf(name) - (all.length - 1) / 2) / all.length);
       let stretch = 0;
       for (const threads of data.threads) {
         const point = cell.points.find((p) => p.threads === threads);
