@@ -199,7 +199,8 @@ def _limits() -> list[Complaint]:
 
 
 def _group(controller: str) -> bool:
-    group = cgroups.make(controller, processes.this_lab(), 1 << 30)
+    limit = 1 << 30 if controller == "memory" else 1000
+    group = cgroups.make(controller, processes.this_lab(), limit)
     if group:
         group.remove()
     return group is not None

@@ -71,11 +71,11 @@ def disturbance(seen: Load, wall_s: float, repeats: Sequence[dict[str, Any]], th
     if capacity_s <= 0:
         return ""
     least_s = _FEWEST_TICKS * _TICK_S
-    percent = 100 / capacity_s
+    steal, others = (min(100.0, 100 * s / capacity_s) for s in (seen.steal_s, seen.others_s))
     if seen.steal_s >= max(least_s, _SHARE * capacity_s):
-        return f"the hypervisor took {seen.steal_s * percent:.0f} % of the processors' time"
+        return f"the hypervisor took {steal:.0f} % of the processors' time"
     if seen.others_s >= max(least_s, _SHARE * capacity_s):
-        return f"other processes took {seen.others_s * percent:.0f} % of the processors' time"
+        return f"other processes took {others:.0f} % of the processors' time"
     wall_ns = sum(_number(each, "wall_ns") for each in repeats)
     delay_ns = sum(_number(each, "run_delay_ns") for each in repeats)
     waited = delay_ns / (wall_ns * threads) if wall_ns else 0.0
