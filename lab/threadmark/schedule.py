@@ -24,7 +24,10 @@ _CHEAP_S = 1.0
 _NO_SERIAL_S = 10.0  # limit where no serial time is known
 _FIRST_GUESS_S = 0.15  # a process of which nothing is known
 _OVERHEAD_S = 0.01  # of the lab, per process
+_NAMED = 20  # more names than this hide the message; the matrix marks each such cell
 _MAX_DISTURBED = 3  # samples of a cell that are taken again because something disturbed them
+_SHARE_DISTURBED = 0.1  # of all samples; beyond it the machine is busy as a whole, and to repeat
+# would only use up the budget
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,8 @@ class Schedule:
         for cell in self._cells:
             if cell.backend == "serial":
                 self._serial.setdefault(_problem(cell), []).append(cell)
+        most = _SHARE_DISTURBED * len(self._cells) * profile.min_samples
+        self._repeats_left = max(_MAX_DISTURBED, int(most))
         self._round = -1
         self._queue: list[Cell] = []
         self._again: list[Cell] = []
@@ -97,7 +102,8 @@ class Schedule:
                 state.open = False
         elif state.failures:
             state.open = False
-        elif row.disturbed and state.disturbed < _MAX_DISTURBED:
+        elif row.disturbed and state.disturbed < _MAX_DISTURBED and self._repeats_left > 0:
+            self._repeats_left -= 1
             state.disturbed += 1
             self._again.append(row.cell)
         elif row.sample_ns is not None:
@@ -155,8 +161,7 @@ class Schedule:
                 "--budget or fewer --programs measures all."
             )
         if partly:
-            names = ", ".join(_name(cell) for cell in partly)
-            result.append(f"Fewer samples than {self.profile.min_samples}: {names}.")
+            result.append(f"Fewer samples than {self.profile.min_samples}: {_names(partly)}.")
         loose = [cell for cell in self._cells if self._is_loose(cell)]
         if loose and self.profile.max_samples > self.profile.min_samples:
             result.append(
@@ -283,5 +288,13 @@ def _problem(cell: Cell) -> tuple[object, ...]:
     return cell.program, cell.size, cell.arguments, cell.platform
 
 
-def _name(cell: Cell) -> str:
-    return f"{cell.program} {cell.backend}:{cell.variant} x{cell.threads} ({cell.platform})"
+def _names(cells: Sequence[Cell]) -> str:
+    """'fib tbb:futures x1 x2, sort ...': each column of the matrix once, in order."""
+    threads: dict[str, list[str]] = {}
+    for cell in sorted(cells):
+        other = "" if cell.allocator == "glibc" else f" {cell.allocator}"
+        column = f"{cell.program} {cell.backend}:{cell.variant} {cell.platform}{other}"
+        threads.setdefault(column, []).append(f"x{cell.threads}")
+    shown = [f"{column} {' '.join(each)}" for column, each in threads.items()]
+    more = f" and {len(shown) - _NAMED} more" if len(shown) > _NAMED else ""
+    return ", ".join(shown[:_NAMED]) + more

@@ -117,6 +117,12 @@ def test_a_disturbed_sample_is_taken_again_but_not_for_ever() -> None:
     assert sum(task.cell == CELLS[1] for task in tasks) == 6 + 3
 
 
+def test_a_machine_that_is_busy_all_the_time_does_not_double_the_run() -> None:
+    cells = [cell(program=f"p{each}") for each in range(100)]
+    tasks = play(make(cells), lambda task: row(task, disturbed="load"))
+    assert len(tasks) == 100 * 6 + 60
+
+
 def test_only_uncertain_cells_go_on_after_six_samples() -> None:
     def uncertainty(samples: Sequence[float]) -> float:
         return 0.5 if samples[0] == 77e6 else 0.001
@@ -161,7 +167,7 @@ def test_a_budget_drops_the_least_telling_cells_and_says_so() -> None:
     assert counts[cells[4]] == 1  # the other allocator goes first
     assert counts[SERIAL] == counts[cells[1]] == counts[cells[3]] == 6
     assert "budget" in schedule.notes()[0]
-    assert "fib tbb:futures x4" in schedule.notes()[1]
+    assert "fib tbb:futures gcc jemalloc x4" in schedule.notes()[1]
 
 
 def test_a_used_up_budget_ends_the_run_and_names_what_was_not_measured() -> None:
