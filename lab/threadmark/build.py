@@ -121,10 +121,10 @@ def _run(line: Sequence[str], out: object, report: Report, preset: str) -> bool:
             if step:
                 report(f"{preset}: built {step[1]} of {step[2]}")
         return process.wait() == 0
-    except BaseException:
-        process.terminate()  # ninja takes its compilers with it
-        process.wait()
-        raise
+    finally:
+        if process.poll() is None:  # interrupted
+            process.terminate()  # ninja takes its compilers with it
+            process.wait()
 
 
 def _failure(preset: str, log: Path) -> str:

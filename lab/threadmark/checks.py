@@ -56,7 +56,11 @@ def checks() -> list[Check]:
     """All of them, in the order in which they run: what fails soonest comes first."""
     python = [sys.executable, "-P", "-m"]
     found = [
-        Check("format-cpp", Level.CHECK, lambda: ["clang-format", "-n", "-Werror", *_cpp()]),
+        Check(
+            "format-cpp",
+            Level.CHECK,
+            lambda: ["clang-format", "-n", "-Werror", "--ferror-limit=1", *_cpp()],
+        ),
         Check("format-python", Level.CHECK, lambda: ["ruff", "format", "--check", *_python()]),
         Check("lint-python", Level.CHECK, lambda: ["ruff", "check", *_python()]),
         Check("types", Level.CHECK, lambda: [*python, "mypy", "lab/threadmark"]),
@@ -116,10 +120,10 @@ def run(check: Check, *, environment: dict[str, str]) -> Count:
             print(line, end="", flush=True)
             lines.append(line)
         status = process.wait()
-    except BaseException:
-        process.terminate()
-        process.wait()
-        raise
+    finally:
+        if process.poll() is None:  # interrupted
+            process.terminate()
+            process.wait()
     return count(lines, status)
 
 

@@ -103,12 +103,11 @@ def execute(
             cage.empty()
             for pipe in pipes:
                 _drain(pipe, streams, pipe is child.stdout)
-    except BaseException:
-        _kill_group(child.pid)
-        if child.returncode is None:
+    finally:
+        if child.returncode is None:  # interrupted
+            _kill_group(child.pid)
             _reap(child)
-        cage.empty()
-        raise
+            cage.empty()
     code = os.waitstatus_to_exitcode(status)
     cpu_s = usage.ru_utime + usage.ru_stime
     return Ending(

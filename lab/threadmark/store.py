@@ -11,7 +11,7 @@ import os
 import socket
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -68,12 +68,10 @@ class Store:
             if create:
                 path.parent.mkdir(parents=True, exist_ok=True)
             store = cls(path, connect(path, create=create))
-        try:
-            with explained(path):
-                store._prepare(create=create)
-        except BaseException:
-            store._db.close()
-            raise
+        with ExitStack() as on_failure, explained(path):
+            on_failure.callback(store._db.close)
+            store._prepare(create=create)
+            on_failure.pop_all()
         return store
 
     def __enter__(self) -> Self:
@@ -221,10 +219,9 @@ class Store:
             try:
                 yield self._db
                 self._db.execute("COMMIT")
-            except BaseException:
+            finally:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
-                raise
 
     def _prepare(self, *, create: bool) -> None:
         version = self._version()
@@ -238,10 +235,9 @@ class Store:
                     self._db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
                     self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
                 self._db.execute("COMMIT")
-            except BaseException:
+            finally:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
-                raise
         elif version == 0:
             raise LabError(
                 f"{self.path} holds no run yet; measure first (./threadmark run) or name another "
