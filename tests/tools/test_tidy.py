@@ -28,25 +28,78 @@ tidy = load_tidy()
 
 # rule, path, what it refuses, what it accepts instead
 EXAMPLES = [
-    ("who-may-know-whom", "bench/programs/tasks/a.cpp", "// a\n#include <tbb/task_group.h>\n", "// a\n#include <vector>\n"),
-    ("who-may-know-whom", "bench/harness.cpp", '// a\n#include "bench.hpp"\n', '// a\n#include "registry.hpp"\n'),
-    ("who-may-know-whom", "include/tmk/a.hpp", "// a\n#pragma once\n#include <boost/a.hpp>\n", "// a\n#pragma once\n#include <tmk/b.hpp>\n"),
-    ("who-may-know-whom", "lab/threadmark/a.py", '"""a"""\nimport tests\n', '"""a"""\nimport json\n'),
-    ("clock-and-output", "bench/programs/tasks/a.cpp", "// a\nauto t = std::chrono::steady_clock::now();\n", "// a steady_clock\n"),
-    ("clock-and-output", "bench/backends/a.hpp", '// a\n#pragma once\nprintf("");\n', '// a\n#pragma once\nauto s = "printf";\n'),
+    (
+        "who-may-know-whom",
+        "bench/programs/tasks/a.cpp",
+        "// a\n#include <tbb/task_group.h>\n",
+        "// a\n#include <vector>\n",
+    ),
+    (
+        "who-may-know-whom",
+        "bench/harness.cpp",
+        '// a\n#include "bench.hpp"\n',
+        '// a\n#include "registry.hpp"\n',
+    ),
+    (
+        "who-may-know-whom",
+        "include/tmk/a.hpp",
+        "// a\n#pragma once\n#include <boost/a.hpp>\n",
+        "// a\n#pragma once\n#include <tmk/b.hpp>\n",
+    ),
+    (
+        "who-may-know-whom",
+        "lab/threadmark/a.py",
+        '"""a"""\nimport tests\n',
+        '"""a"""\nimport json\n',
+    ),
+    (
+        "clock-and-output",
+        "bench/programs/tasks/a.cpp",
+        "// a\nauto t = std::chrono::steady_clock::now();\n",
+        "// a steady_clock\n",
+    ),
+    (
+        "clock-and-output",
+        "bench/backends/a.hpp",
+        '// a\n#pragma once\nprintf("");\n',
+        '// a\n#pragma once\nauto s = "printf";\n',
+    ),
     ("banned", "bench/a.cpp", "// a\nx.load(std::memory_order_consume);\n", "// a\nx.load();\n"),
-    ("banned", "bench/a.cpp", "// a\nvolatile bool stop;\n", "// a\nasm volatile(\"\");\n"),
+    ("banned", "bench/a.cpp", "// a\nvolatile bool stop;\n", '// a\nasm volatile("");\n'),
     ("banned", "bench/a.cpp", "// a\nusing namespace std;\n", "// a\nusing std::swap;\n"),
-    ("banned", "lab/a.py", '"""a"""\ntry:\n    pass\nexcept:\n    pass\n', '"""a"""\ntry:\n    pass\nexcept OSError:\n    pass\n'),
-    ("memory-order", "include/tmk/a.hpp", "// a\n#pragma once\nx.load(std::memory_order_acquire);\n",
-     "// a\n#pragma once\n// ORDER take: acquire, pairs with give. Sees it.\nx.load(std::memory_order_acquire);\n"
-     "// ORDER give: release, pairs with take. It is seen.\nx.store(1, std::memory_order_release);\n"),
-    ("memory-order", "include/tmk/a.hpp", "// a\n#pragma once\n// ORDER take: acquire, pairs with nobody. Sees it.\n",
-     "// a\n#pragma once\n// ORDER count: relaxed, statistic.\n"),
-    ("memory-order", "include/tmk/a.hpp", "// a\n#pragma once\n// ORDER take: acquire. Sees it.\n",
-     "// a\n#pragma once\n// ORDER own: relaxed, owner-only.\n"),
+    (
+        "banned",
+        "lab/a.py",
+        '"""a"""\ntry:\n    pass\nexcept:\n    pass\n',
+        '"""a"""\ntry:\n    pass\nexcept OSError:\n    pass\n',
+    ),
+    (
+        "memory-order",
+        "include/tmk/a.hpp",
+        "// a\n#pragma once\nx.load(std::memory_order_acquire);\n",
+        "// a\n#pragma once\n"
+        "// ORDER take: acquire, pairs with give. Sees it.\nx.load(std::memory_order_acquire);\n"
+        "// ORDER give: release, pairs with take.\nx.store(1, std::memory_order_release);\n",
+    ),
+    (
+        "memory-order",
+        "include/tmk/a.hpp",
+        "// a\n#pragma once\n// ORDER take: acquire, pairs with nobody. Sees it.\n",
+        "// a\n#pragma once\n// ORDER count: relaxed, statistic.\n",
+    ),
+    (
+        "memory-order",
+        "include/tmk/a.hpp",
+        "// a\n#pragma once\n// ORDER take: acquire. Sees it.\n",
+        "// a\n#pragma once\n// ORDER own: relaxed, owner-only.\n",
+    ),
     ("size", "README.md", "x\n" * 121, "x\n" * 120),
-    ("size", "bench/programs/tasks/a.cpp", "// a\n" * 251, "// long because of its tables\n" + "// a\n" * 260),
+    (
+        "size",
+        "bench/programs/tasks/a.cpp",
+        "// a\n" * 251,
+        "// long because of its tables\n" + "// a\n" * 260,
+    ),
     ("layout", "bench/a.cpp", "// a\n" + "x" * 101 + "\n", "// a\n" + "x" * 100 + "\n"),
     ("layout", "lab/a.py", '"""a"""\nx = 1 \n', '"""a"""\nx = 1\n'),
     ("layout", "bench/a.cpp", "// a\n\tx();\n", "// a\n  x();\n"),
@@ -56,13 +109,25 @@ EXAMPLES = [
     ("dead-reference", "docs/a.md", "see [b](b.md)\n", "see [itself](a.md)\n"),
     ("dead-reference", "docs/a.md", "see `docs/b.md`\n", "see `docs/a.md`\n"),
     ("registry", "lab/a.py", '"""a"""\nU = "pypi' + '.org"\n', '"""a"""\nU = "a package"\n'),
-    ("test-name", "tests/a.py", '"""a"""\ndef test_store():\n    pass\n', '"""a"""\ndef test_a_store_keeps_rows():\n    pass\n'),
-    ("test-name", "tests/a.cpp", "// a\nTEST(Lock, Works) {}\n", "// a\nTEST(Lock, two_threads_never_hold_it) {}\n"),
+    (
+        "test-name",
+        "tests/a.py",
+        '"""a"""\ndef test_store():\n    pass\n',
+        '"""a"""\ndef test_a_store_keeps_rows():\n    pass\n',
+    ),
+    (
+        "test-name",
+        "tests/a.cpp",
+        "// a\nTEST(Lock, Works) {}\n",
+        "// a\nTEST(Lock, two_threads_never_hold_it) {}\n",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("rule", "path", "bad", "good"), EXAMPLES)
-def test_a_rule_refuses_its_example_and_accepts_the_repair(rule: str, path: str, bad: str, good: str) -> None:
+def test_a_rule_refuses_its_example_and_accepts_the_repair(
+    rule: str, path: str, bad: str, good: str
+) -> None:
     assert rule in {f.rule for f in tidy.check([tidy.File(path, bad)])}
     assert rule not in {f.rule for f in tidy.check([tidy.File(path, good)])}
 
@@ -75,6 +140,7 @@ def test_no_rule_is_without_an_example() -> None:
 
 
 def test_a_root_that_is_no_folder_is_one_sentence() -> None:
-    done = subprocess.run([str(ROOT / "tools/tidy"), "/nowhere"], capture_output=True, text=True)
+    command = [str(ROOT / "tools/tidy"), "/nowhere"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
