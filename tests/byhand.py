@@ -1,0 +1,64 @@
+"""Compare the suite's `fork_join` variants with the same programs written directly against their libraries.
+
+    byhand.py BIN_FOLDER [ROUNDS]    or: cmake --build build/PLATFORM --target byhand
+
+Pairs are BIN_FOLDER/byhand.PROGRAM.BACKEND and BIN_FOLDER/PROGRAM.BACKEND. Both run in turns, so that they share
+whatever else the machine does. A ratio is of medians of the processes' fastest repeats; above 1.10 is a failure.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+REPEATS = 5
+ALLOWED = 1.10
+
+
+def output(*command: str | Path) -> list[str]:
+    """The lines that a process printed; its failure is ours."""
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+
+
+def contract_ns(executable: Path, threads: int) -> int:
+    """The fastest repeat of one process of the suite's program."""
+    lines = [
+        json.loads(line)
+        for line in output(
+            executable, "--run", "--variant", "fork_join", "--threads", str(threads), "--repeats", str(REPEATS)
+        )
+    ]
+    return min(line["wall_ns"] for line in lines if line["event"] == "repeat" and not line["warmup"])
+
+
+def byhand_ns(executable: Path, threads: int, parameters: list[str]) -> int:
+    """The fastest repeat of one process of the program written by hand."""
+    return min(int(line) for line in output(executable, str(threads), str(REPEATS), *parameters))
+
+
+def main() -> None:
+    """See the module's docstring."""
+    folder = Path(sys.argv[1])
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 15
+    slower = []
+    print(f"{'program':<20} {'threads':>7} {'by hand ms':>11} {'ours ms':>9} {'ratio':>6}")
+    for hand in sorted(folder.glob("byhand.*")):
+        ours = folder / hand.name.removeprefix("byhand.")
+        description = json.loads(output(ours, "--describe")[0])
+        parameters = [str(parameter["sizes"]["quick"]) for parameter in description["parameters"]]
+        for threads in (1, 2):
+            times = [(byhand_ns(hand, threads, parameters), contract_ns(ours, threads)) for _ in range(rounds)]
+            by_hand, by_contract = (statistics.median(column) for column in zip(*times, strict=True))
+            ratio = by_contract / by_hand
+            print(f"{ours.name:<20} {threads:>7} {by_hand / 1e6:>11.2f} {by_contract / 1e6:>9.2f} {ratio:>6.2f}")
+            if ratio > ALLOWED:
+                slower.append(f"{ours.name} with {threads} threads")
+    if slower:
+        sys.exit(f"more than {ALLOWED - 1:.0%} slower than by hand: {', '.join(slower)}")
+
+
+if __name__ == "__main__":
+    main()
