@@ -92,9 +92,9 @@ struct Cell {
 
 // The best score of a local alignment and the first cell, row by row, where one ends.
 std::pair<int, Cell> find_end(const Sequence& a, const Sequence& b, int open) {
-  // Vector code: whole blocks of columns, each with kLanes maxima. Gaps along the row wait for the
-  // end of the block, and most blocks have no score that could pay for one.
-  constexpr std::size_t kBlock = 32, kLanes = 16;
+  // Vector code, in blocks of columns: gaps along the row wait for the end of the block, and most
+  // blocks have no score that could pay for one.
+  constexpr std::size_t kBlock = 32;
   const std::size_t width = (b.size() + kBlock - 1) / kBlock * kBlock;
   std::array<std::vector<int>, kLetters.size()> profile;  // scores of a letter against all of b
   for (const std::uint8_t letter : a) {
@@ -115,17 +115,14 @@ std::pair<int, Cell> find_end(const Sequence& a, const Sequence& b, int open) {
     int row_best = 0;
     int across = 0;
     for (std::size_t block = 0; block < width; block += kBlock) {
-      std::array<int, kLanes> most{};
-      for (std::size_t j = block; j < block + kBlock; j += kLanes) {
-        for (std::size_t k = 0; k < kLanes; ++k) {
-          const int gap = larger(down[j + k] - kExtend, up[j + k + 1] - first);
-          const int value = larger(larger(up[j + k] + score[j + k], 0), gap);
-          down[j + k] = gap;
-          here[j + k + 1] = value;
-          most[k] = larger(most[k], value);
-        }
+      int block_best = 0;
+      for (std::size_t j = block; j < block + kBlock; ++j) {
+        const int gap = larger(down[j] - kExtend, up[j + 1] - first);
+        const int value = larger(larger(up[j] + score[j], 0), gap);
+        down[j] = gap;
+        here[j + 1] = value;
+        block_best = larger(block_best, value);
       }
-      const int block_best = *std::max_element(most.begin(), most.end());
       if (across > 0 || block_best > first) {
         for (std::size_t j = block + 1; j <= block + kBlock; ++j) {
           here[j] = larger(here[j], across);
