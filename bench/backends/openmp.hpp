@@ -87,12 +87,19 @@ struct Backend {
     template <class F>
     void spawn(F&& branch) {
       spawned_ = true;
-      // The task's own copy of the pointer owns the branch: a clause copies, and a branch may only be movable.
-      auto* owned = new std::decay_t<F>(std::forward<F>(branch));
+      using Branch = std::decay_t<F>;
+      // A clause copies, so a branch that is more than bytes (or only movable) is passed by pointer.
+      if constexpr (std::is_trivially_copyable_v<Branch>) {
+        Branch copy(std::forward<F>(branch));
+#pragma omp task firstprivate(copy)
+        error_.guard(copy);
+      } else {
+        auto* const owned = new Branch(std::forward<F>(branch));
 #pragma omp task firstprivate(owned)
-      {
-        error_.guard(*owned);
-        delete owned;
+        {
+          error_.guard(*owned);
+          delete owned;
+        }
       }
     }
     void wait() {
