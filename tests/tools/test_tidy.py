@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.machinery
 import importlib.util
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -134,8 +135,8 @@ def test_a_rule_refuses_its_example_and_accepts_the_repair(
 
 def test_no_rule_is_without_an_example() -> None:
     source = (ROOT / "tools/tidy").read_text()
-    yields = [line for line in source.splitlines() if line.strip().startswith("yield Finding(")]
-    named = {line.split('"')[1] for line in yields}
+    named = set(re.findall(r'yield Finding\([^"]*"([a-z-]+)"', source))
+    assert named
     assert named <= {rule for rule, *_ in EXAMPLES}
 
 
