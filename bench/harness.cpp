@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -217,19 +218,26 @@ std::int64_t run_delay_ns() {
   return sum;
 }
 
-struct Usage {
-  std::int64_t voluntary_switches = 0;
-  std::int64_t max_rss_bytes = 0;
-};
-
-Usage usage() {
+std::int64_t voluntary_switches() {
 #if defined(__unix__)
   rusage now{};
   getrusage(RUSAGE_SELF, &now);
-  return {now.ru_nvcsw, now.ru_maxrss * std::int64_t{1024}};
+  return now.ru_nvcsw;
 #else
-  return {};
+  return 0;
 #endif
+}
+
+// Largest resident set of this program so far. The system's ru_maxrss would not do: it begins with
+// what the process that started this one had in memory.
+std::int64_t max_rss_bytes() {
+#if defined(__linux__)
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmHWM:")) return std::strtoll(line.c_str() + 6, nullptr, 10) * 1024;
+  }
+#endif
+  return 0;
 }
 
 unsigned available_cpus() {
@@ -263,7 +271,7 @@ std::string repeat(Instance& instance, Runtime& runtime, Form form, unsigned ind
     Form form;
   } task{instance, form};
   const std::uint64_t counted_before = backend().tasks_counted ? backend().tasks_counted() : 0;
-  const Usage before = usage();
+  const std::int64_t switches_before = voluntary_switches();
   const std::int64_t delay_before = run_delay_ns();
   const std::int64_t cpu_before = cpu_ns();
   const auto start = std::chrono::steady_clock::now();
@@ -276,7 +284,7 @@ std::string repeat(Instance& instance, Runtime& runtime, Form form, unsigned ind
   const auto end = std::chrono::steady_clock::now();
   const std::int64_t cpu_after = cpu_ns();
   const std::int64_t delay_after = run_delay_ns();
-  const Usage after = usage();
+  const std::int64_t switches_after = voluntary_switches();
   Check check = instance.check();
   if (backend().tasks_counted && form == Form::futures) {
     const std::uint64_t counted = backend().tasks_counted() - counted_before;
@@ -292,8 +300,8 @@ std::string repeat(Instance& instance, Runtime& runtime, Form form, unsigned ind
             {"wall_ns", std::chrono::duration_cast<std::chrono::nanoseconds>(end - start).count()},
             {"cpu_ns", cpu_after - cpu_before},
             {"run_delay_ns", std::max<std::int64_t>(0, delay_after - delay_before)},
-            {"voluntary_switches", after.voluntary_switches - before.voluntary_switches},
-            {"max_rss_bytes", after.max_rss_bytes},
+            {"voluntary_switches", switches_after - switches_before},
+            {"max_rss_bytes", max_rss_bytes()},
             {"tasks", check.tasks},
             {"nodes", check.nodes},
             {"answer", check.answer},

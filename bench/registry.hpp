@@ -17,7 +17,8 @@
 
 namespace bench {
 
-// The stack of every thread that runs tasks, where a backend can choose: uts nests thousands of them.
+// The stack of every thread that runs tasks, where a backend can choose: uts nests thousands of
+// them.
 inline constexpr std::size_t stack_bytes = std::size_t{100} << 20;
 
 // Bad arguments or a bad input file. The message is one sentence for the person who gave it; exit

@@ -20,7 +20,9 @@ ALLOWED = 1.10
 
 def output(*command: str | Path) -> list[str]:
     """The lines that a process printed; its failure is ours."""
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+    return subprocess.run(
+        command, check=True, stdout=subprocess.PIPE, text=True
+    ).stdout.splitlines()
 
 
 def contract_ns(executable: Path, threads: int) -> int:
@@ -28,10 +30,19 @@ def contract_ns(executable: Path, threads: int) -> int:
     lines = [
         json.loads(line)
         for line in output(
-            executable, "--run", "--variant", "fork_join", "--threads", str(threads), "--repeats", str(REPEATS)
+            executable,
+            "--run",
+            "--variant",
+            "fork_join",
+            "--threads",
+            str(threads),
+            "--repeats",
+            str(REPEATS),
         )
     ]
-    return min(line["wall_ns"] for line in lines if line["event"] == "repeat" and not line["warmup"])
+    return min(
+        line["wall_ns"] for line in lines if line["event"] == "repeat" and not line["warmup"]
+    )
 
 
 def byhand_ns(executable: Path, threads: int, parameters: list[str]) -> int:
@@ -50,10 +61,17 @@ def main() -> None:
         description = json.loads(output(ours, "--describe")[0])
         parameters = [str(parameter["sizes"]["quick"]) for parameter in description["parameters"]]
         for threads in (1, 2):
-            times = [(byhand_ns(hand, threads, parameters), contract_ns(ours, threads)) for _ in range(rounds)]
-            by_hand, by_contract = (statistics.median(column) for column in zip(*times, strict=True))
+            times = [
+                (byhand_ns(hand, threads, parameters), contract_ns(ours, threads))
+                for _ in range(rounds)
+            ]
+            by_hand, by_contract = (
+                statistics.median(column) for column in zip(*times, strict=True)
+            )
             ratio = by_contract / by_hand
-            print(f"{ours.name:<20} {threads:>7} {by_hand / 1e6:>11.2f} {by_contract / 1e6:>9.2f} {ratio:>6.2f}")
+            print(
+                f"{ours.name:<20} {threads:>7} {by_hand / 1e6:>11.2f} {by_contract / 1e6:>9.2f} {ratio:>6.2f}"
+            )
             if ratio > ALLOWED:
                 slower.append(f"{ours.name} with {threads} threads")
     if slower:

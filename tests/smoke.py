@@ -1,7 +1,7 @@
 """Run an executable of the suite at its real sizes and say what is wrong. Standard library only.
 
-    smoke.py runs EXECUTABLE    every variant at smoke size with two threads
-    smoke.py grows EXECUTABLE   `quick` takes longer than `smoke`: the work is not optimised away
+smoke.py runs EXECUTABLE    every variant at smoke size with two threads
+smoke.py grows EXECUTABLE   `quick` takes longer than `smoke`: the work is not optimised away
 """
 
 from __future__ import annotations
@@ -26,10 +26,24 @@ def lines(executable: str, *options: str) -> list[dict[str, Any]]:
 def run(executable: str, variant: str, size: str, repeats: int) -> list[dict[str, Any]]:
     """The measured repeats, after checking that what was asked for is what ran."""
     first, *repeated, last = lines(
-        executable, "--run", "--threads", "2", "--variant", variant, "--size", size, "--repeats", str(repeats)
+        executable,
+        "--run",
+        "--threads",
+        "2",
+        "--variant",
+        variant,
+        "--size",
+        size,
+        "--repeats",
+        str(repeats),
     )
     asked = (executable.rsplit("/", 1)[-1], variant, size, 2)
-    ran = (f"{first['program']}.{first['backend']}", first["variant"], first["size"], first["threads"])
+    ran = (
+        f"{first['program']}.{first['backend']}",
+        first["variant"],
+        first["size"],
+        first["threads"],
+    )
     if asked != ran:
         sys.exit(f"asked for {asked} but {ran} ran")
     measured = [line for line in repeated if not line["warmup"]]
@@ -51,7 +65,8 @@ def main() -> None:
             run(executable, variant, "smoke", repeats=2)
         return
     best = {
-        size: min(line["wall_ns"] for line in run(executable, variants[0], size, repeats=3)) for size in ("smoke", "quick")
+        size: min(line["wall_ns"] for line in run(executable, variants[0], size, repeats=3))
+        for size in ("smoke", "quick")
     }
     print(best)
     if best["quick"] < TIMES_LONGER * best["smoke"]:

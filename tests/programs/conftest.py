@@ -45,8 +45,13 @@ def run() -> Run:
         executable = BIN / f"{program}.{backend}"
         if not executable.exists():
             pytest.skip(f"{executable} is not built; set THREADMARK_BIN or build it")
-        command = [executable, "--run", *([] if "--size" in args else ["--size", "smoke"]),
-                   *([] if "--warmup" in args else ["--warmup", "0"]), *args]
+        command = [
+            executable,
+            "--run",
+            *([] if "--size" in args else ["--size", "smoke"]),
+            *([] if "--warmup" in args else ["--warmup", "0"]),
+            *args,
+        ]
         done = subprocess.run(command, capture_output=True, timeout=60, check=False)
         lines = [json.loads(line) for line in done.stdout.decode().splitlines()]
         return Result(done.returncode, lines, done.stderr.decode(errors="replace"))

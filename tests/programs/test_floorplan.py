@@ -23,8 +23,12 @@ def spots(rows, columns, left, above):
     """Positions of a shape at its neighbours, which are (top, bottom, left, right) or None."""
     if left and above:
         top, column = above[1] + 1, left[3] + 1
-        if (top <= left[1] and top + rows >= left[0] and column <= above[3]
-                and column + columns >= above[2]):
+        if (
+            top <= left[1]
+            and top + rows >= left[0]
+            and column <= above[3]
+            and column + columns >= above[2]
+        ):
             yield top, column
     elif left:
         for top in range(left[1], max(left[0] - rows + 1, 0) - 1, -1):
@@ -52,8 +56,13 @@ def smallest_area(problem):
                 if max(box) > 64 or box[0] * box[1] >= best:
                     continue
                 bottom, right = top + rows - 1, column + columns - 1
-                if any(top <= other[1] and other[0] <= bottom
-                       and column <= other[3] and other[2] <= right for other in placed[1:]):
+                if any(
+                    top <= other[1]
+                    and other[0] <= bottom
+                    and column <= other[3]
+                    and other[2] <= right
+                    for other in placed[1:]
+                ):
                     continue
                 placed.append((top, bottom, column, right))
                 place(*box)
@@ -65,8 +74,7 @@ def smallest_area(problem):
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_a_published_file_gives_the_published_counts_and_area(name, run, data):
-    result = run("floorplan", "serial", "--arg",
-                 f"input={data(f'inncabs/input/floorplan/{name}')}")
+    result = run("floorplan", "serial", "--arg", f"input={data(f'inncabs/input/floorplan/{name}')}")
     nodes, area = PUBLISHED[name]
     assert result.status == 0
     assert result.last["answer"] == str(area)
@@ -86,9 +94,14 @@ def test_the_built_in_optima_agree_with_a_search_on_rectangles(n, run):
     assert result.last["answer"] == str(smallest_area(list(cells())[:n]))
 
 
-@pytest.mark.parametrize("arguments", [("serial", "--variant", "fork_join"),
-                                       ("std_async", "--variant", "async"),
-                                       ("std_async", "--variant", "fork_join")])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("serial", "--variant", "fork_join"),
+        ("std_async", "--variant", "async"),
+        ("std_async", "--variant", "fork_join"),
+    ],
+)
 def test_all_ways_of_launching_find_the_same_area(arguments, run):
     result = run("floorplan", *arguments, "--threads", "2")
     assert result.status == 0
@@ -117,18 +130,21 @@ def test_cells_that_cannot_be_placed_have_no_layout(run, tmp_path):
     assert result.last["reason"] == "no layout was found"
 
 
-@pytest.mark.parametrize("text, complaint", [
-    ("", "the file ends where the number of cells was expected"),
-    ("32", "from 1 to 31, not '32'"),
-    ("1 99999999", "the number of a cell's shapes"),
-    ("1 1 65 1", "a shape's number of rows"),
-    ("1 1 3 3 1 -1 0 9", "left neighbour"),
-    ("1 1 3 3 -1 -1 0 9", "every cell needs a left or an upper neighbour"),
-    ("2 1 3 3 0 -1 3", "the number of the next cell"),
-    ("1 1 3 3 0 -1 2", "the number after the last cell"),
-    ("1 1 3 3 0 -1 0", "the smallest area was expected"),
-    ("1 1 3 3 0 -1 0 9 9", "end of the file"),
-])
+@pytest.mark.parametrize(
+    "text, complaint",
+    [
+        ("", "the file ends where the number of cells was expected"),
+        ("32", "from 1 to 31, not '32'"),
+        ("1 99999999", "the number of a cell's shapes"),
+        ("1 1 65 1", "a shape's number of rows"),
+        ("1 1 3 3 1 -1 0 9", "left neighbour"),
+        ("1 1 3 3 -1 -1 0 9", "every cell needs a left or an upper neighbour"),
+        ("2 1 3 3 0 -1 3", "the number of the next cell"),
+        ("1 1 3 3 0 -1 2", "the number after the last cell"),
+        ("1 1 3 3 0 -1 0", "the smallest area was expected"),
+        ("1 1 3 3 0 -1 0 9 9", "end of the file"),
+    ],
+)
 def test_a_broken_file_is_refused_with_a_sentence(text, complaint, refused):
     assert complaint in refused("floorplan", text)
 

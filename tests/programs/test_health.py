@@ -70,7 +70,7 @@ def simulate(levels, cities, steps, ratio=10, problem_seed=23):  # noqa: PLR0912
         return found[numpy.argsort(stamp[found])]
 
     def draw_one(i, probability):
-        new, drawn = draw(seed[i:i + 1])
+        new, drawn = draw(seed[i : i + 1])
         seed[i] = new[0]
         return drawn[0] < numpy.float32(probability)
 
@@ -114,32 +114,50 @@ def simulate(levels, cities, steps, ratio=10, problem_seed=23):  # noqa: PLR0912
             ill = healthy[drawn < numpy.float32(0.002)]
             for i in ill[numpy.argsort(stamp[ill])]:
                 hospital(i)
-    counts = [n, len(level_of), sum(1 << rank for rank in level_of.values()), visits.sum(),
-              *((state == which).sum() for which in range(4))]
+    counts = [
+        n,
+        len(level_of),
+        sum(1 << rank for rank in level_of.values()),
+        visits.sum(),
+        *((state == which).sum() for which in range(4)),
+    ]
     return " ".join(map(str, counts)) + f" {days.sum() / n:.6f}"
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_a_published_file_gives_the_published_outcome(name, run, data):
-    result = run("health", "serial", "--arg",
-                 f"input={data(f'inncabs/input/health/{name}.input')}")
+    result = run("health", "serial", "--arg", f"input={data(f'inncabs/input/health/{name}.input')}")
     assert result.status == 0
     assert result.last["answer"] == PUBLISHED[name]
 
 
-@pytest.mark.parametrize("levels, cities, steps",
-                         [(4, 18, 120), (3, 18, 120), (2, 40, 200), (1, 1, 300)])
+@pytest.mark.parametrize(
+    "levels, cities, steps", [(4, 18, 120), (3, 18, 120), (2, 40, 200), (1, 1, 300)]
+)
 def test_an_outcome_agrees_with_a_simulation_by_arrays(levels, cities, steps, run):
-    result = run("health", "serial", "--arg", f"levels={levels}", "--arg", f"cities={cities}",
-                 "--arg", f"steps={steps}")
+    result = run(
+        "health",
+        "serial",
+        "--arg",
+        f"levels={levels}",
+        "--arg",
+        f"cities={cities}",
+        "--arg",
+        f"steps={steps}",
+    )
     assert result.status == 0, result.last
     assert result.last["answer"] == simulate(levels, cities, steps)
 
 
 @pytest.mark.parametrize("seed", ["2", "18446744073709551615"])
-@pytest.mark.parametrize("arguments", [("serial", "--variant", "locked"),
-                                       ("serial", "--variant", "fork_join"),
-                                       ("std_async", "--variant", "async")])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("serial", "--variant", "locked"),
+        ("serial", "--variant", "fork_join"),
+        ("std_async", "--variant", "async"),
+    ],
+)
 def test_all_ways_of_launching_agree_with_the_reference(seed, arguments, run):
     result = run("health", *arguments, "--seed", seed, "--threads", "2", "--arg", "steps=20")
     assert result.status == 0
@@ -157,17 +175,20 @@ def test_a_false_expectation_in_a_file_is_noticed(run, tmp_path):
 FIRST = "3 18 10 365 2 12 23 0.002 0.1 0.15 "
 
 
-@pytest.mark.parametrize("text, complaint", [
-    ("", "the file ends where the number of levels was expected"),
-    ("0", "from 1 to 10"),
-    ("10 1000 1000 1 1 1 1 0 0 0 1 1 1 1 1 1 1 1 1", "lower levels, cities or ratio"),
-    ("3 18 10 365 2 12 23 1.5", "the probability to fall ill must be a number"),
-    ("3 18 10 365 2 12 23 nan", "the probability to fall ill must be a number"),
-    ("3 18 10 365 2 12 23 0x1p-9", "the probability to fall ill must be a number"),
-    (FIRST, "an expected count was expected"),
-    (FIRST + "1 1 1 1 1 1 1 1 x", "the expected average stay"),
-    (FIRST + "1 1 1 1 1 1 1 1 1 1", "end of the file"),
-])
+@pytest.mark.parametrize(
+    "text, complaint",
+    [
+        ("", "the file ends where the number of levels was expected"),
+        ("0", "from 1 to 10"),
+        ("10 1000 1000 1 1 1 1 0 0 0 1 1 1 1 1 1 1 1 1", "lower levels, cities or ratio"),
+        ("3 18 10 365 2 12 23 1.5", "the probability to fall ill must be a number"),
+        ("3 18 10 365 2 12 23 nan", "the probability to fall ill must be a number"),
+        ("3 18 10 365 2 12 23 0x1p-9", "the probability to fall ill must be a number"),
+        (FIRST, "an expected count was expected"),
+        (FIRST + "1 1 1 1 1 1 1 1 x", "the expected average stay"),
+        (FIRST + "1 1 1 1 1 1 1 1 1 1", "end of the file"),
+    ],
+)
 def test_a_broken_file_is_refused_with_a_sentence(text, complaint, refused):
     assert complaint in refused("health", text)
 

@@ -24,8 +24,9 @@ def test_a_published_file_gives_the_published_counts_and_optimum(name, run, data
     assert nodes in (None, result.last["nodes"])
 
 
-@pytest.mark.parametrize("instance, optimum, tasks",
-                         [(1, 9552, 3_187_932), (2, 9742, 2_889_228), (3, 11156, 4_166_148)])
+@pytest.mark.parametrize(
+    "instance, optimum, tasks", [(1, 9552, 3_187_932), (2, 9742, 2_889_228), (3, 11156, 4_166_148)]
+)
 def test_the_built_in_instances_are_the_published_ones(instance, optimum, tasks, run):
     result = run("qap", "serial", "--arg", f"instance={instance}", "--arg", "n=12")
     assert result.status == 0
@@ -49,14 +50,18 @@ def dense(n):
     """Asymmetric matrices with full diagonals, and the least cost over all permutations."""
     flow = [[(7 * i + 3 * j + i * j) % 11 for j in range(n)] for i in range(n)]
     distance = [[(5 * i + 2 * j + 3 * i * i * j) % 13 for j in range(n)] for i in range(n)]
-    optimum = min(sum(flow[i][j] * distance[p[i]][p[j]] for i in range(n) for j in range(n))
-                  for p in itertools.permutations(range(n)))
+    optimum = min(
+        sum(flow[i][j] * distance[p[i]][p[j]] for i in range(n) for j in range(n))
+        for p in itertools.permutations(range(n))
+    )
     return flow, distance, optimum
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 7])
-@pytest.mark.parametrize("arguments", [("serial",), ("serial", "--variant", "fork_join"),
-                                       ("std_async", "--variant", "deferred")])
+@pytest.mark.parametrize(
+    "arguments",
+    [("serial",), ("serial", "--variant", "fork_join"), ("std_async", "--variant", "deferred")],
+)
 def test_a_dense_asymmetric_instance_agrees_with_all_permutations(n, arguments, run, tmp_path):
     flow, distance, optimum = dense(n)
     path = tmp_path / "dense.dat"
@@ -75,17 +80,20 @@ def test_an_optimum_stated_too_low_is_not_believed(run, tmp_path):
     assert f"states the optimum {optimum - 1}" in result.last["reason"]
 
 
-@pytest.mark.parametrize("text, complaint", [
-    ("", "the file ends where the size n was expected"),
-    ("32", "from 1 to 31, not '32'"),
-    ("-1", "from 1 to 31"),
-    ("99999999999999999999", "from 1 to 31"),
-    ("2 0 1 1", "the file ends where an entry of a matrix"),
-    ("2 0 1\n1 -3", "line 2: an entry of a matrix"),
-    ("2 0 1 1 0 0 x 1 0 4", "not 'x'"),
-    ("2 0 1 1 0 0 2 2 0", "the optimum was expected"),
-    ("2 0 1 1 0 0 2 2 0 4 5", "end of the file"),
-    (b"\x00\xff\n", "not '??'"),
-])
+@pytest.mark.parametrize(
+    "text, complaint",
+    [
+        ("", "the file ends where the size n was expected"),
+        ("32", "from 1 to 31, not '32'"),
+        ("-1", "from 1 to 31"),
+        ("99999999999999999999", "from 1 to 31"),
+        ("2 0 1 1", "the file ends where an entry of a matrix"),
+        ("2 0 1\n1 -3", "line 2: an entry of a matrix"),
+        ("2 0 1 1 0 0 x 1 0 4", "not 'x'"),
+        ("2 0 1 1 0 0 2 2 0", "the optimum was expected"),
+        ("2 0 1 1 0 0 2 2 0 4 5", "end of the file"),
+        (b"\x00\xff\n", "not '??'"),
+    ],
+)
 def test_a_broken_file_is_refused_with_a_sentence(text, complaint, refused):
     assert complaint in refused("qap", text)

@@ -11,8 +11,7 @@ def count_tasks(side: int) -> int:
         (i, j)
         for i in range(side)
         for j in range(side)
-        if abs(i - j) <= 1
-        or not ((i < j and i % 3) or (i > j and j % 3) or i % 2 or j % 2)
+        if abs(i - j) <= 1 or not ((i < j and i % 3) or (i > j and j % 3) or i % 2 or j % 2)
     }
     tasks = 0
     for k in range(side):
@@ -27,12 +26,21 @@ def test_the_pattern_of_the_paper_has_its_number_of_tasks():
     assert count_tasks(50) == 11_675
 
 
-@pytest.mark.parametrize(("blocks", "block"),
-                         [(1, 1), (1, 50), (2, 1), (9, 17), (20, 16), (50, 5), (100, 2)])
+@pytest.mark.parametrize(
+    ("blocks", "block"), [(1, 1), (1, 50), (2, 1), (9, 17), (20, 16), (50, 5), (100, 2)]
+)
 @pytest.mark.parametrize("variant", ["plain", "fork_join"])
 def test_any_shape_is_factorised_in_the_tasks_of_its_pattern(blocks, block, variant, run):
-    result = run("sparselu", "serial", "--variant", variant, "--arg", f"blocks={blocks}",
-                 "--arg", f"block={block}")
+    result = run(
+        "sparselu",
+        "serial",
+        "--variant",
+        variant,
+        "--arg",
+        f"blocks={blocks}",
+        "--arg",
+        f"block={block}",
+    )
     assert result.status == 0
     assert result.last["tasks"] == count_tasks(blocks)
 

@@ -4,7 +4,6 @@
 // depth-first path holds 0.21 GiB beside the matrices; if every node is alive at once (a thread
 // per task) it is 12.7 GiB, and what cannot be allocated ends the run as out_of_memory.
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -161,8 +160,12 @@ class Strassen final : public bench::Instance {
         a_(static_cast<std::size_t>(arguments["n"])),
         b_(a_.view().n),
         c_(a_.view().n) {
-    if (!std::has_single_bit(a_.view().n) || !std::has_single_bit(cutoff_)) {
-      throw bench::BadInput("n and cutoff must be powers of two, for example n=1024 cutoff=64");
+    std::size_t side = a_.view().n;
+    while (side > cutoff_ && side % 2 == 0) side /= 2;
+    if (side > cutoff_ || a_.view().n % 4 != 0) {
+      throw bench::BadInput(
+          "n must be a multiple of 4 that can be halved down to the cutoff, for example n=768 "
+          "cutoff=64");
     }
     bench::Random random(arguments.seed());
     for (const Output m : {a_.view(), b_.view()}) {
@@ -224,15 +227,16 @@ BENCH_PROGRAM(
         .structure = "recursive balanced", .granularity = "moderate", .synchronisation = "none",
         .origin = "Cilk",
         .parameters = {{.name = "n",
-                        .meaning = "side of the matrices, a power of two",
+                        .meaning =
+                            "side of the matrices, a multiple of 4 whose halves end at the cutoff",
                         .min = 16,
                         .max = 8192,
                         .smoke = 256,
-                        .quick = 512,
+                        .quick = 768,
                         .full = 4096},
                        {.name = "cutoff",
                         .meaning = "side of the blocks that are multiplied "
-                                   "directly, a power of two",
+                                   "directly",
                         .min = 16,
                         .max = 8192,
                         .smoke = 64,
