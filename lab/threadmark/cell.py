@@ -1,4 +1,4 @@
-"""Cell, Row, Run: what is measured and what is kept. Every other module of the lab speaks in these."""
+"""Cell, Row, Run: what is measured and what is kept. All modules of the lab speak in these."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, order=True)
 class Cell:
-    """One point of the experiment. Two rows are comparable only when they differ in what is asked."""
+    """One point of the experiment. Rows of one cell are samples of the same thing."""
 
     program: str
     size: str  # smoke | quick | full | custom (when `arguments` is not empty)
@@ -46,7 +46,7 @@ class Row:
     repeats: tuple[dict[str, Any], ...] = ()  # the executable's own JSON lines, warm-ups included
     command: tuple[str, ...] = ()  # exactly what was executed
     started_at: str = ""  # UTC, ISO 8601
-    disturbed: str = ""  # why threads may not have run at the same time; empty if nothing was seen
+    disturbed: str = ""  # why threads may not have run at the same time; empty: nothing was seen
     facts: dict[str, Any] = field(default_factory=dict)  # exit code, limits, rss, steal, load, ...
 
 
