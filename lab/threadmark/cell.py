@@ -52,7 +52,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Run:
-    """One invocation of `run` (or `import`): what was asked, on what machine, and whether it ended."""
+    """One `run` (or `import`): what was asked, on what machine, and whether it ended."""
 
     id: int
     started_at: str
