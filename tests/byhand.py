@@ -1,9 +1,10 @@
-"""Compare the suite's `fork_join` variants with the same programs written directly against their libraries.
+"""Compare the variants `fork_join` with the same programs written against their libraries by hand.
 
-    byhand.py BIN_FOLDER [ROUNDS]    or: cmake --build build/PLATFORM --target byhand
+    byhand.py BY_HAND BIN [ROUNDS]    or: cmake --build build/PLATFORM --target byhand
 
-Pairs are BIN_FOLDER/byhand.PROGRAM.BACKEND and BIN_FOLDER/PROGRAM.BACKEND. Both run in turns, so that they share
-whatever else the machine does. A ratio is of medians of the processes' fastest repeats; above 1.10 is a failure.
+Pairs are BY_HAND/byhand.PROGRAM.BACKEND and BIN/PROGRAM.BACKEND. Both run in turns, so that they
+share whatever else the machine does. A ratio is of medians of the processes' fastest repeats;
+above 1.10 is a failure.
 """
 
 from __future__ import annotations
@@ -52,11 +53,11 @@ def byhand_ns(executable: Path, threads: int, parameters: list[str]) -> int:
 
 def main() -> None:
     """See the module's docstring."""
-    folder = Path(sys.argv[1])
-    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 15
+    by_hand_folder, folder = Path(sys.argv[1]), Path(sys.argv[2])
+    rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 15
     slower = []
     print(f"{'program':<20} {'threads':>7} {'by hand ms':>11} {'ours ms':>9} {'ratio':>6}")
-    for hand in sorted(folder.glob("byhand.*")):
+    for hand in sorted(by_hand_folder.glob("byhand.*")):
         ours = folder / hand.name.removeprefix("byhand.")
         description = json.loads(output(ours, "--describe")[0])
         parameters = [str(parameter["sizes"]["quick"]) for parameter in description["parameters"]]
@@ -70,7 +71,8 @@ def main() -> None:
             )
             ratio = by_contract / by_hand
             print(
-                f"{ours.name:<20} {threads:>7} {by_hand / 1e6:>11.2f} {by_contract / 1e6:>9.2f} {ratio:>6.2f}"
+                f"{ours.name:<20} {threads:>7} {by_hand / 1e6:>11.2f}"
+                f" {by_contract / 1e6:>9.2f} {ratio:>6.2f}"
             )
             if ratio > ALLOWED:
                 slower.append(f"{ours.name} with {threads} threads")

@@ -17,7 +17,7 @@ TIMES_LONGER = 1.5  # at least, from smoke to quick; sizes differ by far more
 def lines(executable: str, *options: str) -> list[dict[str, Any]]:
     """What one process printed. Exits with a sentence when it did not end well."""
     command = [executable, *options]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}\nended with {done.returncode}\n{done.stdout}{done.stderr}")
     return [json.loads(line) for line in done.stdout.splitlines()]
