@@ -22,7 +22,11 @@ def report(
     run: Annotated[str, Parameter(help="Number of the run, or 'last'.")] = "last",
     *,
     output: Annotated[
-        Path | None, Parameter(help="File to write; default: report-N.html beside the store.")
+        Path | None,
+        Parameter(
+            help="File to write; default: report-N.html beside the store. A name that ends in "
+            ".svg gets the matrix alone, as a picture."
+        ),
     ] = None,
     force: Annotated[
         bool, Parameter(negative="", help="Replace a file of that name that is no report.")
@@ -32,10 +36,10 @@ def report(
 ) -> None:
     """Write the report of a run: verdicts, curves, heat maps, failures, commands to repeat cells.
 
-    An older report is replaced; any other file only with --force.
+    An older report is replaced; any other file, a picture too, only with --force.
     """
     from threadmark import records
-    from threadmark.reports import html
+    from threadmark.reports import figure, html
     from threadmark.store import Store
 
     with Store.open(store, create=False) as opened:
@@ -43,7 +47,8 @@ def report(
         path = output or store.with_name(f"report-{number}.html")
         if path.exists() and not force and not _is_report(path):
             raise LabError(f"{path} is not a report; name another file or add --force.")
-        size = html.write(opened, number, path)
+        picture = path.suffix == ".svg"
+        size = (figure if picture else html).write(opened, number, path)
     if json:
         document = {"run": number, "report": str(path), "bytes": size}
         sys.stdout.write(records.dumps(document) + "\n")

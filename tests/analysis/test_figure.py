@@ -1,0 +1,48 @@
+"""The picture of the matrix: whole, well-formed, and in words what its colours say."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from threadmark import judgement, matrix
+from threadmark.commands.report import report
+from threadmark.errors import LabError
+from threadmark.reports import figure
+from threadmark.store import Store
+
+
+def words(path: Path) -> Counter[str]:
+    """The texts of an SVG file, each with its number."""
+    root = ElementTree.fromstring(path.read_text(encoding="utf-8"))
+    return Counter(each.text or "" for each in root.iter("{http://www.w3.org/2000/svg}text"))
+
+
+def test_every_verdict_stands_in_the_picture_as_text(filled: Store, tmp_path: Path) -> None:
+    path = tmp_path / "matrix.svg"
+    size = figure.write(filled, 1, path)
+    assert size == path.stat().st_size < 1_000_000
+    judged = judgement.judge(filled.rows(1), filled.descriptions(1))
+    shown = [each for each in judged if each.cell.backend != "serial"]
+    said = words(path)
+    for text, number in Counter(matrix.figure(each, utf8=True) for each in shown).items():
+        assert said[text] >= number
+    assert {each.cell.program for each in shown} <= set(said)
+
+
+def test_a_picture_never_replaces_a_file_unasked(filled: Store, tmp_path: Path) -> None:
+    path = tmp_path / "mine.svg"
+    path.write_text("mine")
+    with pytest.raises(LabError, match="--force"):
+        report("1", output=path, store=tmp_path / "store.db")
+    assert path.read_text() == "mine"
+    report("1", output=path, force=True, store=tmp_path / "store.db")
+    assert words(path)
+
+
+def test_a_run_of_serial_programs_has_no_picture(store: Store, tmp_path: Path) -> None:
+    run = store.start_run("quick", 1, {}, {})
+    with pytest.raises(LabError, match="nothing but serial"):
+        figure.write(store, run, tmp_path / "matrix.svg")
