@@ -1,5 +1,6 @@
-// What a task leaves behind for the one who waits: a value or an exception. For the backends whose library has no
-// futures, or whose schedulers no exception may cross. Reading it is ordered after writing it by the library's join.
+// What a task leaves behind for the one who waits: a value or an exception. For the backends whose
+// library has no futures, or whose schedulers no exception may cross. Reading it is ordered after
+// writing it by the library's join.
 #pragma once
 
 #include <atomic>
@@ -55,12 +56,14 @@ class Task {
 template <class F, class... A>
 using result_of = std::invoke_result_t<std::decay_t<F>, std::decay_t<A>...>;
 
-// callable(args...), all decayed as std::async does. Base<R> is a Task<R> with what the backend needs for the join.
+// callable(args...), all decayed as std::async does. Base<R> is a Task<R> with what the backend
+// needs for the join.
 template <template <class> class Base, class F, class... A>
 class Call final : public Base<result_of<F, A...>> {
  public:
   template <class... T>
-  explicit Call(F&& callable, T&&... args) : callable_(std::forward<F>(callable)), args_(std::forward<T>(args)...) {}
+  explicit Call(F&& callable, T&&... args)
+      : callable_(std::forward<F>(callable)), args_(std::forward<T>(args)...) {}
 
   void operator()() noexcept {
     auto call = [this]() -> decltype(auto) {

@@ -1,10 +1,10 @@
 // needs: Boost 1.81 COMPONENTS fiber : Boost::fiber
-// Boost.Fiber: futures on fibers that other threads steal. The library's own work_stealing resumes the
-// oldest fiber first, which unfolds a recursion breadth first (fib(20) holds 160 MB of stacks), so this
-// has a scheduler of its own, in the documented way, that resumes the newest and steals the oldest.
-// Limits: after any wait a fiber may be in another thread, so a task keeps nothing in thread_local
-// variables; a stack has 256 KiB (what is not touched costs nothing) and ends at a guard page.
-// Longer than other backends because of the scheduler.
+// Boost.Fiber: futures on fibers that other threads steal; long because of a scheduler of its own.
+// The library's own work_stealing resumes the oldest fiber first, which unfolds a recursion breadth
+// first (fib(20) holds 160 MB of stacks); this one, made in the documented way, resumes the newest
+// and steals the oldest. Limits: after any wait a fiber may be in another thread, so a task keeps
+// nothing in thread_local variables; a stack has 256 KiB (what is not touched costs nothing) and
+// ends at a guard page.
 #pragma once
 
 #include <array>
@@ -42,7 +42,8 @@ class ReadyFibers {
     size_ = fibers_.size();
   }
   fibers::context* take(bool newest) {
-    if (size_ == 0) return nullptr;  // an idle thief polls: it must not keep the lock from the owner
+    if (size_ == 0)
+      return nullptr;  // an idle thief polls: it must not keep the lock from the owner
     const std::lock_guard lock(mutex_);
     if (fibers_.empty()) return nullptr;
     fibers::context* const fiber = newest ? fibers_.back() : fibers_.front();
@@ -61,7 +62,8 @@ class ReadyFibers {
 // One per thread. All share the queues, which must outlive the last thread's scheduler.
 class NewestFirst final : public fibers::algo::algorithm {
  public:
-  NewestFirst(std::shared_ptr<std::vector<ReadyFibers>> all, std::size_t own) : all_(std::move(all)), own_(own) {}
+  NewestFirst(std::shared_ptr<std::vector<ReadyFibers>> all, std::size_t own)
+      : all_(std::move(all)), own_(own) {}
 
   void awakened(fibers::context* fiber) noexcept override {
     if (fiber->is_context(fibers::type::pinned_context)) {
@@ -73,7 +75,8 @@ class NewestFirst final : public fibers::algo::algorithm {
   }
 
   fibers::context* pick_next() noexcept override {
-    // The dispatcher is pinned; it frees stacks and fetches what other threads woke, so it must not starve.
+    // The dispatcher is pinned; it frees stacks and fetches what other threads woke, so it must not
+    // starve.
     if (++picks_ % 16 == 0 && !pinned_.empty()) return pinned();
     fibers::context* fiber = (*all_)[own_].take(true);
     if (fiber == nullptr && !pinned_.empty()) return pinned();
@@ -85,9 +88,13 @@ class NewestFirst final : public fibers::algo::algorithm {
     return fiber;
   }
 
-  bool has_ready_fibers() const noexcept override { return !pinned_.empty() || !(*all_)[own_].empty(); }
+  bool has_ready_fibers() const noexcept override {
+    return !pinned_.empty() || !(*all_)[own_].empty();
+  }
   // Nobody tells an idle thread that another has something to steal, so it must not sleep.
-  void suspend_until(const std::chrono::steady_clock::time_point&) noexcept override { std::this_thread::yield(); }
+  void suspend_until(const std::chrono::steady_clock::time_point&) noexcept override {
+    std::this_thread::yield();
+  }
   void notify() noexcept override {}
 
  private:
@@ -119,8 +126,10 @@ class Stacks {
   }
   void deallocate(boost::context::stack_context& stack) noexcept {
     Cache* const mine = cache();
-    if (mine != nullptr && mine->size() < mine->capacity()) mine->push_back(stack);
-    else system().deallocate(stack);
+    if (mine != nullptr && mine->size() < mine->capacity())
+      mine->push_back(stack);
+    else
+      system().deallocate(stack);
   }
   static void use(Cache* cache) { cache_ = cache; }
   static void release(Cache& cache) {
@@ -138,7 +147,9 @@ struct Backend {
   static constexpr std::string_view name = "boost_fiber";
   static constexpr bool parallel = true;
   static constexpr std::array variants{Variant{.name = "futures"}};
-  static std::string version() { return "Boost " BOOST_LIB_VERSION; }  // the library's file name says the same
+  static std::string version() {
+    return "Boost " BOOST_LIB_VERSION;
+  }  // the library's file name says the same
 
   Backend(unsigned threads, std::string_view /*variant*/)
       : queues_(std::make_shared<std::vector<ReadyFibers>>(threads)), caches_(threads) {
@@ -166,14 +177,16 @@ struct Backend {
     error.rethrow();
   }
 
-  // A new fiber runs at once and its maker becomes stealable: spawning 100,000 tasks needs one stack, not 100,000.
+  // A new fiber runs at once and its maker becomes stealable: spawning 100,000 tasks needs one
+  // stack, not 100,000.
   template <class F, class... A>
   static auto async(F&& callable, A&&... args) {
-    return fibers::async(fibers::launch::dispatch, std::allocator_arg, Stacks(),
-                         [callable = std::decay_t<F>(std::forward<F>(callable)),
-                          ... args = std::decay_t<A>(std::forward<A>(args))]() mutable -> decltype(auto) {
-                           return std::invoke(std::move(callable), std::move(args)...);
-                         });
+    return fibers::async(
+        fibers::launch::dispatch, std::allocator_arg, Stacks(),
+        [callable = std::decay_t<F>(std::forward<F>(callable)),
+         ... args = std::decay_t<A>(std::forward<A>(args))]() mutable -> decltype(auto) {
+          return std::invoke(std::move(callable), std::move(args)...);
+        });
   }
 
   // The last branch runs in place.
@@ -228,7 +241,8 @@ struct Backend {
 
  private:
   static fibers::fiber fiber(auto&& task) {
-    return {fibers::launch::dispatch, std::allocator_arg, Stacks(), std::forward<decltype(task)>(task)};
+    return {fibers::launch::dispatch, std::allocator_arg, Stacks(),
+            std::forward<decltype(task)>(task)};
   }
   static void fork(FirstError& error, auto& last) { error.guard(last); }
   static void fork(FirstError& error, auto& first, auto&... others) {
@@ -237,7 +251,8 @@ struct Backend {
     forked.join();
   }
 
-  // The calling thread runs fibers from now on, while its own waits in a way that Boost.Fiber knows.
+  // The calling thread runs fibers from now on, while its own waits in a way that Boost.Fiber
+  // knows.
   void join(std::size_t own) {
     caches_[own].reserve(Stacks::kept);
     Stacks::use(&caches_[own]);

@@ -1,6 +1,7 @@
 // needs: OpenMP COMPONENTS CXX : OpenMP::OpenMP_CXX
-// OpenMP tasks. OpenMP can wait only for all children of a task: a get() whose task has not ended, fork_join and
-// scope::wait are a taskwait, more than was asked for. Tasks catch their exceptions: none may leave a task region.
+// OpenMP tasks. OpenMP can wait only for all children of a task: a get() whose task has not ended,
+// fork_join and scope::wait are a taskwait, more than was asked for. Tasks catch their exceptions:
+// none may leave a task region. This is long because each runtime sets its stacks differently.
 #pragma once
 
 #include <dlfcn.h>
@@ -42,7 +43,8 @@ struct Backend {
 #if defined(KMP_VERSION_MAJOR)
     kmp_set_stacksize_s(stack_bytes);
 #else
-    // libgomp reads OMP_STACKSIZE when it is loaded, before anything here runs, and takes the default otherwise.
+    // libgomp reads OMP_STACKSIZE when it is loaded, before anything here runs, and takes the
+    // default otherwise.
     pthread_attr_t attributes;
     pthread_getattr_default_np(&attributes);
     pthread_attr_setstacksize(&attributes, stack_bytes);
@@ -61,7 +63,8 @@ struct Backend {
 
   template <class F, class... A>
   static auto async(F&& callable, A&&... args) {
-    auto task = std::make_unique<Call<Joined, F, A...>>(std::forward<F>(callable), std::forward<A>(args)...);
+    auto task = std::make_unique<Call<Joined, F, A...>>(std::forward<F>(callable),
+                                                        std::forward<A>(args)...);
     auto* call = task.get();
 #pragma omp task firstprivate(call)
     {
@@ -88,7 +91,8 @@ struct Backend {
     void spawn(F&& branch) {
       spawned_ = true;
       using Branch = std::decay_t<F>;
-      // A clause copies, so a branch that is more than bytes (or only movable) is passed by pointer.
+      // A clause copies, so a branch that is more than bytes (or only movable) is passed by
+      // pointer.
       if constexpr (std::is_trivially_copyable_v<Branch>) {
         Branch copy(std::forward<F>(branch));
 #pragma omp task firstprivate(copy)

@@ -99,7 +99,8 @@ struct Backend {
   }
 
  private:
-  // A future's destructor would do, were it not that a deferred branch runs only when it is waited for.
+  // A future's destructor would do, were it not that a deferred branch runs only when it is waited
+  // for.
   static void wait(auto& futures) {
     for (auto& future : futures) future.wait();
   }

@@ -1,7 +1,8 @@
 // needs: TBB : TBB::tbb
-// oneTBB: a handle is a task_group of one task, fork_join is parallel_invoke, a scope is a task_group. No exception enters
-// the library: it may be built for another C++ runtime than ours, and one that crossed its wait would end the process.
-// So nothing is ever cancelled, and no group needs a cancellation context of its own, which is half of its price.
+// oneTBB: a handle is a task_group of one task, fork_join is parallel_invoke, a scope is a
+// task_group. No exception enters the library: it may be built for another C++ runtime than ours,
+// and one that crossed its wait would end the process. So nothing is ever cancelled, and no group
+// needs a cancellation context of its own, which is half of its price.
 #pragma once
 
 #include <oneapi/tbb/global_control.h>
@@ -43,7 +44,8 @@ struct Backend {
 
   template <class F, class... A>
   static auto async(F&& callable, A&&... args) {
-    auto task = std::make_unique<Call<Joined, F, A...>>(std::forward<F>(callable), std::forward<A>(args)...);
+    auto task = std::make_unique<Call<Joined, F, A...>>(std::forward<F>(callable),
+                                                        std::forward<A>(args)...);
     task->group.run([call = task.get()] { (*call)(); });
     return Handle<result_of<F, A...>>{std::move(task)};
   }
@@ -52,8 +54,10 @@ struct Backend {
   static void fork_join(F&&... branches) {
     FirstError error;
     // The library asks for two at least.
-    if constexpr (sizeof...(branches) == 1) (error.guard(branches), ...);
-    else tbb::parallel_invoke([&] { error.guard(branches); }..., context());
+    if constexpr (sizeof...(branches) == 1)
+      (error.guard(branches), ...);
+    else
+      tbb::parallel_invoke([&] { error.guard(branches); }..., context());
     error.rethrow();
   }
 
@@ -91,7 +95,8 @@ struct Backend {
   }
 
  private:
-  // One per thread because the end of a wait writes to it: a shared one would bounce between the processors.
+  // One per thread because the end of a wait writes to it: a shared one would bounce between the
+  // processors.
   static tbb::task_group_context& context() {
     static thread_local tbb::task_group_context own(tbb::task_group_context::isolated);
     return own;
@@ -99,7 +104,8 @@ struct Backend {
 
   template <class Result>
   struct Joined : Task<Result> {
-    ~Joined() noexcept override = default;  // a group's may throw, for a task that nobody waited for
+    ~Joined() noexcept override =
+        default;  // a group's may throw, for a task that nobody waited for
     tbb::task_group group{context()};
   };
 

@@ -1,4 +1,5 @@
-// What bench.hpp promises to programs, checked against the one backend that this is compiled with, in all its variants.
+// What bench.hpp promises to programs, checked against the one backend that this is compiled with,
+// in all its variants.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -96,7 +97,9 @@ TEST_P(Contract, callables_and_arguments_are_decayed_and_may_be_movable_only) {
   run([] {
     auto owned = std::make_unique<int>(5);
     EXPECT_EQ(bench::async([p = std::move(owned)](std::unique_ptr<int> q) { return *p + *q; },
-                           std::make_unique<int>(6)).get(), 11);
+                           std::make_unique<int>(6))
+                  .get(),
+              11);
     int original = 1;
     bench::async([](int& copy) { copy = 2; }, std::ref(original)).get();
     EXPECT_EQ(original, 2);
@@ -121,7 +124,9 @@ TEST_P(Contract, an_exception_comes_out_of_get_and_spares_other_tasks) {
 
 TEST_P(Contract, an_exception_of_the_root_task_comes_out_of_run_and_the_next_run_works) {
   EXPECT_THROW(run([] { throw Failure("expected"); }), Failure);
-  EXPECT_THROW(run([] { bench::async([] { bench::async([] { throw Failure("inner"); }).get(); }).get(); }), Failure);
+  EXPECT_THROW(
+      run([] { bench::async([] { bench::async([] { throw Failure("inner"); }).get(); }).get(); }),
+      Failure);
   run([] { EXPECT_EQ(bench::async([] { return 1; }).get(), 1); });
 }
 
@@ -134,7 +139,8 @@ TEST_P(Contract, fork_join_throws_after_all_branches_have_ended) {
       ++ended;
     };
     run([&] {
-      EXPECT_THROW(bench::fork_join([&] { branch(0); }, [&] { branch(1); }, [&] { branch(2); }), Failure);
+      EXPECT_THROW(bench::fork_join([&] { branch(0); }, [&] { branch(1); }, [&] { branch(2); }),
+                   Failure);
       if (bench::Backend::parallel) {
         EXPECT_EQ(ended, 2) << "when branch " << thrower << " throws";
       }
@@ -145,7 +151,8 @@ TEST_P(Contract, fork_join_throws_after_all_branches_have_ended) {
 TEST_P(Contract, fork_join_survives_exceptions_in_all_branches) {
   const auto fails = [] { throw Failure("expected"); };
   run([&] {
-    for (int i = 0; i < 50; ++i) EXPECT_THROW(bench::fork_join(fails, fails, fails, fails), Failure);
+    for (int i = 0; i < 50; ++i)
+      EXPECT_THROW(bench::fork_join(fails, fails, fails, fails), Failure);
   });
 }
 
@@ -182,7 +189,11 @@ TEST_P(Contract, a_scope_throws_after_all_branches_have_ended) {
     bench::scope scope;
     const auto use = [&] {
       scope.spawn([] { throw Failure("expected"); });
-      for (int i = 0; i < 3; ++i) scope.spawn([&] { sleep_a_little(); ++ended; });
+      for (int i = 0; i < 3; ++i)
+        scope.spawn([&] {
+          sleep_a_little();
+          ++ended;
+        });
       scope.wait();
     };
     EXPECT_THROW(use(), Failure);
@@ -201,7 +212,11 @@ TEST_P(Contract, the_destructor_of_a_scope_waits_even_when_an_exception_passes) 
     std::atomic<int> ended = 0;
     const auto fails = [&] {
       bench::scope scope;
-      for (int i = 0; i < 3; ++i) scope.spawn([&] { sleep_a_little(); ++ended; });
+      for (int i = 0; i < 3; ++i)
+        scope.spawn([&] {
+          sleep_a_little();
+          ++ended;
+        });
       throw Failure("expected");
     };
     EXPECT_THROW(fails(), Failure);

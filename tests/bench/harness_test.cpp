@@ -1,5 +1,6 @@
-// What an executable says (ARCHITECTURE.md), seen from outside: a program that fails on demand is run as a process, and
-// its options, lines and exit codes are held against the interface. Its path is in the variable MISBEHAVES.
+// What an executable says (ARCHITECTURE.md), seen from outside: a program that fails on demand is
+// run as a process, and its options, lines and exit codes are held against the interface. Its path
+// is in the variable MISBEHAVES.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -25,7 +26,8 @@ class Process {
   // `out`: where its standard output goes, or nothing for the pipe.
   explicit Process(std::vector<std::string> options, const char* out = nullptr) {
     const char* const path = std::getenv("MISBEHAVES");
-    if (path == nullptr) throw std::runtime_error("set MISBEHAVES to the executable, as ctest does");
+    if (path == nullptr)
+      throw std::runtime_error("set MISBEHAVES to the executable, as ctest does");
     options.insert(options.begin(), path);
     int ends[2];
     errors_ = std::tmpfile();
@@ -81,7 +83,8 @@ class Process {
   std::string errors() const {
     std::rewind(errors_);
     std::string text;
-    for (int c = std::fgetc(errors_); c != EOF; c = std::fgetc(errors_)) text += static_cast<char>(c);
+    for (int c = std::fgetc(errors_); c != EOF; c = std::fgetc(errors_))
+      text += static_cast<char>(c);
     return text;
   }
 
@@ -111,8 +114,8 @@ TEST(Harness, describes_a_program_and_its_backend_completely) {
   EXPECT_EQ(process.wait(), 0);
   ASSERT_EQ(lines.size(), 1u);
   const json& said = lines[0];
-  for (const char* key : {"program", "summary", "structure", "granularity", "synchronisation", "origin", "backend",
-                          "backend_version", "input"}) {
+  for (const char* key : {"program", "summary", "structure", "granularity", "synchronisation",
+                          "origin", "backend", "backend_version", "input"}) {
     EXPECT_TRUE(said.at(key).is_string() && said.at(key) != "") << key;
   }
   EXPECT_EQ(said["program"], "misbehaves");
@@ -128,12 +131,16 @@ TEST(Harness, describes_a_program_and_its_backend_completely) {
     EXPECT_NE(variant["name"], "fork_join") << "offered although the program has no such form";
   }
   ASSERT_EQ(said.at("parameters").size(), 2u);
-  EXPECT_EQ(said["parameters"][0], (json{{"name", "how"}, {"meaning", "what goes wrong"}, {"min", 0}, {"max", 9},
+  EXPECT_EQ(said["parameters"][0], (json{{"name", "how"},
+                                         {"meaning", "what goes wrong"},
+                                         {"min", 0},
+                                         {"max", 9},
                                          {"sizes", {{"smoke", 0}, {"quick", 0}, {"full", 0}}}}));
 }
 
 TEST(Harness, a_run_says_what_ran_and_then_every_repeat) {
-  Process process({"--run", "--threads", "3", "--size", "smoke", "--seed", "7", "--warmup", "2", "--repeats", "3"});
+  Process process({"--run", "--threads", "3", "--size", "smoke", "--seed", "7", "--warmup", "2",
+                   "--repeats", "3"});
   const std::vector<json> lines = process.rest();
   EXPECT_EQ(process.wait(), 0);
   ASSERT_EQ(lines.size(), 7u);
@@ -152,7 +159,8 @@ TEST(Harness, a_run_says_what_ran_and_then_every_repeat) {
     EXPECT_EQ(line.at("ok"), true);
     EXPECT_EQ(line.at("tasks"), 1);
     EXPECT_EQ(line.at("nodes"), 0);
-    for (const char* key : {"wall_ns", "cpu_ns", "run_delay_ns", "voluntary_switches", "max_rss_bytes"}) {
+    for (const char* key :
+         {"wall_ns", "cpu_ns", "run_delay_ns", "voluntary_switches", "max_rss_bytes"}) {
       EXPECT_TRUE(line.at(key).is_number_integer() && line.at(key) >= 0) << key;
     }
     EXPECT_GT(line["max_rss_bytes"], 500'000);
@@ -172,7 +180,8 @@ class HarnessEnding : public testing::TestWithParam<Ending> {};
 
 // After two good repeats, so that what was measured before is seen to be kept.
 TEST_P(HarnessEnding, has_its_status_and_exit_code_and_keeps_what_was_measured_before) {
-  Process process({"--run", "--arg", std::string("how=") + GetParam().how, "--arg", "at=2", "--repeats", "4"});
+  Process process(
+      {"--run", "--arg", std::string("how=") + GetParam().how, "--arg", "at=2", "--repeats", "4"});
   const std::vector<json> lines = process.rest();
   EXPECT_EQ(process.wait(), GetParam().exit_code);
   ASSERT_GE(lines.size(), 4u);
@@ -181,15 +190,19 @@ TEST_P(HarnessEnding, has_its_status_and_exit_code_and_keeps_what_was_measured_b
   const json& last = lines.back();
   EXPECT_EQ(last.at("event"), "end");
   EXPECT_EQ(last.at("status"), GetParam().status);
-  EXPECT_NE(last.at("reason").get<std::string>().find(GetParam().reason), std::string::npos) << last;
+  EXPECT_NE(last.at("reason").get<std::string>().find(GetParam().reason), std::string::npos)
+      << last;
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, HarnessEnding, testing::Values(
-    Ending{"a_wrong_answer", "1", 3, "wrong", "repeat 2 answered 41: expected 42"},
-    Ending{"an_exception_whose_text_is_not_utf8", "2", 6, "crashed", "no \"luck\"\n\xEF\xBF\xBD"},
-    Ending{"something_thrown_that_is_no_exception", "3", 6, "crashed", "left the program"},
-    Ending{"lack_of_memory", "4", 5, "out_of_memory", "allocation"},
-    Ending{"a_thread_that_cannot_be_made", "5", 4, "refused", "unavailable"}),
+INSTANTIATE_TEST_SUITE_P(
+    Of, HarnessEnding,
+    testing::Values(Ending{"a_wrong_answer", "1", 3, "wrong", "repeat 2 answered 41: expected 42"},
+                    Ending{"an_exception_whose_text_is_not_utf8", "2", 6, "crashed",
+                           "no \"luck\"\n\xEF\xBF\xBD"},
+                    Ending{"something_thrown_that_is_no_exception", "3", 6, "crashed",
+                           "left the program"},
+                    Ending{"lack_of_memory", "4", 5, "out_of_memory", "allocation"},
+                    Ending{"a_thread_that_cannot_be_made", "5", 4, "refused", "unavailable"}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST(Harness, a_signal_leaves_whole_lines_and_no_end) {
@@ -215,7 +228,8 @@ TEST(Harness, a_number_of_tasks_that_was_not_made_is_a_wrong_answer) {
   const std::vector<json> lines = process.rest();
   EXPECT_EQ(process.wait(), 3);
   EXPECT_EQ(lines.back().at("status"), "wrong");
-  EXPECT_NE(lines.back().at("reason").get<std::string>().find("states 2 tasks but made 1"), std::string::npos);
+  EXPECT_NE(lines.back().at("reason").get<std::string>().find("states 2 tasks but made 1"),
+            std::string::npos);
 }
 
 TEST(Harness, an_input_that_the_program_refuses_is_a_usage_error) {
@@ -240,7 +254,8 @@ TEST(Harness, bad_options_are_one_sentence_with_the_remedy) {
 }
 
 TEST(Harness, input_files_that_cannot_be_read_are_refused) {
-  const auto folder = std::filesystem::temp_directory_path() / ("harness_test." + std::to_string(getpid()));
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("harness_test." + std::to_string(getpid()));
   std::filesystem::create_directory(folder);
   expect_usage_error({{"--run", "--arg", "input=" + (folder / "none").string()}, "does not exist"});
   expect_usage_error({{"--run", "--arg", "input=" + folder.string()}, "not a regular file"});

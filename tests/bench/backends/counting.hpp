@@ -1,4 +1,5 @@
-// The serial backend, which here also counts calls of async: the harness then holds a program to the tasks it states.
+// The serial backend, which here also counts calls of async: the harness then holds a program to
+// the tasks it states.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
-// How the programs of this folder are timed: they use TBB or OpenMP directly, with no contract of ours in between, and
-// are what bench/backends is measured against. Usage: EXECUTABLE THREADS REPEATS PARAMETER..., in the order that the
-// suite's program describes them. Prints the nanoseconds of each repeat, after one that does not count.
+// How the programs of this folder are timed: they use TBB or OpenMP directly, with no contract of
+// ours in between, and are what bench/backends is measured against. Usage: EXECUTABLE THREADS
+// REPEATS PARAMETER..., in the order that the suite's program describes them. Prints the
+// nanoseconds of each repeat, after one that does not count.
 #pragma once
 
 #include <chrono>

@@ -14,10 +14,12 @@ static long fib(long n) {
 
 int main(int argc, char** argv) {
   const byhand::Options options(argc, argv);
-  tbb::global_control control(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(options.threads));
+  tbb::global_control control(tbb::global_control::max_allowed_parallelism,
+                              static_cast<std::size_t>(options.threads));
   tbb::task_arena arena(options.threads);
   long answer = 0;
-  return byhand::measure(options, [&] { answer = 0; },
-                         [&] { arena.execute([&] { answer = fib(options.parameters[0]); }); },
-                         [&] { return answer > 0; });
+  return byhand::measure(
+      options, [&] { answer = 0; },
+      [&] { arena.execute([&] { answer = fib(options.parameters[0]); }); },
+      [&] { return answer > 0; });
 }

@@ -1,6 +1,6 @@
 // nqueens, written against OpenMP.
-#include "byhand.hpp"
 #include "nqueens.hpp"
+#include "byhand.hpp"
 
 static std::uint64_t solutions(const Board& board) {
   if (board.columns == board.size) return 1;

@@ -23,10 +23,12 @@ static std::uint64_t solutions(const Board& board) {
 
 int main(int argc, char** argv) {
   const byhand::Options options(argc, argv);
-  tbb::global_control control(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(options.threads));
+  tbb::global_control control(tbb::global_control::max_allowed_parallelism,
+                              static_cast<std::size_t>(options.threads));
   tbb::task_arena arena(options.threads);
   const Board empty{.size = static_cast<std::int8_t>(options.parameters[0])};
   std::uint64_t answer = 0;
-  return byhand::measure(options, [&] { answer = 0; }, [&] { arena.execute([&] { answer = solutions(empty); }); },
-                         [&] { return answer > 0; });
+  return byhand::measure(
+      options, [&] { answer = 0; }, [&] { arena.execute([&] { answer = solutions(empty); }); },
+      [&] { return answer > 0; });
 }

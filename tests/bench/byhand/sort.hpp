@@ -29,7 +29,8 @@ inline void merge_serial(Range left, Range right, Element* out) {
 
 struct Problem {
   std::vector<Element> input, data, scratch;
-  explicit Problem(long n) : input(static_cast<std::size_t>(n)), data(input.size()), scratch(input.size()) {
+  explicit Problem(long n)
+      : input(static_cast<std::size_t>(n)), data(input.size()), scratch(input.size()) {
     std::iota(input.begin(), input.end(), Element{0});
     std::uint64_t state = 1;
     for (auto& element : input) {

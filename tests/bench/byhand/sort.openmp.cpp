@@ -49,5 +49,6 @@ int main(int argc, char** argv) {
 #pragma omp single
     sort(problem.all(), problem.scratch.data());
   };
-  return byhand::measure(options, [&] { problem.data = problem.input; }, run, [&] { return problem.sorted(); });
+  return byhand::measure(
+      options, [&] { problem.data = problem.input; }, run, [&] { return problem.sorted(); });
 }

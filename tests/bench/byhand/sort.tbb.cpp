@@ -27,8 +27,10 @@ static void sort(Range data, Element* scratch) {
   Element* const d = c + quarter;
   Element* const scratch_half = scratch + 2 * quarter;
   tbb::parallel_invoke([&] { sort({a, b}, scratch); }, [&] { sort({b, c}, scratch + quarter); },
-                       [&] { sort({c, d}, scratch_half); }, [&] { sort({d, data.end}, scratch_half + quarter); });
-  tbb::parallel_invoke([&] { merge({a, b}, {b, c}, scratch); }, [&] { merge({c, d}, {d, data.end}, scratch_half); });
+                       [&] { sort({c, d}, scratch_half); },
+                       [&] { sort({d, data.end}, scratch_half + quarter); });
+  tbb::parallel_invoke([&] { merge({a, b}, {b, c}, scratch); },
+                       [&] { merge({c, d}, {d, data.end}, scratch_half); });
   merge({scratch, scratch_half}, {scratch_half, scratch + data.size()}, data.begin);
 }
 
@@ -36,10 +38,12 @@ int main(int argc, char** argv) {
   const byhand::Options options(argc, argv);
   merge_cutoff = options.parameters[1];
   sort_cutoff = options.parameters[2];
-  tbb::global_control control(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(options.threads));
+  tbb::global_control control(tbb::global_control::max_allowed_parallelism,
+                              static_cast<std::size_t>(options.threads));
   tbb::task_arena arena(options.threads);
   Problem problem(options.parameters[0]);
-  return byhand::measure(options, [&] { problem.data = problem.input; },
-                         [&] { arena.execute([&] { sort(problem.all(), problem.scratch.data()); }); },
-                         [&] { return problem.sorted(); });
+  return byhand::measure(
+      options, [&] { problem.data = problem.input; },
+      [&] { arena.execute([&] { sort(problem.all(), problem.scratch.data()); }); },
+      [&] { return problem.sorted(); });
 }

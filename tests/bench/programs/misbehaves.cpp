@@ -1,4 +1,5 @@
-// A program that fails in the way that --arg how=N asks for, so that every status of the harness can be seen.
+// A program that fails in the way that --arg how=N asks for, so that every status of the harness
+// can be seen.
 #include <chrono>
 #include <csignal>
 #include <memory>
@@ -12,7 +13,18 @@
 
 namespace {
 
-enum How { right, wrong, throws, throws_no_exception, no_memory, no_thread, crashes, hangs, miscounts, refuses };
+enum How {
+  right,
+  wrong,
+  throws,
+  throws_no_exception,
+  no_memory,
+  no_thread,
+  crashes,
+  hangs,
+  miscounts,
+  refuses
+};
 
 class Misbehaves final : public bench::Instance {
  public:
@@ -27,17 +39,27 @@ class Misbehaves final : public bench::Instance {
     bench::async([&] { answer_ = now && how_ == wrong ? 41 : 42; }).get();
     if (!now) return;
     switch (how_) {
-      case throws: throw std::runtime_error("no \"luck\"\n\xff");
-      case throws_no_exception: throw 1;
-      case no_memory: throw std::bad_alloc();
-      case no_thread: throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
-      case crashes: std::raise(SIGKILL); break;  // nothing can be done any more, as in any crash
-      case hangs: for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
-      default: break;
+      case throws:
+        throw std::runtime_error("no \"luck\"\n\xff");
+      case throws_no_exception:
+        throw 1;
+      case no_memory:
+        throw std::bad_alloc();
+      case no_thread:
+        throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
+      case crashes:
+        std::raise(SIGKILL);
+        break;  // nothing can be done any more, as in any crash
+      case hangs:
+        for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+      default:
+        break;
     }
   }
   bench::Check check() override {
-    return {.ok = answer_ == 42, .answer = std::to_string(answer_), .reason = "expected 42",
+    return {.ok = answer_ == 42,
+            .answer = std::to_string(answer_),
+            .reason = "expected 42",
             .tasks = how_ == miscounts ? 2u : 1u};
   }
 
@@ -50,13 +72,24 @@ class Misbehaves final : public bench::Instance {
 
 }  // namespace
 
-BENCH_PROGRAM(.name = "misbehaves", .summary = "fails on demand", .structure = "-", .granularity = "-",
-              .synchronisation = "none", .origin = "-",
-              .parameters = {{.name = "how", .meaning = "what goes wrong", .min = 0, .max = refuses, .smoke = 0,
-                              .quick = 0, .full = 0},
-                             {.name = "at", .meaning = "the repeat in which it does", .min = 0, .max = 9, .smoke = 0,
-                              .quick = 0, .full = 0}},
-              .input = "any bytes",
-              .make = [](const bench::Arguments& arguments) -> std::unique_ptr<bench::Instance> {
-                return std::make_unique<Misbehaves>(arguments);
-              })
+BENCH_PROGRAM(
+        .name = "misbehaves", .summary = "fails on demand", .structure = "-", .granularity = "-",
+        .synchronisation = "none", .origin = "-",
+        .parameters = {{.name = "how",
+                        .meaning = "what goes wrong",
+                        .min = 0,
+                        .max = refuses,
+                        .smoke = 0,
+                        .quick = 0,
+                        .full = 0},
+                       {.name = "at",
+                        .meaning = "the repeat in which it does",
+                        .min = 0,
+                        .max = 9,
+                        .smoke = 0,
+                        .quick = 0,
+                        .full = 0}},
+        .input = "any bytes",
+        .make = [](const bench::Arguments& arguments) -> std::unique_ptr<bench::Instance> {
+          return std::make_unique<Misbehaves>(arguments);
+        })
