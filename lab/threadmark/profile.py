@@ -36,7 +36,7 @@ PROFILES = {
         Profile(
             "smoke", "does everything run? one sample", "smoke", 1, 1, 1.0, 20, 1000, 20, None, 1, 2
         ),
-        Profile("quick", "a verdict in minutes", "quick", 6, 15, 0.02, 1, 20, 60, 300, 9),
+        Profile("quick", "a verdict in minutes", "quick", 6, 15, 0.02, 0.5, 20, 60, 300, 9),
         Profile("full", "the paper's sizes", "full", 6, 20, 0.01, 60, 20, 900, None, 9),
         Profile(
             "paper", "as the paper: 5 repeats, 900 s", "full", 5, 5, 0.01, 900, 1, 900, None, 1

@@ -78,9 +78,9 @@ def test_the_limit_follows_the_serial_time() -> None:
 def test_the_limit_is_never_below_its_floor() -> None:
     tasks = play(make(), lambda task: row(task, ns=1e3))
     assert tasks[-1].time_limit_s == 10 or all(
-        task.time_limit_s >= 1 for task in tasks if task.cell != SERIAL
+        task.time_limit_s >= QUICK.limit_floor_s for task in tasks if task.cell != SERIAL
     )
-    assert {task.time_limit_s for task in tasks if task.cell == CELLS[1]} == {1.0}
+    assert {t.time_limit_s for t in tasks if t.cell == CELLS[1]} == {QUICK.limit_floor_s}
 
 
 def test_short_cells_are_repeated_in_odd_blocks() -> None:
