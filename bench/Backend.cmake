@@ -1,5 +1,5 @@
 # Makes the target backend.<name> from a backend's header, or says why it cannot be built.
-# In: header (its full path), backend (its name). Out: available (true or false), reason (one sentence, safe inside JSON).
+# In: header (its full path), backend (its name). Out: available (true or false), reason (one sentence, safe inside JSON and without semicolons).
 #
 # The header's first line is its build requirement: // needs: <find_package arguments> : <targets>
 # A library that is found may still be built for another standard library, so one small program is compiled and linked.
@@ -20,7 +20,7 @@ if(needs)
   list(GET package_words 0 package_name)
   if(NOT ${package_name}_FOUND)
     set(available false)
-    set(reason "${targets} is missing (CMake looked for ${package}); ./threadmark setup brings it")
+    set(reason "CMake finds no ${targets} (it looked for ${package}): ./threadmark setup brings it")
   else()
     target_link_libraries(backend.${backend} INTERFACE ${targets})
     try_compile(${backend}_links
@@ -33,7 +33,7 @@ if(needs)
     if(NOT ${backend}_links)
       file(WRITE ${CMAKE_BINARY_DIR}/backend.${backend}.log "${log}")
       set(available false)
-      set(reason "the installed ${targets} was built for another compiler or standard library and does not link here; to have this backend too, build one with this preset's compiler (details: backend.${backend}.log in the build folder)")
+      set(reason "the installed ${targets} was built for another compiler or standard library and does not link here: backend.${backend}.log in the build folder says why, a ${targets} built with this compiler would help")
     endif()
   endif()
 endif()
