@@ -8,6 +8,7 @@
 namespace {
 
 std::uint64_t fib_futures(std::int64_t n) {
+  n = bench::opaque(n);
   if (n < 2) return static_cast<std::uint64_t>(n);
   auto left = bench::async(fib_futures, n - 1);
   auto right = bench::async(fib_futures, n - 2);
@@ -16,6 +17,7 @@ std::uint64_t fib_futures(std::int64_t n) {
 }
 
 std::uint64_t fib_fork_join(std::int64_t n) {
+  n = bench::opaque(n);
   if (n < 2) return static_cast<std::uint64_t>(n);
   std::uint64_t left = 0;
   std::uint64_t right = 0;
