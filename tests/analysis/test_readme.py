@@ -1,0 +1,66 @@
+"""The README's commands: those that are cheap are run on a made-up run, the others are parsed."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import cyclopts
+import pytest
+import synthetic
+from threadmark.cli import command_names
+from threadmark.store import Store
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = Path(os.environ.get("THREADMARK_DATA", ROOT.parent / "shared/data"))
+PUBLISHED = DATA / "inncabs/results_2014-09.csv"
+LONG = {"run", "test", "check", "doctor", "setup"}  # they build or measure
+
+
+def commands() -> list[list[str]]:
+    """The words of every line of the README's shell blocks, without ./threadmark."""
+    blocks = re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)
+    lines = [shlex.split(line, comments=True) for block in blocks for line in block.splitlines()]
+    assert all(line[0] == "./threadmark" for line in lines if line)
+    return [line[1:] for line in lines if line]
+
+
+def test_the_readme_names_every_command() -> None:
+    assert {line[0] for line in commands()} == set(command_names()) - {"setup"}
+
+
+@pytest.mark.parametrize("words", [c for c in commands() if c[0] in LONG], ids=" ".join)
+def test_a_long_command_of_the_readme_is_understood(words: list[str]) -> None:
+    app = cyclopts.App()
+    module = importlib.import_module(f"threadmark.commands.{command_names()[words[0]]}")
+    module.command(app)
+    function, _, _ = app.parse_args(words, exit_on_error=False, print_error=False)
+    assert callable(function)
+    with pytest.raises(cyclopts.CycloptsError):
+        app.parse_args([*words, "--no-such-option"], exit_on_error=False, print_error=False)
+
+
+def test_the_short_commands_of_the_readme_run_in_its_order(tmp_path: Path) -> None:
+    if not PUBLISHED.exists():
+        pytest.skip("the published results are not here; set THREADMARK_DATA")
+    if not list(ROOT.glob("build/*/bin/*")):
+        pytest.skip("nothing is built yet; ./threadmark test builds first")
+    store = tmp_path / "store.db"
+    with Store.open(store, create=True) as opened:
+        synthetic.fill(opened)
+    for words in (c for c in commands() if c[0] not in LONG):
+        files = [str(PUBLISHED) if word == PUBLISHED.name else word for word in words]
+        options = ["--store", str(store)]
+        done = subprocess.run(
+            [ROOT / "threadmark", *files, *options],
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, f"{' '.join(words)}\n{done.stderr}"
+        assert done.stdout
