@@ -155,12 +155,14 @@ def _ctest(preset: str) -> Callable[[], Sequence[str]]:
 
 
 def _lack(platform: platforms.Platform | None, *needs: str) -> Callable[[], str]:
-    """Why a platform, or something else that a check needs, is not there."""
+    """Why a platform, GoogleTest or something else that a check needs is not there."""
 
     def reason() -> str:
         if platform is None:
             return "there is no platform with clang"
-        absent = [each for each in packages.missing(tests=True) if each.name in needs]
+        absent = [
+            each for each in packages.missing(tests=True) if each.name in ("GoogleTest", *needs)
+        ]
         if absent:
             return f"{absent[0].name} is missing; run: ./threadmark setup"
         return platform.missing()
@@ -193,7 +195,7 @@ def _pytest(lines: Sequence[str]) -> Count | None:
         return None
     seen = {name.rstrip("s"): int(number) for number, name in _PYTEST.findall(last)}
     return Count(
-        seen.get("passed", 0) + seen.get("xpas", 0) + seen.get("xfailed", 0),
+        seen.get("passed", 0) + seen.get("xpassed", 0) + seen.get("xfailed", 0),
         seen.get("failed", 0) + seen.get("error", 0),
         seen.get("skipped", 0),
     )

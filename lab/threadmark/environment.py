@@ -21,12 +21,14 @@ _WHEELS = Path("usr/share/python-wheels")  # where Debian's python3-pip-whl puts
 
 
 def ready(root: Path) -> bool:
-    """Whether the environment is whole and made from the present lock file."""
+    """Whether the environment is whole, made from the present lock file and still has a Python."""
     try:
         stamp = (root / ".venv/requirements.lock").read_bytes()
     except OSError:
         return False
-    return stamp == (root / "requirements.lock").read_bytes()
+    # Its Python is a link into the system, which may have been upgraded or removed since.
+    works = os.access(root / ".venv/bin/python", os.X_OK)
+    return works and stamp == (root / "requirements.lock").read_bytes()
 
 
 def make(root: Path) -> None:

@@ -22,6 +22,7 @@ Lab = Callable[..., subprocess.CompletedProcess[str]]
         (["...", "3 passed in 1.20s"], 0, Count(3)),
         (["2 failed, 3 passed, 1 skipped, 1 warning in 0.1s"], 1, Count(3, 2, 1)),
         (["1 passed, 2 errors in 0.1s"], 1, Count(1, 2)),
+        (["1 passed, 1 xfailed, 2 xpassed in 0.1s"], 0, Count(4)),
         (["3 passed in 1.20s", ""], 1, Count(3, 1)),
         (["100% tests passed, 0 tests failed out of 42", "Total Test time"], 0, Count(42)),
         (["1/2 a ***Skipped", "50% tests passed, 1 tests failed out of 3"], 8, Count(1, 1, 1)),
@@ -52,6 +53,16 @@ def test_a_need_is_present_when_all_its_files_are(tmp_path: Path) -> None:
     assert packages.Need("shell", ("sh", "usr/bin/*env"), (), "").present()
     assert not packages.Need("no", ("sh", "usr/bin/no-such-file"), (), "").present()
     assert not packages.Need("no", ("no-such-command",), (), "").present()
+
+
+def test_without_googletest_the_tests_in_cpp_are_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    without = packages.Need("GoogleTest", ("usr/src/no-such-file",), (), "")
+    monkeypatch.setattr(packages, "NEEDS", (without,))
+    presets = {each.name for each in checks.checks() if each.preset}
+    assert {"asan", "tsan"} < presets
+    for each in checks.checks():
+        lacks = each.lacks()
+        assert ("GoogleTest is missing" in lacks) == (each.name in presets)
 
 
 def test_two_copies_of_one_cell_rarely_look_different() -> None:
@@ -104,7 +115,21 @@ def test_the_launcher_does_not_take_a_half_made_environment_for_whole(tmp_path: 
     (tmp_path / ".venv/requirements.lock").write_text("a==0\n")
     assert not ready(tmp_path)
     (tmp_path / ".venv/requirements.lock").write_text("a==1\n")
+    assert not ready(tmp_path)
+    (tmp_path / ".venv/bin").mkdir()
+    (tmp_path / ".venv/bin/python").symlink_to(sys.executable)
     assert ready(tmp_path)
+
+
+def test_an_environment_whose_python_went_away_is_made_again(tmp_path: Path) -> None:
+    from threadmark.environment import ready
+
+    for name in ("requirements.lock", ".venv/requirements.lock"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("a==1\n")
+    (tmp_path / ".venv/bin").mkdir()
+    (tmp_path / ".venv/bin/python").symlink_to(tmp_path / "python-before-the-upgrade")
+    assert not ready(tmp_path)
 
 
 def test_the_launcher_names_the_remedy_when_there_is_no_python(tmp_path: Path) -> None:
