@@ -121,7 +121,12 @@ def write_atomically(path: Path, text: str) -> None:
     temporary = ""
     try:
         with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False
+            "w",
+            encoding="utf-8",
+            errors="backslashreplace",  # a command may hold a path whose bytes are no UTF-8
+            dir=path.parent,
+            prefix=f".{path.name}.",
+            delete=False,
         ) as file:
             temporary = file.name
             file.write(text)
@@ -131,12 +136,14 @@ def write_atomically(path: Path, text: str) -> None:
         os.umask(mask)
         Path(temporary).chmod(0o666 & ~mask)  # a temporary file is private, a result is not
         Path(temporary).replace(path)
+        temporary = ""
     except OSError as error:
-        if temporary:
-            Path(temporary).unlink(missing_ok=True)
         raise LabError(
             f"{path} cannot be written ({error.strerror}); name another file with --output."
         ) from error
+    finally:
+        if temporary:
+            Path(temporary).unlink(missing_ok=True)
 
 
 def _inert(value: Any) -> Any:

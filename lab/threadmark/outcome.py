@@ -24,6 +24,10 @@ _EXIT = {  # ARCHITECTURE.md, "What an executable says"
     5: Status.OUT_OF_MEMORY,
     6: Status.CRASHED,
 }
+_FIGURES = (  # of a repeat, all of them numbers
+    "wall_ns", "cpu_ns", "run_delay_ns", "voluntary_switches", "max_rss_bytes", "tasks", "nodes",
+)  # fmt: skip
+_MOST = 10**18  # of any figure; 10^18 ns are 31 years
 _LINES = 10_000  # far more than a start, an end and the repeats of a block
 _SHOWN = ("LD_PRELOAD", "THREADMARK_THREAD_CAP")  # what changes the figures
 _NO_THREAD = "Resource temporarily unavailable"  # EAGAIN, as C++ libraries and libgomp print it
@@ -51,6 +55,7 @@ class _Said:
     repeats: tuple[dict[str, Any], ...]
     end: dict[str, Any]
     fault: str  # what breaks the agreement; empty if nothing does
+    no_figure: str  # the first figure that is none; it is left out of `repeats`
 
 
 def judge(attempt: Attempt, ending: Ending, limits: Limits) -> Row:
@@ -137,9 +142,9 @@ def _as_told(attempt: Attempt, said: _Said, status: Status, limits: Limits) -> t
         measured = sum(each.get("warmup") is False for each in said.repeats)
         if measured != attempt.repeats:
             return Status.CRASHED, f"made {measured} repeats instead of {attempt.repeats}"
-        if _sample(said.repeats) is None:
-            return Status.CRASHED, "gave a time that is no positive number"
-        return Status.OK, ""
+        timed = _sample(said.repeats) is not None
+        fault = said.no_figure if timed else "gave a time that is no positive number"
+        return Status.CRASHED if fault else Status.OK, fault
     if status is Status.REFUSED:
         return status, _refusal(limits, reason)
     return status, reason or f"ended as '{status}' without a reason"
@@ -185,7 +190,7 @@ def _parse(output: str) -> _Said:
     start: dict[str, Any] = {}
     end: dict[str, Any] = {}
     repeats: list[dict[str, Any]] = []
-    fault = ""
+    fault = no_figure = ""
     texts = output.split("\n", _LINES)
     if len(texts) > _LINES:
         fault = f"printed more than {_LINES} lines"
@@ -199,31 +204,53 @@ def _parse(output: str) -> _Said:
         elif event == "start" and not start:
             start = line
         elif event == "repeat" and start:
-            repeats.append(line)
+            no_figure = no_figure or _no_figure(line)
+            repeats.append({k: v for k, v in line.items() if k not in _FIGURES or _is_figure(v)})
         elif event == "end" and start:
             end = line
         else:
             fault = fault or f"printed something that is not agreed: {text!r:.60}"
-    return _Said(start, tuple(repeats), end, fault)
+    return _Said(start, tuple(repeats), end, fault, no_figure)
 
 
 def _line(text: str) -> dict[str, Any]:
-    """One JSON object, or an empty one for anything else (NaN and Infinity are no JSON)."""
+    """The plain values of one JSON object; empty for all else (NaN and Infinity are no JSON)."""
     try:
         found = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    if not isinstance(found, dict):
+        return {}
+    return {str(_plain(name)): _plain(value) for name, value in found.items()}
 
 
 def _refuse(constant: str) -> float:
     raise ValueError(constant)
 
 
+def _plain(value: object) -> str | int | float | None:
+    r"""A value that JSON and UTF-8 can write again: a question mark for half a surrogate pair
+    (JSON's \ud800), None for lists, objects and infinity (as which 1e400 is read)."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    return value if isinstance(value, int | float) and abs(value) != math.inf else None
+
+
+def _no_figure(repeat: dict[str, Any]) -> str:
+    wrong = next((k for k in _FIGURES if k in repeat and not _is_figure(repeat[k])), None)
+    return f"gave a {wrong} that is no number from 0 to 10^18" if wrong else ""
+
+
+def _is_figure(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return 0 <= value <= _MOST
+
+
 def _sample(repeats: tuple[dict[str, Any], ...]) -> float | None:
     """Median of the measured repeats in nanoseconds; None if one of them is no time."""
     times = [each.get("wall_ns") for each in repeats if each.get("warmup") is False]
-    if not times or not all(_is_time(each) for each in times):
+    if not times or not all(times):
         return None
     return float(statistics.median([float(each) for each in times if each is not None]))
 
@@ -232,14 +259,7 @@ def _peak(repeats: tuple[dict[str, Any], ...], from_system: int) -> int:
     """Largest resident set. The system's own figure for a process includes what the lab had at
     the fork, so the program's word comes first."""
     told = [each.get("max_rss_bytes") for each in repeats]
-    known = [int(each) for each in told if isinstance(each, int) and 0 < each < 1 << 60]
-    return max(known, default=from_system)
-
-
-def _is_time(value: object) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return 0 < value < 1e18 and math.isfinite(value)
+    return max((int(each) for each in told if each), default=from_system)
 
 
 def _last_line(text: str) -> str:

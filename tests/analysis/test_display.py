@@ -282,6 +282,20 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Mon
     assert len(list(tmp_path.iterdir())) == 1
 
 
+def test_whatever_ends_a_writing_leaves_no_part_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(descriptor: int) -> None:
+        raise KeyboardInterrupt
+
+    exchange.write_atomically(tmp_path / "out.csv", "a path with \udcff")
+    assert (tmp_path / "out.csv").read_text() == "a path with \\udcff"
+    monkeypatch.setattr(os, "fsync", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        exchange.write_atomically(tmp_path / "out.csv", "new")
+    assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
+
+
 def test_the_report_replaces_reports_and_nothing_else(
     database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

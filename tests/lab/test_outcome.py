@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from fakes import GOOD
 from lab_support import Attempt, alive
-from threadmark.cell import Status
+from threadmark import exchange, judgement
+from threadmark.cell import Row, Status
+from threadmark.store import Store
 
 SCRIBBLE = "import random; sys.stdout.buffer.write(random.Random(1).randbytes(100000));"
 EAGAIN = "Resource temporarily unavailable"
@@ -45,6 +47,7 @@ def test_a_program_that_answers_is_ok(attempt: Attempt) -> None:
         ("start(); repeats(wall_ns=True); end()", Status.CRASHED, "no positive number"),
         ("start(); repeats(wall_ns='1'); end()", Status.CRASHED, "no positive number"),
         ("start(); repeats(wall_ns=10**400); end()", Status.CRASHED, "no positive number"),
+        ("start(); repeats(wall_ns=0); end()", Status.CRASHED, "no positive number"),
         ("start(); repeats(ok=False); end('wrong', 'sum is 3', 3)", Status.WRONG, "sum is 3"),
         ("start(); repeats(ok=False); end()", Status.WRONG, "answered 42"),
         ("start(); end('refused', 'no thread', 4)", Status.REFUSED, "no thread"),
@@ -60,6 +63,44 @@ def test_each_end_has_its_status(attempt: Attempt, body: str, status: Status, wo
     assert words in row.reason
     assert "\n" not in row.reason
     assert row.sample_ns is None
+
+
+@pytest.mark.parametrize("name", ["tasks", "nodes", "cpu_ns", "run_delay_ns", "max_rss_bytes"])
+@pytest.mark.parametrize("value", ["'many'", "-5", "[1]", "True", "None", "1e400", "10**400"])
+def test_a_figure_that_is_none_costs_its_row_and_not_the_run(
+    attempt: Attempt, tmp_path: Path, name: str, value: str
+) -> None:
+    text = "1e400" if value == "1e400" else f"' + json.dumps({value}) + '"
+    line = '{"event":"repeat","repeat":1,"warmup":false,"wall_ns":100000000,"ok":true'
+    row = attempt(f"start(); print('{line},\"{name}\":{text}}}'); end()")
+    assert (row.status, row.sample_ns) == (Status.CRASHED, None)
+    assert row.reason == f"gave a {name} that is no number from 0 to 10^18"
+    _shows_and_exports(row, tmp_path)
+
+
+def _shows_and_exports(row: Row, folder: Path) -> None:
+    """Whatever a program said, the row can be stored, judged and written."""
+    with Store.open(folder / "s.db", create=True) as store:
+        run = store.start_run("quick", 1, {}, {})
+        store.append(run, row)
+        rows = store.rows(run)
+        judgement.judge(rows)
+        for text in (
+            exchange.to_csv(store.run(run), rows),
+            exchange.to_json(store.run(run), rows, []),
+            exchange.to_google_benchmark(store.run(run), rows),
+        ):
+            exchange.write_atomically(folder / "out", text)
+
+
+def test_half_a_surrogate_pair_in_an_answer_can_be_written(
+    attempt: Attempt, tmp_path: Path
+) -> None:
+    line = '{"event":"repeat","repeat":%d,"warmup":%s,"wall_ns":100000000,"ok":true,"answer":"%s"}'
+    lines = [line % (0, "true", "x"), line % (1, "false", r"\ud800")]
+    row = attempt(f"start(backend_version='\\udfff'); print({chr(10).join(lines)!r}); end()")
+    assert (row.status, row.repeats[1]["answer"]) == (Status.OK, "?")
+    _shows_and_exports(row, tmp_path)
 
 
 def test_a_refusal_quotes_the_cap(attempt: Attempt) -> None:
