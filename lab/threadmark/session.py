@@ -42,11 +42,13 @@ class Session:
             facts = machine.facts()
             facts["executables"] = measurement.fingerprint(selection.cells)
             others = store.measuring()
-            request = self.request
-            run_id = store.start_run(request.profile, request.seed, request.as_json(), facts)
-            for sentence in self._complaints(others):
-                store.add_note(run_id, sentence)
-            self._measure(store, run_id, selection, spent=False)
+            request, notes = self.request, self._complaints(others)
+            with store.at_once():  # a resumed run cannot tell what a killed lab did not write
+                run_id = store.start_run(request.profile, request.seed, request.as_json(), facts)
+                for sentence in notes:
+                    store.add_note(run_id, sentence)
+                Measurement(store, run_id, request, selection).start()
+            self._measure(store, run_id, selection)
 
     def resume(self, *, given: bool) -> None:
         """Go on with the newest unfinished run."""
@@ -71,7 +73,7 @@ class Session:
                     f"{len(changed)} executables differ from those of run {run_id} (such as "
                     f"{changed[0]}), so its figures cannot be continued; start a new run."
                 )
-            self._measure(store, run_id, selection, spent=True)
+            self._measure(store, run_id, selection)
 
     def dry_run(self) -> None:
         """List the cells."""
@@ -141,12 +143,10 @@ class Session:
             )
         return [f"{each}." for each in found]
 
-    def _measure(self, store: Store, run_id: int, selection: Selection, *, spent: bool) -> None:
+    def _measure(self, store: Store, run_id: int, selection: Selection) -> None:
         schedule = self._schedule(selection)
-        spent_s = schedule.replay(store.rows(run_id)) if spent else 0.0
+        spent_s = schedule.replay(store.rows(run_id))
         measurement = Measurement(store, run_id, self.request, selection)
-        if not spent:
-            measurement.start()
         with Cage(default_limits()) as cage, Progress(self.console) as progress:
             measurement.measure(schedule, cage, progress, spent_s)
         measurement.finish(schedule)

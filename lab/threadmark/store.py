@@ -24,6 +24,7 @@ from threadmark.errors import LabError
 from threadmark.processes import start_time
 
 SCHEMA_VERSION = 1
+IMPORTED = "imported"  # profile of a run that was not measured here
 _APPLICATION_ID = 0x546D726B  # "Tmrk": tells our file from any other SQLite file
 
 _SCHEMA = """
@@ -157,9 +158,12 @@ class Store:
             db.execute("UPDATE run SET finished_at = ? WHERE id = ?", (_now(), run_id))
 
     def unfinished(self) -> int | None:
-        """The newest run that was not finished, if any."""
-        query = "SELECT max(id) AS id FROM run WHERE finished_at = ''"
-        return next((each["id"] for each in self._read(query)), None)
+        """The newest unfinished run that nobody measures, or that somebody does, if any."""
+        query = "SELECT id, owner FROM run WHERE finished_at = '' AND profile != ? ORDER BY id"
+        found = {
+            each["id"]: _lives(json.loads(each["owner"])) for each in self._read(query, IMPORTED)
+        }
+        return max(found, key=lambda run_id: (not found[run_id], run_id), default=None)
 
     def measuring(self) -> list[int]:
         """The processes, other than this one, that are measuring into this store now."""
@@ -213,8 +217,17 @@ class Store:
             return self._db.execute(query, values).fetchall()
 
     @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """What is written inside is kept as a whole or, after an error or a kill, not at all."""
+        with self._writing():
+            yield
+
+    @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         with explained(self.path):
+            if self._db.in_transaction:  # within `at_once`, which commits
+                yield self._db
+                return
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield self._db

@@ -10,7 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from threadmark import inncabs_csv, plausibility, table2
 from threadmark.cell import Cell, Row, Status
+from threadmark.commands.import_ import import_
 from threadmark.errors import LabError
+from threadmark.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("THREADMARK_DATA", ROOT / "../shared/data"))
@@ -168,3 +170,18 @@ def test_any_bytes_are_read_or_refused(tmp_path: Path, data: bytes | tuple[int, 
 def test_a_missing_file_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(LabError, match="No such file"):
         inncabs_csv.read(tmp_path / "absent.csv")
+
+
+def test_an_import_that_is_killed_leaves_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    row = Row(Cell("fib", "full", "std", "async", "paper", "glibc", 1), 0, Status.OK)
+    monkeypatch.setattr(inncabs_csv, "read", lambda path: [row])
+    monkeypatch.setattr(Store, "finish", killed)
+    with pytest.raises(KeyboardInterrupt):
+        import_(Path("a.csv"), store=tmp_path / "s.db")
+    with Store.open(tmp_path / "s.db", create=False) as store:
+        assert store.runs() == []

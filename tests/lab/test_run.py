@@ -171,6 +171,27 @@ def test_a_killed_lab_loses_one_cell_leaves_nothing_and_resumes(
             assert len({each.round for each in rows}) >= 6
 
 
+@pytest.mark.parametrize("at", ["add_note", "add_description", "append_all"])
+def test_a_lab_killed_while_it_begins_leaves_no_run_without_its_beginning(
+    programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    from rich.console import Console
+    from threadmark.selection import Request
+    from threadmark.session import Session
+
+    request = Request(executables=str(programs), size="smoke", profile="smoke")
+    session = Session(request, tmp_path / "s.db", Console(stderr=True), as_json=True, report=False)
+    monkeypatch.setattr(session, "_complaints", lambda others: ["A note."])
+    monkeypatch.setattr(Store, at, lambda *_: os._exit(9))
+    child = os.fork()
+    if child == 0:
+        session.run()
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    with Store.open(tmp_path / "s.db", create=False) as store:
+        assert store.runs() == []
+
+
 def test_a_killed_lab_takes_grandchildren_with_it(programs: Path, tmp_path: Path) -> None:
     path = tmp_path / "pid"
     escape = f"""

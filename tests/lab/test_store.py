@@ -13,7 +13,7 @@ import pytest
 from lab_support import cell, lab_environment
 from threadmark.cell import Row, Status
 from threadmark.errors import LabError
-from threadmark.store import SCHEMA_VERSION, Store
+from threadmark.store import IMPORTED, SCHEMA_VERSION, Store
 
 ROW = Row(
     cell=cell(arguments=(("n", "3"),)),
@@ -81,6 +81,47 @@ def test_a_failed_transaction_leaves_nothing(path: Path) -> None:
             store.append_all(run, [ROW, None])  # type: ignore[list-item]
         assert store.rows(run) == []
         store.append(run, ROW)
+
+
+def test_what_is_written_at_once_is_kept_as_a_whole_or_not_at_all(path: Path) -> None:
+    with Store.open(path, create=True) as store:
+        with pytest.raises(KeyboardInterrupt), store.at_once():
+            run = start(store)
+            store.append(run, ROW)
+            raise KeyboardInterrupt
+        assert store.runs() == []
+        with store.at_once():
+            run = start(store)
+            store.append(run, ROW)
+            with Store.open(path, create=False) as other:
+                assert other.runs() == []
+        assert store.rows(run) == [ROW]
+
+
+def test_neither_an_import_nor_a_run_that_is_measured_hides_one_to_resume(path: Path) -> None:
+    with Store.open(path, create=True) as store:
+        killed = start(store)
+        store.start_run(IMPORTED, 0, {"import": "a.csv"}, {})
+        assert store.unfinished() == killed
+        code = f"""
+import os, time
+from pathlib import Path
+from threadmark.store import Store
+with Store.open(Path({str(path)!r}), create=False) as store:
+    print(store.start_run("quick", 1, {{}}, {{}}), flush=True)
+time.sleep(60)
+"""
+        line = [sys.executable, "-c", code]
+        lab = subprocess.Popen(line, stdout=subprocess.PIPE, text=True, env=lab_environment())
+        try:
+            assert lab.stdout is not None
+            measured = int(lab.stdout.readline())
+            assert store.unfinished() == killed
+            store.finish(killed)
+            assert store.unfinished() == measured  # for take_over to say who has it
+        finally:
+            lab.kill()
+            lab.communicate()
 
 
 def test_a_store_that_is_not_there_is_not_made_by_looking(path: Path) -> None:

@@ -25,7 +25,7 @@ def import_(
 ) -> None:
     """Read the results that INNCABS published into a new run."""
     from threadmark import inncabs_csv, records
-    from threadmark.store import Store
+    from threadmark.store import IMPORTED, Store
 
     rows = inncabs_csv.read(path)  # all of it before the store is touched
     machine = {
@@ -33,8 +33,8 @@ def import_(
         "source": "github.com/PeterTh/inncabs, results; medians of five repeats",
         "file": path.name,
     }
-    with Store.open(store, create=True) as opened:
-        number = opened.start_run("imported", 0, {"import": path.name}, machine)
+    with Store.open(store, create=True) as opened, opened.at_once():
+        number = opened.start_run(IMPORTED, 0, {"import": path.name}, machine)
         opened.append_all(number, rows)
         opened.add_note(number, f"Imported from {path.name}: published medians, no samples.")
         opened.finish(number)
