@@ -70,7 +70,8 @@ def _pip(python: Path, scratch: Path) -> list[str]:
     if not any((Path("/") / _WHEELS).glob("pip-*.whl")):
         log = scratch / "apt.log"
         prefix = apt.privilege()
-        if not apt.unpack(["python3-pip-whl"], scratch, log) and prefix is not None:
+        if not apt.unpack(["python3-pip-whl"], scratch, log).done and prefix is not None:
+            apt.update(prefix, log)
             apt.install(["python3-pip-whl"], prefix, log)
     for wheel in [each for place in places for each in (place / _WHEELS).glob("pip-*.whl")]:
         bundled = [sys.executable, f"{wheel}/pip", "--python", str(python)]

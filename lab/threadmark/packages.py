@@ -7,20 +7,23 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from threadmark import apt
+from threadmark import apt, lock
 from threadmark.places import ROOT
 
 DEPS = ROOT / ".deps"  # where packages are unpacked for a user who may not install
-_TRIED = DEPS / "tried.json"
+_SYSTEM = Path("/")
+_TRIED = DEPS / "tried.json"  # need -> why apt-get would refuse it again
 LOG = ROOT / "build/setup.log"
 
 
 @dataclass(frozen=True)
 class Need:
-    """One thing from outside. `files` are globs below /; a bare name is looked up in PATH.
+    """One thing from outside. `files` are globs below /, of which `|` separates alternatives; a
+    bare name is looked up in PATH.
 
     `unpack` says that the package also works unpacked into a private folder.
     """
@@ -39,8 +42,9 @@ class Need:
     def _found(self, pattern: str) -> bool:
         if "/" not in pattern:
             return shutil.which(pattern) is not None
-        places = (Path("/"), DEPS) if self.unpack else (Path("/"),)
-        return any(next(place.glob(pattern), None) is not None for place in places)
+        places = (_SYSTEM, DEPS) if self.unpack else (_SYSTEM,)
+        globs = [place.glob(each) for place in places for each in pattern.split("|")]
+        return any(next(each, None) is not None for each in globs)
 
 
 _LLVM = "usr/lib/llvm-19"
@@ -75,7 +79,8 @@ NEEDS = (
     ),
     Need(
         "Boost.Fiber",
-        ("usr/lib/*/libboost_fiber.so",),
+        # The library's own name has no version, and Debian's other Boost is too old for us.
+        ("usr/lib/*/cmake/boost_fiber-1.8[1-9]*|usr/lib/*/cmake/boost_fiber-1.9*",),
         ("libboost-fiber1.81-dev",),
         "backend boost_fiber",
     ),
@@ -125,30 +130,50 @@ def present() -> list[str]:
 def bring(*, tests: bool, again: bool) -> list[Need]:
     """Install what is absent and may be installed; returns what is still absent.
 
-    Without `again` nothing is tried that was already tried in vain.
+    Without `again` nothing is tried that apt-get refused before.
     """
-    absent = missing(tests=tests)
-    names = [each.name for each in absent]
-    if not absent or (not again and set(names) <= set(_tried())):
-        return absent
-    LOG.parent.mkdir(parents=True, exist_ok=True)
-    prefix = apt.privilege()
-    wanted = [package for each in absent for package in each.packages]
-    if prefix is not None and not apt.install(wanted, prefix, LOG):
-        for each in absent:  # one name that is unknown here must not cost the others
-            apt.install(each.packages, prefix, LOG)
-    for each in missing(tests=tests):
-        if each.unpack:
-            apt.unpack(each.packages, DEPS, LOG)
-    absent = missing(tests=tests)
-    DEPS.mkdir(exist_ok=True)
-    _TRIED.write_text(json.dumps([each.name for each in absent]), encoding="utf-8")
-    return absent
+    with lock.exclusive():
+        known = {} if again else refusals()
+        wanted = [each for each in missing(tests=tests) if each.name not in known]
+        if wanted:
+            LOG.parent.mkdir(parents=True, exist_ok=True)
+            found = {**refusals(), **dict.fromkeys((each.name for each in wanted), "")}
+            found |= _install(wanted)
+            for each in wanted:
+                if each.unpack and not each.present():
+                    found[each.name] = apt.unpack(each.packages, DEPS, LOG).refusal
+            DEPS.mkdir(exist_ok=True)
+            lasting = {name: why for name, why in found.items() if why}
+            _TRIED.write_text(json.dumps(lasting), encoding="utf-8")
+        return missing(tests=tests)
 
 
-def _tried() -> list[str]:
+def refusals() -> dict[str, str]:
+    """Need -> why apt-get refused it and would again."""
     try:
         found = json.loads(_TRIED.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return []
-    return [str(each) for each in found] if isinstance(found, list) else []
+        return {}
+    return {str(name): str(why) for name, why in found.items()} if isinstance(found, dict) else {}
+
+
+def remedy(need: Need) -> str:
+    """The command that brings it."""
+    unpacked = need.unpack and shutil.which("apt-get") and apt.privilege() is None
+    return "./threadmark setup" if unpacked else apt.install_command(need.packages)
+
+
+def _install(needs: Sequence[Need]) -> dict[str, str]:
+    """Install as much as possible; returns what was refused, with the reason."""
+    prefix = apt.privilege()
+    if prefix is None:
+        return {}
+    all_at_once = [package for each in needs for package in each.packages]
+    if apt.install(all_at_once, prefix, LOG).done:
+        return {}
+    fresh = apt.update(prefix, LOG)
+    if apt.install(all_at_once, prefix, LOG).done:
+        return {}
+    # One that is unknown here, or that another package forbids, must not cost the others.
+    results = {each.name: apt.install(each.packages, prefix, LOG, fresh=fresh) for each in needs}
+    return {name: each.refusal for name, each in results.items()}

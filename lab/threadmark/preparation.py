@@ -75,11 +75,11 @@ def bring(console: Console, *, tests: bool, again: bool) -> list[packages.Need]:
 
 
 def absence(need: packages.Need) -> str:
-    """One line on what is missing, what that costs and the command that brings it."""
-    from threadmark import apt
-
-    command = apt.install_command(need.packages)
-    return f"{need.name} is missing, which costs {need.cost}; it comes with: {command}"
+    """One line on what is missing, what that costs, why it was not installed and what brings it."""
+    why = packages.refusals().get(need.name)
+    because = f" and was not installed, because {why}" if why else ""
+    brings = f"it comes with: {packages.remedy(need)}"
+    return f"{need.name} is missing, which costs {need.cost}{because}; {brings}"
 
 
 def with_status(

@@ -22,11 +22,17 @@ def setup(*, json: JsonOption = False) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from threadmark import apt, packages, preparation
+    from threadmark import packages, preparation
 
     absent = preparation.bring(Console(stderr=True), tests=True, again=True)
+    refusals = packages.refusals()
     rows = [
-        {"missing": each.name, "costs": each.cost, "command": apt.install_command(each.packages)}
+        {
+            "missing": each.name,
+            "costs": each.cost,
+            "refusal": refusals.get(each.name, ""),
+            "command": packages.remedy(each),
+        }
         for each in absent
     ]
     if json:
@@ -36,7 +42,7 @@ def setup(*, json: JsonOption = False) -> None:
     if not absent:
         print("Everything is there.")
         return
-    table = Table("missing", "what that costs", "what brings it")
+    table = Table("missing", "what that costs", "why it was not installed", "what brings it")
     for row in rows:
         table.add_row(*row.values())
     Console().print(table)

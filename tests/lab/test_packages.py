@@ -1,0 +1,189 @@
+"""Installing: removes nothing, remembers only what cannot succeed, and is never cut in half.
+
+apt-get is a fake in PATH: a shell script of one test, which notes how it was called.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from lab_support import lab_environment
+from threadmark import apt, lock, packages, preparation
+from threadmark.packages import Need
+
+FakeApt = Callable[[str], Path]
+NO_FILE = ("usr/no-such-file",)
+CONFLICT = """
+echo 'The following packages will be REMOVED:'
+echo '  liba-dev libb-dev*'
+echo '  libc-dev libd-dev libe-dev'
+echo 'E: Packages need to be removed but remove is disabled.'
+exit 100
+"""
+OFFLINE = 'echo "E: Failed to fetch some index files"; exit 100'
+UNKNOWN_X = 'case "$*" in *" x"*) echo "E: Unable to locate package x"; exit 100;; esac'
+
+
+@pytest.fixture
+def fake_apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeApt:
+    """Set what apt-get does from now on; returns the file with one line for each call."""
+    calls = tmp_path / "calls"
+    calls.touch()
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(apt, "privilege", list)
+    monkeypatch.setattr(apt, "_LOCK_POLL_S", 0)
+    monkeypatch.setattr(packages, "DEPS", tmp_path / "deps")
+    monkeypatch.setattr(packages, "_TRIED", tmp_path / "deps/tried.json")
+    monkeypatch.setattr(packages, "LOG", tmp_path / "setup.log")
+    monkeypatch.setattr(packages, "NEEDS", (Need("X", NO_FILE, ("x",), "backend x"),))
+    monkeypatch.setattr(lock, "BUILD", tmp_path / "build")
+
+    def write(body: str) -> Path:
+        script = tmp_path / "apt-get"
+        script.write_text(f'#!/bin/sh\necho "$*" >> {calls}\n{body}\n', encoding="utf-8")
+        script.chmod(0o755)
+        return calls
+
+    return write
+
+
+def _bring(*, again: bool = False) -> list[str]:
+    return [each.name for each in packages.bring(tests=True, again=again)]
+
+
+def test_nothing_is_installed_at_the_price_of_a_package_of_the_user(fake_apt: FakeApt) -> None:
+    calls = fake_apt(CONFLICT)
+    assert _bring() == ["X"]
+    installs = [line for line in calls.read_text().splitlines() if "install" in line]
+    assert installs
+    assert all("--no-remove" in line for line in installs)
+    told = preparation.absence(packages.NEEDS[0])
+    assert "would remove liba-dev, libb-dev, libc-dev and 2 more for it" in told
+
+
+def test_a_lock_of_dpkg_is_waited_for(fake_apt: FakeApt, tmp_path: Path) -> None:
+    calls = fake_apt("")
+    assert apt.install(["x"], [], tmp_path / "log").done
+    assert "-oDPkg::Lock::Timeout=300" in calls.read_text()
+
+
+def test_a_lock_that_apt_does_not_wait_for_is_tried_again(
+    fake_apt: FakeApt, tmp_path: Path
+) -> None:
+    calls = fake_apt("")
+    fake_apt(f'[ $(wc -l < {calls}) -gt 2 ] || {{ echo "E: Could not get lock a"; exit 100; }}')
+    assert apt.update([], tmp_path / "log")
+    assert len(calls.read_text().splitlines()) == 3
+
+
+def test_a_failure_of_the_network_is_not_remembered(fake_apt: FakeApt) -> None:
+    calls = fake_apt(OFFLINE)
+    assert _bring() == ["X"]
+    assert packages.refusals() == {}
+    before = calls.read_text()
+    assert _bring() == ["X"]
+    assert calls.read_text() == 2 * before
+
+
+def test_lists_that_did_not_all_come_prove_nothing(fake_apt: FakeApt) -> None:
+    fake_apt('[ "$1" = install ] && echo "E: Unable to locate package x"; exit 100')
+    assert _bring() == ["X"]
+    assert packages.refusals() == {}
+
+
+def test_a_package_that_does_not_exist_is_asked_for_once(fake_apt: FakeApt) -> None:
+    calls = fake_apt(UNKNOWN_X)
+    assert _bring() == ["X"]
+    assert packages.refusals() == {"X": "apt-get knows no package x here"}
+    before = calls.read_text()
+    assert _bring() == ["X"]
+    assert calls.read_text() == before
+    assert _bring(again=True) == ["X"]
+    assert calls.read_text() == 2 * before
+
+
+def test_one_unknown_package_does_not_cost_the_others(
+    fake_apt: FakeApt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packages, "_SYSTEM", tmp_path)
+    needs = (packages.NEEDS[0], Need("Y", ("usr/y",), ("y",), "backend y"))
+    monkeypatch.setattr(packages, "NEEDS", needs)
+    fake_apt(f"{UNKNOWN_X}\ncase $1 in install) mkdir -p {tmp_path}/usr/y;; esac")
+    assert _bring() == ["X"]
+    assert (tmp_path / "usr/y").exists()
+
+
+def test_without_privilege_setup_brings_what_can_be_unpacked(
+    fake_apt: FakeApt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_apt("")
+    need = Need("headers", NO_FILE, ("x",), "everything", unpack=True)
+    assert "apt-get install" in preparation.absence(need)
+    monkeypatch.setattr(apt, "privilege", lambda: None)
+    assert preparation.absence(need).endswith("it comes with: ./threadmark setup")
+    assert "apt-get install" in preparation.absence(replace(need, unpack=False))
+
+
+@pytest.mark.parametrize(("version", "enough"), [("1.74.0", False), ("1.81.0", True)])
+def test_the_older_boost_of_the_distribution_is_not_taken_for_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, enough: bool
+) -> None:
+    monkeypatch.setattr(packages, "_SYSTEM", tmp_path)
+    library = tmp_path / "usr/lib/x86_64-linux-gnu"
+    (library / f"cmake/boost_fiber-{version}").mkdir(parents=True)
+    (library / "libboost_fiber.so").touch()
+    need = next(each for each in packages.NEEDS if each.name == "Boost.Fiber")
+    assert need.present() is enough
+
+
+def test_an_interrupt_lets_apt_get_finish(fake_apt: FakeApt, tmp_path: Path) -> None:
+    calls = fake_apt(f"sleep 1.5; touch {tmp_path}/finished")
+    code = (
+        "import pathlib, sys; from threadmark import apt; apt.update([], pathlib.Path(sys.argv[1]))"
+    )
+    lab = subprocess.Popen(
+        [sys.executable, "-P", "-c", code, str(tmp_path / "log")],
+        env=lab_environment(),
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while not calls.read_text():
+        time.sleep(0.01)
+    time.sleep(0.2)
+    os.killpg(lab.pid, signal.SIGINT)  # as the terminal does it: to the whole group
+    _, errors = lab.communicate(timeout=20)
+    assert (tmp_path / "finished").exists()
+    assert "as soon as apt-get has finished" in errors
+    assert "KeyboardInterrupt" in errors
+
+
+def test_a_second_lab_waits_for_the_first_to_set_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock, "BUILD", tmp_path)
+    code = (
+        "from pathlib import Path; from threadmark import lock\n"
+        f"lock.BUILD = Path({str(tmp_path)!r})\n"
+        "with lock.exclusive(): (lock.BUILD / 'entered').touch()"
+    )
+    with lock.exclusive():
+        second = subprocess.Popen(
+            [sys.executable, "-P", "-c", code],
+            env=lab_environment(),
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert second.stderr is not None
+        assert "waits for another lab" in second.stderr.readline()
+        assert not (tmp_path / "entered").exists()
+    assert second.wait(20) == 0
+    assert (tmp_path / "entered").exists()
