@@ -139,9 +139,8 @@ def _watch(
         for index, pipe in enumerate(pipes):
             selector.register(pipe, selectors.EVENT_READ, index)  # type: ignore[arg-type]
         while True:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                return Killed.TIME
+            # Beyond the deadline one look is due: the lab itself may have stood still meanwhile.
+            left = max(0.0, deadline - time.monotonic())
             events = selector.select(left if cage.memory else min(left, _POLL_S))
             for key, _ in events:
                 if key.fd != pidfd and not _drain(key.fileobj, streams, key.data == 0):
@@ -150,6 +149,8 @@ def _watch(
                 return Killed.OUTPUT
             if any(key.fd == pidfd for key, _ in events):
                 return Killed.NO
+            if left == 0:
+                return Killed.TIME
             over = not cage.memory and processes.resident_bytes(pid) > cage.limits.memory_bytes
             if over:
                 return Killed.MEMORY

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fakes import GOOD
 from lab_support import Attempt, alive
-from threadmark import exchange, judgement
+from threadmark import exchange, judgement, process
 from threadmark.cell import Row, Status
 from threadmark.store import Store
 
@@ -103,6 +104,17 @@ def test_half_a_surrogate_pair_in_an_answer_can_be_written(
     _shows_and_exports(row, tmp_path)
 
 
+def test_a_library_that_the_loader_leaves_out_makes_no_figure(attempt: Attempt) -> None:
+    told = "ERROR: ld.so: object 'liba.so' from LD_PRELOAD cannot be preloaded (none): ignored."
+    row = attempt(f'tell("{told}"); {GOOD}')
+    assert (row.status, row.sample_ns) == (Status.UNAVAILABLE, None)
+    assert told in row.reason
+    told = "fib.tbb: error while loading shared libraries: libtbb.so.12: cannot open"
+    row = attempt(f"tell('{told}'); sys.exit(127)")
+    assert row.status is Status.UNAVAILABLE
+    assert told in row.reason
+
+
 def test_a_refusal_quotes_the_cap(attempt: Attempt) -> None:
     row = attempt("start(); end('refused', 'no thread', 4)", threads_cap=500)
     assert "the cap is 500 (a test)" in row.reason
@@ -115,6 +127,21 @@ def test_a_program_that_hangs_ends_at_its_limit(attempt: Attempt) -> None:
     assert time.monotonic() - begin < 5
     assert row.status is Status.TIMEOUT
     assert "0.3 s" in row.reason
+
+
+def test_a_program_that_ended_while_the_lab_stood_still_is_no_timeout(
+    attempt: Attempt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = process._watch
+
+    def after_a_pause(pid: int, *rest: Any) -> process.Killed:
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        *others, _ = rest
+        return real(pid, *others, time.monotonic() - 1)
+
+    monkeypatch.setattr(process, "_watch", after_a_pause)
+    row = attempt(GOOD)
+    assert (row.status, row.reason) == (Status.OK, "")
 
 
 def test_what_was_printed_before_a_hang_is_kept(attempt: Attempt) -> None:
