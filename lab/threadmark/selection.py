@@ -126,8 +126,12 @@ def _check_names(
     request: Request, executables: Sequence[Executable], absent: Sequence[Absence]
 ) -> None:
     usable = [each for each in executables if not each.fault]
+    addressed = [text.partition("=")[0].rpartition(".")[0] for text in request.arguments]
     known = {
-        "program": ({each.program for each in executables}, request.programs),
+        "program": (
+            {each.program for each in executables},
+            (*request.programs, *filter(None, addressed)),
+        ),
         "backend": (
             {each.backend for each in executables} | {each.backend for each in absent},
             request.backends,

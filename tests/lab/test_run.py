@@ -109,6 +109,7 @@ def test_a_dry_run_lists_cells_and_time_and_measures_nothing(
         (("--arg", "m=1"), "no argument 'm', it has n"),
         (("--arg", "n"), "write --arg name=value"),
         (("--programs", "fib", "--arg", "sort.n=1"), "not chosen"),
+        (("--arg", "fibb.n=1"), "no program 'fibb'; did you mean 'fib'?"),
         (("--nonsense",), "--nonsense"),
         (("stray",), "stray"),
         (("--resume",), "no unfinished run"),
