@@ -17,11 +17,14 @@ _LIBRARIES = {
     "tcmalloc": (("libtcmalloc_minimal.so.4", "libtcmalloc.so.4"), "libtcmalloc-minimal4"),
     "tbbmalloc": (("libtbbmalloc_proxy.so.2",), "libtbbmalloc2"),
 }
+# What a library of the Python environment needs from there; it does not say where to look for it.
+_COMPANIONS = {"libtbbmalloc_proxy.so.2": "libtbbmalloc.so.2"}
 NAMES = (DEFAULT, *_LIBRARIES)
+_ENVIRONMENT = ROOT / ".venv/lib"  # oneTBB's libraries come with the Python environment
 
 
 def library(name: str) -> tuple[str, str]:
-    """(path to preload, why there is none): one of them is empty, both are for `glibc`.
+    """(value for LD_PRELOAD, why there is none): one of them is empty, both are for `glibc`.
 
     LabError for a name that is no allocator.
     """
@@ -31,9 +34,10 @@ def library(name: str) -> tuple[str, str]:
     files, package = _LIBRARIES[name]
     known = _loader_cache()
     for file in files:
-        own = ROOT / ".venv/lib" / file  # oneTBB's comes with the Python environment
-        if own.exists():
-            return str(own), ""
+        names = [file, *filter(None, [_COMPANIONS.get(file)])]
+        own = [_ENVIRONMENT / name for name in names]
+        if all(each.exists() for each in own):
+            return ":".join(map(str, own)), ""
         if file in known:
             return known[file], ""
     return "", f"{files[0]} is not installed; run: {apt.install_command([package])}"

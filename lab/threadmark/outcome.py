@@ -30,6 +30,8 @@ _FIGURES = (  # of a repeat, all of them numbers
 _MOST = 10**18  # of any figure; 10^18 ns are 31 years
 _LINES = 10_000  # far more than a start, an end and the repeats of a block
 _SHOWN = ("LD_PRELOAD", "THREADMARK_THREAD_CAP")  # what changes the figures
+# What the dynamic loader prints of a library that is absent, or that it runs the program without.
+_LOADER = ("from LD_PRELOAD cannot be preloaded", "error while loading shared libraries")
 _NO_THREAD = "Resource temporarily unavailable"  # EAGAIN, as C++ libraries and libgomp print it
 
 
@@ -105,6 +107,10 @@ def _status(attempt: Attempt, ending: Ending, said: _Said, limits: Limits) -> tu
     if by_lab:
         return by_lab
     code = ending.exit_code
+    printed = ending.errors.splitlines()
+    lacks = next((line for line in printed if any(words in line for words in _LOADER)), "")
+    if lacks:  # the program may even have run, but with another allocator than was asked for
+        return Status.UNAVAILABLE, f"a library could not be loaded: {lacks.strip()[:300]}"
     if code == 2:
         told = _last_line(ending.errors) or "no reason given"
         return Status.UNAVAILABLE, f"the program does not accept this request: {told}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import fakes
@@ -89,11 +90,31 @@ def test_lists_of_threads() -> None:
     assert parse_threads("2-4, 1") == (1, 2, 3, 4)
 
 
+def test_the_allocator_of_the_environment_brings_the_library_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(allocators, "_ENVIRONMENT", tmp_path)
+    proxy, own = (tmp_path / f"libtbbmalloc{part}.so.2" for part in ("_proxy", ""))
+    proxy.touch()
+    assert str(tmp_path) not in allocators.library("tbbmalloc")[0]
+    own.touch()
+    assert allocators.library("tbbmalloc") == (f"{proxy}:{own}", "")
+
+
+def test_an_allocator_that_is_found_can_be_preloaded() -> None:
+    for name in allocators.NAMES[1:]:
+        preload, _ = allocators.library(name)
+        environment = {"LD_PRELOAD": preload}
+        done = subprocess.run(["/bin/true"], check=True, capture_output=True, env=environment)
+        assert done.stderr == b""
+
+
 def test_an_allocator_is_found_or_its_package_named() -> None:
     assert allocators.library("glibc") == ("", "")
     for name in allocators.NAMES[1:]:
         path, reason = allocators.library(name)
-        assert Path(path).is_file() if path else "apt-get install" in reason
+        parts = [Path(each) for each in path.split(":") if each]
+        assert all(each.is_file() for each in parts) if parts else "apt-get install" in reason
     with pytest.raises(LabError, match="did you mean 'mimalloc'"):
         allocators.library("mimaloc")
 
