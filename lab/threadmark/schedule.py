@@ -26,8 +26,7 @@ _FIRST_GUESS_S = 0.15  # a process of which nothing is known
 _OVERHEAD_S = 0.01  # of the lab, per process
 _NAMED = 20  # more names than this hide the message; the matrix marks each such cell
 _MAX_DISTURBED = 3  # samples of a cell that are taken again because something disturbed them
-_SHARE_DISTURBED = 0.1  # of all samples; beyond it the machine is busy as a whole, and to repeat
-# would only use up the budget
+_SHARE_DISTURBED = 0.1  # of all samples; beyond it the machine is busy, and repeats do not help
 
 
 @dataclass(frozen=True)
@@ -126,10 +125,8 @@ class Schedule:
                 return None
             if not self._queue:
                 self._queue, self._again = self._again, []
-            if not self._queue:
-                if not self._fill(elapsed_s):
-                    return None
-                continue
+            if not self._queue and not self._fill(elapsed_s):
+                return None
             cell = self._queue.pop(0)
             if self._cells[cell].open:
                 return self._task(cell)
@@ -141,7 +138,11 @@ class Schedule:
 
     def remaining_s(self) -> float:
         """Seconds that the cells need at least, by what is known so far; within the budget."""
-        return sum(self._missing(state) * self._cost(cell) for cell, state in self._cells.items())
+        return sum(self._missing(self._cells[cell]) * self._cost(cell) for cell in self.left())
+
+    def left(self) -> list[Cell]:
+        """Cells that need more processes, by what is known so far."""
+        return [cell for cell, state in self._cells.items() if self._missing(state)]
 
     def dropped(self) -> dict[Cell, str]:
         """Cells of which nothing could be measured for lack of time, with the reason."""
@@ -224,8 +225,8 @@ class Schedule:
         most = max((cell.threads for cell in self._cells), default=1)
 
         def rank(cell: Cell) -> tuple[bool, bool, float, Cell]:
-            between = 1 < cell.threads < most
-            return cell.allocator == "glibc", not between, -self._cost(cell), cell
+            ends = not 1 < cell.threads < most
+            return cell.allocator == "glibc", ends, -self._cost(cell), cell
 
         candidates = [c for c, s in self._cells.items() if s.open and c.backend != "serial"]
         for cell in sorted(candidates, key=rank):
@@ -253,8 +254,7 @@ class Schedule:
         if state.times_ns:
             # Odd, so that the median of a block has the same median as a single repeat, and the
             # first sample (a block of one) may stand beside the others.
-            wanted = math.ceil(_BLOCK_NS / max(1.0, state.times_ns[0]))
-            block = min(wanted, self.profile.max_block)
+            block = math.ceil(min(_BLOCK_NS / max(1.0, state.times_ns[0]), self.profile.max_block))
             block -= 1 - block % 2
         return Task(cell, self._round, max(1, block), self._limit_s(cell))
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from rich.console import Console
 
 from threadmark import doctor, machine, measurement, preparation
-from threadmark.cell import Cell
+from threadmark.cell import Cell, Row
 from threadmark.errors import LabError
 from threadmark.limits import Cage, default_limits
 from threadmark.measurement import Measurement, uncertainty
@@ -50,8 +51,8 @@ class Session:
                 Measurement(store, run_id, request, selection).start()
             self._measure(store, run_id, selection)
 
-    def resume(self, *, given: bool) -> None:
-        """Go on with the newest unfinished run."""
+    def resume(self, *, given: bool, dry_run: bool) -> None:
+        """Go on with the newest unfinished run, or list what is left of it."""
         with Store.open(self.path, create=False) as store:
             run_id = store.unfinished()
             if run_id is None:
@@ -62,7 +63,8 @@ class Session:
                     f"The unfinished run {run_id} was asked for otherwise; give --resume without "
                     "other options, or start a new run without --resume."
                 )
-            store.take_over(run_id)
+            if not dry_run:
+                store.take_over(run_id)
             self.request = Request.from_json(stored.request)
             selection = self._selection()
             before = stored.machine.get("executables", {})
@@ -73,19 +75,26 @@ class Session:
                     f"{len(changed)} executables differ from those of run {run_id} (such as "
                     f"{changed[0]}), so its figures cannot be continued; start a new run."
                 )
-            self._measure(store, run_id, selection)
+            if dry_run:
+                self._list(selection, store.rows(run_id))
+            else:
+                self._measure(store, run_id, selection)
 
     def dry_run(self) -> None:
-        """List the cells."""
+        """List the cells of a new run."""
+        self._list(self._selection(), [])
 
-        selection = self._selection()
+    def _list(self, selection: Selection, measured: Sequence[Row]) -> None:
+        """Print the cells that are left and the time they need, and measure nothing."""
         schedule = self._schedule(selection)
-        seconds = schedule.remaining_s()
+        spent_s = schedule.replay(measured)
+        left, seconds = set(schedule.left()), schedule.remaining_s()
+        cells = [each for each in selection.cells if each in left]
         if self.request.budget_s is not None:
-            seconds = min(seconds, self.request.budget_s)
+            seconds = min(seconds, max(0.0, self.request.budget_s - spent_s))
         if self.as_json:
             document = {
-                "cells": [_record(each) for each in selection.cells],
+                "cells": [_record(each) for each in cells],
                 "unavailable": [
                     {**_record(cell), "reason": reason}
                     for cell, reason in selection.unavailable.items()
@@ -94,14 +103,14 @@ class Session:
             }
             write_json(document)
             return
-        for cell in selection.cells:
+        for cell in cells:
             print(
                 f"{cell.program} {cell.size} {cell.backend}:{cell.variant} "
                 f"{cell.platform} {cell.allocator} x{cell.threads}"
             )
         for cell, reason in selection.unavailable.items():
             print(f"{cell.program} {cell.backend} {cell.platform}: unavailable, {reason}")
-        print(f"{len(selection.cells)} cells, about {duration(seconds)}")
+        print(f"{len(cells)} cells, about {duration(seconds)}")
 
     def _selection(self) -> Selection:
         absent = preparation.unavailable_allocators(self.request.allocators)

@@ -160,7 +160,7 @@ def test_a_killed_lab_loses_one_cell_leaves_nothing_and_resumes(
     refused = lab(*QUICK, "--seed", "5", "--resume")
     assert refused.returncode == 2
     assert "was asked for otherwise" in refused.stderr
-    done = lab("run", "--store", "s.db", "--resume")
+    done = lab("run", "--store", "s.db", "--resume", "--no-report")
     assert done.returncode == 0, done.stderr
     with Store.open(tmp_path / "s.db", create=False) as store:
         assert store.run(1).finished_at
@@ -170,6 +170,26 @@ def test_a_killed_lab_loses_one_cell_leaves_nothing_and_resumes(
         for program in ("fib", "sort"):
             rows = store.rows(1, program=program, backend="tbb")
             assert len({each.round for each in rows}) >= 6
+
+
+def test_what_is_left_of_a_run_is_listed_and_not_measured(
+    lab: Lab, programs: Path, tmp_path: Path
+) -> None:
+    fakes.write(programs, "sort.tbb", SLOW)
+    killed = _start(tmp_path, *SMOKE, "--threads", "1")
+    _until(lambda: len(_rows(tmp_path) or ()) >= 2)  # the serial cells come first
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    with Store.open(tmp_path / "s.db", create=False) as store:
+        before = store.rows(1)
+    calm = {f"{r.cell.program} smoke {r.cell.backend}:" for r in before if not r.disturbed}
+    done = lab("run", "--store", "s.db", "--resume", "--dry-run", "--no-report")
+    assert done.returncode == 0, done.stderr
+    *cells, summary = done.stdout.splitlines()
+    assert cells[-1] == "sort smoke tbb:futures fake glibc x1"
+    assert not any(each.startswith(tuple(calm)) for each in cells)
+    assert summary.startswith(f"{len(cells)} cells, about")
+    assert (_rows(tmp_path), (tmp_path / "report-1.html").exists()) == (before, False)
 
 
 @pytest.mark.parametrize("at", ["add_note", "add_description", "append_all"])

@@ -77,7 +77,7 @@ def run(
     budget
         Seconds for measuring; beyond it repeats, then cells are left out. Quick has 300.
     resume
-        Go on with the newest unfinished run of the store.
+        Go on with the newest unfinished run of the store; with --dry-run list what is left of it.
     report
         --no-report leaves the HTML report out; ./threadmark report makes it later.
     dry_run
@@ -108,7 +108,7 @@ def run(
         raise LabError("--seed goes from 0 to 2^63 - 1; change it.")
     session = Session(request, store, Console(stderr=True), as_json=json, report=report)
     if resume:
-        session.resume(given=_options_given())
+        session.resume(given=_options_given(), dry_run=dry_run)
     elif dry_run:
         session.dry_run()
     else:
@@ -125,4 +125,5 @@ def _options_given() -> bool:
     """Whether the command line chooses anything itself, which --resume then must agree with."""
     words = sys.argv[2:]
     names = {each.partition("=")[0] for each in words if each.startswith("--")}
-    return bool(names - {"--resume", "--store", "--json", "--dry-run"})
+    how = {"--resume", "--store", "--json", "--dry-run", "--report", "--no-report"}
+    return bool(names - how)
