@@ -4,9 +4,9 @@
 //
 // Preconditions, the weakest that every backend can keep:
 //  * async, fork_join and scope are called only below Instance::run;
-//  * get() is called exactly once on every handle, by the task that made it, before that task
-//  returns or throws
-//    (OpenMP joins children only); what the callable refers to lives until then;
+//  * get() is called at most once on a handle, by the task that made it (OpenMP joins children
+//    only); the handle is destroyed by that task too, and its destructor waits if get() was not
+//    reached, so what the callable refers to lives until then;
 //  * no mutex is held across get(), wait() or fork_join();
 //  * a scope is waited for in the task that made it; its destructor waits too.
 // An exception that leaves a callable comes out of get(), wait() or fork_join(), after all branches

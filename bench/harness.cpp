@@ -15,6 +15,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #if defined(__unix__)
@@ -286,7 +287,7 @@ std::string repeat(Instance& instance, Runtime& runtime, Form form, unsigned ind
   const std::int64_t delay_after = run_delay_ns();
   const std::int64_t switches_after = voluntary_switches();
   Check check = instance.check();
-  if (backend().tasks_counted && form == Form::futures) {
+  if (backend().tasks_counted) {
     const std::uint64_t counted = backend().tasks_counted() - counted_before;
     if (check.ok && counted != check.tasks) {
       check.ok = false;
@@ -318,6 +319,29 @@ int end_with(std::string_view status, const std::string& reason, Exit code) {
   return code;
 }
 
+// FNV-1a, 64 bits: tells input files apart, whatever their paths.
+std::string fingerprint(std::string_view bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
+  return text;
+}
+
+json start_line(const Options& options, const std::string& variant, const Arguments& arguments) {
+  json values = json::object();
+  for (const Parameter& p : program().parameters) values[std::string(p.name)] = arguments[p.name];
+  json line{{"event", "start"},          {"program", program().name},
+            {"backend", backend().name}, {"backend_version", backend().version},
+            {"variant", variant},        {"threads", options.threads},
+            {"size", options.size},      {"seed", options.seed},
+            {"arguments", values},       {"cpus", available_cpus()}};
+  if (const auto& input = arguments.input()) {
+    line["input"] = {{"bytes", input->size()}, {"fnv1a", fingerprint(*input)}};
+  }
+  return line;
+}
+
 int measure(const Options& options) {
   const auto all = variants();
   const std::string variant =
@@ -328,20 +352,13 @@ int measure(const Options& options) {
     throw BadInput("there is no variant '" + variant + "' here; there is " + names);
   }
   const Arguments arguments = make_arguments(options);
-  const std::unique_ptr<Instance> instance = program().make(arguments);
-  json values = json::object();
-  for (const Parameter& p : program().parameters) values[std::string(p.name)] = arguments[p.name];
-  print_line({{"event", "start"},
-              {"program", program().name},
-              {"backend", backend().name},
-              {"backend_version", backend().version},
-              {"variant", variant},
-              {"threads", options.threads},
-              {"size", options.size},
-              {"seed", options.seed},
-              {"arguments", values},
-              {"cpus", available_cpus()}});
+  bool started = false;
+  const auto start = [&] {
+    if (!std::exchange(started, true)) print_line(start_line(options, variant, arguments));
+  };
   try {
+    const std::unique_ptr<Instance> instance = program().make(arguments);
+    start();
     instance->prepare();
     const std::unique_ptr<Runtime> runtime = backend().start(options.threads, variant);
     const Form form = variant == "fork_join" ? Form::fork_join : Form::futures;
@@ -352,6 +369,7 @@ int measure(const Options& options) {
   } catch (const BadInput&) {
     throw;  // prepare() found what make() is too cheap to see
   } catch (const std::bad_alloc&) {
+    start();
     return end_with("out_of_memory", "an allocation failed", kOutOfMemory);
   } catch (const std::system_error& error) {
     const bool refused = error.code() == std::errc::resource_unavailable_try_again;

@@ -20,9 +20,10 @@ class Task {
  public:
   virtual ~Task() = default;
 
-  // After the join, once.
+  // After the join, once. A task that was never run is a fault of the backend: bad_variant_access.
   Result get() {
     if (outcome_.index() == 2) std::rethrow_exception(std::get<2>(std::move(outcome_)));
+    if constexpr (std::is_void_v<Result>) static_cast<void>(std::get<1>(outcome_));
     if constexpr (std::is_reference_v<Result>) {
       return static_cast<Result>(*std::get<1>(outcome_));
     } else if constexpr (!std::is_void_v<Result>) {
@@ -79,6 +80,30 @@ class Call final : public Base<result_of<F, A...>> {
  private:
   std::decay_t<F> callable_;
   std::tuple<std::decay_t<A>...> args_;
+};
+
+// What async returns. Joined is a Task with join(), which returns when the task has ended. The
+// destructor joins too: what the task refers to may be gone after it, as when another get() threw.
+template <class Joined>
+class Handle {
+ public:
+  explicit Handle(std::unique_ptr<Joined> task) : task_(std::move(task)) {}
+  Handle(Handle&&) noexcept = default;
+  Handle& operator=(Handle&& other) noexcept {
+    std::swap(task_, other.task_);
+    return *this;
+  }
+  ~Handle() {
+    if (task_) task_->join();
+  }
+  decltype(auto) get() {
+    const std::unique_ptr<Joined> task = std::move(task_);
+    task->join();
+    return task->get();
+  }
+
+ private:
+  std::unique_ptr<Joined> task_;
 };
 
 // The first exception of branches that may throw at the same time. Costs a load when there is none.

@@ -7,6 +7,7 @@
 // ends at a guard page.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <boost/context/protected_fixedsize_stack.hpp>
@@ -181,12 +182,12 @@ struct Backend {
   // stack, not 100,000.
   template <class F, class... A>
   static auto async(F&& callable, A&&... args) {
-    return fibers::async(
+    return Handle(fibers::async(
         fibers::launch::dispatch, std::allocator_arg, Stacks(),
         [callable = std::decay_t<F>(std::forward<F>(callable)),
          ... args = std::decay_t<A>(std::forward<A>(args))]() mutable -> decltype(auto) {
           return std::invoke(std::move(callable), std::move(args)...);
-        });
+        }));
   }
 
   // The last branch runs in place.
@@ -233,13 +234,36 @@ struct Backend {
 
   using mutex = fibers::mutex;
 
-  // Boost.Fiber has no lock for several at once; boost::lock would do the same.
+  // Boost.Fiber has no lock for several at once, and its try_lock, which std::lock and boost::lock
+  // rest on, yields the thread even when it succeeds. One order for all is as free of deadlock and
+  // waits four times less often.
   template <class... M>
   static void lock(M&... mutexes) {
-    std::lock(mutexes...);
+    std::array<mutex*, sizeof...(M)> all{&mutexes...};
+    std::sort(all.begin(), all.end(), std::less<>());
+    for (mutex* const each : all) each->lock();
   }
 
  private:
+  // A future of Boost.Fiber does not wait for its fiber when it is destroyed; a handle must.
+  template <class Result>
+  class Handle {
+   public:
+    explicit Handle(fibers::future<Result> future) : future_(std::move(future)) {}
+    Handle(Handle&&) noexcept = default;
+    Handle& operator=(Handle&& other) noexcept {
+      std::swap(future_, other.future_);
+      return *this;
+    }
+    ~Handle() {
+      if (future_.valid()) future_.wait();
+    }
+    Result get() { return future_.get(); }
+
+   private:
+    fibers::future<Result> future_;
+  };
+
   static fibers::fiber fiber(auto&& task) {
     return {fibers::launch::dispatch, std::allocator_arg, Stacks(),
             std::forward<decltype(task)>(task)};
@@ -264,8 +288,9 @@ struct Backend {
     join(own);
     for (unsigned seen = 0;;) {
       started_.wait(seen);
+      const unsigned now = started_;  // before the question: stop() says so first and counts then
       if (stopping_) break;
-      seen = started_;
+      seen = now;
       std::unique_lock lock(mutex_);
       run_ended_.wait(lock, [&] { return ended_ >= seen; });
     }

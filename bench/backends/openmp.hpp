@@ -16,6 +16,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -57,7 +58,16 @@ struct Backend {
     FirstError error;
 #pragma omp parallel num_threads(threads_)
 #pragma omp single
-    error.guard(task);
+    {
+      if (omp_get_num_threads() == threads_) {
+        error.guard(task);
+      } else {
+        auto refuse = [] {
+          throw std::system_error(std::make_error_code(refused), "OpenMP gives fewer threads");
+        };
+        error.guard(refuse);
+      }
+    }
     error.rethrow();
   }
 
@@ -71,7 +81,7 @@ struct Backend {
       (*call)();
       call->done = true;
     }
-    return Handle<result_of<F, A...>>{std::move(task)};
+    return Handle<Joined<result_of<F, A...>>>{std::move(task)};
   }
 
   template <class... F>
@@ -143,16 +153,10 @@ struct Backend {
   template <class Result>
   struct Joined : Task<Result> {
     std::atomic<bool> done = false;
-  };
-
-  template <class Result>
-  struct Handle {
-    std::unique_ptr<Joined<Result>> task;
-    Result get() {
-      if (!task->done) {
+    void join() {
+      if (!done) {
 #pragma omp taskwait
       }
-      return task->get();
     }
   };
 
@@ -163,6 +167,8 @@ struct Backend {
     error.guard(first);
     start(error, others...);
   }
+
+  static constexpr std::errc refused = std::errc::resource_unavailable_try_again;
 
   int threads_;
 };

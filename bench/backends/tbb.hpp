@@ -1,10 +1,11 @@
 // needs: TBB : TBB::tbb
-// oneTBB: a handle is a task_group of one task, fork_join is parallel_invoke, a scope is a
+// oneTBB: a handle waits for one task of a task_group, fork_join is parallel_invoke, a scope is a
 // task_group. No exception enters the library: it may be built for another C++ runtime than ours,
 // and one that crossed its wait would end the process. So nothing is ever cancelled, and no group
 // needs a cancellation context of its own, which is half of its price.
 #pragma once
 
+#define TBB_PREVIEW_TASK_GROUP_EXTENSIONS 1  // waiting for one task of a group
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/mutex.h>
 #include <oneapi/tbb/parallel_invoke.h>
@@ -17,6 +18,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -34,11 +36,20 @@ struct Backend {
   Backend(unsigned threads, std::string_view /*variant*/)
       : threads_(tbb::global_control::max_allowed_parallelism, threads),
         stacks_(tbb::global_control::thread_stack_size, stack_bytes),
-        arena_(static_cast<int>(threads)) {}
+        arena_(static_cast<int>(threads)) {
+    constexpr auto limit = tbb::global_control::max_allowed_parallelism;
+    if (tbb::global_control::active_value(limit) < threads) {
+      throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again),
+                              "oneTBB gives fewer threads");
+    }
+  }
 
   void run(auto&& task) {
     FirstError error;
-    arena_.execute([&] { error.guard(task); });
+    arena_.execute([&] {
+      error.guard(task);
+      end_handles();
+    });
     error.rethrow();
   }
 
@@ -46,8 +57,8 @@ struct Backend {
   static auto async(F&& callable, A&&... args) {
     auto task = std::make_unique<Call<Joined, F, A...>>(std::forward<F>(callable),
                                                         std::forward<A>(args)...);
-    task->group.run([call = task.get()] { (*call)(); });
-    return Handle<result_of<F, A...>>{std::move(task)};
+    task->start([call = task.get()] { (*call)(); });
+    return Handle<Joined<result_of<F, A...>>>{std::move(task)};
   }
 
   template <class... F>
@@ -102,21 +113,37 @@ struct Backend {
     return own;
   }
 
-  template <class Result>
-  struct Joined : Task<Result> {
-    ~Joined() noexcept override =
-        default;  // a group's may throw, for a task that nobody waited for
-    tbb::task_group group{context()};
-  };
+#if TBB_INTERFACE_VERSION >= 12200
+  // All tasks of all handles are in one group. A group for each costs its thread an entry in a table
+  // that these versions search whenever there are a thousand: uts took minutes instead of seconds.
+  static tbb::task_group& handles() {
+    static tbb::task_group_context shared(tbb::task_group_context::isolated);
+    static tbb::task_group all(shared);
+    return all;
+  }
+  static void end_handles() { handles().wait(); }  // what little a task does after it was joined
 
   template <class Result>
-  struct Handle {
-    std::unique_ptr<Joined<Result>> task;
-    Result get() {
-      task->group.wait();
-      return task->get();
+  struct Joined : Task<Result> {
+    void start(auto call) {
+      tbb::task_handle task = handles().defer(call);
+      ended = task;
+      handles().run(std::move(task));
     }
+    void join() { handles().wait_for_task(ended); }
+    tbb::task_completion_handle ended;
   };
+#else  // older versions have neither that table nor a way to wait for one task
+  static void end_handles() {}
+
+  template <class Result>
+  struct Joined : Task<Result> {
+    ~Joined() noexcept override = default;  // a group's may throw, for a task that was not joined
+    void start(auto call) { group.run(call); }
+    void join() { group.wait(); }
+    tbb::task_group group{context()};
+  };
+#endif
 
   tbb::global_control threads_;
   tbb::global_control stacks_;

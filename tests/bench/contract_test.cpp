@@ -122,6 +122,29 @@ TEST_P(Contract, an_exception_comes_out_of_get_and_spares_other_tasks) {
   });
 }
 
+TEST_P(Contract, a_handle_that_is_never_asked_waits_for_its_task) {
+  run([] {
+    for (int i = 0; i < 20; ++i) {
+      std::atomic<int> ended = 0;
+      EXPECT_THROW(
+          [&] {
+            auto fails = bench::async([] { throw Failure("first"); });
+            auto sibling = bench::async([&ended] {
+              std::this_thread::sleep_for(std::chrono::milliseconds(2));
+              ++ended;
+            });
+            fails.get();
+            sibling.get();
+          }(),
+          Failure);
+      const int ended_at_throw = ended;
+      std::this_thread::sleep_for(std::chrono::milliseconds(4));
+      // A task that never began may be dropped (deferred), one that began has ended.
+      EXPECT_EQ(ended, ended_at_throw);
+    }
+  });
+}
+
 TEST_P(Contract, an_exception_of_the_root_task_comes_out_of_run_and_the_next_run_works) {
   EXPECT_THROW(run([] { throw Failure("expected"); }), Failure);
   EXPECT_THROW(
