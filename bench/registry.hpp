@@ -66,7 +66,7 @@ struct Check {
   bool ok = false;
   std::string answer;
   std::string reason;
-  std::uint64_t tasks = 0;  // calls of async that the futures form makes for this problem
+  std::uint64_t tasks = 0;  // callables that this run gave to async, fork_join or spawn
   std::uint64_t nodes =
       0;  // work items, for programs whose amount of work depends on timing; else 0
 };
@@ -122,7 +122,7 @@ struct BackendInfo {
   bool parallel;  // false: fork_join cannot use more than one thread either
   // `variant` is one of `variants`, or "fork_join".
   std::unique_ptr<Runtime> (*start)(unsigned threads, std::string_view variant);
-  // Calls of async so far, for the backend that counts them (a test's); nullptr for the others.
+  // Check::tasks of all runs so far, as the backend counted them (a test's); nullptr for others.
   std::uint64_t (*tasks_counted)() = nullptr;
 };
 

@@ -108,6 +108,14 @@ def test_all_ways_of_launching_find_the_same_area(arguments, run):
     assert result.last["answer"] == "216"
 
 
+def test_fork_join_states_only_the_candidates_that_fit(run):
+    futures, fork_join = (
+        run("floorplan", "serial", "--variant", v).last for v in ("plain", "fork_join")
+    )
+    assert futures["tasks"] == futures["nodes"] == fork_join["nodes"]
+    assert 0 < fork_join["tasks"] < fork_join["nodes"]
+
+
 def floorplan_file(cell, optimum):
     return f"2\n1 3 10 0 -1 2\n{cell}\n{optimum}\n"
 

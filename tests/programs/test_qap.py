@@ -33,6 +33,11 @@ def test_the_built_in_instances_are_the_published_ones(instance, optimum, tasks,
     assert (result.last["answer"], result.last["tasks"]) == (str(optimum), tasks)
 
 
+def test_fork_join_states_the_free_places_that_it_forks(run):
+    futures, fork_join = (run("qap", "serial", "--variant", v).last for v in ("plain", "fork_join"))
+    assert fork_join["tasks"] == fork_join["nodes"] == futures["nodes"] < futures["tasks"]
+
+
 def test_a_wrong_optimum_in_a_file_is_blamed_on_the_file(run, data):
     result = run("qap", "serial", "--arg", f"input={data('inncabs/input/qap/chr08a.dat')}")
     assert result.status == 3

@@ -211,7 +211,12 @@ std::size_t count_candidates(const Cell& cell, const Layout& layout) {
 
 constexpr std::size_t kUsualCandidates = 16;  // more go to the heap
 
-// Both return the number of candidates below the layout.
+struct Counts {
+  std::uint64_t tasks = 0;
+  std::uint64_t nodes = 0;  // candidates
+};
+
+// Returns the number of candidates below the layout: each is a task.
 std::uint64_t expand_futures(const Search* search, const Layout& layout) {
   const auto visit =
       +[](const Search* s, const Layout* parent, Shape shape, Position position) -> std::uint64_t {
@@ -231,25 +236,28 @@ std::uint64_t expand_futures(const Search* search, const Layout& layout) {
   return count;
 }
 
-std::uint64_t expand_fork_join(const Search& search, const Layout& layout) {
+Counts expand_fork_join(const Search& search, const Layout& layout) {
   const Cell& cell = search.problem.cells[layout.last + 1];
   const std::size_t candidates = count_candidates(cell, layout);
-  bench::small_vector<std::uint64_t, kUsualCandidates> below(candidates);
+  bench::small_vector<Counts, kUsualCandidates> below(candidates);
   {
     bench::scope children;
     for_each_candidate(cell, layout, [&](Shape shape, Position position) {
       if (!layout.has_room(shape, position)) return;
-      std::uint64_t& count = below.emplace_from([] { return std::uint64_t{0}; });
-      children.spawn([&search, &layout, &count, shape, position] {
+      Counts& counts = below.emplace_from([] { return Counts{}; });
+      children.spawn([&search, &layout, &counts, shape, position] {
         const Layout child = layout.with_next(shape, position);
-        if (is_open(search, child)) count = expand_fork_join(search, child);
+        if (is_open(search, child)) counts = expand_fork_join(search, child);
       });
     });
     children.wait();
   }
-  std::uint64_t count = candidates;
-  for (const std::uint64_t n : below) count += n;
-  return count;
+  Counts sum{.tasks = below.size(), .nodes = candidates};
+  for (const Counts& counts : below) {
+    sum.tasks += counts.tasks;
+    sum.nodes += counts.nodes;
+  }
+  return sum;
 }
 
 class Floorplan final : public bench::Instance {
@@ -258,20 +266,24 @@ class Floorplan final : public bench::Instance {
 
   void clear() override {
     best_.reset();
-    nodes_ = 0;
+    counts_ = {};
   }
   void run(bench::Form form) override {
     const Search search{problem_, best_};
-    nodes_ =
-        form == bench::Form::futures ? expand_futures(&search, {}) : expand_fork_join(search, {});
+    if (form == bench::Form::futures) {
+      const std::uint64_t count = expand_futures(&search, {});
+      counts_ = {.tasks = count, .nodes = count};
+    } else {
+      counts_ = expand_fork_join(search, {});
+    }
   }
   bench::Check check() override {
     const std::string reason = what_is_wrong();
     return {.ok = reason.empty(),
             .answer = std::to_string(best_.cost()),
             .reason = reason,
-            .tasks = nodes_,
-            .nodes = nodes_};
+            .tasks = counts_.tasks,
+            .nodes = counts_.nodes};
   }
 
  private:
@@ -327,7 +339,7 @@ class Floorplan final : public bench::Instance {
 
   Problem problem_;
   bench::Incumbent<Layout> best_;
-  std::uint64_t nodes_ = 0;
+  Counts counts_;
 };
 
 }  // namespace

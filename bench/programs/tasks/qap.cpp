@@ -229,7 +229,8 @@ Counts expand_fork_join(const Search& search, const Node& node) {
     }
     children.wait();
   }
-  Counts counts{.tasks = n, .nodes = n - node.placed};
+  const std::size_t free = n - node.placed;
+  Counts counts{.tasks = free, .nodes = free};
   for (std::size_t i = 0; i < n; ++i) counts += of_children[i];
   return counts;
 }

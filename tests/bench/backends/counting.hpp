@@ -1,5 +1,5 @@
-// The serial backend, which here also counts calls of async: the harness then holds a program to
-// the tasks it states.
+// The serial backend, which here also counts what is given to async, fork_join and scope: the
+// harness then holds both forms of a program to the tasks they state.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,21 @@ struct Backend : Serial {
     ++tasks_;
     return Serial::async(std::forward<F>(callable), std::forward<A>(args)...);
   }
+
+  template <class... F>
+  static void fork_join(F&&... branches) {
+    tasks_ += sizeof...(F);
+    Serial::fork_join(std::forward<F>(branches)...);
+  }
+
+  struct scope : Serial::scope {
+    template <class F>
+    void spawn(F&& branch) {
+      ++tasks_;
+      Serial::scope::spawn(std::forward<F>(branch));
+    }
+  };
+
   static std::uint64_t tasks_counted() { return tasks_; }
 
  private:
