@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from threadmark import packages
+from threadmark import lock, packages
 from threadmark.errors import LabError
 from threadmark.places import BUILD, ROOT
 from threadmark.platforms import Platform
@@ -27,6 +27,11 @@ def build(preset: str, *, tests: bool, report: Report) -> str:
 
     LabError when nothing at all could be built here: no CMake, full disk, read-only folder.
     """
+    with lock.exclusive():
+        return _build(preset, tests=tests, report=report)
+
+
+def _build(preset: str, *, tests: bool, report: Report) -> str:
     folder = BUILD / preset
     log = BUILD / f"{preset}.log"
     try:

@@ -24,15 +24,26 @@ _TEXTS = ("summary", "structure", "granularity", "synchronisation", "origin", "b
 
 @dataclass(frozen=True)
 class Executable:
-    """One program with one backend on one platform. `fault` says why it cannot be used."""
+    """One program with one backend on one platform. `fault` says why it cannot be used.
+
+    `stamp` changes when the file does, and is read in no time.
+    """
 
     path: Path
     platform: str
     program: str
     backend: str
     digest: str  # SHA-256 of the file
+    stamp: tuple[int, ...]
     description: dict[str, Any]
     fault: str = ""
+
+    def changed(self) -> bool:
+        """Whether the file is another one by now, or gone."""
+        try:
+            return stamp_of(self.path) != self.stamp
+        except OSError:
+            return True
 
     @property
     def variants(self) -> dict[str, bool]:
@@ -82,18 +93,23 @@ def _of_platform(platform: str, folder: Path) -> list[Executable]:
         if not os.access(path, os.X_OK) or not path.is_file() or not program or not backend:
             continue
         entry = known.get(path.name)
-        state = path.stat()
-        stamp = [state.st_mtime_ns, state.st_size, state.st_ino]
-        if entry is None or entry.get("stamp") != stamp:
+        stamp = stamp_of(path)
+        if entry is None or entry.get("stamp") != list(stamp):
             description, fault = _describe(path, program, backend)
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
-            entry = {"stamp": stamp, "digest": digest, "is": description, "fault": fault}
+            entry = {"stamp": list(stamp), "digest": digest, "is": description, "fault": fault}
         fresh[path.name] = entry
-        details = (entry["digest"], entry["is"], entry["fault"])
+        details = (entry["digest"], stamp, entry["is"], entry["fault"])
         result.append(Executable(path, platform, program, backend, *details))
     if fresh != known:
         _save_cache(cache_file, fresh)
     return result
+
+
+def stamp_of(path: Path) -> tuple[int, ...]:
+    """What changes when the file does. OSError when there is none."""
+    state = path.stat()
+    return (state.st_mtime_ns, state.st_size, state.st_ino)
 
 
 def _describe(path: Path, program: str, backend: str) -> tuple[dict[str, Any], str]:

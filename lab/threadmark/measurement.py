@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from threadmark import allocators, machine
 from threadmark.cell import Cell, Row, Status
+from threadmark.errors import LabError
 from threadmark.executable import Executable
 from threadmark.limits import Cage
 from threadmark.outcome import Attempt, judge
@@ -36,10 +37,16 @@ class Attempts:
         self._preload = {name: allocators.library(name)[0] for name in request.allocators}
 
     def __call__(self, task: Task) -> Row:
-        """Run one process of a cell to its end."""
+        """Run one process of a cell to its end. LabError when its executable was built anew."""
         cell = task.cell
+        executable = self._cells[cell]
+        if executable.changed():
+            raise LabError(
+                f"{executable.path} was built anew while it is measured; what was measured before "
+                "is kept, start a new run for the rest."
+            )
         cpus = machine.cpus_for(cell.threads, self._order)
-        argv = arguments(self._cells[cell], task, self._request)
+        argv = arguments(executable, task, self._request)
         preload = self._preload[cell.allocator]
         environment = self._cage.environment(preload)
         prefix = ["taskset", "-c", ",".join(map(str, cpus))]

@@ -1,0 +1,67 @@
+"""What is built while something is measured or built: neither may spoil the other."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import fakes
+import pytest
+from threadmark import build, lock
+from threadmark.executable import find
+from threadmark.store import Store
+
+Lab = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def test_a_build_during_a_run_ends_the_run_and_keeps_its_rows(lab: Lab, tmp_path: Path) -> None:
+    fakes.write(tmp_path / "programs", "fib.serial")
+    # As a linker does it: a new file takes the place of the old one.
+    again = "new = __file__ + '~'; open(new, 'w').write(open(__file__).read()); os.chmod(new, 493)"
+    fakes.write(
+        tmp_path / "programs", "fib.tbb", f"{again}; os.rename(new, __file__)\n{fakes.GOOD}"
+    )
+    done = lab(
+        *("run", "--executables", "programs", "--store", "s.db", "--no-report", "--threads", "1"),
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "fib.tbb was built anew while it is measured" in done.stderr
+    assert "Traceback" not in done.stderr
+    with Store.open(tmp_path / "s.db", create=False) as store:
+        run = store.run("last")
+        assert not run.finished_at
+        assert [row.cell.backend for row in store.rows(run.id)].count("tbb") == 1
+
+
+def test_an_executable_knows_that_its_file_is_another_one(tmp_path: Path) -> None:
+    path = fakes.write(tmp_path, "fib.tbb")
+    (found,) = find(["fake"], tmp_path)
+    assert not found.changed()
+    (cached,) = find(["fake"], tmp_path)
+    assert cached == found
+    os.utime(path)
+    assert found.changed()
+    path.unlink()
+    assert found.changed()
+
+
+def test_a_build_waits_for_another_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(lock, "BUILD", tmp_path)
+    monkeypatch.setattr(build, "BUILD", tmp_path)
+    monkeypatch.setattr(build, "_run", lambda *_: True)
+    other = threading.Thread(
+        target=build.build, args=["none"], kwargs={"tests": False, "report": lambda _: None}
+    )
+    with lock.exclusive():
+        other.start()
+        time.sleep(0.3)
+        assert not (tmp_path / "none.log").exists()
+    other.join(20)
+    assert (tmp_path / "none.log").exists()
+    assert "waits for another lab" in capsys.readouterr().err
