@@ -15,6 +15,7 @@ from threadmark.errors import LabError
 from threadmark.limits import Cage, default_limits
 from threadmark.measurement import Measurement, uncertainty
 from threadmark.output import write_json
+from threadmark.places import report_path
 from threadmark.profile import PROFILES
 from threadmark.progress import Progress, duration
 from threadmark.schedule import Schedule
@@ -178,7 +179,7 @@ class Session:
     def _report(self, store: Store, run_id: int) -> Path:
         from threadmark.reports import html
 
-        path = self.path.with_name(f"report-{run_id}.html")
+        path = report_path(self.path, run_id)
         html.write(store, run_id, path)
         return path
 

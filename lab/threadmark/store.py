@@ -182,7 +182,7 @@ class Store:
         ]
 
     def run(self, run_id: int | str) -> Run:
-        """The run of that number, the newest for 'last'. LabError when there is none."""
+        """The run of that number, `latest_run_id` for 'last'. LabError when there is none."""
         if run_id == "last":
             run_id = self.latest_run_id()
         text = str(run_id)
@@ -197,10 +197,10 @@ class Store:
         )
 
     def latest_run_id(self) -> int:
-        """The number of the newest run. LabError for an empty store."""
-        for each in self._read("SELECT max(id) AS id FROM run WHERE id IS NOT NULL"):
-            if each["id"] is not None:
-                return int(each["id"])
+        """The newest run that was measured, else the newest import. LabError for an empty store."""
+        query = "SELECT id FROM run ORDER BY profile = ?, id DESC LIMIT 1"
+        for each in self._read(query, IMPORTED):
+            return int(each["id"])
         raise LabError(f"The store {self.path} holds no run yet; measure first: ./threadmark run")
 
     def rows(self, run_id: int, **filters: str | int) -> list[Row]:

@@ -18,6 +18,7 @@ import synthetic
 from test_table2 import BLOCK
 from threadmark import cli, exchange, judgement, matrix
 from threadmark.cell import Cell, Row, Status
+from threadmark.places import report_path
 from threadmark.store import Store
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -306,7 +307,15 @@ def test_the_report_replaces_reports_and_nothing_else(
     for _ in range(2):
         status, out, _ = run(capsys, "report", "--store", database, "--json")
         assert status == 0
-        assert Path(json.loads(out)["report"]).name == "report-1.html"
+        path = Path(json.loads(out)["report"])
+        assert (path.parent, path.name) == (database.parent, f"report-{database.stem}-1.html")
+
+
+def test_two_stores_of_a_folder_do_not_share_a_report(tmp_path: Path) -> None:
+    names = ("threadmark.db", "a.db", "a.sqlite", "b.db")
+    paths = [report_path(tmp_path / name, 1) for name in names]
+    assert [path.name for path in paths[:2]] == ["report-1.html", "report-a-1.html"]
+    assert len(set(paths)) == len(names)
 
 
 def test_the_launcher_shows_a_run_in_a_locale_without_utf8(database: Path) -> None:

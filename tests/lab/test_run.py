@@ -41,7 +41,7 @@ def test_a_run_measures_shows_and_reports(lab: Lab, programs: Path, tmp_path: Pa
     assert "fib" in done.stdout
     assert "\x1b" not in done.stdout + done.stderr
     assert "Report:" in done.stderr
-    assert (tmp_path / "report-1.html").stat().st_size > 1000
+    assert (tmp_path / "report-s-1.html").stat().st_size > 1000
     with Store.open(tmp_path / "s.db", create=False) as store:
         run = store.run("last")
         assert run.finished_at
@@ -190,7 +190,7 @@ def test_what_is_left_of_a_run_is_listed_and_not_measured(
     assert cells[-1] == "sort smoke tbb:futures fake glibc x1"
     assert not any(each.startswith(tuple(calm)) for each in cells)
     assert summary.startswith(f"{len(cells)} cells, about")
-    assert (_rows(tmp_path), (tmp_path / "report-1.html").exists()) == (before, False)
+    assert (_rows(tmp_path), (tmp_path / "report-s-1.html").exists()) == (before, False)
 
 
 @pytest.mark.parametrize("at", ["add_note", "add_description", "append_all"])

@@ -232,6 +232,16 @@ for number in range(10 ** 6):
         store.take_over(1)  # its owner is dead
 
 
+def test_the_last_run_is_one_that_was_measured_if_there_is_one(path: Path) -> None:
+    with Store.open(path, create=True) as store:
+        imported = store.start_run(IMPORTED, 0, {}, {})
+        assert store.run("last").id == imported
+        measured = start(store)
+        newer = store.start_run(IMPORTED, 0, {}, {})
+        assert store.run("last").id == measured
+        assert store.run(newer).id == newer
+
+
 def test_a_run_that_is_being_measured_cannot_be_taken_over(path: Path) -> None:
     with Store.open(path, create=True) as store:
         run = start(store)

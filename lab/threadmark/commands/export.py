@@ -21,7 +21,7 @@ def command(app: cyclopts.App) -> None:
 
 
 def export(
-    run: Annotated[str, Parameter(help="Number of the run, or 'last'.")] = "last",
+    run: Annotated[str, Parameter(help="Number, or 'last': the last that was measured.")] = "last",
     *,
     form: Annotated[
         Format | None, Parameter(name="--format", help="Default: by the ending of --output.")

@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 from threadmark.errors import LabError
 from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption
+from threadmark.places import report_path
 
 
 def command(app: cyclopts.App) -> None:
@@ -19,13 +20,14 @@ def command(app: cyclopts.App) -> None:
 
 
 def report(
-    run: Annotated[str, Parameter(help="Number of the run, or 'last'.")] = "last",
+    run: Annotated[str, Parameter(help="Number, or 'last': the last that was measured.")] = "last",
     *,
     output: Annotated[
         Path | None,
         Parameter(
-            help="File to write; default: report-N.html beside the store. A name that ends in "
-            ".svg gets the matrix alone, as a picture."
+            help="File to write; default: report-N.html beside the store, report-NAME-N.html for "
+            "a store NAME.db of your own. A name that ends in .svg gets the matrix alone, as a "
+            "picture."
         ),
     ] = None,
     force: Annotated[
@@ -44,7 +46,7 @@ def report(
 
     with Store.open(store, create=False) as opened:
         number = opened.run(run).id
-        path = output or store.with_name(f"report-{number}.html")
+        path = output or report_path(store, number)
         if path.exists() and not force and not _is_report(path):
             raise LabError(f"{path} is not a report; name another file or add --force.")
         picture = path.suffix == ".svg"

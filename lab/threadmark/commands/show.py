@@ -22,7 +22,7 @@ def command(app: cyclopts.App) -> None:
 
 
 def show(
-    run: Annotated[str, Parameter(help="Number of the run, or 'last'.")] = "last",
+    run: Annotated[str, Parameter(help="Number, or 'last': the last that was measured.")] = "last",
     *,
     table2: Annotated[
         bool, Parameter(negative="", help="Rebuild Table II of the INNCABS paper from an import.")
