@@ -2,6 +2,7 @@
 
 smoke.py runs EXECUTABLE    every variant at smoke size with two threads
 smoke.py grows EXECUTABLE   `quick` takes longer than `smoke`: the work is not optimised away
+smoke.py wrong EXECUTABLE ARGUMENT...    it finds its own answer wrong
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import subprocess
 import sys
 from typing import Any
 
+WRONG = 3  # exit status of a program whose check refuses its answer
 TIMES_LONGER = 1.5  # at least, from smoke to quick; sizes differ by far more
 
 
@@ -57,7 +59,12 @@ def run(executable: str, variant: str, size: str, repeats: int) -> list[dict[str
 
 def main() -> None:
     """See the module's docstring."""
-    what, executable = sys.argv[1:]
+    what, executable, *arguments = sys.argv[1:]
+    if what == "wrong":
+        status = subprocess.run([executable, *arguments], check=False).returncode
+        if status != WRONG:
+            sys.exit(f"{executable} ended with {status} instead of {WRONG}")
+        return
     [description] = lines(executable, "--describe")
     variants = [variant["name"] for variant in description["variants"]]
     if what == "runs":

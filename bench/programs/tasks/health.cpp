@@ -316,7 +316,7 @@ class Country {
 
 // The same country told differently: lists whose nodes move, villages from the last to the first
 // (those below have higher numbers), 64-bit and floating-point arithmetic as the description has
-// it. Serial and several times slower.
+// it. Shares with Country what a Patient is, but no arithmetic. Serial and several times slower.
 class Reference {
  public:
   static Outcome simulate(const Problem& p) {
@@ -352,18 +352,40 @@ class Reference {
   };
 
   explicit Reference(const Problem& p) : problem_(p), places_(number_of_villages(p)) {
-    std::uint32_t next_id = 0;
-    populate(p, 0, p.levels, next_id,
-             [&](std::size_t v, const Patient& patient) { places_[v].home.push_back(patient); });
-    for (Place& place : places_) place.all_beds = std::ssize(place.home) / p.ratio;
+    // Villages in the order of their patients' ids: of those that wait the last found comes next,
+    // so that the last child's whole subtree precedes the child before it.
+    std::vector<std::pair<std::size_t, std::int64_t>> next{{0, p.levels}};  // village, level
+    std::uint32_t id = 0;
+    while (!next.empty()) {
+      const auto [v, level] = next.back();
+      next.pop_back();
+      std::int64_t inhabitants = p.ratio;
+      for (std::int64_t l = 0; l < level; ++l) inhabitants *= 2;
+      places_[v].all_beds = inhabitants / p.ratio;
+      std::int64_t seed = static_cast<std::int64_t>(v) * (127773 + std::int64_t{p.seed});
+      for (; inhabitants > 0; --inhabitants) {
+        places_[v].home.push_back({.id = id++, .seed = static_cast<std::uint32_t>(seed)});
+        seed = draw(seed) * kPrime;
+      }
+      if (level == 1) continue;
+      const auto cities = static_cast<std::size_t>(p.cities);
+      for (std::size_t child = 1; child <= cities; ++child)
+        next.emplace_back(v * cities + child, level - 1);
+    }
+  }
+
+  // The generator's next number, in 32-bit words with a sign. What it multiplies by kPrime is the
+  // seed that is kept.
+  static std::int64_t draw(std::int64_t seed) {
+    const auto wrapped = [](std::int64_t n) { return std::int64_t{static_cast<std::int32_t>(n)}; };
+    std::int64_t x = wrapped(seed ^ kMask);
+    x = wrapped(16807 * (x % 127773) - 2836 * (x / 127773));
+    x = wrapped(x ^ kMask);
+    return x < 0 ? x + kPrime : x;
   }
 
   static bool happens(Patient& patient, float probability) {
-    const auto wrapped = [](std::int64_t n) { return std::int64_t{static_cast<std::int32_t>(n)}; };
-    std::int64_t x = wrapped(patient.seed ^ kMask);
-    x = wrapped(16807 * (x % 127773) - 2836 * (x / 127773));
-    x = wrapped(x ^ kMask);
-    if (x < 0) x += kPrime;
+    const std::int64_t x = draw(patient.seed);
     patient.seed = static_cast<std::uint32_t>(x * kPrime);
     return kScale * static_cast<float>(x) < probability;
   }

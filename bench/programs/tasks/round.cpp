@@ -38,7 +38,8 @@ class Matrix {
     Matrix power;
     for (std::size_t i = 0; i < 64; ++i) {
       result.columns_[i] = std::uint64_t{1} << i;
-      power.columns_[i] = eat(std::uint64_t{1} << i, 1);
+      // A shift of a word is a bit at another place; the measured operation is not asked.
+      power.columns_[i] = shifted(shifted(shifted(result.columns_[i], 13), -7), 17);
     }
     for (; operations > 0; operations /= 2) {
       if (operations % 2 != 0) result = result * power;
@@ -59,6 +60,16 @@ class Matrix {
   }
 
  private:
+  // The sum of a word and itself moved `by` places towards the upper end, bit by bit.
+  static std::uint64_t shifted(std::uint64_t word, int by) {
+    std::uint64_t sum = word;
+    for (int from = 0; from < 64; ++from) {
+      const int to = from + by;
+      if (to >= 0 && to < 64) sum ^= (word >> from & 1) << to;
+    }
+    return sum;
+  }
+
   std::array<std::uint64_t, 64>
       columns_{};  // column i is what becomes of a word whose only bit is i
 };

@@ -1,4 +1,5 @@
 // fib, written against OpenMP.
+#include "fib.hpp"
 #include "byhand.hpp"
 
 static long fib(long n) {
@@ -19,5 +20,7 @@ int main(int argc, char** argv) {
 #pragma omp single
     answer = fib(options.parameters[0]);
   };
-  return byhand::measure(options, [&] { answer = 0; }, run, [&] { return answer > 0; });
+  return byhand::measure(
+      options, [&] { answer = 0; }, run,
+      [&] { return answer == expected_fib(options.parameters[0]); });
 }

@@ -4,6 +4,7 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include "byhand.hpp"
+#include "fib.hpp"
 
 static long fib(long n) {
   if (n < 2) return n;
@@ -21,5 +22,5 @@ int main(int argc, char** argv) {
   return byhand::measure(
       options, [&] { answer = 0; },
       [&] { arena.execute([&] { answer = fib(options.parameters[0]); }); },
-      [&] { return answer > 0; });
+      [&] { return answer == expected_fib(options.parameters[0]); });
 }

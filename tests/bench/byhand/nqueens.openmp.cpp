@@ -27,5 +27,9 @@ int main(int argc, char** argv) {
 #pragma omp single
     answer = solutions(empty);
   };
-  return byhand::measure(options, [&] { answer = 0; }, run, [&] { return answer > 0; });
+  return byhand::measure(
+      options, [&] { answer = 0; }, run,
+      [&] {
+        return answer == known_solutions.at(static_cast<std::size_t>(options.parameters[0]));
+      });
 }

@@ -39,5 +39,8 @@ struct Problem {
     }
   }
   Range all() { return {data.data(), data.data() + data.size()}; }
-  bool sorted() const { return std::is_sorted(data.begin(), data.end()); }
+  bool sorted() const {  // the input is a permutation of 0 .. n - 1
+    Element expected = 0;
+    return std::all_of(data.begin(), data.end(), [&](Element e) { return e == expected++; });
+  }
 };
