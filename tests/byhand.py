@@ -42,7 +42,7 @@ def contract_ns(executable: Path, threads: int) -> int:
         )
     ]
     return min(
-        line["wall_ns"] for line in lines if line["event"] == "repeat" and not line["warmup"]
+        int(line["wall_ns"]) for line in lines if line["event"] == "repeat" and not line["warmup"]
     )
 
 

@@ -114,8 +114,9 @@ struct Backend {
   }
 
 #if TBB_INTERFACE_VERSION >= 12200
-  // All tasks of all handles are in one group. A group for each costs its thread an entry in a table
-  // that these versions search whenever there are a thousand: uts took minutes instead of seconds.
+  // All tasks of all handles are in one group. A group for each costs its thread an entry in a
+  // table that these versions search whenever there are a thousand: uts took minutes instead of
+  // seconds.
   static tbb::task_group& handles() {
     static tbb::task_group_context shared(tbb::task_group_context::isolated);
     static tbb::task_group all(shared);
