@@ -40,7 +40,7 @@ struct Counted {
   void operator()() { tasks = branch(); }
 };
 
-// Runs the branches as tasks. Each branch, and this, returns how many tasks the futures form made
+// Runs the branches as tasks. Each branch, and this, returns how many tasks were made
 // below it.
 template <class... Branches>
 std::uint64_t in_parallel(bench::Form form, Branches&&... branches) {
