@@ -1,8 +1,8 @@
 // needs: TBB : TBB::tbb
-// oneTBB: a handle waits for one task of a task_group, fork_join is parallel_invoke, a scope is a
-// task_group. No exception enters the library: it may be built for another C++ runtime than ours,
-// and one that crossed its wait would end the process. So nothing is ever cancelled, and no group
-// needs a cancellation context of its own, which is half of its price.
+// oneTBB; long because versions differ in how a handle waits for its task. fork_join is
+// parallel_invoke, a scope is a task_group. No exception enters the library: it may be built for
+// another C++ runtime than ours, and one that crossed its wait would end the process. So nothing is
+// cancelled, and no group needs a cancellation context of its own, which is half of its price.
 #pragma once
 
 #define TBB_PREVIEW_TASK_GROUP_EXTENSIONS 1  // waiting for one task of a group

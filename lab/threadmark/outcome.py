@@ -32,6 +32,7 @@ _LINES = 10_000  # far more than a start, an end and the repeats of a block
 _SHOWN = ("LD_PRELOAD", "THREADMARK_THREAD_CAP")  # what changes the figures
 # What the dynamic loader prints of a library that is absent, or that it runs the program without.
 _LOADER = ("from LD_PRELOAD cannot be preloaded", "error while loading shared libraries")
+_NO_MEMORY = ("bad_alloc", "Out of memory allocating")  # of C++ libraries, of libgomp
 _NO_THREAD = "Resource temporarily unavailable"  # EAGAIN, as C++ libraries and libgomp print it
 
 
@@ -164,7 +165,7 @@ def _broken(ending: Ending, said: _Said, limits: Limits) -> tuple[Status, str]:
         how = f"ended with exit code {ending.exit_code} and without its last line"
     if ending.thread_events or _NO_THREAD in ending.errors:
         return Status.REFUSED, _refusal(limits, how)
-    if "bad_alloc" in ending.errors:
+    if any(each in ending.errors for each in _NO_MEMORY):
         return Status.OUT_OF_MEMORY, f"an allocation failed, {how}"
     told = _last_line(ending.errors)
     fault = f", {said.fault}" if said.fault and ending.signal is None else ""

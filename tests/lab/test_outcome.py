@@ -55,6 +55,11 @@ def test_a_program_that_answers_is_ok(attempt: Attempt) -> None:
         (f"start(); tell('what(): {EAGAIN}'); os.abort()", Status.REFUSED, "SIGABRT"),
         ("start(); end('out_of_memory', 'bad', 5)", Status.OUT_OF_MEMORY, "bad"),
         ("tell('std::bad_alloc'); os.abort()", Status.OUT_OF_MEMORY, "allocation"),
+        (
+            "tell('libgomp: Out of memory allocating 231 bytes'); sys.exit(1)",
+            Status.OUT_OF_MEMORY,
+            "allocation",
+        ),
         ("tell('n is too large'); sys.exit(2)", Status.UNAVAILABLE, "n is too large"),
     ],
 )
