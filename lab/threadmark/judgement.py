@@ -15,7 +15,7 @@ from typing import Any
 from threadmark import statistics
 from threadmark.cell import Cell, Row, Status
 from threadmark.statistics import Interval
-from threadmark.verdict import FEWEST_UNDISTURBED, Point, Verdict, verdict
+from threadmark.verdict import FEWEST_UNDISTURBED, Kind, Point, Verdict, verdict
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,35 @@ def judge(rows: Iterable[Row], descriptions: Sequence[Mapping[str, Any]] = ()) -
         _judged(group, groups[group], bases.get(_base_key(group)), described)
         for group in sorted(groups)
     ]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far two runs come to the same verdicts on what both have judged."""
+
+    equal: int
+    of: int
+    differ: tuple[tuple[str, str, str], ...]  # what, label in the first run, in the second
+
+
+def agreement(first: Sequence[Judged], second: Sequence[Judged]) -> Agreement:
+    """Verdicts are equal when they are of one kind and, where they scale, up to as many threads.
+
+    The factor of `slower than serial` is a measurement and may differ.
+    """
+    others = {judged.cell: judged for judged in second}
+    pairs = [(j, others[j.cell]) for j in first if j.cell in others]
+
+    def key(judged: Judged) -> tuple[Any, ...]:
+        scales = judged.verdict.kind is Kind.SCALES
+        return judged.verdict.kind, judged.verdict.at_threads if scales else None
+
+    differ = tuple(
+        (f"{a.cell.program} {a.column} ({a.cell.platform})", a.verdict.label, b.verdict.label)
+        for a, b in pairs
+        if key(a) != key(b)
+    )
+    return Agreement(len(pairs) - len(differ), len(pairs), differ)
 
 
 def is_published(row: Row) -> bool:

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from threadmark import cli, exchange, judgement, matrix
 from threadmark.cell import Cell, Row, Status
 from threadmark.places import report_path
 from threadmark.store import Store
+from threadmark.verdict import Kind, Verdict
 
 GOLDEN = Path(__file__).parent / "golden"
 STARTED = "2025-01-02T03:04:05.000+00:00"
@@ -75,6 +77,20 @@ def test_show_prints_the_matrix(database: Path, capsys: pytest.CaptureFixture[st
     status, out, err = run(capsys, "show", "--store", database)
     assert (status, err) == (0, "")
     check_golden("show", out)
+
+
+def test_compare_counts_the_equal_verdicts_of_two_runs(
+    database: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, _ = run(capsys, "compare", "1", "1", "--store", database)
+    assert status == 0
+    with Store.open(database, create=False) as store:
+        judged = judgement.judge(store.rows(1), store.descriptions(1))
+    assert f"Verdicts: {len(judged)} of {len(judged)} are equal (100.0%)." in out
+    changed = [replace(judged[0], verdict=Verdict(Kind.WRONG, "wrong")), *judged[1:]]
+    found = judgement.agreement(judged, changed)
+    assert (found.equal, found.of) == (len(judged) - 1, len(judged))
+    assert found.differ[0][1:] == (judged[0].verdict.label, "wrong")
 
 
 def test_compare_prints_ratios(database: Path, capsys: pytest.CaptureFixture[str]) -> None:

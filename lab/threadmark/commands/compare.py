@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from threadmark.comparison import Outcome, Pair
+    from threadmark.judgement import Agreement
     from threadmark.store import Store
 
 
@@ -40,7 +41,8 @@ def compare(
     """Compare two runs, or two backends, variants, platforms or allocators of one run.
 
     The ratio is time(A) / time(B) with its 95 % interval. Sides of one run are paired round by
-    round. Two separate runs must differ by more than their drift to count: prefer one run.
+    round. Two separate runs must differ by more than their drift to count: prefer one run. Of two
+    runs it is also said how many verdicts are equal.
     """
     from rich.console import Console
 
@@ -49,12 +51,14 @@ def compare(
 
     with Store.open(store, create=False) as opened:
         outcome = _outcome(opened, a, b, run, program)
+        agreement = _agreement(opened, a, b, program)
     if not every_thread_count:
         outcome = _at_most_threads(outcome)
     if json:
-        sys.stdout.write(records.dumps(_record(outcome)) + "\n")
+        record = _record(outcome) | {"verdicts": asdict(agreement) if agreement else None}
+        sys.stdout.write(records.dumps(record) + "\n")
     else:
-        _print(outcome, a, b, Console())
+        _print(outcome, agreement, a, b, Console())
 
 
 def _outcome(opened: Store, a: str, b: str, run: str, program: str) -> Outcome:
@@ -74,6 +78,18 @@ def _outcome(opened: Store, a: str, b: str, run: str, program: str) -> Outcome:
     if len(rows) == 2:
         return comparison.compare_runs(*rows)
     return comparison.compare_sides(rows[0], a, b)
+
+
+def _agreement(opened: Store, a: str, b: str, program: str) -> Agreement | None:
+    """Of two runs, how many verdicts are equal; None when two sides of one run are compared."""
+    from threadmark import judgement
+
+    if not all(x.isdecimal() or x == "last" for x in (a, b)):
+        return None
+    filters: dict[str, str | int] = {"program": program} if program else {}
+    ids = [opened.run(x).id for x in (a, b)]
+    judged = [judgement.judge(opened.rows(n, **filters), opened.descriptions(n)) for n in ids]
+    return judgement.agreement(*judged)
 
 
 def _at_most_threads(outcome: Outcome) -> Outcome:
@@ -100,7 +116,7 @@ def _record(outcome: Outcome) -> dict[str, Any]:
     return record
 
 
-def _print(outcome: Outcome, a: str, b: str, console: Console) -> None:
+def _print(outcome: Outcome, agreement: Agreement | None, a: str, b: str, console: Console) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -129,6 +145,11 @@ def _print(outcome: Outcome, a: str, b: str, console: Console) -> None:
             )
         console.print(table, highlight=False)
     console.print(Text("\n".join(["", *_summary(outcome)])), highlight=False)
+    if agreement:
+        share = agreement.equal / max(1, agreement.of)
+        said = [f"Verdicts: {agreement.equal} of {agreement.of} are equal ({share:.1%})."]
+        said += [f"  {what}: {first} | {second}" for what, first, second in agreement.differ]
+        console.print(Text("\n".join(["", *map(printable, said)])), highlight=False)
 
 
 def _section(pair: Pair) -> str:
