@@ -283,6 +283,13 @@ def test_a_report_names_no_address_that_a_browser_would_load(pages: dict[str, Pa
     assert [link for link in links if not link.startswith("data:")] == []
 
 
+def test_a_report_carries_the_licences_of_what_it_contains(pages: dict[str, Path]) -> None:
+    for path in pages.values():
+        text = path.read_text(encoding="utf-8")
+        assert "University of Washington Interactive Data Lab" in text
+        assert "Mike Bostock. ISC License" in text
+
+
 def test_the_page_says_why_a_variant_is_missing(filled: Store) -> None:
     rows = filled.rows(1)
     page = html.page(filled.run(1), rows, judgement.judge(rows, filled.descriptions(1)))
