@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+
+_NAMED = 20  # more names than this hide a message; the matrix marks each such cell
 
 
 class Status(StrEnum):
@@ -32,6 +35,16 @@ class Cell:
     allocator: str
     threads: int
     arguments: tuple[tuple[str, str], ...] = ()  # overrides of the program's parameters, sorted
+
+    @property
+    def problem(self) -> tuple[object, ...]:
+        """What cells with the same serial time have in common."""
+        return self.program, self.size, self.arguments, self.platform
+
+    @property
+    def column(self) -> tuple[object, ...]:
+        """What the cells of one verdict have in common."""
+        return *self.problem, self.backend, self.variant, self.allocator
 
 
 @dataclass(frozen=True)
@@ -62,3 +75,15 @@ class Run:
     request: dict[str, Any]  # the options as given, enough for --resume
     machine: dict[str, Any]  # processor, topology, kernel, limits, tool versions, commit
     notes: tuple[str, ...] = ()  # what was dropped or unavailable, in sentences
+
+
+def columns(cells: Sequence[Cell]) -> str:
+    """'fib tbb:futures x1 x2, sort ...': each column of the matrix once, in order."""
+    threads: dict[str, list[str]] = {}
+    for cell in sorted(cells):
+        other = "" if cell.allocator == "glibc" else f" {cell.allocator}"
+        column = f"{cell.program} {cell.backend}:{cell.variant} {cell.platform}{other}"
+        threads.setdefault(column, []).append(f"x{cell.threads}")
+    shown = [f"{column} {' '.join(each)}" for column, each in threads.items()]
+    more = f" and {len(shown) - _NAMED} more" if len(shown) > _NAMED else ""
+    return ", ".join(shown[:_NAMED]) + more

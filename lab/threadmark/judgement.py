@@ -179,9 +179,11 @@ def _judged(
 def _point(rows: Sequence[Row]) -> Point:
     used = evidence(rows)
     disturbed = [r for r in rows if r.sample_ns is not None and r not in used]
+    timed_out_busy = [r for r in rows if r.status is Status.TIMEOUT and r.disturbed]
+    fair = [r for r in rows if r not in timed_out_busy]  # a time-out may be due to what was busy
     return Point(
         tuple(r.sample_ns for r in used if r.sample_ns is not None),
-        tuple(r.status for r in rows),
+        tuple(r.status for r in fair or rows),
         len(disturbed),
         disturbed[0].disturbed if disturbed else "",
     )

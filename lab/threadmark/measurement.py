@@ -99,7 +99,8 @@ class Measurement:
         attempt = Attempts(self.request, self.selection.cells, cage)
         start = time.monotonic() - spent_s
         while task := schedule.next(time.monotonic() - start):
-            progress.before(task.cell, *schedule.progress(), schedule.remaining_s())
+            left_s = schedule.remaining_s(time.monotonic() - start)
+            progress.before(task.cell, *schedule.progress(), left_s)
             row = attempt(task)
             self.store.append(self.run_id, row)
             schedule.record(row)

@@ -76,7 +76,7 @@ def judge(attempt: Attempt, ending: Ending, limits: Limits) -> Row:
         repeats=said.repeats,
         command=attempt.command,
         started_at=attempt.started_at,
-        disturbed=disturbed if status is Status.OK else "",
+        disturbed=disturbed if status in (Status.OK, Status.TIMEOUT) else "",
         facts={
             "exit_code": ending.exit_code,
             "signal": ending.signal,

@@ -28,6 +28,7 @@ class Profile:
     budget_s: float | None
     max_block: int  # most repeats per process that are taken as one sample
     max_threads: int | None = None
+    min_threads: int = 1
 
 
 PROFILES = {
@@ -36,7 +37,9 @@ PROFILES = {
         Profile(
             "smoke", "does everything run? one sample", "smoke", 1, 1, 1.0, 20, 1000, 20, None, 1, 2
         ),
-        Profile("quick", "a verdict in minutes", "quick", 6, 15, 0.02, 0.5, 20, 60, 300, 9),
+        Profile(
+            "quick", "a verdict in minutes", "quick", 6, 15, 0.02, 0.5, 20, 60, 300, 9, None, 2
+        ),
         Profile("full", "the paper's sizes", "full", 6, 20, 0.01, 60, 20, 900, None, 9),
         Profile(
             "paper", "as the paper: 5 repeats, 900 s", "full", 5, 5, 0.01, 900, 1, 900, None, 1
@@ -46,10 +49,11 @@ PROFILES = {
 
 
 def thread_counts(profile: Profile, processors: int) -> tuple[int, ...]:
-    """1, 2, 4, ... and the number of processors itself."""
+    """1, 2, 4, ... and the number of processors itself. A profile with little time begins with 2:
+    what runs on one thread decides no verdict."""
     most = min(processors, profile.max_threads or processors)
     powers = [1 << power for power in range(most.bit_length()) if 1 << power <= most]
-    return tuple(sorted({*powers, most}))
+    return tuple(each for each in sorted({*powers, most}) if each >= min(profile.min_threads, most))
 
 
 def parse_threads(text: str) -> tuple[int, ...]:

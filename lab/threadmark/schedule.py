@@ -1,11 +1,13 @@
 """Which cell is measured next, with which limits, and when it is enough. Pure: no clock, no files.
 
-Round 0 takes the serial cells first, because their times set the limits of the others. From then on
-a round is one process of every open cell in a random order of its own, so that compared cells
-alternate. After `min_samples` rounds only uncertain cells go on, the most uncertain first.
+Round 0 takes the serial cells first, because their times set the limits of the others, and last, if
+there is time, the cells that no verdict rests on (`_extra`). From then on a round is one process of
+every open cell in a random order of its own, so that compared cells alternate. After `min_samples`
+rounds only uncertain cells go on, the most uncertain first.
 
 A cell that failed is closed: timeout, refused and out_of_memory cost their limit each time, and
-once tells all. Only crashed and wrong get a second try, if cheap, to tell an accident from a rule.
+once tells all. Only crashed and wrong get a second try, if cheap, to tell an accident from a rule;
+and what happened while something else used the processors is taken again.
 """
 
 from __future__ import annotations
@@ -15,16 +17,17 @@ import random
 import statistics as plain
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, chain, count
 
-from threadmark.cell import Cell, Row, Status
+from threadmark.cell import Cell, Row, Status, columns
 from threadmark.profile import Profile
 
 _BLOCK_NS = 10e6  # a sample of less is the median of several repeats: starting is not to dominate
 _CHEAP_S = 1.0
 _NO_SERIAL_S = 10.0  # limit where no serial time is known
+_PATIENCE = 3  # times its last process: what ended once is not to be stopped for a noisy moment
 _FIRST_GUESS_S = 0.15  # a process of which nothing is known
 _OVERHEAD_S = 0.01  # of the lab, per process
-_NAMED = 20  # more names than this hide the message; the matrix marks each such cell
 _MAX_DISTURBED = 3  # samples of a cell that are taken again because something disturbed them
 _SHARE_DISTURBED = 0.1  # of all samples; beyond it the machine is busy, and repeats do not help
 
@@ -75,10 +78,13 @@ class Schedule:
         self._serial: dict[tuple[object, ...], list[Cell]] = {}
         for cell in self._cells:
             if cell.backend == "serial":
-                self._serial.setdefault(_problem(cell), []).append(cell)
+                self._serial.setdefault(cell.problem, []).append(cell)
         most = _SHARE_DISTURBED * len(self._cells) * profile.min_samples
         self._repeats_left = max(_MAX_DISTURBED, int(most))
-        self._round = -1
+        by_threads = sorted(self._cells, key=lambda cell: cell.threads)
+        self._main = {cell.column: cell for cell in by_threads}  # the one with the most threads
+        self._passes = chain([(0, False), (0, True)], ((number, True) for number in count(1)))
+        self._round = 0
         self._queue: list[Cell] = []
         self._again: list[Cell] = []
         self._shortened: dict[Cell, str] = {}  # given up for lack of time
@@ -92,7 +98,12 @@ class Schedule:
         state.cost_s = float(row.facts.get("wall_s", 0.0)) + _OVERHEAD_S
         if row.sample_ns is not None:
             state.times_ns.append(row.sample_ns)
-        if row.status is not Status.OK:
+        again = not state.failures and state.disturbed < _MAX_DISTURBED and self._repeats_left > 0
+        if row.disturbed and again:
+            self._repeats_left -= 1
+            state.disturbed += 1
+            self._again.append(row.cell)
+        elif row.status is not Status.OK:
             state.failures += 1
             second = row.status in (Status.CRASHED, Status.WRONG) and state.cost_s < _CHEAP_S
             if second and state.failures == 1 and not state.samples_ns:
@@ -101,10 +112,6 @@ class Schedule:
                 state.open = False
         elif state.failures:
             state.open = False
-        elif row.disturbed and state.disturbed < _MAX_DISTURBED and self._repeats_left > 0:
-            self._repeats_left -= 1
-            state.disturbed += 1
-            self._again.append(row.cell)
         elif row.sample_ns is not None:
             state.samples_ns.append(row.sample_ns)
 
@@ -136,9 +143,13 @@ class Schedule:
         done = sum(len(state.rounds) for state in self._cells.values())
         return done, done + sum(self._missing(state) for state in self._cells.values())
 
-    def remaining_s(self) -> float:
-        """Seconds that the cells need at least, by what is known so far; within the budget."""
-        return sum(self._missing(self._cells[cell]) * self._cost(cell) for cell in self.left())
+    def remaining_s(self, elapsed_s: float = 0.0) -> float:
+        """Seconds that the cells need at least, by what is known so far, as the budget allows."""
+        left_s = math.inf if self.budget_s is None else max(0.0, self.budget_s - elapsed_s)
+        return min(left_s, self._need_s())
+
+    def _need_s(self) -> float:
+        return sum(self._missing(self._cells[each]) * self._cost(each) for each in self.left())
 
     def left(self) -> list[Cell]:
         """Cells that need more processes, by what is known so far."""
@@ -152,8 +163,7 @@ class Schedule:
 
     def notes(self) -> list[str]:
         """What was cut short, in sentences."""
-        result = []
-        partly = [cell for cell in self._shortened if self._cells[cell].rounds]
+        result, partly = [], [cell for cell in self._shortened if self._cells[cell].rounds]
         if self._shortened:
             none = len(self._shortened) - len(partly)
             result.append(
@@ -162,7 +172,7 @@ class Schedule:
                 "--budget or fewer --programs measures all."
             )
         if partly:
-            result.append(f"Fewer samples than {self.profile.min_samples}: {_names(partly)}.")
+            result.append(f"Fewer samples than {self.profile.min_samples}: {columns(partly)}.")
         loose = [cell for cell in self._cells if self._is_loose(cell)]
         if loose and self.profile.max_samples > self.profile.min_samples:
             result.append(
@@ -179,54 +189,55 @@ class Schedule:
     def _fill(self, elapsed_s: float) -> bool:
         """Start the next round; False when there is none."""
         while True:
-            self._round += 1
+            self._round, extras = next(self._passes)
             if self._round < self.profile.min_samples:
-                self._trim(elapsed_s)
+                if extras:
+                    self._trim(elapsed_s)
                 wanted = [c for c, s in self._cells.items() if s.open]
-                if not wanted:
-                    return False
-                order = random.Random(f"{self._seed}:{self._round}")
-                order.shuffle(wanted)
-                if self._round == 0:
+                self._shuffle(wanted)
+                if not extras:
+                    wanted = [cell for cell in wanted if not self._extra(cell)]
                     wanted.sort(key=lambda cell: cell.backend != "serial")
             else:
                 wanted = self._uncertain(elapsed_s)
-                if not wanted:
-                    return False
+            if not wanted and extras:
+                return False
             self._queue = [c for c in wanted if self._round not in self._cells[c].rounds]
             if self._queue:
                 return True
 
+    def _shuffle(self, cells: list[Cell]) -> None:
+        """What is compared stays together: a shared machine is slow for seconds, then for both."""
+        draw = random.Random(f"{self._seed}:{self._round}")
+        places = {cell.problem: draw.random() for cell in cells}
+        cells.sort(key=lambda cell: (places[cell.problem], draw.random()))
+
     def _uncertain(self, elapsed_s: float) -> list[Cell]:
-        """Cells that need more samples and for which there is time, the most uncertain first."""
-        found = []
-        for cell, state in self._cells.items():
-            if state.open and self._round < self.profile.max_samples and state.samples_ns:
-                width = self._uncertainty(state.samples_ns)
-                if width > self.profile.target:
-                    found.append((width, cell))
-        found.sort(key=lambda each: (-each[0], each[1]))
+        """Cells that need more samples and for which there is time: the serial ones, on which all
+        the others' verdicts rest, then the most uncertain."""
+        if self._round >= self.profile.max_samples:
+            return []
+        known = [(c, s.samples_ns) for c, s in self._cells.items() if s.open and s.samples_ns]
+        widths = [(self._uncertainty(samples), cell) for cell, samples in known]
+        found = [each for each in widths if each[0] > self.profile.target]
+        found.sort(key=lambda each: (each[1].backend != "serial", -each[0], each[1]))
         left_s = math.inf if self.budget_s is None else self.budget_s - elapsed_s
-        wanted = []
-        for _, cell in found:
-            left_s -= self._cost(cell)
-            if left_s > 0:
-                wanted.append(cell)
-        return wanted
+        spent_s = accumulate(self._cost(cell) for _, cell in found)
+        return [cell for (_, cell), after_s in zip(found, spent_s, strict=True) if after_s < left_s]
 
     def _trim(self, elapsed_s: float) -> None:
-        """Give cells up until the rest fits the budget, those first that say least: another
-        allocator, a thread count between the first and the last, then the costliest. Serial cells
-        stay: without them no other one has a speed-up."""
-        if self.budget_s is None or self._round == 0:
+        """Give cells up until the rest fits the budget: first the extra ones, of them those whose
+        main cell has failed, then other allocators, then the costliest. Serial cells stay: without
+        them no other one has a speed-up."""
+        if self.budget_s is None:
             return
         left_s = self.budget_s - elapsed_s
-        need_s = self.remaining_s()
-        most = max((cell.threads for cell in self._cells), default=1)
+        need_s = self._need_s()
 
-        def rank(cell: Cell) -> tuple[bool, bool, float, Cell]:
-            ends = not 1 < cell.threads < most
-            return cell.allocator == "glibc", ends, -self._cost(cell), cell
+        def rank(cell: Cell) -> tuple[bool, bool, bool, float, Cell]:
+            failed = self._cells[self._main[cell.column]].failures > 0
+            other = cell.allocator != "glibc"
+            return not self._extra(cell), not failed, not other, -self._cost(cell), cell
 
         candidates = [c for c, s in self._cells.items() if s.open and c.backend != "serial"]
         for cell in sorted(candidates, key=rank):
@@ -234,6 +245,10 @@ class Schedule:
                 return
             need_s -= self._missing(self._cells[cell]) * self._cost(cell)
             self._shorten(cell)
+
+    def _extra(self, cell: Cell) -> bool:
+        """Whether the verdict of its column rests on another cell. Those of serial are none."""
+        return cell.backend != "serial" and cell != self._main[cell.column]
 
     def _give_up(self) -> None:
         for cell, state in self._cells.items():
@@ -262,13 +277,15 @@ class Schedule:
         profile = self.profile
         if cell.backend == "serial":
             return profile.limit_ceiling_s
+        state = self._cells[cell]
+        known_s = _PATIENCE * state.cost_s if state.times_ns and state.cost_s else 0.0
         times = [
             plain.median(self._cells[each].times_ns) / 1e9
-            for each in self._serial.get(_problem(cell), [])
+            for each in self._serial.get(cell.problem, [])
             if self._cells[each].times_ns
         ]
         wanted = profile.limit_factor * min(times) if times else _NO_SERIAL_S
-        return min(profile.limit_ceiling_s, max(profile.limit_floor_s, wanted))
+        return min(profile.limit_ceiling_s, max(profile.limit_floor_s, wanted, known_s))
 
     def _missing(self, state: _State) -> int:
         if not state.open:
@@ -276,25 +293,8 @@ class Schedule:
         return max(0, self.profile.min_samples - len(state.samples_ns))
 
     def _cost(self, cell: Cell) -> float:
-        known = self._cells[cell].cost_s
-        if known is not None:
+        if (known := self._cells[cell].cost_s) is not None:
             return known
-        alike = [self._cells[each].cost_s for each in self._serial.get(_problem(cell), [])]
-        return min((each for each in alike if each is not None), default=_FIRST_GUESS_S)
-
-
-def _problem(cell: Cell) -> tuple[object, ...]:
-    """What cells with the same serial time have in common."""
-    return cell.program, cell.size, cell.arguments, cell.platform
-
-
-def _names(cells: Sequence[Cell]) -> str:
-    """'fib tbb:futures x1 x2, sort ...': each column of the matrix once, in order."""
-    threads: dict[str, list[str]] = {}
-    for cell in sorted(cells):
-        other = "" if cell.allocator == "glibc" else f" {cell.allocator}"
-        column = f"{cell.program} {cell.backend}:{cell.variant} {cell.platform}{other}"
-        threads.setdefault(column, []).append(f"x{cell.threads}")
-    shown = [f"{column} {' '.join(each)}" for column, each in threads.items()]
-    more = f" and {len(shown) - _NAMED} more" if len(shown) > _NAMED else ""
-    return ", ".join(shown[:_NAMED]) + more
+        alike = [self._cells[each].cost_s for each in self._serial.get(cell.problem, [])]
+        serial = min((each for each in alike if each is not None), default=_FIRST_GUESS_S)
+        return max(serial, self._cells[self._main[cell.column]].cost_s or 0.0)

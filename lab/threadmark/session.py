@@ -88,11 +88,9 @@ class Session:
     def _list(self, selection: Selection, measured: Sequence[Row]) -> None:
         """Print the cells that are left and the time they need, and measure nothing."""
         schedule = self._schedule(selection)
-        spent_s = schedule.replay(measured)
-        left, seconds = set(schedule.left()), schedule.remaining_s()
+        seconds = schedule.remaining_s(schedule.replay(measured))
+        left = set(schedule.left())
         cells = [each for each in selection.cells if each in left]
-        if self.request.budget_s is not None:
-            seconds = min(seconds, max(0.0, self.request.budget_s - spent_s))
         if self.as_json:
             document = {
                 "cells": [_record(each) for each in cells],

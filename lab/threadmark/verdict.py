@@ -71,7 +71,7 @@ class Point:
     rely on."""
 
     samples_ns: Sequence[float] = ()  # of the processes that ended well and ran side by side
-    statuses: Sequence[Status] = ()  # of every process
+    statuses: Sequence[Status] = ()  # of every process, less time-outs that a busy machine explains
     disturbed: int = 0  # processes that ended well, but whose threads may not have overlapped
     disturbance: str = ""
 

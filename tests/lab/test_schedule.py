@@ -136,7 +136,7 @@ def test_only_uncertain_cells_go_on_after_six_samples() -> None:
     assert counts[CELLS[1]] == 6
 
 
-def test_the_most_uncertain_cells_go_first() -> None:
+def test_uncertain_serial_cells_go_first_then_the_most_uncertain() -> None:
     def uncertainty(samples: Sequence[float]) -> float:
         return samples[0] / 1e9
 
@@ -144,7 +144,7 @@ def test_the_most_uncertain_cells_go_first() -> None:
     schedule = make(uncertainty=uncertainty)
     tasks = play(schedule, lambda task: row(task, ns=times[task.cell]))
     late = [times[task.cell] for task in tasks if task.round == 6]
-    assert late == sorted(times.values(), reverse=True)
+    assert late == [times[SERIAL], *sorted((times[c] for c in CELLS[1:]), reverse=True)]
     assert "5 of 5 cells" in schedule.notes()[-1]
 
 
@@ -161,13 +161,48 @@ def test_a_budget_drops_the_least_telling_cells_and_says_so() -> None:
         *(cell(threads=each) for each in (1, 2, 4)),
         cell(threads=4, allocator="jemalloc"),
     ]
-    schedule = make(cells, budget_s=2.9)
-    tasks = play(schedule)
-    counts = Counter(task.cell for task in tasks)
-    assert counts[cells[4]] == 1  # the other allocator goes first
-    assert counts[SERIAL] == counts[cells[1]] == counts[cells[3]] == 6
-    assert "budget" in schedule.notes()[0]
+    # Of all six samples: fewer threads than the most go first, then the other allocator.
+    for budget_s, whole in ((2.7, 4), (2.1, 3), (1.5, 2)):
+        schedule = make(cells, budget_s=budget_s)
+        counts = Counter(task.cell for task in play(schedule))
+        assert [each for each in counts.values() if each == 6] == [6] * whole
+        assert counts[SERIAL] == counts[cells[3]] == 6
+        assert (counts[cells[4]] == 6) is (whole > 2)
+        assert "budget" in schedule.notes()[0]
     assert "fib tbb:futures gcc jemalloc x4" in schedule.notes()[1]
+
+
+def test_cells_whose_verdict_is_settled_by_a_failure_are_dropped_first() -> None:
+    cells = [SERIAL, *(cell(program="fib", variant=v, threads=p) for v in "ab" for p in (1, 2))]
+
+    def answer(task: Task) -> Row:
+        failed = task.cell.variant == "b" and task.cell.threads == 2
+        return row(task, status=Status.TIMEOUT if failed else Status.OK)
+
+    tasks = play(make(cells, budget_s=6 * 3 * 0.11 + 0.3), answer)
+    counts = Counter((task.cell.variant, task.cell.threads) for task in tasks)
+    assert counts == {("plain", 1): 6, ("a", 1): 6, ("a", 2): 6, ("b", 2): 1}
+
+
+def test_a_time_out_of_a_busy_machine_is_taken_again() -> None:
+    cells = [SERIAL, cell(program="fib", threads=2)]
+    stolen = iter(("the hypervisor took 45 % of the processors' time", "", ""))
+
+    def answer(task: Task) -> Row:
+        if task.cell == SERIAL:
+            return row(task)
+        disturbed = next(stolen)
+        return row(task, status=Status.TIMEOUT, disturbed=disturbed)
+
+    tasks = play(make(cells), answer)
+    assert Counter(task.cell for task in tasks) == {SERIAL: 6, cells[1]: 2}
+
+
+def test_what_ended_once_is_not_stopped_for_a_noisy_moment() -> None:
+    cells = [SERIAL, cell(program="fib", threads=2)]
+    tasks = play(make(cells), lambda task: row(task, facts={"wall_s": 0.4}))
+    limits = [task.time_limit_s for task in tasks if task.cell == cells[1]]
+    assert limits[0] < 1.0 < min(limits[1:])
 
 
 def test_a_used_up_budget_ends_the_run_and_names_what_was_not_measured() -> None:
@@ -206,6 +241,7 @@ def test_a_resumed_run_does_what_was_left() -> None:
 
 def test_thread_counts_double_up_to_the_processors() -> None:
     assert thread_counts(QUICK, 1) == (1,)
-    assert thread_counts(QUICK, 2) == (1, 2)
-    assert thread_counts(QUICK, 12) == (1, 2, 4, 8, 12)
+    assert thread_counts(QUICK, 2) == (2,)
+    assert thread_counts(QUICK, 12) == (2, 4, 8, 12)
+    assert thread_counts(PROFILES["full"], 12) == (1, 2, 4, 8, 12)
     assert thread_counts(PROFILES["smoke"], 12) == (1, 2)

@@ -596,7 +596,7 @@ BENCH_PROGRAM(
                         .min = 2,
                         .max = 100,
                         .smoke = 6,
-                        .quick = 16,
+                        .quick = 12,
                         .full = 100},
                        {.name = "exact",
                         .meaning = "1: the best path of every pair; 0: as "

@@ -226,7 +226,7 @@ BENCH_PROGRAM(
                         .min = 1,
                         .max = 10'000'000,
                         .smoke = 5'000,
-                        .quick = 25'000,
+                        .quick = 20'000,
                         .full = kOperations}},
         .locks = true, .fork_join = true,
         .make = [](const bench::Arguments& arguments) -> std::unique_ptr<bench::Instance> {

@@ -167,7 +167,7 @@ BENCH_PROGRAM(
                         .min = 2,
                         .max = 1'000'000'000,
                         .smoke = 20'000,
-                        .quick = 400'000,
+                        .quick = 300'000,
                         .full = 100'000'000},
                        {.name = "merge_cutoff",
                         .meaning = "serial merge up to so many elements in the smaller range",

@@ -234,7 +234,7 @@ BENCH_PROGRAM(
                         .min = 1,
                         .max = 100,
                         .smoke = 12,
-                        .quick = 16,
+                        .quick = 14,
                         .full = 50},
                        {.name = "block",
                         .meaning = "floats along a side of a block",

@@ -232,7 +232,7 @@ BENCH_PROGRAM(
                         .min = 16,
                         .max = 8192,
                         .smoke = 256,
-                        .quick = 768,
+                        .quick = 512,
                         .full = 4096},
                        {.name = "cutoff",
                         .meaning = "side of the blocks that are multiplied "

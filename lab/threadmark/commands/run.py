@@ -62,7 +62,8 @@ def run(
     allocators
         glibc, jemalloc, mimalloc, tcmalloc, tbbmalloc; the default is glibc alone.
     threads
-        Thread counts such as 1,2,4 or 1-4; the default is 1, 2, 4, ... up to the processors.
+        Thread counts such as 1,2,4 or 1-4; the default is 1 (not in quick), 2, 4, ... up to the
+        processors.
     size
         Size of the problems; the default is that of the profile.
     profile
