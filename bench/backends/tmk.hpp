@@ -1,0 +1,77 @@
+// needs: tmk : tmk::tmk
+// tmk: async and future on a pool of as many threads as asked for, the caller among them. fork_join
+// and scope are its own, which put nothing on the heap.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <tmk/async.hpp>
+#include <tmk/fork_join.hpp>
+#include <tmk/mutex.hpp>
+#include <tmk/pool.hpp>
+#include <tmk/version.hpp>
+
+#include "registry.hpp"
+
+namespace bench {
+
+struct Backend {
+  static constexpr std::string_view name = "tmk";
+  static constexpr bool parallel = true;
+  static constexpr std::array variants{
+      Variant{.name = "deferred", .parallel = false},
+      Variant{.name = "async"},
+      Variant{.name = "optional"},
+  };
+  static std::string version() { return "tmk " TMK_VERSION; }
+
+  Backend(unsigned threads, std::string_view variant) : pool_(threads) {
+    if (variant == "deferred")
+      policy_ = tmk::launch::deferred;
+    else if (variant == "async")
+      policy_ = tmk::launch::async;
+  }
+
+  void run(auto&& task) { pool_.run(task); }
+
+  template <class F, class... A>
+  static auto async(F&& callable, A&&... args) {
+    return tmk::async(policy_, std::forward<F>(callable), std::forward<A>(args)...);
+  }
+
+  template <class... F>
+  static void fork_join(F&&... branches) {
+    tmk::fork_join(branches...);
+  }
+
+  class scope {
+   public:
+    template <class F>
+    void spawn(F&& branch) {
+      tasks_.run(std::forward<F>(branch));
+    }
+    void wait() { tasks_.wait(); }
+
+   private:
+    tmk::task_scope tasks_;
+  };
+
+  using mutex = tmk::mutex;
+
+  template <class... M>
+  static void lock(M&... mutexes) {
+    if constexpr (sizeof...(M) == 1)
+      (mutexes.lock(), ...);
+    else
+      tmk::lock(mutexes...);
+  }
+
+ private:
+  static inline tmk::launch policy_ = tmk::launch::async | tmk::launch::deferred;
+  tmk::pool pool_;
+};
+
+}  // namespace bench

@@ -1,0 +1,389 @@
+// The worker: a deque of pending tasks and the memory they are made of. scheduler.md holds the
+// protocol and the argument; its step names are the tags of the memory orders here.
+//
+// Do not confuse a worker with a thread: a thread binds one when it first uses tmk and gives it
+// back when it ends; workers are never freed, so a pointer to one, or to a task, is never dangling.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "platform.hpp"
+
+namespace tmk::detail {
+
+class Pool;
+struct Task;
+struct Worker;
+void count_thread(Worker& worker);  // at its first push, the thread counts among those that run
+
+struct Operations {
+  void (*run)(Task&);  // calls the callable, leaves the outcome in the block; null: there is none
+  void (*destroy)(Task&) noexcept;  // ends what the block holds and gives its memory back
+};
+
+// Bits of Task::state.
+inline constexpr std::uint32_t kReady =
+    1;  // the outcome is there; its runner is done with the task
+inline constexpr std::uint32_t kWaited = 2;  // somebody sleeps on the word
+inline constexpr std::uint32_t kFailed = 4;  // the outcome is an exception; written before kReady
+inline constexpr std::uint32_t kStarted =
+    8;  // a deferred call has a runner; a promise is satisfied
+inline constexpr std::uint32_t kRetrieved = 16;  // a promise's future was handed out
+
+// The head of every shared state: of a task in a deque, of a deferred call, of a promise.
+struct Task {
+  static constexpr std::size_t claimed = SIZE_MAX;
+
+  std::atomic<std::uint32_t> state{0};
+  std::atomic<std::uint32_t> references{1};
+  const Operations* operations = nullptr;
+  Worker* worker = nullptr;           // whose deque it went to; null: it never was in one
+  std::atomic<std::size_t> index{0};  // there, or `claimed`; in free memory the next free block
+
+  bool ready() const {
+    // ORDER see-ready: acquire, pairs with publish-ready. Who sees it sees the outcome.
+    return (state.load(std::memory_order_acquire) & kReady) != 0;
+  }
+  // The outcome is in place (`failed`: an exception). The last access of the runner.
+  void publish(bool failed) {
+    const std::uint32_t bits = kReady | (failed ? kFailed : 0u);
+    // ORDER publish-ready: acq_rel, pairs with see-ready.
+    if ((state.fetch_or(bits, std::memory_order_acq_rel) & kWaited) != 0) {
+      futex_wake(state, INT_MAX);
+    }
+  }
+  void release() {
+    // ORDER last-reference: acq_rel, pairs with last-reference: who destroys sees all uses ended.
+    if (references.load(std::memory_order_acquire) == 1 ||
+        references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      operations->destroy(*this);
+    }
+  }
+};
+
+class SpinLock {
+ public:
+  bool try_lock() {
+    // ORDER lock-worker: acquire, pairs with unlock-worker; the look before it is rechecked by it.
+    return !word_.load(std::memory_order_relaxed) &&
+           !word_.exchange(true, std::memory_order_acquire);
+  }
+  void lock() {
+    for (int spins = 0; !try_lock(); ++spins) {
+      if (spins < 64) {
+        pause();
+      } else {
+        sched_yield();  // the holder lost its processor; its section is short
+      }
+    }
+  }
+  void unlock() {
+    // ORDER unlock-worker: release, pairs with lock-worker.
+    word_.store(false, std::memory_order_release);
+  }
+
+ private:
+  std::atomic<bool> word_{false};
+};
+
+// A number that one thread counts up and any thread may read.
+class Counter {
+ public:
+  void increment() {
+    // ORDER count: relaxed, statistic.
+    value_.store(value_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+  std::uint64_t read() const {
+    return value_.load(std::memory_order_relaxed);  // ORDER read-count: relaxed, statistic.
+  }
+
+ private:
+  std::atomic<std::uint64_t> value_{0};
+};
+
+// Blocks of 64, 128, 192 and 256 bytes; what is larger comes from the heap.
+inline constexpr std::size_t kBlockBytes = 64;
+inline constexpr std::size_t kClasses = 4;
+inline constexpr std::size_t kSlabBytes = std::size_t{32} << 10;
+constexpr std::size_t size_class(std::size_t bytes) { return (bytes - 1) / kBlockBytes; }
+
+struct alignas(128) Worker {
+  // ---- the owner ----
+  std::array<Task*, kClasses> free{};
+  std::atomic<Task*>* entries = nullptr;
+  std::size_t mask = 0;
+  std::size_t room_end = 0;  // a bottom from which the entries must be looked after
+  std::atomic<std::size_t> bottom{0};
+  const std::atomic<std::uint32_t>* activity = nullptr;  // of the pool
+  std::uint32_t quiet = 0;                               // activity from which a push wakes nobody
+  std::uintptr_t stack_end = 0;  // below it nothing is run in place any more
+  bool counted = false;          // in activity
+  Counter pushed, taken, blocked, stolen;
+  // ---- the lock holder ----
+  alignas(128) std::atomic<std::size_t> split{0};
+  std::atomic<std::size_t> head{0};
+  SpinLock lock;
+  // ---- anyone ----
+  alignas(128) std::array<std::atomic<Task*>, kClasses> returned{};  // blocks that others freed
+  Pool* pool = nullptr;
+  Worker* next = nullptr;  // in the pool's list; set once
+  std::atomic<bool> bound{false};
+
+  // Owner. Makes a task pending. bad_alloc leaves everything as it was.
+  void push(Task& task) {
+    // ORDER own-bottom: relaxed, owner-only.
+    const std::size_t b = bottom.load(std::memory_order_relaxed);
+    if (b >= room_end) [[unlikely]]
+      make_room();
+    task.worker = this;
+    // ORDER set-index: relaxed, ordered by publish-entry.
+    task.index.store(b, std::memory_order_relaxed);
+    // ORDER publish-entry: release, pairs with read-entry. Who reads it sees the task's contents.
+    entries[b & mask].store(&task, std::memory_order_release);
+    // ORDER publish-bottom: release, pairs with read-bottom.
+    bottom.store(b + 1, std::memory_order_release);
+    pushed.increment();
+    light_fence();
+    // ORDER check-split: relaxed, ordered by light-fence.
+    if (b < split.load(std::memory_order_relaxed)) [[unlikely]]
+      lower_split(b);
+  }
+
+  // Owner. Claims a task of its own, wherever it lies; false if someone else has claimed it.
+  bool take(Task& task) {
+    // ORDER own-index: relaxed, rechecked by lock-worker; and a place of this index that the owner
+    // has used again was seen empty there, see drop.
+    const std::size_t i = task.index.load(std::memory_order_relaxed);
+    if (i == Task::claimed) [[unlikely]]
+      return false;
+    // ORDER erase-entry: relaxed, ordered by light-fence.
+    entries[i & mask].store(nullptr, std::memory_order_relaxed);
+    light_fence();
+    // ORDER check-split-take: relaxed, ordered by light-fence.
+    const std::size_t s = split.load(std::memory_order_relaxed);
+    if (i < s) [[unlikely]]
+      return take_slowly(task);
+    // ORDER own-bottom-take: relaxed, owner-only.
+    if (i + 1 == bottom.load(std::memory_order_relaxed)) drop_bottom(i, s);
+    taken.increment();
+    return true;
+  }
+
+  // Owner. Claims its newest task; null if it has none. For pool threads between tasks.
+  Task* pop() {
+    for (;;) {
+      // ORDER pop: relaxed, owner-only (bottom) and rechecked by lock-worker (head).
+      const std::size_t b = bottom.load(std::memory_order_relaxed);
+      if (b <= head.load(std::memory_order_relaxed)) return nullptr;
+      // ORDER pop-entry: acquire, pairs with publish-entry: this worker may have had another owner.
+      Task* const task = entries[(b - 1) & mask].load(std::memory_order_acquire);
+      if (task == nullptr) {
+        const std::lock_guard guard(lock);
+        // ORDER pop-tombstone: relaxed, ordered by lock-worker.
+        drop_bottom(b - 1, head.load(std::memory_order_relaxed));
+        lower(bottom.load(std::memory_order_relaxed));
+      } else if (take(*task)) {
+        // ORDER mark-popped: relaxed, owner-only. Should it wait for itself, it must not run again.
+        task->index.store(Task::claimed, std::memory_order_relaxed);
+        return task;
+      }
+    }
+  }
+
+  // Any thread but the owner's. Claims the oldest task; null if there is none.
+  Task* steal() {
+    // ORDER read-bottom: acquire, pairs with publish-bottom. Too low, and the next look finds it.
+    // ORDER head-hint: relaxed, rechecked by lock-worker.
+    if (bottom.load(std::memory_order_acquire) <= head.load(std::memory_order_relaxed)) {
+      return nullptr;
+    }
+    if (!lock.try_lock()) return nullptr;
+    const std::lock_guard guard(lock, std::adopt_lock);
+    if (Task* const task = claim_oldest()) return task;
+    // ORDER expose-bounds: acquire, pairs with publish-bottom (bottom); relaxed, ordered by
+    // lock-worker (head).
+    const std::size_t b = bottom.load(std::memory_order_acquire);
+    const std::size_t h = head.load(std::memory_order_relaxed);
+    if (b <= h) return nullptr;
+    expose(h + (b - h + 1) / 2);  // half of what there is, for one fence
+    return claim_oldest();
+  }
+
+  // A waiter that is not the owner wants this very task: true if it is now claimed for the caller.
+  bool revoke(Task& task) {
+    const std::lock_guard guard(lock);
+    // ORDER revoke: relaxed, ordered by lock-worker.
+    const std::size_t i = task.index.load(std::memory_order_relaxed);
+    if (i == Task::claimed) return false;
+    if (i >= split.load(std::memory_order_relaxed)) expose(i + 1);
+    // ORDER read-entry: acquire, pairs with publish-entry.
+    if (entries[i & mask].load(std::memory_order_acquire) != &task) return false;
+    claim(task, i);
+    return true;
+  }
+
+  // Is any task pending? Any thread; exact when nothing moves.
+  bool pending() {
+    // ORDER pending-hint: acquire, pairs with publish-bottom; head is rechecked by lock-worker.
+    const auto lowest = [this] { return head.load(std::memory_order_relaxed); };
+    if (bottom.load(std::memory_order_acquire) <= lowest()) return false;
+    const std::lock_guard guard(lock);
+    // ORDER pending: acquire, pairs with publish-bottom and publish-entry.
+    const std::size_t b = bottom.load(std::memory_order_acquire);
+    for (std::size_t i = lowest(); i < b; ++i) {
+      if (entries[i & mask].load(std::memory_order_acquire) != nullptr) return true;
+    }
+    return false;
+  }
+
+  // Memory for a task of the given class, owned by this worker. bad_alloc.
+  Task* allocate(std::size_t block_class) {
+    Task* const block = free[block_class];
+    if (block == nullptr) [[unlikely]]
+      return refill(block_class);
+    free[block_class] = next_free(*block);
+    return block;
+  }
+  void keep(Task& block, std::size_t block_class) {
+    link(block, std::exchange(free[block_class], &block));
+  }
+  void give_back(Task& block, std::size_t block_class) {
+    auto& list = returned[block_class];
+    Task* first =
+        list.load(std::memory_order_relaxed);  // ORDER first: relaxed, rechecked by return-block.
+    do {
+      link(block, first);
+      // ORDER return-block: release, pairs with take-returned.
+    } while (!list.compare_exchange_weak(first, &block, std::memory_order_release,
+                                         std::memory_order_relaxed));
+  }
+
+ private:
+  // ORDER free-link: relaxed, ordered by return-block.
+  static Task* next_free(const Task& block) {
+    return reinterpret_cast<Task*>(block.index.load(std::memory_order_relaxed));
+  }
+  static void link(Task& block, Task* next) {
+    // ORDER free-link-set: relaxed, ordered by return-block.
+    block.index.store(reinterpret_cast<std::uintptr_t>(next), std::memory_order_relaxed);
+  }
+
+  // Owner. Bottom falls to i and on through what is erased there, not below `least`.
+  void drop_bottom(std::size_t i, std::size_t least) {
+    // ORDER drop: acquire, pairs with erase-claimed: whoever claimed the task that was here has
+    // left its mark on it. The bottom itself is owner-only, and for others a hint.
+    while (i > least && entries[(i - 1) & mask].load(std::memory_order_acquire) == nullptr) --i;
+    bottom.store(i, std::memory_order_relaxed);
+  }
+
+  // The owner holds the lock: nothing from `end` on is shared.
+  void lower(std::size_t end) {
+    // ORDER lower: relaxed, ordered by lock-worker.
+    if (split.load(std::memory_order_relaxed) > end) split.store(end, std::memory_order_relaxed);
+    if (head.load(std::memory_order_relaxed) > end) head.store(end, std::memory_order_relaxed);
+    room_end = std::min(room_end, head.load(std::memory_order_relaxed) + mask + 1);
+  }
+  void lower_split(std::size_t end) {
+    const std::lock_guard guard(lock);
+    lower(end);
+  }
+
+  bool take_slowly(Task& task) {
+    const std::lock_guard guard(lock);
+    // ORDER take-shared: relaxed, ordered by lock-worker.
+    const std::size_t i = task.index.load(std::memory_order_relaxed);
+    if (i == Task::claimed) return false;
+    if (i + 1 == bottom.load(std::memory_order_relaxed)) {
+      drop_bottom(i, head.load(std::memory_order_relaxed));
+      lower(bottom.load(std::memory_order_relaxed));
+    }
+    taken.increment();
+    return true;
+  }
+
+  // ---- the lock holder ----
+  void claim(Task& task, std::size_t i) {
+    // ORDER mark-claimed: relaxed, ordered by erase-claimed and lock-worker.
+    task.index.store(Task::claimed, std::memory_order_relaxed);
+    // ORDER erase-claimed: release, pairs with drop.
+    entries[i & mask].store(nullptr, std::memory_order_release);
+  }
+  void expose(std::size_t end) {
+    // ORDER move-split: relaxed, ordered by heavy-fence.
+    split.store(end, std::memory_order_relaxed);
+    heavy_fence();
+  }
+  Task* claim_oldest() {
+    // ORDER oldest: relaxed, ordered by lock-worker.
+    const std::size_t s = split.load(std::memory_order_relaxed);
+    Task* task = nullptr;
+    std::size_t h = head.load(std::memory_order_relaxed);
+    for (; h < s && task == nullptr; ++h) {
+      // ORDER read-entry-oldest: acquire, pairs with publish-entry.
+      task = entries[h & mask].load(std::memory_order_acquire);
+      if (task != nullptr) claim(*task, h);
+    }
+    head.store(h, std::memory_order_relaxed);
+    return task;
+  }
+
+  // Owner. The entries are full up to room_end: move up, or move to a larger array.
+  void make_room() {
+    const std::size_t capacity = entries == nullptr ? 0 : mask + 1;
+    // ORDER make-room: relaxed, ordered by lock-worker.
+    const std::size_t b = bottom.load(std::memory_order_relaxed);
+    lock.lock();
+    const std::lock_guard guard(lock, std::adopt_lock);
+    std::size_t h = std::min(head.load(std::memory_order_relaxed), b);
+    while (h < b && entries[h & mask].load(std::memory_order_relaxed) == nullptr) ++h;
+    if (b - h == capacity) {
+      const std::size_t larger = std::max<std::size_t>(256, 2 * capacity);
+      auto fresh = std::make_unique<std::atomic<Task*>[]>(larger);
+      for (std::size_t i = h; i < b; ++i) {
+        Task* const task = entries[i & mask].load(std::memory_order_relaxed);
+        fresh[i & (larger - 1)].store(task, std::memory_order_relaxed);
+      }
+      delete[] std::exchange(entries, fresh.release());
+      mask = larger - 1;
+    }
+    head.store(h, std::memory_order_relaxed);
+    // What was passed as erased may be pushed again: it must not lie under a split nobody moved.
+    if (split.load(std::memory_order_relaxed) < h) split.store(h, std::memory_order_relaxed);
+    room_end = h + mask + 1;
+    count_thread(*this);
+  }
+
+  Task* refill(std::size_t block_class) {
+    // ORDER take-returned: acquire, pairs with return-block.
+    Task* first = returned[block_class].exchange(nullptr, std::memory_order_acquire);
+    if (first == nullptr) {
+      // The first block of a slab names its owner.
+      char* const slab =
+          static_cast<char*>(::operator new(kSlabBytes, std::align_val_t{kSlabBytes}));
+      ::new (slab) Worker*(this);
+      const std::size_t size = kBlockBytes * (block_class + 1);
+      for (std::size_t at = kBlockBytes; at + size <= kSlabBytes; at += size) {
+        auto* const block = ::new (slab + at) Task;
+        link(*block, std::exchange(first, block));
+      }
+    }
+    free[block_class] = next_free(*first);
+    return first;
+  }
+};
+
+// Whose slab the block lies in.
+inline Worker& home_of(const Task& block) {
+  const auto address = reinterpret_cast<std::uintptr_t>(&block) & ~(kSlabBytes - 1);
+  return **reinterpret_cast<Worker**>(address);
+}
+
+}  // namespace tmk::detail

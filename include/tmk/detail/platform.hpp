@@ -1,0 +1,162 @@
+// What tmk needs of the system: futexes, the asymmetric fence, the number of processors that this
+// process may really use, and how much stack is left. Linux only; everything else is standard C++.
+#pragma once
+
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+#include <string>
+
+#if defined(__SANITIZE_THREAD__)
+#define TMK_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TMK_TSAN 1
+#endif
+#endif
+#ifndef TMK_TSAN
+#define TMK_TSAN 0
+#endif
+
+namespace tmk::detail {
+
+// Waits while word == expected, until the deadline of the monotonic clock (null: for ever). May
+// return at any time; false: the deadline has passed.
+inline bool futex_wait_until(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                             const timespec* deadline) {
+  return syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, expected, deadline, nullptr,
+                 FUTEX_BITSET_MATCH_ANY) == 0 ||
+         errno != ETIMEDOUT;
+}
+inline void futex_wake(const std::atomic<std::uint32_t>& word, int threads) {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0);
+}
+
+// The deadline that is so much from now.
+inline timespec in(std::chrono::nanoseconds time) {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const auto sum = std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec) + time;
+  const auto whole = std::chrono::floor<std::chrono::seconds>(sum);
+  return {.tv_sec = static_cast<time_t>(whole.count()),
+          .tv_nsec = static_cast<long>((sum - whole).count())};
+}
+
+// The asymmetric fence: light_fence() on the side that runs often is nothing but a compiler
+// barrier, because heavy_fence() on the other side makes every running thread of the process pass a
+// full fence. Where the kernel refuses membarrier, both are full fences.
+inline bool register_membarrier() {
+  return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+inline const bool asymmetric_fences = register_membarrier();
+
+inline void full_fence() {
+#if TMK_TSAN  // gcc refuses fences under ThreadSanitizer; a read-modify-write of a private word is
+              // one on x86 and arm
+  std::atomic<int> word{0};
+  word.fetch_add(1);
+#else
+  // ORDER full-fence: seq_cst, pairs with full-fence. The symmetric form of the argument in
+  // scheduler.md.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+}
+inline void light_fence() {
+  if (asymmetric_fences) [[likely]] {
+    // ORDER light-fence: seq_cst for the compiler alone, pairs with heavy-fence.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  } else {
+    full_fence();
+  }
+}
+inline void heavy_fence() {
+  // ORDER heavy-fence: seq_cst through the kernel, pairs with light-fence.
+  if (!asymmetric_fences || syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0)
+    full_fence();
+}
+
+inline void pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Processors that the cgroup's quota allows, rounded up; INT_MAX without a quota. Reads v2 cpu.max
+// along the process's path and v1 cpu.cfs_quota_us where they are usually mounted.
+inline int quota_processors() {
+  const auto limit = [](double quota, double period) {
+    return quota > 0 && period > 0 ? static_cast<int>((quota + period - 1) / period) : INT_MAX;
+  };
+  int result = INT_MAX;
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    const auto first = line.find(':');
+    const auto second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    std::string path = line.substr(second + 1);
+    const bool v2 = controllers.empty();
+    if (!v2 && ("," + controllers + ",").find(",cpu,") == std::string::npos) continue;
+    for (;; path.erase(path.rfind('/'))) {
+      for (const char* root : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/cpu",
+                               "/sys/fs/cgroup/cpu,cpuacct"}) {
+        std::string quota;
+        double period = 0;
+        if (v2) {
+          std::ifstream file(root + path + "/cpu.max");
+          if (!(file >> quota >> period) || quota == "max") continue;
+        } else {
+          std::ifstream quota_file(root + path + "/cpu.cfs_quota_us");
+          std::ifstream period_file(root + path + "/cpu.cfs_period_us");
+          if (!(quota_file >> quota) || !(period_file >> period)) continue;
+        }
+        result = std::min(result, limit(std::strtod(quota.c_str(), nullptr), period));
+      }
+      if (path.empty() || path == "/") break;
+    }
+  }
+  return result;
+}
+
+// Threads that can really run at once: TMK_NUM_THREADS, else the affinity mask and the quota. At
+// least 1.
+inline unsigned usable_processors() {
+  if (const char* text = std::getenv("TMK_NUM_THREADS")) {
+    const long wanted = std::strtol(text, nullptr, 10);
+    if (wanted >= 1 && wanted <= 4096) return static_cast<unsigned>(wanted);
+  }
+  cpu_set_t set;
+  const int allowed = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  return static_cast<unsigned>(std::max(1, std::min(allowed, quota_processors())));
+}
+
+// The lowest address that a task run in place may still use. What is below is kept for blocking and
+// for the program's own leaves: a quarter of the stack, at most 256 KiB.
+inline std::uintptr_t stack_limit() {
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return 0;
+  void* lowest = nullptr;
+  std::size_t size = 0;
+  pthread_attr_getstack(&attributes, &lowest, &size);
+  pthread_attr_destroy(&attributes);
+  return reinterpret_cast<std::uintptr_t>(lowest) +
+         std::min<std::size_t>(size / 4, std::size_t{256} << 10);
+}
+
+}  // namespace tmk::detail

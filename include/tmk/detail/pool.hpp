@@ -1,0 +1,500 @@
+// Threads for pending tasks, and how to wait for one. The cast: a Pool has workers (deques, one for
+// each thread that uses it) and threads of its own, which run what others push, block in the tasks
+// they run, and sleep when there is nothing. `activity` counts the threads that run; a push looks
+// at it and does nothing more while all are busy and the watchdog ticks.
+//
+// A thread that blocks in a wait is not counted, so another one takes its place. What blocks
+// without our knowledge (a condition variable, a barrier between tasks) is the watchdog's: while
+// something is pending and nothing was claimed for a tick, it adds threads.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "deque.hpp"
+#include "platform.hpp"
+
+namespace tmk::detail {
+
+inline constexpr std::uint32_t kArmed = 1u << 24;  // in `activity`: the watchdog ticks
+inline constexpr std::uint32_t kRunning = kArmed - 1;
+inline constexpr std::chrono::milliseconds kTick{4};
+inline constexpr std::uint32_t kMostExtra = 1024;  // threads that the watchdog adds at most
+
+// Stands for "no worker yet": its empty lists send every fast path to the slow one.
+inline constinit Worker unbound_worker{};
+[[gnu::tls_model("initial-exec")]] inline thread_local constinit Worker* current_worker =
+    &unbound_worker;
+
+class Pool {
+ public:
+  explicit Pool(std::uint32_t threads, bool endless = false)
+      : target_(std::max(1u, threads)), endless_(endless) {}
+  Pool(const Pool&) = delete;
+  ~Pool();
+
+  // The one behind tmk::async on a thread of no other pool. Never destroyed: futures and threads
+  // may outlive every static object. A forked child has none of its parent's threads, so it gets
+  // one of its own.
+  static Pool& standard() {
+    static const bool made [[maybe_unused]] = make_standard();
+    // ORDER standard-pool: acquire, pairs with standard-pool (its release store).
+    return *standard_.load(std::memory_order_acquire);
+  }
+
+  Worker& bind();
+  void unbind(Worker& worker);
+
+  // After a push that found activity below `quiet`: wake a thread if one may run, arm the watchdog.
+  void wake() {
+    if (running() < target_ && !refused_.load()) add_thread();
+    if ((activity_.fetch_or(kArmed) & kArmed) == 0) start_watchdog();
+  }
+  // The calling thread begins to run, or goes on after a wait.
+  void enter() { activity_.fetch_add(1); }
+  // It blocks or ends. What is pending gets a thread in its place.
+  void leave() {
+    const std::uint32_t now = (activity_.fetch_sub(1) & kRunning) - 1;
+    heavy_fence();
+    if (now < limit() && looks_pending()) add_thread();
+  }
+  // Low on stack: is there, or could there be, another thread to run what the caller needs?
+  bool has_help() { return running() > 1 || add_thread(); }
+
+  std::uint32_t size() const { return target_; }
+  struct Totals {
+    std::uint64_t tasks = 0, steals = 0, inline_claims = 0, blocked_waits = 0, threads_added = 0;
+  };
+  Totals totals();
+
+ private:
+  static bool make_standard();
+  std::uint32_t running() const { return activity_.load() & kRunning; }
+  std::uint32_t limit() const { return target_ + extra_.load(); }
+
+  bool add_thread();
+  bool start(void (Pool::*body)());
+  void thread_main();
+  void run_until_idle(Worker& self);
+  Task* find(Worker& self, std::uint32_t& start);
+  bool unpark_one();
+  bool park();
+  void start_watchdog();
+  void watchdog_main();
+  bool looks_pending();
+  bool is_pending();
+  std::uint64_t claims();
+
+  const std::uint32_t target_;
+  const bool endless_;
+  alignas(128) std::atomic<std::uint32_t> activity_{0};
+  alignas(128) std::atomic<std::uint32_t> tokens_{0};  // each lets one parked thread go on
+  std::atomic<std::uint32_t> parked_{0};
+  std::atomic<std::uint32_t> extra_{0};    // threads beyond target_ that the watchdog allows
+  std::atomic<std::uint32_t> alarm_{0};    // wakes the watchdog
+  std::atomic<std::uint32_t> threads_{0};  // of this pool's own, the watchdog included
+  std::atomic<std::uint64_t> added_{0};
+  std::atomic<bool> refused_{false};  // the system gave no thread
+  std::atomic<bool> watched_{false};  // the watchdog exists
+  std::atomic<bool> stopping_{false};
+  std::atomic<Worker*> workers_{nullptr};
+
+  inline static std::atomic<Pool*> standard_{nullptr};
+  // Workers that no pool has. Not destroyed either.
+  struct Spare {
+    std::mutex mutex;
+    Worker* first = nullptr;
+  };
+  static Spare& spare() {
+    static Spare* const all = new Spare;
+    return *all;
+  }
+};
+
+// A thread's worker in the standard pool, given back when the thread ends.
+struct Binding {
+  Worker& worker = Pool::standard().bind();
+  Binding() { current_worker = &worker; }
+  ~Binding() {
+    current_worker = &unbound_worker;
+    worker.pool->unbind(worker);
+  }
+};
+[[gnu::noinline]] inline Worker& bind_this_thread() {
+  thread_local Binding binding;
+  // While the thread ends, other thread_locals may still use tmk: with a worker that is not given
+  // back, for there is no later moment to do it.
+  if (current_worker == &unbound_worker) current_worker = &Pool::standard().bind();
+  return *current_worker;
+}
+inline Worker& this_worker() {
+  Worker* const worker = current_worker;
+  return worker != &unbound_worker ? *worker : bind_this_thread();
+}
+
+inline bool stack_left(const Worker& worker) {
+  return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) > worker.stack_end;
+}
+
+// Makes a task pending.
+inline void submit(Worker& worker, Task& task) {
+  worker.push(task);
+  // ORDER look-for-sleepers: relaxed, ordered by light-fence.
+  if (worker.activity->load(std::memory_order_relaxed) < worker.quiet) [[unlikely]] {
+    worker.pool->wake();
+  }
+}
+
+// Blocks until the task is ready or, if there is a deadline, until then: false.
+inline bool block_until(Task& task, const timespec* deadline = nullptr) {
+  for (int spins = 0; spins < 40; ++spins) {  // 1 to 2 us: less than a sleep and a wake-up cost
+    if (task.ready()) return true;
+    pause();
+  }
+  Worker& worker = this_worker();
+  worker.blocked.increment();
+  if (worker.counted) worker.pool->leave();
+  bool timed_out = false;
+  // ORDER wait: acquire, pairs with publish-ready.
+  std::uint32_t seen = task.state.load(std::memory_order_acquire);
+  while ((seen & kReady) == 0 && !timed_out) {
+    if ((seen & kWaited) == 0 &&
+        !task.state.compare_exchange_weak(seen, seen | kWaited, std::memory_order_acq_rel)) {
+      continue;
+    }
+    timed_out = !futex_wait_until(task.state, seen | kWaited, deadline);
+    seen = task.state.load(std::memory_order_acquire);
+  }
+  if (worker.counted) worker.pool->enter();
+  return (seen & kReady) != 0;
+}
+
+// Returns when the task is ready. What is pending is claimed and run in place.
+inline void wait_until_ready(Task& task) {
+  if (task.ready()) return;
+  if (task.operations->run != nullptr) {
+    if (task.worker == nullptr) {  // deferred
+      if ((task.state.fetch_or(kStarted) & kStarted) == 0) return task.operations->run(task);
+    } else {
+      Worker& self = this_worker();
+      if (stack_left(self) || !self.pool->has_help()) {
+        const bool own = task.worker == &self;
+        if (own ? self.take(task) : task.worker->revoke(task)) {
+          if (!own) self.taken.increment();
+          // ORDER mark-taken: relaxed, owner-only. Should it wait for itself, it must not run
+          // again.
+          task.index.store(Task::claimed, std::memory_order_relaxed);
+          return task.operations->run(task);
+        }
+      }
+    }
+  }
+  block_until(task);
+}
+
+// ---------------------------------------------------------------- the pool
+
+inline bool Pool::make_standard() {
+  static std::mutex* const spares = &spare().mutex;
+  // ORDER standard-pool-made: release, pairs with standard-pool.
+  standard_.store(new Pool(usable_processors(), true), std::memory_order_release);
+  return pthread_atfork(
+             [] {
+               spares->lock();
+               if (current_worker != &unbound_worker) current_worker->lock.lock();
+             },
+             [] {
+               if (current_worker != &unbound_worker) current_worker->lock.unlock();
+               spares->unlock();
+             },
+             [] {
+               if (current_worker != &unbound_worker) current_worker->lock.unlock();
+               spares->unlock();
+               Pool* const fresh = new Pool(standard_.load()->target_, true);
+               if (Worker* const self = current_worker; self != &unbound_worker) {
+                 self->next = nullptr;
+                 fresh->workers_.store(self);
+                 self->pool = fresh;
+                 self->activity = &fresh->activity_;
+                 if (self->counted) fresh->enter();
+               }
+               standard_.store(fresh);
+             }) == 0;
+}
+
+inline Worker& Pool::bind() {
+  Worker* worker = workers_.load();
+  for (bool expected = false; worker != nullptr; worker = worker->next, expected = false) {
+    if (!worker->bound.load() && worker->bound.compare_exchange_strong(expected, true)) break;
+  }
+  if (worker == nullptr) {
+    {
+      const std::lock_guard guard(spare().mutex);
+      worker = spare().first;
+      if (worker != nullptr) spare().first = worker->next;
+    }
+    if (worker == nullptr) worker = new Worker;
+    worker->bound.store(true);
+    worker->pool = this;
+    worker->activity = &activity_;
+    worker->quiet = kArmed + target_;
+    worker->next = workers_.load();
+    while (!workers_.compare_exchange_weak(worker->next, worker)) {
+    }
+  }
+  worker->stack_end = stack_limit();
+  worker->counted = false;
+  worker->room_end = 0;  // so that the first push comes by make_room, which counts the thread
+  return *worker;
+}
+
+inline void Pool::unbind(Worker& worker) {
+  if (std::exchange(worker.counted, false)) leave();
+  worker.bound.store(false);  // what it still holds is stolen or revoked
+}
+
+inline void count_thread(Worker& worker) {
+  if (!std::exchange(worker.counted, true)) worker.pool->enter();
+}
+
+inline Pool::~Pool() {
+  Worker& self = bind();  // where there is no thread of our own, nobody else would run what is left
+  Worker* const before = std::exchange(current_worker, &self);
+  count_thread(self);
+  do {
+    run_until_idle(self);
+    sched_yield();
+  } while (running() > 1 || is_pending());
+  current_worker = before;
+  unbind(self);
+  stopping_.store(true);
+  alarm_.store(1);
+  futex_wake(alarm_, 1);
+  for (std::uint32_t left = threads_.load(); left != 0; left = threads_.load()) {
+    tokens_.fetch_add(left);
+    futex_wake(tokens_, INT_MAX);
+    const timespec soon = in(std::chrono::milliseconds(1));
+    futex_wait_until(threads_, left, &soon);
+  }
+  const std::lock_guard guard(spare().mutex);
+  for (Worker* worker = workers_.load(); worker != nullptr;) {
+    worker->next = std::exchange(spare().first, std::exchange(worker, worker->next));
+  }
+}
+
+inline bool Pool::looks_pending() {
+  for (Worker* w = workers_.load(); w != nullptr; w = w->next) {
+    if (w->bottom.load() > w->head.load()) return true;
+  }
+  return false;
+}
+inline bool Pool::is_pending() {
+  for (Worker* w = workers_.load(); w != nullptr; w = w->next) {
+    if (w->pending()) return true;
+  }
+  return false;
+}
+inline std::uint64_t Pool::claims() {
+  std::uint64_t sum = 0;
+  for (Worker* w = workers_.load(); w != nullptr; w = w->next) {
+    sum += w->taken.read() + w->stolen.read();
+  }
+  return sum;
+}
+inline Pool::Totals Pool::totals() {
+  Totals sum;
+  for (Worker* w = workers_.load(); w != nullptr; w = w->next) {
+    sum.tasks += w->pushed.read();
+    sum.steals += w->stolen.read();
+    sum.inline_claims += w->taken.read();
+    sum.blocked_waits += w->blocked.read();
+  }
+  sum.threads_added = added_.load();
+  return sum;
+}
+
+inline Task* Pool::find(Worker& self, std::uint32_t& start) {
+  if (Task* const own = self.pop()) return own;
+  start = start * 1664525 + 1013904223;  // so that thieves do not all come to the same victim
+  for (std::uint32_t skip = (start >> 28) + 1, round = 0; round < 2; ++round) {
+    for (Worker* w = workers_.load(); w != nullptr; w = w->next) {
+      if (round == 0 && skip != 0) {
+        --skip;
+        continue;
+      }
+      if (w == &self) continue;
+      if (Task* const task = w->steal()) {
+        self.stolen.increment();
+        // Wake-ups spread from thread to thread: whoever finds more than it takes wakes the next.
+        if (running() < target_ && w->bottom.load() > w->head.load()) add_thread();
+        return task;
+      }
+    }
+  }
+  return nullptr;
+}
+
+// Runs what there is; returns after a while without anything.
+inline void Pool::run_until_idle(Worker& self) {
+  constexpr int kLooks = 48;
+  std::uint32_t start = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(&self) >> 7);
+  for (int looks = 0; looks < kLooks; ++looks) {
+    if (running() > limit() && !stopping_.load())
+      return;  // somebody came back from a wait: too many run
+    if (Task* const task = find(self, start)) {
+      task->operations->run(*task);
+      looks = 0;
+    } else {
+      for (int each = 0; each < 2 * looks; ++each) pause();
+    }
+  }
+}
+
+inline void Pool::thread_main() {
+  Worker& self = bind();
+  current_worker = &self;
+  self.counted = true;  // by add_thread
+  do {
+    run_until_idle(self);
+  } while (park());
+  current_worker = &unbound_worker;
+  self.counted = false;
+  unbind(self);
+}
+
+// Sleeps until there is something to do; false: this thread is to end. It is counted before and
+// after, not while it sleeps.
+inline bool Pool::park() {
+  parked_.fetch_add(1);
+  activity_.fetch_sub(1);  // announce-sleep
+  heavy_fence();
+  // look-again
+  if (running() < limit() && looks_pending() && unpark_one()) {
+    activity_.fetch_add(1);
+    return true;
+  }
+  if (parked_.load() > 2 * target_ + 8 && unpark_one()) return false;
+  for (std::uint32_t tokens = tokens_.load();;) {
+    if (stopping_.load()) return false;
+    if (tokens == 0) {
+      futex_wait_until(tokens_, 0, nullptr);
+      tokens = tokens_.load();
+    } else if (tokens_.compare_exchange_weak(tokens, tokens - 1)) {
+      return true;  // whoever left the token has counted us
+    }
+  }
+}
+
+// Takes one off the number of parked threads: it is awake, or gets a token.
+inline bool Pool::unpark_one() {
+  std::uint32_t parked = parked_.load();
+  while (parked > 0 && !parked_.compare_exchange_weak(parked, parked - 1)) {
+  }
+  return parked > 0;
+}
+
+// One more thread runs: a parked one or a new one. False when there is none to be had.
+inline bool Pool::add_thread() {
+  activity_.fetch_add(1);
+  if (unpark_one()) {
+    tokens_.fetch_add(1);
+    futex_wake(tokens_, 1);
+    return true;
+  }
+  if (start(&Pool::thread_main)) {
+    added_.fetch_add(1);
+    return true;
+  }
+  activity_.fetch_sub(1);  // as many as there are must do, for a tick
+  refused_.store(true);
+  return false;
+}
+
+inline bool Pool::start(void (Pool::*body)()) {
+  struct Start {
+    Pool* pool;
+    void (Pool::*body)();
+  };
+  auto* const start = new (std::nothrow) Start{this, body};
+  if (start == nullptr) return false;
+  threads_.fetch_add(1);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  sigset_t all, before;  // signals are for the program's own threads
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  const int error = pthread_create(
+      &thread, &attributes,
+      [](void* argument) -> void* {
+        const std::unique_ptr<Start> given(static_cast<Start*>(argument));
+        Pool& pool = *given->pool;
+        (pool.*given->body)();
+        if (pool.endless_) {
+          pool.threads_.fetch_sub(1);
+        } else {
+          // The pool may be gone as soon as the number is zero, so the word is not touched again.
+          std::atomic<std::uint32_t>& left = pool.threads_;
+          if (left.fetch_sub(1) == 1) futex_wake(left, 1);
+        }
+        return nullptr;
+      },
+      start);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
+  if (error == 0) return true;
+  threads_.fetch_sub(1);
+  delete start;
+  return false;
+}
+
+inline void Pool::start_watchdog() {
+  alarm_.store(1);
+  if (watched_.exchange(true)) {
+    futex_wake(alarm_, 1);
+  } else if (!start(&Pool::watchdog_main)) {
+    watched_.store(false);
+    activity_.fetch_and(~kArmed);  // the next push tries again
+  }
+}
+
+inline void Pool::watchdog_main() {
+  while (!stopping_.load()) {
+    if (alarm_.exchange(0) == 0) {
+      futex_wait_until(alarm_, 0, nullptr);
+      continue;
+    }
+    std::uint64_t before = claims();
+    for (std::uint32_t step = 1; !stopping_.load();) {
+      const timespec tick = in(kTick);
+      futex_wait_until(alarm_, 0, &tick);
+      refused_.store(false);
+      const std::uint64_t now = claims();
+      if (!is_pending()) {
+        extra_.store(0);
+        activity_.fetch_and(~kArmed);
+        heavy_fence();
+        if (!looks_pending() || (activity_.fetch_or(kArmed) & kArmed) != 0) break;
+      } else if (now == before) {
+        const std::uint32_t allowed = std::min(kMostExtra, running() + step);
+        if (allowed > target_) extra_.store(allowed - target_);
+        for (std::uint32_t i = 0; i < step && running() < limit() && add_thread(); ++i) {
+        }
+        step = std::min(2 * step, target_ * 4);
+      } else {
+        step = 1;
+      }
+      before = now;
+    }
+  }
+}
+
+}  // namespace tmk::detail

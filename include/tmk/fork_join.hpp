@@ -1,0 +1,210 @@
+// tmk::fork_join and tmk::task_scope, for those who need no future that can be moved.
+//
+//   auto [left, right] = tmk::fork_join([&] { return sum(a); }, [&] { return sum(b); });
+//
+//   tmk::task_scope tasks;
+//   for (auto& part : parts) tasks.run([&part] { work(part); });
+//   tasks.wait();
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "detail/state.hpp"
+
+namespace tmk {
+
+namespace detail {
+
+template <class F>
+struct Reference {
+  F& callable;
+  decltype(auto) operator()() { return std::invoke(callable); }
+};
+
+// One branch of a fork_join, on the stack of the thread that joins it.
+template <class F>
+struct Branch : CallState<std::invoke_result_t<F&>, Reference<F>> {
+  using R = std::invoke_result_t<F&>;
+  explicit Branch(F& callable) : CallState<R, Reference<F>>(std::in_place, callable) {}
+
+  void fork(Worker& from) noexcept {
+    try {
+      submit(from, *this);
+      forked = true;
+    } catch (const std::bad_alloc&) {  // it is run by join, then
+    }
+  }
+  R join(Worker& self) {
+    joined = true;
+    if (!forked || (stack_left(self) && self.take(*this))) {
+      const ExitScope exits;
+      return this->call();
+    }
+    wait_until_ready(*this);
+    const End end{*this};
+    return this->move_out();
+  }
+  // Another branch has thrown: this one runs to its end, and its outcome is dropped.
+  void abandon() noexcept {
+    if (joined) return;
+    if (forked) {
+      wait_until_ready(*this);
+    } else {
+      this->run(*this);
+    }
+    this->end_outcome();
+  }
+
+ private:
+  struct End {
+    Branch& branch;
+    ~End() { branch.end_outcome(); }
+  };
+  bool forked = false, joined = false;
+};
+
+template <class... B>
+struct Branches {
+  template <class... F>
+  explicit Branches(F&... callables) : all(callables...) {}
+  ~Branches() {
+    std::apply([](B&... each) { (each.abandon(), ...); }, all);
+  }
+  template <std::size_t... I>
+  void fork(Worker& from, std::index_sequence<I...> /*all*/) {
+    // The last first: so they are joined, newest first, in the order they were written.
+    (std::get<sizeof...(B) - 1 - I>(all).fork(from), ...);
+  }
+  std::tuple<B...> all;
+};
+
+template <class R, class J>
+auto value_of(J&& join) {
+  if constexpr (std::is_void_v<R>) {
+    join();
+    return std::monostate{};
+  } else if constexpr (std::is_reference_v<R>) {
+    return std::ref(join());
+  } else {
+    return join();
+  }
+}
+
+}  // namespace detail
+
+// Calls all, possibly at the same time, and returns when all have ended: a tuple of what they
+// returned, with std::monostate for void and std::reference_wrapper for a reference; nothing if all
+// return void. The first exception, in the order of writing, is thrown after the last has ended.
+template <class F, class... G>
+auto fork_join(F&& first, G&&... others) {
+  detail::Worker& worker = detail::this_worker();
+  detail::Branches<detail::Branch<std::remove_reference_t<G>>...> branches(others...);
+  branches.fork(worker, std::index_sequence_for<G...>());
+  using R = std::invoke_result_t<F&>;
+  if constexpr ((std::is_void_v<R> && ... && std::is_void_v<std::invoke_result_t<G&>>)) {
+    std::invoke(first);
+    std::apply([&](auto&... each) { (each.join(worker), ...); }, branches.all);
+  } else {
+    // Braces: in this order.
+    return std::apply(
+        [&](auto&... each) {
+          return std::tuple{
+              detail::value_of<R>([&]() -> R { return std::invoke(first); }),
+              detail::value_of<std::invoke_result_t<G&>>(
+                  [&]() -> std::invoke_result_t<G&> { return each.join(worker); })...};
+        },
+        branches.all);
+  }
+}
+
+// Any number of tasks that end before the scope does. run() may be called by the tasks themselves
+// and by other threads as long as wait() has not returned.
+class task_scope {
+ public:
+  task_scope() = default;
+  task_scope(const task_scope&) = delete;
+  task_scope& operator=(const task_scope&) = delete;
+  ~task_scope() { join_all(); }
+
+  // bad_alloc if there is no memory for it.
+  template <class F>
+  void run(F&& callable) {
+    using S = Spawned<std::decay_t<F>>;
+    detail::Worker& worker = detail::this_worker();
+    S* const state = detail::make_state<S>(std::in_place, std::forward<F>(callable));
+    try {
+      detail::submit(worker, *state);
+    } catch (...) {
+      state->operations->destroy(*state);
+      throw;
+    }
+    if (&worker == &owner_) {
+      state->next = std::exchange(own_, state);
+    } else {
+      // ORDER add-foreign: release, pairs with take-foreign. The look before it is rechecked by it.
+      state->next = foreign_.load(std::memory_order_relaxed);
+      while (!foreign_.compare_exchange_weak(state->next, state, std::memory_order_release,
+                                             std::memory_order_relaxed)) {
+      }
+    }
+  }
+
+  // Returns when all have ended; throws the first exception that was seen. The scope can be used
+  // again.
+  void wait() {
+    join_all();
+    if (error_ != nullptr) std::rethrow_exception(std::exchange(error_, nullptr));
+  }
+
+ private:
+  struct Link {
+    Link* next = nullptr;
+    detail::State<void>& state;
+  };
+  template <class C>
+  struct Spawned : detail::CallState<void, C, Spawned<C>>, Link {
+    using Base = detail::CallState<void, C, Spawned>;
+    template <class... A>
+    explicit Spawned(std::in_place_t tag, A&&... parts)
+        : Base(tag, std::forward<A>(parts)...), Link{nullptr, *this} {}
+  };
+
+  void join_all() noexcept {
+    for (;;) {
+      // ORDER take-foreign: acquire, pairs with add-foreign.
+      if (own_ == nullptr) own_ = foreign_.exchange(nullptr, std::memory_order_acquire);
+      if (own_ == nullptr) return;
+      Link* const newest = std::exchange(own_, own_->next);
+      join(newest->state);
+    }
+  }
+  void join(detail::State<void>& state) noexcept {
+    try {
+      if (state.worker == &owner_ && detail::stack_left(owner_) && owner_.take(state)) {
+        const auto* call = static_cast<const detail::CallOperations<void>*>(state.operations);
+        return call->call_and_destroy(state);
+      }
+      struct End {
+        detail::State<void>& state;
+        ~End() { state.operations->destroy(state); }
+      } const end{state};
+      detail::wait_until_ready(state);
+      state.rethrow_failure();
+    } catch (...) {
+      if (error_ == nullptr) error_ = std::current_exception();
+    }
+  }
+
+  detail::Worker& owner_ = detail::this_worker();
+  Link* own_ = nullptr;  // spawned by the thread that made the scope
+  std::atomic<Link*> foreign_{nullptr};
+  std::exception_ptr error_;
+};
+
+}  // namespace tmk

@@ -1,0 +1,72 @@
+// tmk::pool, for a number of threads of one's own, and what the runtime has counted.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+#include "detail/pool.hpp"
+
+namespace tmk {
+
+// Since the start of the program or, for a pool, of the pool. Read while threads run, a snapshot.
+struct statistics {
+  std::uint64_t tasks = 0;          // made pending
+  std::uint64_t steals = 0;         // run by another thread than the one that made them
+  std::uint64_t inline_claims = 0;  // run in place by whoever waited
+  std::uint64_t blocked_waits = 0;  // waits for a task that ran elsewhere
+  std::uint64_t threads_added = 0;  // threads that were started
+};
+
+namespace detail {
+inline statistics statistics_of(Pool& pool) {
+  const Pool::Totals sum = pool.totals();
+  return {.tasks = sum.tasks,
+          .steals = sum.steals,
+          .inline_claims = sum.inline_claims,
+          .blocked_waits = sum.blocked_waits,
+          .threads_added = sum.threads_added};
+}
+}  // namespace detail
+
+// Of the pool that the calling thread is in.
+inline statistics stats() {
+  detail::Worker& worker = detail::this_worker();
+  return detail::statistics_of(*worker.pool);
+}
+
+// Threads of its own for what is started inside run(). The caller of run() is one of them, so a
+// pool of one starts no thread unless tasks block.
+class pool {
+ public:
+  // As many as TMK_NUM_THREADS says, else as the process may use processors.
+  pool() : pool(detail::usable_processors()) {}
+  explicit pool(unsigned threads) : pool_(threads) {}
+  pool(const pool&) = delete;
+  pool& operator=(const pool&) = delete;
+  // Runs what is still pending and waits for its threads. Futures may outlive it.
+  ~pool() = default;
+
+  // callable() on this thread, as a part of the pool: what it starts with tmk::async goes there.
+  template <class F>
+  decltype(auto) run(F&& callable) {
+    struct Visit {
+      detail::Pool& host;
+      detail::Worker& mine = host.bind();
+      detail::Worker* const before = std::exchange(detail::current_worker, &mine);
+      ~Visit() {
+        detail::current_worker = before;
+        host.unbind(mine);
+      }
+    } const visit{pool_};
+    return std::invoke(std::forward<F>(callable));
+  }
+
+  unsigned size() const { return pool_.size(); }
+  statistics stats() { return detail::statistics_of(pool_); }
+
+ private:
+  detail::Pool pool_;
+};
+
+}  // namespace tmk

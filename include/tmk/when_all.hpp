@@ -1,0 +1,40 @@
+// tmk::when_all: one future for several.
+#pragma once
+
+#include <iterator>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "async.hpp"
+
+namespace tmk {
+
+// Ready when all of the given futures or shared_futures are, and holds them; none of their
+// exceptions comes out of it. It is a task that waits for each, so it blocks nobody and helps while
+// it waits.
+template <class... F>
+[[nodiscard]] future<std::tuple<F...>> when_all(F... futures) {
+  return async(
+      [](std::tuple<F...> all) {
+        std::apply([](F&... each) { (each.wait(), ...); }, all);
+        return all;
+      },
+      std::tuple<F...>(std::move(futures)...));
+}
+
+// The same for a range of futures, which are moved from.
+template <std::input_iterator I>
+  requires requires(I i) { (*i).wait(); }
+[[nodiscard]] future<std::vector<std::iter_value_t<I>>> when_all(I first, I last) {
+  std::vector<std::iter_value_t<I>> all(std::make_move_iterator(first),
+                                        std::make_move_iterator(last));
+  return async(
+      [](std::vector<std::iter_value_t<I>> each) {
+        for (auto& future : each) future.wait();
+        return each;
+      },
+      std::move(all));
+}
+
+}  // namespace tmk
