@@ -57,7 +57,7 @@ struct ThreadState : CallState<R, C, ThreadState<R, C>> {
 template <class R, class C, class... A>
 future<R> start_thread(A&&... parts) {
   using S = ThreadState<R, C>;
-  S* const state = make_state<S>(std::in_place, std::forward<A>(parts)...);
+  S* const state = make_state<S>(this_worker(), std::in_place, std::forward<A>(parts)...);
   try {
     state->start();
   } catch (...) {
@@ -72,16 +72,17 @@ future<R> start_thread(A&&... parts) {
 // Calls `callable` with copies of the arguments. bad_alloc if there is no memory for it.
 template <class F, class... A>
   requires std::is_invocable_v<std::decay_t<F>, std::decay_t<A>...>
-[[nodiscard]] future<detail::ResultOf<F, A...>> async(launch policy, F&& callable,
-                                                      A&&... arguments) {
+[[nodiscard]] TMK_INLINE future<detail::ResultOf<F, A...>> async(launch policy, F&& callable,
+                                                                 A&&... arguments) {
   using R = detail::ResultOf<F, A...>;
   using C = detail::CallOf<F, A...>;
   using S = detail::CallState<R, C>;
   if ((policy & launch::async) != launch{}) [[likely]] {
-    S* const state = detail::make_state<S>(std::in_place, std::forward<F>(callable),
+    detail::Worker& worker = detail::this_worker();
+    S* const state = detail::make_state<S>(worker, std::in_place, std::forward<F>(callable),
                                            std::forward<A>(arguments)...);
     try {
-      detail::submit(detail::this_worker(), *state);
+      detail::submit(worker, *state);
     } catch (...) {
       S::destroy(*state);
       throw;
@@ -91,14 +92,15 @@ template <class F, class... A>
   if ((policy & launch::thread) != launch{}) {
     return detail::start_thread<R, C>(std::forward<F>(callable), std::forward<A>(arguments)...);
   }
-  return detail::make_future<R>(detail::make_state<S>(std::in_place, std::forward<F>(callable),
+  return detail::make_future<R>(detail::make_state<S>(detail::this_worker(), std::in_place,
+                                                      std::forward<F>(callable),
                                                       std::forward<A>(arguments)...));
 }
 
 template <class F, class... A>
   requires(!std::is_same_v<std::decay_t<F>, launch> &&
            std::is_invocable_v<std::decay_t<F>, std::decay_t<A>...>)
-[[nodiscard]] future<detail::ResultOf<F, A...>> async(F&& callable, A&&... arguments) {
+[[nodiscard]] TMK_INLINE future<detail::ResultOf<F, A...>> async(F&& callable, A&&... arguments) {
   return async(launch::async | launch::deferred, std::forward<F>(callable),
                std::forward<A>(arguments)...);
 }

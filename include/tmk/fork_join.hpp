@@ -137,7 +137,7 @@ class task_scope {
   void run(F&& callable) {
     using S = Spawned<std::decay_t<F>>;
     detail::Worker& worker = detail::this_worker();
-    S* const state = detail::make_state<S>(std::in_place, std::forward<F>(callable));
+    S* const state = detail::make_state<S>(worker, std::in_place, std::forward<F>(callable));
     try {
       detail::submit(worker, *state);
     } catch (...) {

@@ -91,7 +91,10 @@ class Handle {
            (state.state.load() & kStarted) == 0;
   }
   void drop() noexcept {
-    if (state_ == nullptr) return;
+    if (state_ != nullptr) [[unlikely]]
+      drop_slowly();
+  }
+  [[gnu::noinline]] void drop_slowly() noexcept {
     // The last future of a task waits for it. Others may let go at the same moment: whoever is last
     // has the only reference left.
     if (state_->worker != nullptr) {

@@ -126,7 +126,9 @@ struct alignas(128) Worker {
   std::uint32_t quiet = 0;                               // activity from which a push wakes nobody
   std::uintptr_t stack_end = 0;  // below it nothing is run in place any more
   bool counted = false;          // in activity
-  Counter pushed, taken, blocked, stolen;
+  // By who claimed: the owner (`popped` of them between tasks), a waiter from its own or another's
+  // deque, a thief; and waits that slept.
+  Counter taken, popped, revoked, stolen, blocked;
   // ---- the lock holder ----
   alignas(128) std::atomic<std::size_t> split{0};
   std::atomic<std::size_t> head{0};
@@ -150,7 +152,6 @@ struct alignas(128) Worker {
     entries[b & mask].store(&task, std::memory_order_release);
     // ORDER publish-bottom: release, pairs with read-bottom.
     bottom.store(b + 1, std::memory_order_release);
-    pushed.increment();
     light_fence();
     // ORDER check-split: relaxed, ordered by light-fence.
     if (b < split.load(std::memory_order_relaxed)) [[unlikely]]
@@ -230,18 +231,19 @@ struct alignas(128) Worker {
     return true;
   }
 
-  // Is any task pending? Any thread; exact when nothing moves.
-  bool pending() {
+  // Tasks that are pending. Any thread; exact when nothing moves.
+  std::size_t count_pending() {
     // ORDER pending-hint: acquire, pairs with publish-bottom; head is rechecked by lock-worker.
     const auto lowest = [this] { return head.load(std::memory_order_relaxed); };
-    if (bottom.load(std::memory_order_acquire) <= lowest()) return false;
+    if (bottom.load(std::memory_order_acquire) <= lowest()) return 0;
     const std::lock_guard guard(lock);
     // ORDER pending: acquire, pairs with publish-bottom and publish-entry.
     const std::size_t b = bottom.load(std::memory_order_acquire);
+    std::size_t count = 0;
     for (std::size_t i = lowest(); i < b; ++i) {
-      if (entries[i & mask].load(std::memory_order_acquire) != nullptr) return true;
+      if (entries[i & mask].load(std::memory_order_acquire) != nullptr) ++count;
     }
-    return false;
+    return count;
   }
 
   // Memory for a task of the given class, owned by this worker. bad_alloc.
@@ -287,16 +289,19 @@ struct alignas(128) Worker {
   // The owner holds the lock: nothing from `end` on is shared.
   void lower(std::size_t end) {
     // ORDER lower: relaxed, ordered by lock-worker.
-    if (split.load(std::memory_order_relaxed) > end) split.store(end, std::memory_order_relaxed);
+    if (has_membarrier && split.load(std::memory_order_relaxed) > end) {
+      split.store(end, std::memory_order_relaxed);
+    }
     if (head.load(std::memory_order_relaxed) > end) head.store(end, std::memory_order_relaxed);
     room_end = std::min(room_end, head.load(std::memory_order_relaxed) + mask + 1);
   }
-  void lower_split(std::size_t end) {
+  [[gnu::noinline, gnu::cold]] void lower_split(std::size_t end) {
     const std::lock_guard guard(lock);
     lower(end);
+    if (!has_membarrier) full_fence();
   }
 
-  bool take_slowly(Task& task) {
+  [[gnu::noinline, gnu::cold]] bool take_slowly(Task& task) {
     const std::lock_guard guard(lock);
     // ORDER take-shared: relaxed, ordered by lock-worker.
     const std::size_t i = task.index.load(std::memory_order_relaxed);
@@ -318,30 +323,32 @@ struct alignas(128) Worker {
   }
   void expose(std::size_t end) {
     // ORDER move-split: relaxed, ordered by heavy-fence.
-    split.store(end, std::memory_order_relaxed);
+    if (end > split.load(std::memory_order_relaxed)) split.store(end, std::memory_order_relaxed);
     heavy_fence();
   }
   Task* claim_oldest() {
-    // ORDER oldest: relaxed, ordered by lock-worker.
-    const std::size_t s = split.load(std::memory_order_relaxed);
+    // ORDER oldest: acquire, pairs with publish-bottom (bottom); the others are relaxed, ordered by
+    // lock-worker.
+    const std::size_t end =
+        std::min(split.load(std::memory_order_relaxed), bottom.load(std::memory_order_acquire));
     Task* task = nullptr;
     std::size_t h = head.load(std::memory_order_relaxed);
-    for (; h < s && task == nullptr; ++h) {
+    for (; h < end && task == nullptr; ++h) {
       // ORDER read-entry-oldest: acquire, pairs with publish-entry.
       task = entries[h & mask].load(std::memory_order_acquire);
       if (task != nullptr) claim(*task, h);
     }
+    // ORDER pass-head: relaxed, ordered by lock-worker.
     head.store(h, std::memory_order_relaxed);
     return task;
   }
 
   // Owner. The entries are full up to room_end: move up, or move to a larger array.
-  void make_room() {
+  [[gnu::noinline, gnu::cold]] void make_room() {
     const std::size_t capacity = entries == nullptr ? 0 : mask + 1;
     // ORDER make-room: relaxed, ordered by lock-worker.
     const std::size_t b = bottom.load(std::memory_order_relaxed);
-    lock.lock();
-    const std::lock_guard guard(lock, std::adopt_lock);
+    const std::lock_guard guard(lock);
     std::size_t h = std::min(head.load(std::memory_order_relaxed), b);
     while (h < b && entries[h & mask].load(std::memory_order_relaxed) == nullptr) ++h;
     if (b - h == capacity) {
@@ -361,7 +368,7 @@ struct alignas(128) Worker {
     count_thread(*this);
   }
 
-  Task* refill(std::size_t block_class) {
+  [[gnu::noinline, gnu::cold]] Task* refill(std::size_t block_class) {
     // ORDER take-returned: acquire, pairs with return-block.
     Task* first = returned[block_class].exchange(nullptr, std::memory_order_acquire);
     if (first == nullptr) {

@@ -32,6 +32,9 @@
 #define TMK_TSAN 0
 #endif
 
+// For what must be a part of its caller: the future then lives in registers.
+#define TMK_INLINE [[gnu::always_inline]] inline
+
 namespace tmk::detail {
 
 // Waits while word == expected, until the deadline of the monotonic clock (null: for ever). May
@@ -58,11 +61,11 @@ inline timespec in(std::chrono::nanoseconds time) {
 
 // The asymmetric fence: light_fence() on the side that runs often is nothing but a compiler
 // barrier, because heavy_fence() on the other side makes every running thread of the process pass a
-// full fence. Where the kernel refuses membarrier, both are full fences.
+// full fence. Where the kernel refuses membarrier, the owner's side takes its slow path always.
 inline bool register_membarrier() {
   return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
-inline const bool asymmetric_fences = register_membarrier();
+inline const bool has_membarrier = register_membarrier();
 
 inline void full_fence() {
 #if TMK_TSAN  // gcc refuses fences under ThreadSanitizer; a read-modify-write of a private word is
@@ -76,17 +79,14 @@ inline void full_fence() {
 #endif
 }
 inline void light_fence() {
-  if (asymmetric_fences) [[likely]] {
-    // ORDER light-fence: seq_cst for the compiler alone, pairs with heavy-fence.
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-  } else {
-    full_fence();
-  }
+  // ORDER light-fence: seq_cst, pairs with heavy-fence. Of the compiler alone.
+  std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 inline void heavy_fence() {
-  // ORDER heavy-fence: seq_cst through the kernel, pairs with light-fence.
-  if (!asymmetric_fences || syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0)
+  // ORDER heavy-fence: seq_cst, pairs with light-fence. Through the kernel, for every thread.
+  if (!has_membarrier || syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) {
     full_fence();
+  }
 }
 
 inline void pause() {
@@ -144,6 +144,17 @@ inline unsigned usable_processors() {
   cpu_set_t set;
   const int allowed = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
   return static_cast<unsigned>(std::max(1, std::min(allowed, quota_processors())));
+}
+
+// Where the stack has got to.
+inline std::uintptr_t stack_pointer() {
+#if defined(__x86_64__)
+  std::uintptr_t here;
+  asm("mov %%rsp, %0" : "=r"(here));
+  return here;
+#else
+  return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+#endif
 }
 
 // The lowest address that a task run in place may still use. What is below is kept for blocking and

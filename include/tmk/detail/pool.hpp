@@ -139,9 +139,7 @@ inline Worker& this_worker() {
   return worker != &unbound_worker ? *worker : bind_this_thread();
 }
 
-inline bool stack_left(const Worker& worker) {
-  return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) > worker.stack_end;
-}
+inline bool stack_left(const Worker& worker) { return stack_pointer() > worker.stack_end; }
 
 // Makes a task pending.
 inline void submit(Worker& worker, Task& task) {
@@ -187,7 +185,7 @@ inline void wait_until_ready(Task& task) {
       if (stack_left(self) || !self.pool->has_help()) {
         const bool own = task.worker == &self;
         if (own ? self.take(task) : task.worker->revoke(task)) {
-          if (!own) self.taken.increment();
+          if (!own) self.revoked.increment();
           // ORDER mark-taken: relaxed, owner-only. Should it wait for itself, it must not run
           // again.
           task.index.store(Task::claimed, std::memory_order_relaxed);
@@ -215,6 +213,7 @@ inline bool Pool::make_standard() {
                spares->unlock();
              },
              [] {
+               register_membarrier();  // of the process, which this is another one
                if (current_worker != &unbound_worker) current_worker->lock.unlock();
                spares->unlock();
                Pool* const fresh = new Pool(standard_.load()->target_, true);
@@ -250,6 +249,7 @@ inline Worker& Pool::bind() {
     }
   }
   worker->stack_end = stack_limit();
+  if (!has_membarrier) worker->split.store(SIZE_MAX);  // nothing is private
   worker->counted = false;
   worker->room_end = 0;  // so that the first push comes by make_room, which counts the thread
   return *worker;
@@ -297,23 +297,24 @@ inline bool Pool::looks_pending() {
 }
 inline bool Pool::is_pending() {
   for (Worker* w = workers_.load(); w != nullptr; w = w->next) {
-    if (w->pending()) return true;
+    if (w->count_pending() != 0) return true;
   }
   return false;
 }
 inline std::uint64_t Pool::claims() {
   std::uint64_t sum = 0;
   for (Worker* w = workers_.load(); w != nullptr; w = w->next) {
-    sum += w->taken.read() + w->stolen.read();
+    sum += w->taken.read() + w->revoked.read() + w->stolen.read();
   }
   return sum;
 }
 inline Pool::Totals Pool::totals() {
   Totals sum;
   for (Worker* w = workers_.load(); w != nullptr; w = w->next) {
-    sum.tasks += w->pushed.read();
+    const std::uint64_t claimed = w->taken.read() + w->revoked.read();
+    sum.tasks += claimed + w->stolen.read() + w->count_pending();
     sum.steals += w->stolen.read();
-    sum.inline_claims += w->taken.read();
+    sum.inline_claims += claimed - w->popped.read();
     sum.blocked_waits += w->blocked.read();
   }
   sum.threads_added = added_.load();
@@ -321,7 +322,10 @@ inline Pool::Totals Pool::totals() {
 }
 
 inline Task* Pool::find(Worker& self, std::uint32_t& start) {
-  if (Task* const own = self.pop()) return own;
+  if (Task* const own = self.pop()) {
+    self.popped.increment();
+    return own;
+  }
   start = start * 1664525 + 1013904223;  // so that thieves do not all come to the same victim
   for (std::uint32_t skip = (start >> 28) + 1, round = 0; round < 2; ++round) {
     for (Worker* w = workers_.load(); w != nullptr; w = w->next) {

@@ -119,14 +119,9 @@ template <class S>
 inline constexpr bool fits_block = sizeof(S) <= kBlockBytes * kClasses && alignof(S) <= kBlockBytes;
 
 template <class S>
-void* allocate_state() {
+void* allocate_state(Worker& worker) {
   if constexpr (fits_block<S>) {
-    constexpr std::size_t block_class = size_class(sizeof(S));
-    Worker* const worker = current_worker;
-    if (worker->free[block_class] == nullptr) [[unlikely]] {
-      return this_worker().allocate(block_class);
-    }
-    return worker->allocate(block_class);
+    return worker.allocate(size_class(sizeof(S)));
   } else {
     return ::operator new(sizeof(S), std::align_val_t{alignof(S)});
   }
@@ -152,13 +147,13 @@ struct alignas(S) Blank : Task {
   std::byte rest[sizeof(S) - sizeof(Task)];
 };
 template <class S, class... A>
-S* make_state(A&&... arguments) {
+S* make_state(Worker& worker, A&&... arguments) {
   struct Memory {
-    void* memory = allocate_state<S>();
+    void* memory;
     ~Memory() {
       if (memory != nullptr) free_state(::new (memory) Blank<S>);
     }
-  } owned;
+  } owned{allocate_state<S>(worker)};
   S* const made = ::new (owned.memory) S(std::forward<A>(arguments)...);
   owned.memory = nullptr;
   return made;
@@ -241,7 +236,11 @@ struct CallState : State<R> {
       CallState& self;
       ~End() {
         std::destroy_at(&self.call);
-        free_state(static_cast<Whole*>(&self));
+        if constexpr (fits_block<Whole>) {  // its home is the runner's worker, which made it
+          current_worker->keep(self, size_class(sizeof(Whole)));
+        } else {
+          free_state(static_cast<Whole*>(&self));
+        }
       }
     } const end{static_cast<CallState&>(state)};
     const ExitScope exits;
