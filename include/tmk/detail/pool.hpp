@@ -285,7 +285,9 @@ inline Pool::~Pool() {
   }
   const std::lock_guard guard(spare().mutex);
   for (Worker* worker = workers_.load(); worker != nullptr;) {
-    worker->next = std::exchange(spare().first, std::exchange(worker, worker->next));
+    Worker* const next = worker->next;
+    worker->next = std::exchange(spare().first, worker);
+    worker = next;
   }
 }
 
