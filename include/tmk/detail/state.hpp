@@ -236,15 +236,15 @@ struct CallState : State<R> {
       CallState& self;
       ~End() {
         std::destroy_at(&self.call);
-        if constexpr (fits_block<Whole>) {  // its home is the runner's worker, which made it
-          current_worker->keep(self, size_class(sizeof(Whole)));
-        } else {
-          free_state(static_cast<Whole*>(&self));
-        }
+        free_state(static_cast<Whole*>(&self));
       }
     } const end{static_cast<CallState&>(state)};
     const ExitScope exits;
-    return end.self.call();
+    if constexpr (std::is_void_v<R>) {
+      end.self.call();  // which may return something all the same
+    } else {
+      return end.self.call();
+    }
   }
 
   static void destroy(Task& task) noexcept {
