@@ -1,0 +1,375 @@
+// What a program with one thread per task may rely on, each with the runtime where it failed: no
+// wait adds an edge that such a program would not have. Whole, with pools of one, two and five.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <latch>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "support.hpp"
+#include "tmk/async.hpp"
+#include "tmk/fork_join.hpp"
+#include "tmk/pool.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+
+void spin_until(const std::atomic<bool>& flag) {
+  while (!flag) std::this_thread::yield();
+}
+
+class Semantics : public testing::TestWithParam<unsigned> {
+ protected:
+  support::Deadline deadline_;
+  tmk::pool pool_{GetParam()};
+};
+
+// A mutex that says when its holder comes back for it, where a real one would hang.
+class Tattling {
+ public:
+  bool hold(const auto& body) {
+    if (holder_ == std::this_thread::get_id()) return false;
+    const std::lock_guard guard(mutex_);
+    holder_ = std::this_thread::get_id();
+    body();
+    holder_ = std::thread::id();
+    return true;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::atomic<std::thread::id> holder_;
+};
+
+// rayon 592, TileDB 1994: whoever waited with a lock held ran another task, which wanted the lock.
+TEST_P(Semantics, a_lock_held_over_a_wait_meets_no_other_task) {
+  pool_.run([] {
+    for (int round = 0; round < 10; ++round) {
+      Tattling mutex;
+      std::atomic<bool> runs = false, waits = false;
+      std::atomic<int> met = 0;
+      auto slow = tmk::async([&] {
+        runs = true;
+        spin_until(waits);
+        std::this_thread::sleep_for(1ms);
+      });
+      spin_until(runs);
+      std::vector<tmk::future<void>> others(8);
+      for (auto& other : others) {
+        other = tmk::async([&] {
+          if (!mutex.hold([] {})) ++met;
+        });
+      }
+      auto pending = tmk::async([] { return 1; });
+      mutex.hold([&] {
+        waits = true;
+        slow.get();     // it runs elsewhere
+        pending.get();  // in place, with the others around it
+      });
+      for (auto& other : others) other.get();
+      EXPECT_EQ(met, 0);
+    }
+  });
+}
+
+// stlab 397: b waits for c and meanwhile runs a, which waits for b: no lock is needed to hang.
+TEST_P(Semantics, a_wait_is_not_buried_under_a_task_that_waits_for_its_waiter) {
+  pool_.run([] {
+    for (int round = 0; round < 10; ++round) {
+      std::atomic<bool> c_runs = false, b_runs = false;
+      auto c = tmk::async([&] {
+        c_runs = true;
+        spin_until(b_runs);
+        std::this_thread::sleep_for(1ms);
+      });
+      spin_until(c_runs);
+      tmk::promise<void> b_done;
+      auto b = tmk::async([&, all = tmk::shared_future<void>(b_done.get_future())] {
+        auto a = tmk::async([all] { all.wait(); });
+        b_runs = true;
+        c.get();
+        b_done.set_value();
+        a.get();
+      });
+      b.get();
+    }
+  });
+}
+
+// Taskflow 575: all workers wait for what is queued behind them.
+TEST_P(Semantics, waiting_threads_are_replaced_while_tasks_are_queued) {
+  pool_.run([] {
+    constexpr std::size_t kTasks = 12;
+    std::array<tmk::promise<std::size_t>, kTasks> promises;
+    std::vector<tmk::future<std::size_t>> waiting;
+    std::vector<tmk::future<void>> queued;
+    for (std::size_t i = 0; i < kTasks; ++i) {
+      waiting.push_back(tmk::async([&, i] { return promises[i].get_future().get(); }));
+    }
+    for (std::size_t i = 0; i < kTasks; ++i) {
+      queued.push_back(tmk::async([&, i] { promises[i].set_value(i); }));
+    }
+    for (std::size_t i = 0; i < kTasks; ++i) EXPECT_EQ(waiting[i].get(), i);
+  });
+}
+
+TEST_P(Semantics, tasks_that_meet_at_a_barrier_all_get_threads) {
+  pool_.run([] {
+    constexpr int kTasks = 12;
+    std::barrier barrier(kTasks);
+    std::vector<tmk::future<void>> tasks;
+    for (int i = 0; i < kTasks; ++i) {
+      tasks.push_back(tmk::async([&] {
+        for (int round = 0; round < 3; ++round) barrier.arrive_and_wait();
+      }));
+    }
+    for (auto& task : tasks) task.get();
+  });
+}
+
+TEST_P(Semantics, a_condition_variable_may_be_what_tasks_wait_for) {
+  pool_.run([] {
+    std::mutex mutex;
+    std::condition_variable changed;
+    int turn = 0;
+    std::vector<tmk::future<void>> tasks;
+    for (int i = 11; i >= 0; --i) {  // the last to be made goes first
+      tasks.push_back(tmk::async([&, i] {
+        std::unique_lock lock(mutex);
+        changed.wait(lock, [&] { return turn == i; });
+        ++turn;
+        changed.notify_all();
+      }));
+    }
+    for (auto& task : tasks) task.get();
+    EXPECT_EQ(turn, 12);
+  });
+}
+
+// A task that nobody waits for in tmk's sense runs all the same.
+TEST_P(Semantics, a_task_runs_though_its_maker_waits_elsewhere) {
+  pool_.run([] {
+    std::latch done(4);
+    std::vector<tmk::future<void>> tasks;
+    for (int i = 0; i < 4; ++i) tasks.push_back(tmk::async([&] { done.count_down(); }));
+    done.wait();
+  });
+}
+
+// llvm 125433: the destructor of the last future lets go of a task that still runs.
+TEST_P(Semantics, the_last_future_of_a_task_waits_for_its_end) {
+  pool_.run([] {
+    const auto slow = [](std::atomic<bool>& ended) {
+      std::this_thread::sleep_for(1ms);
+      ended = true;
+    };
+    for (int round = 0; round < 5; ++round) {
+      std::array<std::atomic<bool>, 5> ended{};
+      {
+        auto dropped = tmk::async(slow, std::ref(ended[0]));
+      }
+      EXPECT_TRUE(ended[0]);
+      auto assigned = tmk::async(slow, std::ref(ended[1]));
+      assigned = tmk::future<void>();
+      EXPECT_TRUE(ended[1]);
+      {
+        auto first = tmk::async(slow, std::ref(ended[2])).share();
+        const auto second = first;
+        first = {};
+      }
+      EXPECT_TRUE(ended[2]);
+      try {
+        auto unwound = tmk::async(slow, std::ref(ended[3]));
+        throw std::runtime_error("expected");
+      } catch (const std::runtime_error&) {
+        EXPECT_TRUE(ended[3]);
+      }
+      auto shared = tmk::async(slow, std::ref(ended[4])).share();
+      std::vector<std::thread> owners;
+      for (int i = 0; i < 3; ++i) {
+        owners.emplace_back([copy = shared]() mutable { copy = {}; });
+      }
+      shared = {};
+      for (auto& owner : owners) owner.join();
+      EXPECT_TRUE(ended[4]);
+    }
+  });
+}
+
+// oneTBB 1684, 2156: what one thread starts another one waits for, and no wake-up is lost.
+TEST_P(Semantics, one_thread_may_start_what_another_one_waits_for) {
+  constexpr int kRounds = support::sanitized ? 1000 : 10000;
+  std::array<tmk::promise<tmk::future<int>>, 2> slots;
+  std::barrier turn(2);
+  std::thread starter([&] {
+    pool_.run([&] {
+      for (int i = 0; i < kRounds; ++i) {
+        slots[static_cast<std::size_t>(i % 2)].set_value(tmk::async([i] { return i; }));
+        turn.arrive_and_wait();
+      }
+    });
+  });
+  for (int i = 0; i < kRounds; ++i) {
+    auto& slot = slots[static_cast<std::size_t>(i % 2)];
+    EXPECT_EQ(slot.get_future().get().get(), i);
+    slot = {};
+    turn.arrive_and_wait();
+  }
+  starter.join();
+}
+
+TEST_P(Semantics, no_wake_up_of_a_waiter_is_lost) {
+  constexpr int kRounds = support::sanitized ? 1000 : 10000;
+  pool_.run([] {
+    for (int i = 0; i < kRounds; ++i) {
+      tmk::promise<int> there, back;
+      auto echo = tmk::async([&] { back.set_value(there.get_future().get() + 1); });
+      there.set_value(i);
+      ASSERT_EQ(back.get_future().get(), i + 1);
+      echo.get();
+    }
+  });
+}
+
+TEST_P(Semantics, futures_outlive_their_pool) {
+  tmk::future<int> done, pending;
+  tmk::shared_future<std::unique_ptr<int>> shared;
+  {
+    tmk::pool own(GetParam());
+    own.run([&] {
+      done = tmk::async([] { return 1; });
+      done.wait();
+      pending = tmk::async([] { return tmk::async([] { return 2; }).get(); });
+      shared = tmk::async([] { return std::make_unique<int>(3); }).share();
+    });
+  }
+  EXPECT_EQ(pending.wait_for(0s), tmk::future_status::ready);
+  EXPECT_EQ(done.get(), 1);
+  EXPECT_EQ(pending.get(), 2);
+  EXPECT_EQ(*shared.get(), 3);
+}
+
+TEST_P(Semantics, a_future_of_one_pool_can_be_waited_for_in_another) {
+  tmk::pool other(2);
+  auto outer = pool_.run([&] {
+    auto mine = tmk::async([] { return 1; });
+    return other.run([&] {
+      auto theirs = tmk::async([&] { return mine.get() + 1; });
+      return pool_.run([&] { return tmk::async([&] { return theirs.get() + 1; }).get(); });
+    });
+  });
+  EXPECT_EQ(outer, 3);
+}
+
+int nested(int depth) {
+  if (depth == 0) return 1;
+  tmk::pool inner(1 + static_cast<unsigned>(depth) % 2);
+  return inner.run([&] {
+    auto left = tmk::async(nested, depth - 1);
+    auto right = tmk::async(nested, depth - 1);
+    return left.get() + right.get();
+  });
+}
+TEST_P(Semantics, pools_inside_pools_work) {
+  EXPECT_EQ(pool_.run([] { return nested(4); }), 16);
+}
+
+// An exception that counts how many of it are alive.
+struct Counted : std::runtime_error {
+  Counted() : std::runtime_error("expected") { ++alive; }
+  Counted(const Counted& other) : std::runtime_error(other) { ++alive; }
+  Counted& operator=(const Counted&) = delete;
+  ~Counted() override { --alive; }
+  static inline std::atomic<int> alive = 0;
+};
+
+TEST_P(Semantics, an_exception_that_nobody_fetches_is_destroyed_with_its_future) {
+  pool_.run([] {
+    const auto fails = []() -> int { throw Counted(); };
+    for (int i = 0; i < 200; ++i) {
+      auto dropped = tmk::async(fails);
+      auto waited = tmk::async(fails);
+      waited.wait();
+      auto shared = tmk::async(fails).share();
+      EXPECT_THROW(shared.get(), Counted);
+      EXPECT_THROW(shared.get(), Counted);
+      EXPECT_THROW(tmk::async(fails).get(), Counted);
+      EXPECT_THROW(tmk::fork_join(fails, fails, fails), Counted);
+      tmk::task_scope tasks;
+      tasks.run(fails);
+      tasks.run(fails);
+      if (i % 2 == 0) {
+        EXPECT_THROW(tasks.wait(), Counted);
+      }
+    }
+  });
+  EXPECT_EQ(Counted::alive, 0);
+}
+
+TEST_P(Semantics, results_may_be_movable_only_references_or_nothing) {
+  pool_.run([] {
+    int number = 0;
+    for (int i = 0; i < 500; ++i) {
+      auto owned = tmk::async([](std::unique_ptr<int> p) { return p; }, std::make_unique<int>(i));
+      auto reference = tmk::async([&]() -> int& { return number; });
+      auto nothing = tmk::async([] {});
+      std::array<char, 1000> large{};
+      large[999] = 'x';
+      auto heap = tmk::async([large] { return large; });
+      if (i % 2 == 0) owned.wait();
+      EXPECT_EQ(*owned.get(), i);
+      EXPECT_EQ(&reference.get(), &number);
+      nothing.get();
+      EXPECT_EQ(heap.get()[999], 'x');
+    }
+  });
+}
+
+TEST_P(Semantics, thousands_wait_for_one_shared_future) {
+  constexpr int kWaiters = support::sanitized ? 200 : 2000;
+  tmk::promise<int> promise;
+  const auto answer = promise.get_future().share();
+  std::atomic<int> begun = 0;
+  pool_.run([&] {
+    std::vector<tmk::future<int>> tasks;
+    for (int i = 0; i < kWaiters; ++i) {
+      tasks.push_back(tmk::async([&begun, answer] {
+        ++begun;
+        return answer.get();
+      }));
+    }
+    while (begun < kWaiters) std::this_thread::yield();  // each of them has a thread now
+    promise.set_value(1);
+    int sum = 0;
+    for (auto& task : tasks) sum += task.get();
+    EXPECT_EQ(sum, kWaiters);
+  });
+}
+
+// A wait with a time-out neither runs the task nor keeps it from running.
+TEST_P(Semantics, a_timed_wait_never_runs_the_task) {
+  pool_.run([] {
+    const auto here = std::this_thread::get_id();
+    auto task = tmk::async([] { return std::this_thread::get_id(); });
+    while (task.wait_for(1ms) != tmk::future_status::ready) {
+    }
+    EXPECT_NE(task.get(), here);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(OfThreads, Semantics, testing::Values(1, 2, 5),
+                         testing::PrintToStringParamName());
+
+}  // namespace
