@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "future.hpp"
+#include "promise.hpp"
 
 namespace tmk {
 

@@ -147,11 +147,13 @@ class task_scope {
     if (&worker == &owner_) {
       state->next = std::exchange(own_, state);
     } else {
-      // ORDER add-foreign: release, pairs with take-foreign. The look before it is rechecked by it.
-      state->next = foreign_.load(std::memory_order_relaxed);
-      while (!foreign_.compare_exchange_weak(state->next, state, std::memory_order_release,
-                                             std::memory_order_relaxed)) {
-      }
+      Link* last = nullptr;
+      do {
+        state->next = last;
+        // ORDER add-foreign: release, pairs with take-foreign; a failure is rechecked by
+        // add-foreign.
+      } while (!foreign_.compare_exchange_weak(last, state, std::memory_order_release,
+                                               std::memory_order_relaxed));
     }
   }
 

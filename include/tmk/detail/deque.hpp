@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 #include "platform.hpp"
@@ -52,6 +53,8 @@ struct Task {
     // ORDER see-ready: acquire, pairs with publish-ready. Who sees it sees the outcome.
     return (state.load(std::memory_order_acquire) & kReady) != 0;
   }
+  // The word with which a waiter may go to sleep; whoever publishes will wake it.
+  std::uint32_t announce_wait() { return state.fetch_or(kWaited) | kWaited; }
   // The outcome is in place (`failed`: an exception). The last access of the runner.
   void publish(bool failed) {
     const std::uint32_t bits = kReady | (failed ? kFailed : 0u);
@@ -72,7 +75,8 @@ struct Task {
 class SpinLock {
  public:
   bool try_lock() {
-    // ORDER lock-worker: acquire, pairs with unlock-worker; the look before it is rechecked by it.
+    // ORDER lock-worker: acquire, pairs with unlock-worker; the look before is rechecked by
+    // lock-worker.
     return !word_.load(std::memory_order_relaxed) &&
            !word_.exchange(true, std::memory_order_acquire);
   }
@@ -188,9 +192,8 @@ struct alignas(128) Worker {
       Task* const task = entries[(b - 1) & mask].load(std::memory_order_acquire);
       if (task == nullptr) {
         const std::lock_guard guard(lock);
-        // ORDER pop-tombstone: relaxed, ordered by lock-worker.
-        drop_bottom(b - 1, head.load(std::memory_order_relaxed));
-        lower(bottom.load(std::memory_order_relaxed));
+        drop_bottom(b - 1, held(head));
+        lower(held(bottom));
       } else if (take(*task)) {
         // ORDER mark-popped: relaxed, owner-only. Should it wait for itself, it must not run again.
         task->index.store(Task::claimed, std::memory_order_relaxed);
@@ -201,18 +204,13 @@ struct alignas(128) Worker {
 
   // Any thread but the owner's. Claims the oldest task; null if there is none.
   Task* steal() {
-    // ORDER read-bottom: acquire, pairs with publish-bottom. Too low, and the next look finds it.
-    // ORDER head-hint: relaxed, rechecked by lock-worker.
-    if (bottom.load(std::memory_order_acquire) <= head.load(std::memory_order_relaxed)) {
-      return nullptr;
-    }
+    if (!looks_pending()) return nullptr;
     if (!lock.try_lock()) return nullptr;
     const std::lock_guard guard(lock, std::adopt_lock);
     if (Task* const task = claim_oldest()) return task;
-    // ORDER expose-bounds: acquire, pairs with publish-bottom (bottom); relaxed, ordered by
-    // lock-worker (head).
+    // ORDER expose-bottom: acquire, pairs with publish-bottom.
     const std::size_t b = bottom.load(std::memory_order_acquire);
-    const std::size_t h = head.load(std::memory_order_relaxed);
+    const std::size_t h = held(head);
     if (b <= h) return nullptr;
     expose(h + (b - h + 1) / 2);  // half of what there is, for one fence
     return claim_oldest();
@@ -221,27 +219,30 @@ struct alignas(128) Worker {
   // A waiter that is not the owner wants this very task: true if it is now claimed for the caller.
   bool revoke(Task& task) {
     const std::lock_guard guard(lock);
-    // ORDER revoke: relaxed, ordered by lock-worker.
-    const std::size_t i = task.index.load(std::memory_order_relaxed);
+    const std::size_t i = held(task.index);
     if (i == Task::claimed) return false;
-    if (i >= split.load(std::memory_order_relaxed)) expose(i + 1);
+    if (i >= held(split)) expose(i + 1);
     // ORDER read-entry: acquire, pairs with publish-entry.
     if (entries[i & mask].load(std::memory_order_acquire) != &task) return false;
     claim(task, i);
     return true;
   }
 
+  // A hint: no task that was pushed before is overlooked, what was erased may still be counted.
+  bool looks_pending() const {
+    // ORDER read-bottom: acquire, pairs with publish-bottom. Too low, and the next look finds it.
+    // ORDER head-hint: relaxed, rechecked by lock-worker.
+    return bottom.load(std::memory_order_acquire) > head.load(std::memory_order_relaxed);
+  }
   // Tasks that are pending. Any thread; exact when nothing moves.
   std::size_t count_pending() {
-    // ORDER pending-hint: acquire, pairs with publish-bottom; head is rechecked by lock-worker.
-    const auto lowest = [this] { return head.load(std::memory_order_relaxed); };
-    if (bottom.load(std::memory_order_acquire) <= lowest()) return 0;
+    if (!looks_pending()) return 0;
     const std::lock_guard guard(lock);
-    // ORDER pending: acquire, pairs with publish-bottom and publish-entry.
+    // ORDER pending-bottom: acquire, pairs with publish-bottom.
     const std::size_t b = bottom.load(std::memory_order_acquire);
     std::size_t count = 0;
-    for (std::size_t i = lowest(); i < b; ++i) {
-      if (entries[i & mask].load(std::memory_order_acquire) != nullptr) ++count;
+    for (std::size_t i = held(head); i < b; ++i) {
+      if (held(entries[i & mask]) != nullptr) ++count;
     }
     return count;
   }
@@ -278,6 +279,16 @@ struct alignas(128) Worker {
     block.index.store(reinterpret_cast<std::uintptr_t>(next), std::memory_order_relaxed);
   }
 
+  // What only the holder of the lock writes, or what the owner reads of its own.
+  template <class T>
+  static T held(const std::atomic<T>& word) {
+    return word.load(std::memory_order_relaxed);  // ORDER held: relaxed, ordered by lock-worker.
+  }
+  template <class T>
+  static void hold(std::atomic<T>& word, std::type_identity_t<T> value) {
+    word.store(value, std::memory_order_relaxed);  // ORDER hold: relaxed, ordered by lock-worker.
+  }
+
   // Owner. Bottom falls to i and on through what is erased there, not below `least`.
   void drop_bottom(std::size_t i, std::size_t least) {
     // ORDER drop: acquire, pairs with erase-claimed: whoever claimed the task that was here has
@@ -288,12 +299,9 @@ struct alignas(128) Worker {
 
   // The owner holds the lock: nothing from `end` on is shared.
   void lower(std::size_t end) {
-    // ORDER lower: relaxed, ordered by lock-worker.
-    if (has_membarrier && split.load(std::memory_order_relaxed) > end) {
-      split.store(end, std::memory_order_relaxed);
-    }
-    if (head.load(std::memory_order_relaxed) > end) head.store(end, std::memory_order_relaxed);
-    room_end = std::min(room_end, head.load(std::memory_order_relaxed) + mask + 1);
+    if (has_membarrier && held(split) > end) hold(split, end);
+    if (held(head) > end) hold(head, end);
+    room_end = std::min(room_end, held(head) + mask + 1);
   }
   [[gnu::noinline, gnu::cold]] void lower_split(std::size_t end) {
     const std::lock_guard guard(lock);
@@ -303,12 +311,11 @@ struct alignas(128) Worker {
 
   [[gnu::noinline, gnu::cold]] bool take_slowly(Task& task) {
     const std::lock_guard guard(lock);
-    // ORDER take-shared: relaxed, ordered by lock-worker.
-    const std::size_t i = task.index.load(std::memory_order_relaxed);
+    const std::size_t i = held(task.index);
     if (i == Task::claimed) return false;
-    if (i + 1 == bottom.load(std::memory_order_relaxed)) {
-      drop_bottom(i, head.load(std::memory_order_relaxed));
-      lower(bottom.load(std::memory_order_relaxed));
+    if (i + 1 == held(bottom)) {
+      drop_bottom(i, held(head));
+      lower(held(bottom));
     }
     taken.increment();
     return true;
@@ -323,47 +330,40 @@ struct alignas(128) Worker {
   }
   void expose(std::size_t end) {
     // ORDER move-split: relaxed, ordered by heavy-fence.
-    if (end > split.load(std::memory_order_relaxed)) split.store(end, std::memory_order_relaxed);
+    if (end > held(split)) split.store(end, std::memory_order_relaxed);
     heavy_fence();
   }
   Task* claim_oldest() {
-    // ORDER oldest: acquire, pairs with publish-bottom (bottom); the others are relaxed, ordered by
-    // lock-worker.
-    const std::size_t end =
-        std::min(split.load(std::memory_order_relaxed), bottom.load(std::memory_order_acquire));
+    // ORDER oldest-bottom: acquire, pairs with publish-bottom.
+    const std::size_t end = std::min(held(split), bottom.load(std::memory_order_acquire));
     Task* task = nullptr;
-    std::size_t h = head.load(std::memory_order_relaxed);
+    std::size_t h = held(head);
     for (; h < end && task == nullptr; ++h) {
       // ORDER read-entry-oldest: acquire, pairs with publish-entry.
       task = entries[h & mask].load(std::memory_order_acquire);
       if (task != nullptr) claim(*task, h);
     }
-    // ORDER pass-head: relaxed, ordered by lock-worker.
-    head.store(h, std::memory_order_relaxed);
+    hold(head, h);
     return task;
   }
 
   // Owner. The entries are full up to room_end: move up, or move to a larger array.
   [[gnu::noinline, gnu::cold]] void make_room() {
     const std::size_t capacity = entries == nullptr ? 0 : mask + 1;
-    // ORDER make-room: relaxed, ordered by lock-worker.
-    const std::size_t b = bottom.load(std::memory_order_relaxed);
     const std::lock_guard guard(lock);
-    std::size_t h = std::min(head.load(std::memory_order_relaxed), b);
-    while (h < b && entries[h & mask].load(std::memory_order_relaxed) == nullptr) ++h;
+    const std::size_t b = held(bottom);
+    std::size_t h = std::min(held(head), b);
+    while (h < b && held(entries[h & mask]) == nullptr) ++h;
     if (b - h == capacity) {
       const std::size_t larger = std::max<std::size_t>(256, 2 * capacity);
       auto fresh = std::make_unique<std::atomic<Task*>[]>(larger);
-      for (std::size_t i = h; i < b; ++i) {
-        Task* const task = entries[i & mask].load(std::memory_order_relaxed);
-        fresh[i & (larger - 1)].store(task, std::memory_order_relaxed);
-      }
+      for (std::size_t i = h; i < b; ++i) hold(fresh[i & (larger - 1)], held(entries[i & mask]));
       delete[] std::exchange(entries, fresh.release());
       mask = larger - 1;
     }
-    head.store(h, std::memory_order_relaxed);
+    hold(head, h);
     // What was passed as erased may be pushed again: it must not lie under a split nobody moved.
-    if (split.load(std::memory_order_relaxed) < h) split.store(h, std::memory_order_relaxed);
+    if (held(split) < h) hold(split, h);
     room_end = h + mask + 1;
     count_thread(*this);
   }

@@ -1,7 +1,8 @@
-// Threads for pending tasks, and how to wait for one. The cast: a Pool has workers (deques, one for
-// each thread that uses it) and threads of its own, which run what others push, block in the tasks
-// they run, and sleep when there is nothing. `activity` counts the threads that run; a push looks
-// at it and does nothing more while all are busy and the watchdog ticks.
+// Threads for pending tasks, and how to wait for one; long because sleeping, waking and blocking
+// are one protocol. The cast: a Pool has workers (deques, one for each thread that uses it) and
+// threads of its own, which run what others push, block in the tasks they run, and sleep when there
+// is nothing. `activity` counts the threads that run; a push looks at it and does nothing more
+// while all are busy and the watchdog ticks.
 //
 // A thread that blocks in a wait is not counted, so another one takes its place. What blocks
 // without our knowledge (a condition variable, a barrier between tasks) is the watchdog's: while
@@ -160,18 +161,13 @@ inline bool block_until(Task& task, const timespec* deadline = nullptr) {
   worker.blocked.increment();
   if (worker.counted) worker.pool->leave();
   bool timed_out = false;
-  // ORDER wait: acquire, pairs with publish-ready.
-  std::uint32_t seen = task.state.load(std::memory_order_acquire);
-  while ((seen & kReady) == 0 && !timed_out) {
-    if ((seen & kWaited) == 0 &&
-        !task.state.compare_exchange_weak(seen, seen | kWaited, std::memory_order_acq_rel)) {
-      continue;
+  while (!task.ready() && !timed_out) {
+    if (const std::uint32_t seen = task.announce_wait(); (seen & kReady) == 0) {
+      timed_out = !futex_wait_until(task.state, seen, deadline);
     }
-    timed_out = !futex_wait_until(task.state, seen | kWaited, deadline);
-    seen = task.state.load(std::memory_order_acquire);
   }
   if (worker.counted) worker.pool->enter();
-  return (seen & kReady) != 0;
+  return task.ready();
 }
 
 // Returns when the task is ready. What is pending is claimed and run in place.
@@ -293,7 +289,7 @@ inline Pool::~Pool() {
 
 inline bool Pool::looks_pending() {
   for (Worker* w = workers_.load(); w != nullptr; w = w->next) {
-    if (w->bottom.load() > w->head.load()) return true;
+    if (w->looks_pending()) return true;
   }
   return false;
 }
@@ -339,7 +335,7 @@ inline Task* Pool::find(Worker& self, std::uint32_t& start) {
       if (Task* const task = w->steal()) {
         self.stolen.increment();
         // Wake-ups spread from thread to thread: whoever finds more than it takes wakes the next.
-        if (running() < target_ && w->bottom.load() > w->head.load()) add_thread();
+        if (running() < target_ && w->looks_pending()) add_thread();
         return task;
       }
     }

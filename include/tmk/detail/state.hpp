@@ -44,8 +44,8 @@ struct State : Task {
   }
   // The rest needs a state that is ready.
   bool failed() const {
-    return (state.load(std::memory_order_relaxed) & kFailed) !=
-           0;  // ORDER failed: relaxed, ordered by see-ready.
+    // ORDER failed: relaxed, ordered by see-ready.
+    return (state.load(std::memory_order_relaxed) & kFailed) != 0;
   }
   void rethrow_failure() const {
     if (failed()) std::rethrow_exception(error);
