@@ -1,60 +1,124 @@
-// tmk::mutex, one word; tmk::lock, try_lock and scoped_lock over any mutexes.
+// tmk::mutex, four bytes, whose protocol is mutex.md; tmk::lock, try_lock and scoped_lock over any
+// mutexes.
 #pragma once
 
 #include <sched.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
-#include <climits>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
+#include <functional>
 #include <mutex>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "detail/platform.hpp"
 
 namespace tmk {
 
-// Spins for a little, then sleeps: right for a holder that may lose its processor. Not recursive,
-// not fair; unlocking by another thread than the one that locked is an error.
+namespace detail {
+template <std::size_t N>
+class LockAll;
+}
+
+// Spins for a little, then sleeps: right for a holder that may lose its processor. Whoever comes
+// first gets it, but nobody waits for ever: after kPatience it is kept for those who have waited so
+// long. Not recursive; unlocking by another thread than the one that locked is an error. The
+// protocol and its argument are in mutex.md.
 class mutex {
  public:
   constexpr mutex() noexcept = default;
   mutex(const mutex&) = delete;
   mutex& operator=(const mutex&) = delete;
 
-  bool try_lock() noexcept {
-    std::uint32_t expected = kFree;
-    // ORDER lock-mutex: acquire, pairs with unlock-mutex. A failed attempt learns nothing.
-    return word_.compare_exchange_strong(expected, kLocked, std::memory_order_acquire,
-                                         std::memory_order_relaxed);
-  }
+  bool try_lock() noexcept { return take(kFree, kLocked); }
   void lock() noexcept {
     if (!try_lock()) lock_slowly();
   }
   void unlock() noexcept {
-    // ORDER unlock-mutex: release, pairs with lock-mutex.
-    if (word_.exchange(kFree, std::memory_order_release) == kContended) {
-      detail::futex_wake(word_, 1);
+    std::uint32_t seen = kLocked;
+    // ORDER free: release, pairs with take. A failed attempt is rechecked by free-contended.
+    if (!word_.compare_exchange_strong(seen, kFree, std::memory_order_release,
+                                       std::memory_order_relaxed)) [[unlikely]] {
+      unlock_contended(seen);
     }
   }
 
  private:
+  template <std::size_t N>
+  friend class detail::LockAll;
+
   static constexpr std::uint32_t kFree = 0, kLocked = 1;
-  static constexpr std::uint32_t kContended = 2;  // locked, and somebody may sleep
+  static constexpr std::uint32_t kSleepers = 2;  // somebody may sleep who is no starver
+  static constexpr std::uint32_t kStarver = 4;   // one of them; the number is in the bits from here
+  static constexpr std::uint32_t kWakeSleeper = 1, kWakeStarver = 2;
+  static constexpr std::chrono::milliseconds kPatience{5};
+
+  bool take(std::uint32_t seen, std::uint32_t then) noexcept {
+    // ORDER take: acquire, pairs with free and with free-contended. A failed attempt learns
+    // nothing.
+    return word_.compare_exchange_strong(seen, then, std::memory_order_acquire,
+                                         std::memory_order_relaxed);
+  }
+  bool change(std::uint32_t seen, std::uint32_t then) noexcept {
+    // ORDER change: relaxed, ordered by take: says only who waits.
+    return word_.compare_exchange_strong(seen, then, std::memory_order_relaxed);
+  }
+  std::uint32_t look() const noexcept {
+    return word_.load(std::memory_order_relaxed);  // ORDER look: relaxed, rechecked by take.
+  }
 
   [[gnu::noinline]] void lock_slowly() noexcept {
+    const timespec patience_end = detail::in(kPatience);
+    if (!wait_until(patience_end)) starve(nullptr);
+  }
+
+  // Not to be touched once it is free, as the next holder may destroy it: only its address is used.
+  [[gnu::noinline]] void unlock_contended(std::uint32_t seen) noexcept {
+    // ORDER free-contended: release, pairs with take. A failed attempt learns nothing.
+    while (!word_.compare_exchange_weak(seen, seen >= kStarver ? seen - kLocked : kFree,
+                                        std::memory_order_release, std::memory_order_relaxed)) {
+    }
+    detail::futex_wake(word_, 1, seen >= kStarver ? kWakeStarver : kWakeSleeper);
+  }
+
+  // As a newcomer, then as a sleeper. False: not taken in time.
+  bool wait_until(const timespec& end) noexcept {
     for (int spins = 0; spins < 100; ++spins) {
-      // ORDER spin: relaxed, rechecked by lock-mutex.
-      const std::uint32_t seen = word_.load(std::memory_order_relaxed);
-      if (seen == kContended) break;  // others sleep already: it is not held for a moment only
-      if (seen == kFree && try_lock()) return;
+      const std::uint32_t seen = look();
+      if (seen == kFree && try_lock()) return true;
+      if ((seen & ~kLocked) != 0) break;  // others wait already: it is not held for a moment only
       detail::pause();
     }
-    // ORDER lock-contended: acquire, pairs with unlock-mutex.
-    while (word_.exchange(kContended, std::memory_order_acquire) != kFree) {
-      detail::futex_wait_until(word_, kContended, nullptr);
+    for (std::uint32_t mine = kLocked;;) {
+      const std::uint32_t seen = look();
+      if (seen == kFree) {
+        if (take(kFree, mine)) return true;
+      } else if ((seen & kSleepers) != 0 || change(seen, seen | kSleepers)) {
+        if (!detail::futex_wait_until(word_, seen | kSleepers, &end, kWakeSleeper)) return false;
+        mine = kLocked | kSleepers;  // the wake took the bit away, and others may sleep still
+      }
+    }
+  }
+
+  // As a starver, until the deadline (null: for ever). False: not taken in time.
+  bool starve(const timespec* deadline) noexcept {
+    // ORDER starve: relaxed, ordered by take.
+    word_.fetch_add(kStarver, std::memory_order_relaxed);
+    for (bool in_time = true;;) {
+      const std::uint32_t seen = look();
+      if ((seen & kLocked) == 0) {
+        if (take(seen, seen - kStarver + kLocked)) return true;
+      } else if (in_time) {
+        in_time = detail::futex_wait_until(word_, seen, deadline, kWakeStarver);
+      } else if (change(seen, seen - kStarver)) {
+        return false;
+      }
     }
   }
 
@@ -106,11 +170,73 @@ std::size_t lock_rotated(std::size_t start, Mutexes mutexes, std::index_sequence
   return result;
 }
 
+// Several of ours: as above until the patience ends, then by insisting.
+template <std::size_t N>
+class LockAll {
+ public:
+  explicit LockAll(std::array<mutex*, N> all) noexcept : all_(all) {}
+
+  void lock() noexcept {
+    std::size_t next = 0;
+    if (all_[0]->try_lock()) next = with_others(0);
+    if (next < N) lock_slowly(next);
+  }
+
+ private:
+  [[gnu::noinline]] void lock_slowly(std::size_t next) noexcept {
+    const timespec patience_end = in(mutex::kPatience);
+    while (all_[next]->wait_until(patience_end)) {
+      next = with_others(next);
+      if (next == N) return;
+      sched_yield();
+    }
+    insist();
+  }
+
+  // Holds one: N if it took the others too, else it holds none, and that one was taken.
+  std::size_t with_others(std::size_t held) noexcept {
+    for (std::size_t i = 1; i < N; ++i) {
+      const std::size_t taken = (held + i) % N;
+      if (!all_[taken]->try_lock()) {
+        while (i-- > 0) all_[(held + i) % N]->unlock();
+        return taken;
+      }
+    }
+    return N;
+  }
+
+  // Holds the lower ones while it waits for the upper ones, which has no cycle among those who do
+  // so. Others may lock in any order: so it holds in vain for no longer than it has waited before,
+  // and then waits, holding none, for the one that it did not get.
+  void insist() noexcept {
+    std::sort(all_.begin(), all_.end(), std::less<>());
+    for (std::chrono::nanoseconds waited = mutex::kPatience;; waited *= 2) {
+      all_[0]->starve(nullptr);
+      const timespec deadline = in(waited);
+      std::size_t i = 1;
+      while (i < N && all_[i]->starve(&deadline)) ++i;
+      if (i == N) return;
+      const std::size_t missing = i;
+      while (i-- > 0) all_[i]->unlock();
+      all_[missing]->starve(nullptr);
+      if (with_others(missing) == N) return;
+    }
+  }
+
+  std::array<mutex*, N> all_;
+};
+
 }  // namespace detail
 
 // Locks all without deadlock, whatever others lock in whatever order. If one throws, none is held.
+// Where all are tmk::mutex, nobody waits for ever, however often others lock the same.
 template <class L1, class L2, class... L3>
 void lock(L1& first, L2& second, L3&... others) {
+  if constexpr (std::is_same_v<L1, mutex> && std::is_same_v<L2, mutex> &&
+                (std::is_same_v<L3, mutex> && ...)) {
+    detail::LockAll<2 + sizeof...(L3)>({&first, &second, &others...}).lock();
+    return;
+  }
   constexpr auto all = std::index_sequence_for<L1, L2, L3...>();
   for (std::size_t start = 0;;) {
     const std::size_t failed = detail::lock_rotated(start, std::tie(first, second, others...), all);

@@ -177,7 +177,7 @@ def _cpp() -> list[str]:
 
 
 def _python() -> list[str]:
-    return ["lab", "tests", "tools/tidy"]
+    return ["lab", "tests", "bars", "tools/tidy"]
 
 
 def _files(patterns: Sequence[str]) -> list[str]:

@@ -202,6 +202,12 @@ struct alignas(128) Worker {
     }
   }
 
+  // Owner. All of it may be stolen, without a fence for the thief: one is about to be woken.
+  [[gnu::noinline, gnu::cold]] void share() {
+    const std::lock_guard guard(lock);
+    if (held(split) < held(bottom)) hold(split, held(bottom));
+  }
+
   // Any thread but the owner's. Claims the oldest task; null if there is none.
   Task* steal() {
     if (!looks_pending()) return nullptr;

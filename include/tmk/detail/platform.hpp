@@ -38,15 +38,18 @@
 namespace tmk::detail {
 
 // Waits while word == expected, until the deadline of the monotonic clock (null: for ever). May
-// return at any time; false: the deadline has passed.
+// return at any time; false: the deadline has passed. A wake is for those whose masks share a bit
+// with its own.
 inline bool futex_wait_until(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
-                             const timespec* deadline) {
-  return syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, expected, deadline, nullptr,
-                 FUTEX_BITSET_MATCH_ANY) == 0 ||
+                             const timespec* deadline,
+                             std::uint32_t mask = FUTEX_BITSET_MATCH_ANY) {
+  return syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, expected, deadline, nullptr, mask) ==
+             0 ||
          errno != ETIMEDOUT;
 }
-inline void futex_wake(const std::atomic<std::uint32_t>& word, int threads) {
-  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0);
+inline void futex_wake(const std::atomic<std::uint32_t>& word, int threads,
+                       std::uint32_t mask = FUTEX_BITSET_MATCH_ANY) {
+  syscall(SYS_futex, &word, FUTEX_WAKE_BITSET_PRIVATE, threads, nullptr, nullptr, mask);
 }
 
 // The deadline that is so much from now.

@@ -147,6 +147,7 @@ inline void submit(Worker& worker, Task& task) {
   worker.push(task);
   // ORDER look-for-sleepers: relaxed, ordered by light-fence.
   if (worker.activity->load(std::memory_order_relaxed) < worker.quiet) [[unlikely]] {
+    worker.share();
     worker.pool->wake();
   }
 }

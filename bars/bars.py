@@ -1,0 +1,185 @@
+"""The bars of tmk: what it must reach, what it reaches, and where it loses.
+
+    bars.py BIN LATENCY [PAIRS]    or: cmake --build build/PLATFORM --target bars
+
+Whatever is compared runs in turns (A B A B ...), one process per sample; a figure is the ratio of
+the medians of at least nine pairs with its 95 % interval. Nothing else should run meanwhile.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lab"))
+from threadmark import statistics
+
+SCALING = ("fib", "nqueens", "uts", "sort", "strassen", "pyramids", "sparselu", "alignment")
+FINE = ("fib", "qap")  # whose tasks are shorter than 25 ns: a ratio to serial says little
+COARSE = ("alignment", "pyramids", "round", "sort", "sparselu", "strassen")
+RECURSIVE = ("fib", "fft", "health", "nqueens", "qap", "sort", "strassen", "uts")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One process: its fastest repeat, the tasks of a repeat, the largest resident set."""
+
+    wall_ns: float
+    tasks: float
+    rss_bytes: float
+
+
+class Suite:
+    """The executables of one platform."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def sample(self, program: str, backend: str, variant: str, threads: int) -> Sample:
+        """Run one process at size full; a wrong answer or another failure ends the program."""
+        command = [str(self.folder / f"{program}.{backend}"), "--run", "--size", "full"]
+        command += ["--variant", variant, "--threads", str(threads), "--warmup", "0"]
+        processors = ",".join(map(str, sorted(os.sched_getaffinity(0))[:threads]))
+        process = subprocess.run(
+            ["taskset", "-c", processors, *command, "--repeats", "1"],
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+        lines = [json.loads(line) for line in process.stdout.splitlines()]
+        repeats = [each for each in lines if each["event"] == "repeat"]
+        return Sample(
+            min(float(each["wall_ns"]) for each in repeats),
+            max(float(each.get("tasks", 0)) for each in repeats),
+            max(float(each["max_rss_bytes"]) for each in repeats),
+        )
+
+
+def pairs(
+    count: int, first: Callable[[], Sample], second: Callable[[], Sample]
+) -> tuple[list[Sample], list[Sample]]:
+    """`count` samples of each, in turns; which begins alternates too."""
+    a, b = [], []
+    for each in range(count):
+        if each % 2:
+            b.append(second())
+            a.append(first())
+        else:
+            a.append(first())
+            b.append(second())
+    return a, b
+
+
+def ratio(a: Sequence[Sample], b: Sequence[Sample]) -> statistics.Interval:
+    """Median time of a / median time of b, with its interval."""
+    return statistics.ratio_of_medians([s.wall_ns for s in a], [s.wall_ns for s in b])
+
+
+def row(what: str, value: float, bar: str, met: bool | None, note: str = "") -> None:
+    """One line of the table."""
+    verdict = "" if met is None else "met" if met else "NOT MET"
+    print(f"{what:<44} {value:>8.2f}  {bar:<8} {verdict:<8} {note}", flush=True)
+
+
+def within(interval: statistics.Interval) -> str:
+    """An interval as text."""
+    return f"{interval.low:.2f} .. {interval.high:.2f}"
+
+
+def tasks_per_second(suite: Suite, count: int) -> None:
+    """What a task costs, against oneTBB in its fastest form and in that of a handle per task."""
+    for program in FINE:
+        for threads in (1, 2):
+            ours = [("optional", s) for s in ("fork_join", "futures")]
+            for variant, other in ours:
+                a, b = pairs(
+                    count,
+                    lambda p=program, v=variant, t=threads: suite.sample(p, "tmk", v, t),
+                    lambda p=program, o=other, t=threads: suite.sample(p, "tbb", o, t),
+                )
+                found = ratio(a, b)
+                name = "parallel_invoke" if other == "fork_join" else "a task_group's handle"
+                bar = "<= 0.20" if program == "fib" and other == "fork_join" else ""
+                met = found.estimate <= 0.2 if bar else None
+                row(f"{program} x{threads}: tmk / {name}", found.estimate, bar, met, within(found))
+            per_task = statistics.median([s.wall_ns / s.tasks for s in a])
+            bar = "<= 10" if program == "fib" and threads == 1 else ""
+            row(
+                f"{program} x{threads}: ns per task", per_task, bar, per_task <= 10 if bar else None
+            )
+
+
+def scaling(suite: Suite, count: int) -> None:
+    """One thread against two."""
+    for program in SCALING:
+        a, b = pairs(
+            count,
+            lambda p=program: suite.sample(p, "tmk", "optional", 1),
+            lambda p=program: suite.sample(p, "tmk", "optional", 2),
+        )
+        found = ratio(a, b)
+        row(
+            f"{program}: speed-up with 2 threads",
+            found.estimate,
+            ">= 1.85",
+            found.estimate >= 1.85,
+            within(found),
+        )
+
+
+def overhead(suite: Suite, programs: Sequence[str], count: int) -> None:
+    """One thread against the serial program; two against it; memory."""
+    for program in programs:
+        a, b = pairs(
+            count,
+            lambda p=program: suite.sample(p, "tmk", "optional", 1),
+            lambda p=program: suite.sample(p, "serial", "plain", 1),
+        )
+        found = ratio(a, b)
+        per_task = statistics.median([s.wall_ns for s in b]) / max(1.0, a[0].tasks)
+        bar = 1.05 if program in COARSE else 1.5 if per_task >= 25 else None
+        row(
+            f"{program}: 1 thread / serial ({per_task:.0f} ns a task)",
+            found.estimate,
+            f"<= {bar}" if bar else "",
+            found.estimate <= bar if bar else None,
+            within(found),
+        )
+        if program in RECURSIVE:
+            memory = max(s.rss_bytes for s in a)
+            allowed = 1.2 * max(s.rss_bytes for s in b) + 8 * 2**20
+            row(f"{program}: peak memory / allowed", memory / allowed, "<= 1", memory <= allowed)
+
+
+def latency(executable: Path) -> None:
+    """Idle cost, and the first task after idle against a bare futex wake."""
+    lines = [
+        json.loads(subprocess.run([executable], stdout=subprocess.PIPE, check=True).stdout)
+        for _ in range(5)
+    ]
+    wake = statistics.median([each["first_us"] / each["bare_us"] for each in lines])
+    tail = statistics.median([each["first_p90_us"] / each["bare_p90_us"] for each in lines])
+    idle = statistics.median([each["idle_cpu_ms_per_s"] for each in lines])
+    row("first task after idle / a futex wake", wake, "<= 1.3", wake <= 1.3, f"p90: {tail:.2f}")
+    row("idle: ms of processor time per second", idle, "0", idle <= 0.05)
+
+
+def main() -> None:
+    """See the module's docstring."""
+    suite, executable = Suite(Path(sys.argv[1])), Path(sys.argv[2])
+    count = int(sys.argv[3]) if len(sys.argv) > 3 else 9
+    programs = sorted(each.stem for each in suite.folder.glob("*.tmk"))
+    print(f"{'what':<44} {'figure':>8}  {'bar':<8} {'':<8} 95 % interval")
+    tasks_per_second(suite, count)
+    latency(executable)
+    overhead(suite, programs, count)
+    scaling(suite, count)
+
+
+if __name__ == "__main__":
+    main()

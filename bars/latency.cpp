@@ -1,0 +1,110 @@
+// What it costs to be idle, and to start again: figures for the bars, as one JSON line.
+// A bare futex wake beside the first task after idle, in turns, so that both see the same machine.
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <tmk/async.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <ctime>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double us_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+double cpu_ms() {
+  timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
+}
+void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+
+// A thread that sleeps on a futex and says when it was woken.
+class Sleeper {
+ public:
+  Sleeper() : thread_([this] { run(); }) {}
+  ~Sleeper() {
+    wake(2);
+    thread_.join();
+  }
+  double wake_us() {
+    woken_.store(false);
+    const auto start = Clock::now();
+    wake(1);
+    while (!woken_.load()) {
+    }
+    return us_since(start);
+  }
+
+ private:
+  void wake(std::uint32_t what) {
+    word_.store(what);
+    syscall(SYS_futex, &word_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+  }
+  void run() {
+    for (;;) {
+      while (word_.load() == 0) {
+        syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr, 0);
+      }
+      if (word_.exchange(0) == 2) return;
+      woken_.store(true);
+    }
+  }
+  std::atomic<std::uint32_t> word_{0};
+  std::atomic<bool> woken_{false};
+  std::thread thread_;
+};
+
+// Until a task that nobody waits for runs on another thread.
+double first_task_us() {
+  std::atomic<bool> ran{false};
+  const auto start = Clock::now();
+  const auto task = tmk::async([&ran] { ran.store(true); });
+  while (!ran.load()) {
+  }
+  return us_since(start);
+}
+
+double quantile(std::vector<double> values, double q) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1))];
+}
+
+// Of a process that sleeps for a while.
+double idle_cpu_ms() {
+  sleep_ms(20);
+  const double before = cpu_ms();
+  sleep_ms(30);
+  return cpu_ms() - before;
+}
+
+}  // namespace
+
+int main() {
+  constexpr int kRounds = 60;
+  std::vector<double> bare, first, idle, unused;  // unused: the same before there is a pool
+  for (int round = 0; round < kRounds; ++round) unused.push_back(idle_cpu_ms());
+  Sleeper sleeper;
+  first_task_us();
+  for (int round = 0; round < kRounds; ++round) {
+    sleep_ms(30);
+    bare.push_back(sleeper.wake_us());
+    sleep_ms(30);
+    first.push_back(first_task_us());
+    idle.push_back(idle_cpu_ms());
+  }
+  std::printf(
+      "{\"bare_us\":%.2f,\"bare_p90_us\":%.2f,\"first_us\":%.2f,\"first_p90_us\":%.2f,"
+      "\"idle_cpu_ms_per_s\":%.4f}\n",
+      quantile(bare, 0.5), quantile(bare, 0.9), quantile(first, 0.5), quantile(first, 0.9),
+      (quantile(idle, 0.5) - quantile(unused, 0.5)) / 0.030);
+}
