@@ -240,6 +240,15 @@ struct alignas(128) Worker {
     // ORDER head-hint: relaxed, rechecked by lock-worker.
     return bottom.load(std::memory_order_acquire) > head.load(std::memory_order_relaxed);
   }
+  // Is any task pending? Any thread; exact when nothing moves. From the newest on: where tasks are
+  // joined in the order in which they were made, the oldest places are all erased.
+  bool any_pending() {
+    if (!looks_pending()) return false;
+    const std::lock_guard guard(lock);
+    std::size_t i = held(bottom);
+    while (i > held(head) && held(entries[(i - 1) & mask]) == nullptr) --i;
+    return i > held(head);
+  }
   // Tasks that are pending. Any thread; exact when nothing moves.
   std::size_t count_pending() {
     if (!looks_pending()) return 0;

@@ -296,7 +296,7 @@ inline bool Pool::looks_pending() {
 }
 inline bool Pool::is_pending() {
   for (Worker* w = workers_.load(); w != nullptr; w = w->next) {
-    if (w->count_pending() != 0) return true;
+    if (w->any_pending()) return true;
   }
   return false;
 }
