@@ -36,7 +36,7 @@ inline statistics stats() {
 }
 
 // Threads of its own for what is started inside run(). The caller of run() is one of them, so a
-// pool of one starts no thread unless tasks block.
+// pool of one has no other that runs tasks, unless they block.
 class pool {
  public:
   // As many as TMK_NUM_THREADS says, else as the process may use processors.
