@@ -29,6 +29,7 @@ class Profile:
     max_block: int  # most repeats per process that are taken as one sample
     max_threads: int | None = None
     min_threads: int = 1
+    left_out: tuple[str, ...] = ()  # variants that are measured only when asked for
 
 
 PROFILES = {
@@ -38,7 +39,19 @@ PROFILES = {
             "smoke", "does everything run? one sample", "smoke", 1, 1, 1.0, 20, 1000, 20, None, 1, 2
         ),
         Profile(
-            "quick", "a verdict in minutes", "quick", 6, 15, 0.02, 0.5, 20, 60, 300, 9, None, 2
+            "quick",
+            "a verdict in minutes",
+            "quick",
+            6,
+            15,
+            0.02,
+            0.5,
+            20,
+            60,
+            300,
+            9,
+            min_threads=2,
+            left_out=("async", "deferred"),
         ),
         Profile("full", "the paper's sizes", "full", 6, 20, 0.01, 60, 20, 900, None, 9),
         Profile(

@@ -11,6 +11,7 @@ from typing import Any
 from threadmark.cell import Cell
 from threadmark.errors import LabError
 from threadmark.executable import Absence, Executable
+from threadmark.profile import PROFILES
 
 SIZES = ("smoke", "quick", "full")
 
@@ -74,7 +75,9 @@ def select(
     for executable in wanted:
         size, arguments = _arguments(request, executable)
         for variant, parallel in executable.variants.items():
-            if not _chosen(variant, request.variants) and executable.backend != "serial":
+            left_out = not request.variants and variant in PROFILES[request.profile].left_out
+            chosen = _chosen(variant, request.variants) and not left_out
+            if not chosen and executable.backend != "serial":
                 continue
             for threads in request.threads if parallel else (1,):
                 for allocator in request.allocators:

@@ -27,6 +27,21 @@ def test_serial_is_measured_whatever_backend_is_asked_for(tmp_path: Path) -> Non
     ]
 
 
+def test_quick_measures_the_default_policy_and_others_when_they_are_named(tmp_path: Path) -> None:
+    fakes.write(tmp_path, "fib.serial")
+    policies = [{"name": each, "parallel": True} for each in ("async", "optional")]
+    several = fakes.write(tmp_path, "fib.std_async")
+    several.write_text(several.read_text().replace(repr(fakes.PARALLEL), repr(policies)))
+    found = find(["fake"], tmp_path)
+
+    def measured(request: Request) -> set[str]:
+        return {each.variant for each in select(request, found, ()).cells if each.threads == 2}
+
+    assert measured(Request(threads=(2,))) == {"optional"}
+    assert measured(Request(threads=(2,), variants=("async",))) == {"async"}
+    assert measured(Request(threads=(2,), profile="full")) == {"async", "optional"}
+
+
 def test_an_executable_without_a_description_is_unavailable(tmp_path: Path) -> None:
     fakes.write(tmp_path, "fib.serial")
     bad = fakes.write(tmp_path, "fib.tbb")

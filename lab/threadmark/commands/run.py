@@ -56,7 +56,8 @@ def run(
     backends
         Only these backends; serial always runs, as the base of every speed-up.
     variants
-        Only these ways of launching, such as futures, fork_join, async.
+        Only these ways of launching, such as futures, fork_join, async. Quick leaves the policies
+        async and deferred out unless they are named here: optional is what a plain async gives.
     platforms
         Only these platforms: compiler and standard library.
     allocators
