@@ -23,10 +23,12 @@ using std::future_errc;
 using std::future_error;
 using std::future_status;
 
+// The tag goes into the names of functions that return one, which parameters alone would not tell
+// from those of a source that has std::future in its place: they shall not link.
 template <class R>
-class future;
+class [[gnu::abi_tag("tmk")]] future;
 template <class R>
-class shared_future;
+class [[gnu::abi_tag("tmk")]] shared_future;
 
 namespace detail {
 

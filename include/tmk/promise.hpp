@@ -139,7 +139,7 @@ class Provider {
 
 // The other end of a future: whoever has it sets the outcome, once.
 template <class R>
-class promise {
+class [[gnu::abi_tag("tmk")]] promise {
  public:
   promise() : promise(std::allocator_arg, std::allocator<std::byte>()) {}
   template <class Allocator>
@@ -231,7 +231,7 @@ void swap(promise<R>& a, promise<R>& b) noexcept {
 }
 
 template <class>
-class packaged_task;  // of a function type only
+class [[gnu::abi_tag("tmk")]] packaged_task;  // of a function type only
 
 // A callable whose outcome goes to a future.
 template <class R, class... A>

@@ -202,6 +202,7 @@
 #include "future.hpp"
 #include "mutex.hpp"
 #include "pool.hpp"
+#include "promise.hpp"
 #include "version.hpp"
 #include "when_all.hpp"
 
