@@ -134,7 +134,7 @@ int try_lock(L1& first, L2& second, L3&... others) {
   if constexpr (sizeof...(others) == 0) {
     if (!second.try_lock()) failed = 1;
   } else {
-    failed = try_lock(second, others...);
+    failed = tmk::try_lock(second, others...);
     if (failed >= 0) ++failed;
   }
   if (failed < 0) held.release();
@@ -151,7 +151,7 @@ std::size_t lock_from(First& first, Rest&... rest) {
   if constexpr (sizeof...(rest) == 1) {
     if (!(rest.try_lock() && ...)) return 1;
   } else if constexpr (sizeof...(rest) > 1) {
-    if (const int failed = try_lock(rest...); failed >= 0)
+    if (const int failed = tmk::try_lock(rest...); failed >= 0)
       return static_cast<std::size_t>(failed) + 1;
   }
   held.release();
