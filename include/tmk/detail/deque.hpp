@@ -129,7 +129,7 @@ struct alignas(128) Worker {
   const std::atomic<std::uint32_t>* activity = nullptr;  // of the pool
   std::uint32_t quiet = 0;                               // activity from which a push wakes nobody
   std::uintptr_t stack_end = 0;  // below it nothing is run in place any more
-  bool counted = false;          // in activity
+  bool counted = false;          // its thread is one of those that activity counts when they run
   // By who claimed: the owner (`popped` of them between tasks), a waiter from its own or another's
   // deque, a thief; and waits that slept.
   Counter taken, popped, revoked, stolen, blocked;
@@ -140,7 +140,10 @@ struct alignas(128) Worker {
   // ---- anyone ----
   alignas(128) std::array<std::atomic<Task*>, kClasses> returned{};  // blocks that others freed
   Pool* pool = nullptr;
-  Worker* next = nullptr;  // in the pool's list; set once
+  std::atomic<pid_t> thread{0};
+  std::atomic<bool> active{false};  // counted in activity now
+  std::int64_t seen_cpu_ns = 0;     // the watchdog's
+  Worker* next = nullptr;           // in the pool's list; set once
   std::atomic<bool> bound{false};
 
   // Owner. Makes a task pending. bad_alloc leaves everything as it was.

@@ -149,6 +149,25 @@ inline unsigned usable_processors() {
   return static_cast<unsigned>(std::max(1, std::min(allowed, quota_processors())));
 }
 
+// Processor time that a thread has used, in ns; -1 if it is gone. The clock's number is made as
+// glibc's pthread_getcpuclockid makes it, which wants a pthread_t that is alive.
+inline std::int64_t cpu_ns(pid_t thread) {
+  timespec used;
+  const auto clock = static_cast<clockid_t>((~static_cast<unsigned>(thread) << 3) | 6u);
+  if (clock_gettime(clock, &used) != 0) return -1;
+  return std::int64_t{used.tv_sec} * 1'000'000'000 + used.tv_nsec;
+}
+// Whether a thread sleeps in the kernel (and is not merely without a processor).
+inline bool is_asleep(pid_t thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const auto end = text.rfind(')');  // the name before it may contain anything
+  if (end == std::string::npos || end + 2 >= text.size()) return false;
+  const char state = text[end + 2];
+  return state == 'S' || state == 'D';
+}
+
 // Where the stack has got to.
 inline std::uintptr_t stack_pointer() {
 #if defined(__x86_64__)

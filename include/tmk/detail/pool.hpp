@@ -4,9 +4,9 @@
 // is nothing. `activity` counts the threads that run; a push looks at it and does nothing more
 // while all are busy and the watchdog ticks.
 //
-// A thread that blocks in a wait is not counted, so another one takes its place. What blocks
-// without our knowledge (a condition variable, a barrier between tasks) is the watchdog's: while
-// something is pending and nothing was claimed for a tick, it adds threads.
+// A thread that blocks in a wait is not counted, so another one takes its place. What sleeps
+// without our knowledge (in a condition variable, a file, a barrier between tasks) is the
+// watchdog's: while something is pending it looks who sleeps, and lets as many more run.
 #pragma once
 
 #include <algorithm>
@@ -27,6 +27,7 @@ namespace tmk::detail {
 inline constexpr std::uint32_t kArmed = 1u << 24;  // in `activity`: the watchdog ticks
 inline constexpr std::uint32_t kRunning = kArmed - 1;
 inline constexpr std::chrono::milliseconds kTick{4};
+inline constexpr std::uint32_t kPatience = 64;     // ticks without a claim
 inline constexpr std::uint32_t kMostExtra = 1024;  // threads that the watchdog adds at most
 
 // Stands for "no worker yet": its empty lists send every fast path to the slow one.
@@ -59,9 +60,13 @@ class Pool {
     if ((activity_.fetch_or(kArmed) & kArmed) == 0) start_watchdog();
   }
   // The calling thread begins to run, or goes on after a wait.
-  void enter() { activity_.fetch_add(1); }
+  void enter(Worker& self) {
+    self.active.store(true);
+    activity_.fetch_add(1);
+  }
   // It blocks or ends. What is pending gets a thread in its place.
-  void leave() {
+  void leave(Worker& self) {
+    self.active.store(false);
     const std::uint32_t now = (activity_.fetch_sub(1) & kRunning) - 1;
     heavy_fence();
     if (now < limit() && looks_pending()) add_thread();
@@ -92,6 +97,7 @@ class Pool {
   bool looks_pending();
   bool is_pending();
   std::uint64_t claims();
+  std::uint32_t count_sleepers();
 
   const std::uint32_t target_;
   const bool endless_;
@@ -160,14 +166,14 @@ inline bool block_until(Task& task, const timespec* deadline = nullptr) {
   }
   Worker& worker = this_worker();
   worker.blocked.increment();
-  if (worker.counted) worker.pool->leave();
+  if (worker.counted) worker.pool->leave(worker);
   bool timed_out = false;
   while (!task.ready() && !timed_out) {
     if (const std::uint32_t seen = task.announce_wait(); (seen & kReady) == 0) {
       timed_out = !futex_wait_until(task.state, seen, deadline);
     }
   }
-  if (worker.counted) worker.pool->enter();
+  if (worker.counted) worker.pool->enter(worker);
   return task.ready();
 }
 
@@ -219,7 +225,8 @@ inline bool Pool::make_standard() {
                  fresh->workers_.store(self);
                  self->pool = fresh;
                  self->activity = &fresh->activity_;
-                 if (self->counted) fresh->enter();
+                 self->thread.store(gettid());
+                 if (self->counted) fresh->enter(*self);
                }
                standard_.store(fresh);
              }) == 0;
@@ -248,17 +255,18 @@ inline Worker& Pool::bind() {
   worker->stack_end = stack_limit();
   if (!has_membarrier) worker->split.store(SIZE_MAX);  // nothing is private
   worker->counted = false;
+  worker->thread.store(gettid());
   worker->room_end = 0;  // so that the first push comes by make_room, which counts the thread
   return *worker;
 }
 
 inline void Pool::unbind(Worker& worker) {
-  if (std::exchange(worker.counted, false)) leave();
+  if (std::exchange(worker.counted, false)) leave(worker);
   worker.bound.store(false);  // what it still holds is stolen or revoked
 }
 
 inline void count_thread(Worker& worker) {
-  if (!std::exchange(worker.counted, true)) worker.pool->enter();
+  if (!std::exchange(worker.counted, true)) worker.pool->enter(worker);
 }
 
 inline Pool::~Pool() {
@@ -365,7 +373,9 @@ inline void Pool::thread_main() {
   current_worker = &self;
   self.counted = true;  // by add_thread
   do {
+    self.active.store(true);
     run_until_idle(self);
+    self.active.store(false);
   } while (park());
   current_worker = &unbound_worker;
   self.counted = false;
@@ -476,28 +486,40 @@ inline void Pool::watchdog_main() {
       continue;
     }
     std::uint64_t before = claims();
-    for (std::uint32_t step = 1; !stopping_.load();) {
+    for (std::uint32_t extra = 0, ticks = 0; !stopping_.load();) {
       const timespec tick = in(kTick);
       futex_wait_until(alarm_, 0, &tick);
       refused_.store(false);
-      const std::uint64_t now = claims();
       if (!is_pending()) {
         extra_.store(0);
         activity_.fetch_and(~kArmed);
         heavy_fence();
         if (!looks_pending() || (activity_.fetch_or(kArmed) & kArmed) != 0) break;
-      } else if (now == before) {
-        const std::uint32_t allowed = std::min(kMostExtra, running() + step);
-        if (allowed > target_) extra_.store(allowed - target_);
-        for (std::uint32_t i = 0; i < step && running() < limit() && add_thread(); ++i) {
-        }
-        step = std::min(2 * step, target_ * 4);
-      } else {
-        step = 1;
       }
+      const std::uint64_t now = claims();
+      ticks = now == before ? ticks + 1 : 0;
       before = now;
+      if (ticks > kPatience * (extra + 1)) {  // they may spin, waiting for what is pending
+        ++extra;
+        ticks = 0;
+      }
+      extra_.store(std::min(kMostExtra, count_sleepers() + extra));
+      while (running() < limit() && add_thread()) {
+      }
     }
   }
+}
+
+// Threads that count as running and have slept since the last tick.
+inline std::uint32_t Pool::count_sleepers() {
+  std::uint32_t count = 0;
+  for (Worker* w = workers_.load(); w != nullptr; w = w->next) {
+    const pid_t thread = w->thread.load();
+    const std::int64_t used_ns = w->active.load() ? cpu_ns(thread) : -1;
+    if (used_ns >= 0 && used_ns == w->seen_cpu_ns && is_asleep(thread)) ++count;
+    w->seen_cpu_ns = used_ns;
+  }
+  return count;
 }
 
 }  // namespace tmk::detail
