@@ -207,12 +207,13 @@ class LockAll {
 
   // Holds the lower ones while it waits for the upper ones, which has no cycle among those who do
   // so. Others may lock in any order: so it holds in vain for no longer than it has waited before,
-  // and then waits, holding none, for the one that it did not get.
+  // and then waits, holding none, for the one that it did not get. The time grows, to outlast any
+  // holder, but slowly, because whoever holds what it waits for may wait for what it holds.
   void insist() noexcept {
     std::sort(all_.begin(), all_.end(), std::less<>());
-    for (std::chrono::nanoseconds waited = mutex::kPatience;; waited *= 2) {
+    for (std::chrono::nanoseconds vain = mutex::kPatience;; vain += mutex::kPatience) {
       all_[0]->starve(nullptr);
-      const timespec deadline = in(waited);
+      const timespec deadline = in(vain);
       std::size_t i = 1;
       while (i < N && all_[i]->starve(&deadline)) ++i;
       if (i == N) return;
