@@ -185,24 +185,21 @@ struct alignas(128) Worker {
     return true;
   }
 
-  // Owner. Claims its newest task; null if it has none. For pool threads between tasks.
+  // Owner. Claims its newest task; null if it has none. For pool threads between tasks. Under the
+  // lock: before a look at the index of a task that others may claim, they may have ended it.
   Task* pop() {
-    for (;;) {
-      // ORDER pop: relaxed, owner-only (bottom) and rechecked by lock-worker (head).
-      const std::size_t b = bottom.load(std::memory_order_relaxed);
-      if (b <= head.load(std::memory_order_relaxed)) return nullptr;
-      // ORDER pop-entry: acquire, pairs with publish-entry: this worker may have had another owner.
-      Task* const task = entries[(b - 1) & mask].load(std::memory_order_acquire);
-      if (task == nullptr) {
-        const std::lock_guard guard(lock);
-        drop_bottom(b - 1, held(head));
-        lower(held(bottom));
-      } else if (take(*task)) {
-        // ORDER mark-popped: relaxed, owner-only. Should it wait for itself, it must not run again.
-        task->index.store(Task::claimed, std::memory_order_relaxed);
-        return task;
-      }
+    if (!looks_pending()) return nullptr;
+    const std::lock_guard guard(lock);
+    drop_bottom(held(bottom), held(head));
+    const std::size_t b = held(bottom);
+    Task* const task = b > held(head) ? held(entries[(b - 1) & mask]) : nullptr;
+    if (task != nullptr) {
+      claim(*task, b - 1);  // should it wait for itself, it must not run again
+      drop_bottom(b - 1, held(head));
+      taken.increment();
     }
+    lower(held(bottom));
+    return task;
   }
 
   // Owner. All of it may be stolen, without a fence for the thief: one is about to be woken.
