@@ -35,15 +35,35 @@ constexpr launch& operator^=(launch& a, launch b) { return a = a ^ b; }
 
 namespace detail {
 
-// A call on a thread of its own. Who lets go of it last waits for the thread's end.
+// Made before all other thread_locals of its thread and so destroyed after them: only then is the
+// outcome ready, and what was set at the thread's exit.
+struct ThreadEnd {
+  Task* task = nullptr;
+  bool failed = false;
+  ~ThreadEnd() {
+    fire_exit_actions(nullptr);
+    task->publish(failed);
+  }
+};
+inline ThreadEnd& thread_end() {
+  thread_local ThreadEnd end;
+  return end;
+}
+
+// A call on a thread of its own. Who lets go of it last joins the thread.
 template <class R, class C>
 struct ThreadState : CallState<R, C, ThreadState<R, C>> {
   using Base = CallState<R, C, ThreadState>;
   using Base::Base;
   void start() {
-    thread = std::thread([this] { Base::run(*this); });
+    thread = std::thread([this] {
+      thread_end().task = this;
+      Base::run(*this);
+    });
     this->operations = &kOperations;
   }
+  struct Exits {};
+  void publish(bool failed) { thread_end().failed = failed; }
   static void destroy(Task& task) noexcept {
     auto& self = static_cast<ThreadState&>(task);
     self.thread.join();

@@ -22,6 +22,8 @@ using std::future_category;
 using std::future_errc;
 using std::future_error;
 using std::future_status;
+using std::make_error_code;
+using std::make_error_condition;
 
 // The tag goes into the names of functions that return one, which parameters alone would not tell
 // from those of a source that has std::future in its place: they shall not link.
@@ -62,8 +64,10 @@ class Handle {
   future_status wait_until(const std::chrono::time_point<Clock, Duration>& time) const {
     // The clock may be set while we wait, so it has the last word.
     for (;;) {
-      const future_status status = wait_for(time - Clock::now());
-      if (status != future_status::timeout || Clock::now() >= time) return status;
+      const auto present = Clock::now();
+      if (time <= present) return now();
+      const future_status status = wait_for(time - present);
+      if (status != future_status::timeout) return status;
     }
   }
 

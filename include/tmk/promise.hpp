@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <exception>
 #include <functional>
+#include <future>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -135,94 +136,66 @@ class Provider {
   State<R>* state_ = nullptr;
 };
 
+// A promise without what depends on its kind of outcome.
+template <class R>
+class PromiseBase {
+ public:
+  PromiseBase() : PromiseBase(std::allocator_arg, std::allocator<std::byte>()) {}
+  template <class Allocator>
+  PromiseBase(std::allocator_arg_t /*tag*/, const Allocator& allocator)
+      : provider_(PromiseState<R, Allocator>::make(allocator)) {}
+  PromiseBase(PromiseBase&&) noexcept = default;
+  PromiseBase& operator=(PromiseBase&&) noexcept = default;
+  void swap(PromiseBase& other) noexcept { provider_.swap(other.provider_); }
+
+  future<R> get_future() { return provider_.get_future(); }
+  void set_exception(std::exception_ptr error) { fail(false, std::move(error)); }
+  void set_exception_at_thread_exit(std::exception_ptr error) { fail(true, std::move(error)); }
+
+ protected:
+  ~PromiseBase() = default;
+  template <class... V>
+  void set(bool at_exit, V&&... value) {
+    provider_.satisfy(false, at_exit,
+                      [&](auto& state) { state.set_value(std::forward<V>(value)...); });
+  }
+
+ private:
+  void fail(bool at_exit, std::exception_ptr error) {
+    provider_.satisfy(true, at_exit, [&](auto& state) { state.set_exception(std::move(error)); });
+  }
+  Provider<R> provider_;
+};
+
 }  // namespace detail
 
 // The other end of a future: whoever has it sets the outcome, once.
 template <class R>
-class [[gnu::abi_tag("tmk")]] promise {
+class [[gnu::abi_tag("tmk")]] promise : public detail::PromiseBase<R> {
  public:
-  promise() : promise(std::allocator_arg, std::allocator<std::byte>()) {}
-  template <class Allocator>
-  promise(std::allocator_arg_t /*tag*/, const Allocator& allocator)
-      : provider_(detail::PromiseState<R, Allocator>::make(allocator)) {}
-  promise(promise&&) noexcept = default;
-  promise& operator=(promise&&) noexcept = default;
-  void swap(promise& other) noexcept { provider_.swap(other.provider_); }
-
-  future<R> get_future() { return provider_.get_future(); }
-
+  using detail::PromiseBase<R>::PromiseBase;
   // future_error(promise_already_satisfied) the second time, (no_state) after a move; and what the
   // copy or move of the value throws.
-  void set_value(const R& value)
-    requires(!std::is_reference_v<R>)
-  {
-    set(false, value);
-  }
-  void set_value(R&& value)
-    requires(!std::is_reference_v<R>)
-  {
-    set(false, std::move(value));
-  }
-  void set_value(R& value)
-    requires std::is_reference_v<R>
-  {
-    set(false, value);
-  }
-  void set_value_at_thread_exit(const R& value)
-    requires(!std::is_reference_v<R>)
-  {
-    set(true, value);
-  }
-  void set_value_at_thread_exit(R&& value)
-    requires(!std::is_reference_v<R>)
-  {
-    set(true, std::move(value));
-  }
-  void set_value_at_thread_exit(R& value)
-    requires std::is_reference_v<R>
-  {
-    set(true, value);
-  }
-  void set_exception(std::exception_ptr error) { fail(false, std::move(error)); }
-  void set_exception_at_thread_exit(std::exception_ptr error) { fail(true, std::move(error)); }
+  void set_value(const R& value) { this->set(false, value); }
+  void set_value(R&& value) { this->set(false, std::move(value)); }
+  void set_value_at_thread_exit(const R& value) { this->set(true, value); }
+  void set_value_at_thread_exit(R&& value) { this->set(true, std::move(value)); }
+};
 
- private:
-  template <class V>
-  void set(bool at_exit, V&& value) {
-    provider_.satisfy(false, at_exit,
-                      [&](auto& state) { state.set_value(std::forward<V>(value)); });
-  }
-  void fail(bool at_exit, std::exception_ptr error) {
-    provider_.satisfy(true, at_exit, [&](auto& state) { state.set_exception(std::move(error)); });
-  }
-  detail::Provider<R> provider_;
+template <class R>
+class promise<R&> : public detail::PromiseBase<R&> {
+ public:
+  using detail::PromiseBase<R&>::PromiseBase;
+  void set_value(R& value) { this->set(false, value); }
+  void set_value_at_thread_exit(R& value) { this->set(true, value); }
 };
 
 template <>
-class promise<void> {
+class promise<void> : public detail::PromiseBase<void> {
  public:
-  promise() : promise(std::allocator_arg, std::allocator<std::byte>()) {}
-  template <class Allocator>
-  promise(std::allocator_arg_t /*tag*/, const Allocator& allocator)
-      : provider_(detail::PromiseState<void, Allocator>::make(allocator)) {}
-  promise(promise&&) noexcept = default;
-  promise& operator=(promise&&) noexcept = default;
-  void swap(promise& other) noexcept { provider_.swap(other.provider_); }
-
-  future<void> get_future() { return provider_.get_future(); }
+  using detail::PromiseBase<void>::PromiseBase;
   void set_value() { set(false); }
   void set_value_at_thread_exit() { set(true); }
-  void set_exception(std::exception_ptr error) { fail(false, std::move(error)); }
-  void set_exception_at_thread_exit(std::exception_ptr error) { fail(true, std::move(error)); }
-
- private:
-  void set(bool at_exit) {
-    provider_.satisfy(false, at_exit, [](auto& state) { state.set_value(); });
-  }
-  void fail(bool at_exit, std::exception_ptr error) {
-    provider_.satisfy(true, at_exit, [&](auto& state) { state.set_exception(std::move(error)); });
-  }
-  detail::Provider<void> provider_;
 };
 
 template <class R>
@@ -292,28 +265,19 @@ class packaged_task<R(A...)> {
 
 namespace detail {
 
-// The function type of what a packaged_task is made from.
-template <class Member>
+// The function type of what a packaged_task is made from is what the standard library says it is.
+template <class StdTask>
 struct FunctionOf;
-template <class R, class C, class... A>
-struct FunctionOf<R (C::*)(A...)> : std::type_identity<R(A...)> {};
-template <class R, class C, class... A>
-struct FunctionOf<R (C::*)(A...) const> : std::type_identity<R(A...)> {};
-template <class R, class C, class... A>
-struct FunctionOf<R (C::*)(A...) noexcept> : std::type_identity<R(A...)> {};
-template <class R, class C, class... A>
-struct FunctionOf<R (C::*)(A...) const noexcept> : std::type_identity<R(A...)> {};
-template <class R, class C, class... A>
-struct FunctionOf<R (C::*)(A...) &> : std::type_identity<R(A...)> {};
-template <class R, class C, class... A>
-struct FunctionOf<R (C::*)(A...) const&> : std::type_identity<R(A...)> {};
+template <class Function>
+struct FunctionOf<std::packaged_task<Function>> : std::type_identity<Function> {};
 
 }  // namespace detail
 
 template <class R, class... A>
 packaged_task(R (*)(A...)) -> packaged_task<R(A...)>;
 template <class F>
-packaged_task(F) -> packaged_task<typename detail::FunctionOf<decltype(&F::operator())>::type>;
+packaged_task(F) -> packaged_task<
+    typename detail::FunctionOf<decltype(std::packaged_task(std::declval<F>()))>::type>;
 
 template <class R, class... A>
 void swap(packaged_task<R(A...)>& a, packaged_task<R(A...)>& b) noexcept {
@@ -321,3 +285,6 @@ void swap(packaged_task<R(A...)>& a, packaged_task<R(A...)>& b) noexcept {
 }
 
 }  // namespace tmk
+
+template <class R, class Allocator>
+struct std::uses_allocator<tmk::promise<R>, Allocator> : std::true_type {};

@@ -34,9 +34,9 @@ struct State : Task {
   template <class... V>
   void set_value(V&&... value) {
     if constexpr (std::is_reference_v<R>) {
-      ::new (static_cast<void*>(&stored)) Stored<R>(std::addressof(value)...);
+      ::new (static_cast<void*>(std::addressof(stored))) Stored<R>(std::addressof(value)...);
     } else {
-      ::new (static_cast<void*>(&stored)) Stored<R>(std::forward<V>(value)...);
+      ::new (static_cast<void*>(std::addressof(stored))) Stored<R>(std::forward<V>(value)...);
     }
   }
   void set_exception(std::exception_ptr thrown) noexcept {
@@ -65,7 +65,7 @@ struct State : Task {
     if ((bits & kFailed) != 0) {
       error.~exception_ptr();
     } else {
-      std::destroy_at(&stored);
+      std::destroy_at(std::addressof(stored));
     }
   }
 
@@ -187,6 +187,7 @@ struct CallOperations : Operations {
 template <class R, class C, class Derived = void>
 struct CallState : State<R> {
   using Whole = std::conditional_t<std::is_void_v<Derived>, CallState, Derived>;
+  using Exits = ExitScope;  // a Derived may have its own, and its own publish
   template <class... A>
   explicit CallState(std::in_place_t /*tag*/, A&&... arguments) {
     ::new (static_cast<void*>(&call)) C(std::forward<A>(arguments)...);
@@ -207,10 +208,10 @@ struct CallState : State<R> {
               std::make_exception_ptr(std::future_error(std::future_errc::broken_promise)));
         }
         std::destroy_at(&self.call);
-        self.publish(failed);
+        static_cast<Whole&>(self).publish(failed);
       }
     } publisher{self};
-    const ExitScope exits;
+    [[maybe_unused]] const typename Whole::Exits exits;
     try {
       if constexpr (std::is_void_v<R>) {
         self.call();
