@@ -53,7 +53,7 @@ class Provider {
   ~Provider() {
     if (state_ == nullptr) return;
     if (claim(*state_)) {
-      state_->set_exception(std::make_exception_ptr(future_error(future_errc::broken_promise)));
+      state_->set_exception(broken_promise());
       state_->publish(true);
     }
     state_->release();

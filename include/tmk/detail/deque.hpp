@@ -108,6 +108,7 @@ class Counter {
   std::uint64_t read() const {
     return value_.load(std::memory_order_relaxed);  // ORDER read-count: relaxed, statistic.
   }
+  void reset() { value_.store(0); }
 
  private:
   std::atomic<std::uint64_t> value_{0};
@@ -145,6 +146,11 @@ struct alignas(128) Worker {
   std::int64_t seen_cpu_ns = 0;     // the watchdog's
   Worker* next = nullptr;           // in the pool's list; set once
   std::atomic<bool> bound{false};
+
+  // Whoever has it alone, before it goes to another pool.
+  void reset_counters() {
+    for (Counter* each : {&taken, &popped, &revoked, &stolen, &blocked}) each->reset();
+  }
 
   // Owner. Makes a task pending. bad_alloc leaves everything as it was.
   void push(Task& task) {

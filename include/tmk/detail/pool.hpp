@@ -37,21 +37,19 @@ inline constinit Worker unbound_worker{};
 
 class Pool {
  public:
-  explicit Pool(std::uint32_t threads, bool endless = false)
-      : target_(std::max(1u, threads)), endless_(endless) {}
+  // bad_alloc for the first one.
+  explicit Pool(std::uint32_t threads, bool endless = false);
   Pool(const Pool&) = delete;
   ~Pool();
 
   // The one behind tmk::async on a thread of no other pool. Never destroyed: futures and threads
-  // may outlive every static object. A forked child has none of its parent's threads, so it gets
-  // one of its own.
+  // may outlive every static object.
   static Pool& standard() {
-    static const bool made [[maybe_unused]] = make_standard();
-    // ORDER standard-pool: acquire, pairs with standard-pool (its release store).
-    return *standard_.load(std::memory_order_acquire);
+    static Pool* const pool = new Pool(usable_processors(), true);
+    return *pool;
   }
 
-  Worker& bind();
+  Worker& bind();  // bad_alloc
   void unbind(Worker& worker);
 
   // After a push that found activity below `quiet`: wake a thread if one may run, arm the watchdog.
@@ -81,7 +79,24 @@ class Pool {
   Totals totals();
 
  private:
-  static bool make_standard();
+  // All pools, for fork, and workers that no pool has. Not destroyed either.
+  struct Registry {
+    std::mutex mutex;
+    Pool* pools = nullptr;
+    Worker* spare = nullptr;
+    pid_t forking = 0;  // the thread that holds the mutex over a fork
+  };
+  static Registry& registry() {
+    static Registry* const all = make_registry();
+    return *all;
+  }
+  static Registry* make_registry();
+  static void prepare_fork();
+  static void finish_fork();
+  static void begin_child();
+  void begin_anew(pid_t parent_thread);
+
+  Worker* try_bind() noexcept;
   std::uint32_t running() const { return activity_.load() & kRunning; }
   std::uint32_t limit() const { return target_ + extra_.load(); }
 
@@ -112,17 +127,7 @@ class Pool {
   std::atomic<bool> watched_{false};  // the watchdog exists
   std::atomic<bool> stopping_{false};
   std::atomic<Worker*> workers_{nullptr};
-
-  inline static std::atomic<Pool*> standard_{nullptr};
-  // Workers that no pool has. Not destroyed either.
-  struct Spare {
-    std::mutex mutex;
-    Worker* first = nullptr;
-  };
-  static Spare& spare() {
-    static Spare* const all = new Spare;
-    return *all;
-  }
+  Pool* next_ = nullptr;  // in the registry
 };
 
 // A thread's worker in the standard pool, given back when the thread ends.
@@ -202,34 +207,59 @@ inline void wait_until_ready(Task& task) {
 
 // ---------------------------------------------------------------- the pool
 
-inline bool Pool::make_standard() {
-  static std::mutex* const spares = &spare().mutex;
-  // ORDER standard-pool-made: release, pairs with standard-pool.
-  standard_.store(new Pool(usable_processors(), true), std::memory_order_release);
-  return pthread_atfork(
-             [] {
-               spares->lock();
-               if (current_worker != &unbound_worker) current_worker->lock.lock();
-             },
-             [] {
-               if (current_worker != &unbound_worker) current_worker->lock.unlock();
-               spares->unlock();
-             },
-             [] {
-               register_membarrier();  // of the process, which this is another one
-               if (current_worker != &unbound_worker) current_worker->lock.unlock();
-               spares->unlock();
-               Pool* const fresh = new Pool(standard_.load()->target_, true);
-               if (Worker* const self = current_worker; self != &unbound_worker) {
-                 self->next = nullptr;
-                 fresh->workers_.store(self);
-                 self->pool = fresh;
-                 self->activity = &fresh->activity_;
-                 self->thread.store(gettid());
-                 if (self->counted) fresh->enter(*self);
-               }
-               standard_.store(fresh);
-             }) == 0;
+// A forked child has one thread, and what others were amid changing is not to be touched in it. So
+// the forking thread holds the locks of its own workers meanwhile, and a child keeps these alone.
+inline Pool::Registry* Pool::make_registry() {
+  if (pthread_atfork(&prepare_fork, &finish_fork, &begin_child) != 0) throw std::bad_alloc();
+  return new Registry;
+}
+template <class F>
+void each_worker_of(Worker* first, pid_t thread, const F& body) {
+  for (Worker* w = first; w != nullptr;) {
+    Worker* const next = w->next;
+    if (w->thread.load() == thread) body(*w);
+    w = next;
+  }
+}
+inline void Pool::prepare_fork() {
+  registry().mutex.lock();
+  registry().forking = gettid();
+  for (Pool* p = registry().pools; p != nullptr; p = p->next_) {
+    each_worker_of(p->workers_.load(), gettid(), [](Worker& own) { own.lock.lock(); });
+  }
+}
+inline void Pool::finish_fork() {
+  for (Pool* p = registry().pools; p != nullptr; p = p->next_) {
+    each_worker_of(p->workers_.load(), gettid(), [](Worker& own) { own.lock.unlock(); });
+  }
+  registry().mutex.unlock();
+}
+inline void Pool::begin_child() {
+  register_membarrier();  // of the process, which this is another one
+  for (Pool* p = registry().pools; p != nullptr; p = p->next_) p->begin_anew(registry().forking);
+  registry().mutex.unlock();
+}
+inline void Pool::begin_anew(pid_t parent_thread) {
+  std::uint32_t running = 0;
+  Worker* kept = nullptr;
+  each_worker_of(workers_.load(), parent_thread, [&](Worker& own) {
+    own.next = std::exchange(kept, &own);
+    own.thread.store(gettid());
+    for (auto& list : own.returned) list.store(nullptr);  // others may have been amid giving back
+    if (own.counted) ++running;
+    own.lock.unlock();
+  });
+  workers_.store(kept);
+  activity_.store(running);
+  for (auto* word : {&tokens_, &parked_, &extra_, &alarm_, &threads_}) word->store(0);
+  refused_.store(false);
+  watched_.store(false);
+}
+
+inline Pool::Pool(std::uint32_t threads, bool endless)
+    : target_(std::max(1u, threads)), endless_(endless) {
+  const std::lock_guard guard(registry().mutex);
+  next_ = std::exchange(registry().pools, this);
 }
 
 inline Worker& Pool::bind() {
@@ -239,10 +269,11 @@ inline Worker& Pool::bind() {
   }
   if (worker == nullptr) {
     {
-      const std::lock_guard guard(spare().mutex);
-      worker = spare().first;
-      if (worker != nullptr) spare().first = worker->next;
+      const std::lock_guard guard(registry().mutex);
+      worker = registry().spare;
+      if (worker != nullptr) registry().spare = worker->next;
     }
+    if (worker != nullptr) worker->reset_counters();
     if (worker == nullptr) worker = new Worker;
     worker->bound.store(true);
     worker->pool = this;
@@ -259,9 +290,17 @@ inline Worker& Pool::bind() {
   worker->room_end = 0;  // so that the first push comes by make_room, which counts the thread
   return *worker;
 }
+inline Worker* Pool::try_bind() noexcept {
+  try {
+    return &bind();
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 
 inline void Pool::unbind(Worker& worker) {
   if (std::exchange(worker.counted, false)) leave(worker);
+  worker.thread.store(0);
   worker.bound.store(false);  // what it still holds is stolen or revoked
 }
 
@@ -270,15 +309,22 @@ inline void count_thread(Worker& worker) {
 }
 
 inline Pool::~Pool() {
-  Worker& self = bind();  // where there is no thread of our own, nobody else would run what is left
-  Worker* const before = std::exchange(current_worker, &self);
-  count_thread(self);
-  do {
-    run_until_idle(self);
-    sched_yield();
-  } while (running() > 1 || is_pending());
-  current_worker = before;
-  unbind(self);
+  // exit() in one of our tasks: it would wait for itself.
+  bool inside = false;
+  each_worker_of(workers_.load(), gettid(), [&](Worker& /*own*/) { inside = true; });
+  if (inside) return;
+  // Where there is no thread of our own, nobody else would run what is left. Should there be no
+  // memory for a worker, those who wait for it will.
+  if (Worker* const self = workers_.load() == nullptr ? nullptr : try_bind()) {
+    Worker* const before = std::exchange(current_worker, self);
+    count_thread(*self);
+    do {
+      run_until_idle(*self);
+      sched_yield();
+    } while (running() > 1 || is_pending());
+    current_worker = before;
+    unbind(*self);
+  }
   stopping_.store(true);
   alarm_.store(1);
   futex_wake(alarm_, 1);
@@ -288,10 +334,13 @@ inline Pool::~Pool() {
     const timespec soon = in(std::chrono::milliseconds(1));
     futex_wait_until(threads_, left, &soon);
   }
-  const std::lock_guard guard(spare().mutex);
+  const std::lock_guard guard(registry().mutex);
+  Pool** link = &registry().pools;
+  while (*link != this) link = &(*link)->next_;
+  *link = next_;
   for (Worker* worker = workers_.load(); worker != nullptr;) {
     Worker* const next = worker->next;
-    worker->next = std::exchange(spare().first, worker);
+    worker->next = std::exchange(registry().spare, worker);
     worker = next;
   }
 }
@@ -369,7 +418,23 @@ inline void Pool::run_until_idle(Worker& self) {
 }
 
 inline void Pool::thread_main() {
-  Worker& self = bind();
+  // A task may end its thread, with pthread_exit: what is needed after it is in destructors.
+  struct Member {
+    Pool& pool;
+    Worker& self;
+    ~Member() {
+      current_worker = &unbound_worker;
+      pool.unbind(self);
+    }
+  };
+  Worker* const bound = try_bind();
+  if (bound == nullptr) {  // as if there had been no thread to be had
+    activity_.fetch_sub(1);
+    refused_.store(true);
+    return;
+  }
+  const Member member{*this, *bound};
+  Worker& self = *bound;
   current_worker = &self;
   self.counted = true;  // by add_thread
   do {
@@ -377,9 +442,7 @@ inline void Pool::thread_main() {
     run_until_idle(self);
     self.active.store(false);
   } while (park());
-  current_worker = &unbound_worker;
-  self.counted = false;
-  unbind(self);
+  self.counted = false;  // by park
 }
 
 // Sleeps until there is something to do; false: this thread is to end. It is counted before and
@@ -441,23 +504,29 @@ inline bool Pool::start(void (Pool::*body)()) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  sigset_t all, before;  // signals are for the program's own threads
+  // Signals are for the program's own threads, except those for what a thread itself does.
+  sigset_t all, before;
   sigfillset(&all);
+  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF}) {
+    sigdelset(&all, own);
+  }
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_t thread;
   const int error = pthread_create(
       &thread, &attributes,
       [](void* argument) -> void* {
+        struct Member {
+          Pool& pool;
+          ~Member() {
+            std::atomic<std::uint32_t>& left = pool.threads_;
+            const bool endless = pool.endless_;
+            // The pool may be gone as soon as the number is zero, so the word is not read again.
+            if (left.fetch_sub(1) == 1 && !endless) futex_wake(left, 1);
+          }
+        };
         const std::unique_ptr<Start> given(static_cast<Start*>(argument));
-        Pool& pool = *given->pool;
-        (pool.*given->body)();
-        if (pool.endless_) {
-          pool.threads_.fetch_sub(1);
-        } else {
-          // The pool may be gone as soon as the number is zero, so the word is not touched again.
-          std::atomic<std::uint32_t>& left = pool.threads_;
-          if (left.fetch_sub(1) == 1) futex_wake(left, 1);
-        }
+        const Member member{*given->pool};
+        (member.pool.*given->body)();
         return nullptr;
       },
       start);

@@ -75,6 +75,15 @@ struct State : Task {
   };
 };
 
+// bad_alloc itself, if there is no memory for the error.
+inline std::exception_ptr broken_promise() noexcept {
+  try {
+    return std::make_exception_ptr(std::future_error(std::future_errc::broken_promise));
+  } catch (const std::bad_alloc&) {
+    return std::current_exception();
+  }
+}
+
 // ---- what is to happen when the running task ends: promises of set_value_at_thread_exit ----
 
 struct ExitAction {
@@ -203,10 +212,7 @@ struct CallState : State<R> {
       CallState& self;
       bool ended = false, failed = true;
       ~Publisher() {
-        if (!ended) {
-          self.set_exception(
-              std::make_exception_ptr(std::future_error(std::future_errc::broken_promise)));
-        }
+        if (!ended) self.set_exception(broken_promise());
         std::destroy_at(&self.call);
         static_cast<Whole&>(self).publish(failed);
       }

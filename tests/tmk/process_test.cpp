@@ -1,0 +1,396 @@
+// tmk amid the rest of a process: fork, cancellation, signals, and the end of main. The parent has
+// one thread only, so that every test is a fresh child.
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/time.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "support.hpp"
+#include "tmk/async.hpp"
+#include "tmk/pool.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using support::in_child;
+
+int fib(int n) {
+  if (n < 2) return n;
+  auto a = tmk::async(fib, n - 1);
+  auto b = tmk::async(fib, n - 2);
+  return a.get() + b.get();
+}
+bool fib_works() { return fib(15) == 610; }
+
+void spin_until(const std::atomic<bool>& flag) {
+  while (!flag) std::this_thread::yield();
+}
+
+// A thread of POSIX, which can be cancelled.
+class Thread {
+ public:
+  explicit Thread(void (*body)()) {
+    pthread_create(
+        &thread_, nullptr,
+        [](void* given) -> void* {
+          reinterpret_cast<void (*)()>(given)();
+          return nullptr;
+        },
+        reinterpret_cast<void*>(body));
+  }
+  void cancel() const { pthread_cancel(thread_); }
+  bool was_cancelled() const {
+    void* result = nullptr;
+    return pthread_join(thread_, &result) == 0 && result == PTHREAD_CANCELED;
+  }
+
+ private:
+  pthread_t thread_{};
+};
+
+// ---- fork ----
+
+#define SKIP_WHERE_FORKED_THREADS_ARE_REFUSED() \
+  if (support::thread_sanitizer) GTEST_SKIP() << "ThreadSanitizer starts no threads after a fork"
+
+TEST(Fork, a_forked_child_has_threads_of_its_own) {
+  SKIP_WHERE_FORKED_THREADS_ARE_REFUSED();
+  EXPECT_EQ(in_child([] {
+              if (!fib_works()) return false;
+              const bool in_children = in_child([] {
+                                         std::atomic<bool> ran = false;
+                                         auto task = tmk::async([&] { ran = true; });
+                                         spin_until(ran);  // so that this thread does not run it
+                                         return fib_works() && in_child(fib_works) == 0;
+                                       }) == 0;
+              return in_children && fib_works();
+            }),
+            0);
+}
+
+TEST(Fork, tasks_pending_at_a_fork_run_in_both_processes) {
+  SKIP_WHERE_FORKED_THREADS_ARE_REFUSED();
+  EXPECT_EQ(in_child([] {
+              setenv("TMK_NUM_THREADS", "1", 1);  // so that most of them stay pending for a while
+              std::vector<tmk::future<int>> tasks;
+              for (int i = 0; i < 1000; ++i) tasks.push_back(tmk::async([] { return 1; }));
+              const auto all = [&] {
+                int sum = 0;
+                for (auto& task : tasks) sum += task.get();
+                return sum == 1000;
+              };
+              return in_child(all) == 0 && all();
+            }),
+            0);
+}
+
+TEST(Fork, a_fork_amid_stealing_leaves_no_lock_held) {
+  SKIP_WHERE_FORKED_THREADS_ARE_REFUSED();
+  EXPECT_EQ(in_child([] {
+              std::atomic<bool> ended = false;
+              std::vector<std::thread> busy;
+              for (int i = 0; i < 2; ++i) {
+                busy.emplace_back([&] {
+                  while (!ended) fib(10);
+                });
+              }
+              bool good = true;
+              for (int i = 0; i < 50 && good; ++i) {
+                auto task = tmk::async(fib, 10);
+                good = in_child(fib_works) == 0;
+                task.get();
+              }
+              ended = true;
+              for (auto& each : busy) each.join();
+              return good;
+            }),
+            0);
+}
+
+TEST(Fork, a_pool_of_the_parent_ends_in_the_child) {
+  SKIP_WHERE_FORKED_THREADS_ARE_REFUSED();
+  for (const bool standard_too : {false, true}) {
+    EXPECT_EQ(in_child([&] {
+                std::optional<tmk::pool> pool(std::in_place, 3);
+                if (standard_too) fib(10);
+                pool->run([] { fib(10); });
+                const bool outside = in_child([&] {
+                                       pool.reset();
+                                       return fib_works();
+                                     }) == 0;
+                const bool inside = pool->run([] { return in_child(fib_works); }) == 0;
+                pool.reset();
+                return outside && inside;
+              }),
+              0);
+  }
+}
+
+TEST(Fork, a_task_may_fork) {
+  SKIP_WHERE_FORKED_THREADS_ARE_REFUSED();
+  EXPECT_EQ(in_child([] {
+              std::atomic<bool> ended = false;
+              auto task = tmk::async([&] {
+                const bool good = in_child(fib_works) == 0;
+                ended = true;
+                return good;
+              });
+              spin_until(ended);  // so that a thread of the pool runs it
+              return task.get();
+            }),
+            0);
+}
+
+// ---- cancellation ----
+
+std::atomic<bool> go, begun;
+tmk::shared_future<int> common;
+tmk::future<int> only;
+
+// Of both with a program that has never heard of tmk.
+#if defined(_LIBCPP_VERSION)
+#define SKIP_WHERE_CANCELLED_THREADS_CRASH() \
+  GTEST_SKIP() << "glibc unwinds with libgcc, whose frames libc++abi takes for those of libunwind"
+#else
+#define SKIP_WHERE_CANCELLED_THREADS_CRASH() \
+  if (support::thread_sanitizer) GTEST_SKIP() << "ThreadSanitizer loses a thread that unwinds"
+#endif
+
+TEST(Cancellation, a_cancelled_thread_finishes_its_wait) {
+  SKIP_WHERE_CANCELLED_THREADS_CRASH();
+  EXPECT_EQ(in_child([] {
+              common = tmk::async([] {
+                         begun = true;
+                         spin_until(go);
+                         return 1;
+                       }).share();
+              spin_until(begun);
+              static std::atomic<bool> waited;
+              const Thread waiter([] {
+                common.wait();
+                waited = true;
+                for (;;) pthread_testcancel();
+              });
+              waiter.cancel();
+              std::this_thread::sleep_for(2ms);
+              go = true;
+              return waiter.was_cancelled() && waited && common.get() == 1 && fib_works();
+            }),
+            0);
+}
+
+int cancelled_in_the_middle() {
+  begun = true;
+  for (;;) {
+    pthread_testcancel();
+    std::this_thread::yield();
+  }
+}
+bool breaks_its_promise(auto& future) {
+  try {
+    future.get();
+  } catch (const tmk::future_error& error) {
+    return error.code() == tmk::future_errc::broken_promise;
+  }
+  return false;
+}
+
+// The task is pending still when the thread asks for it: the pool is busy, or this tries again.
+TEST(Cancellation, a_thread_cancelled_in_a_task_breaks_its_promise) {
+  SKIP_WHERE_CANCELLED_THREADS_CRASH();
+  for (const bool shared : {true, false}) {
+    EXPECT_EQ(in_child([&] {
+                tmk::pool pool(1);  // whose only thread is the one that visits it
+                return pool.run([&] {
+                  if (shared) {
+                    common = tmk::async(cancelled_in_the_middle).share();
+                  } else {
+                    only = tmk::async(cancelled_in_the_middle);
+                  }
+                  const Thread runner(shared ? +[] { common.wait(); } : +[] { only.get(); });
+                  spin_until(begun);
+                  runner.cancel();
+                  const bool kept = !shared || breaks_its_promise(common);
+                  return runner.was_cancelled() && kept && fib_works();
+                });
+              }),
+              0);
+  }
+}
+
+// As pthread_exit in a task does.
+TEST(Cancellation, a_pool_survives_the_end_of_one_of_its_threads) {
+  SKIP_WHERE_CANCELLED_THREADS_CRASH();
+  EXPECT_EQ(in_child([] {
+              for (unsigned size = 1; size <= 3; ++size) {
+                tmk::pool pool(size);
+                const bool good = pool.run([] {
+                  for (int i = 0; i < 10; ++i) {
+                    begun = false;
+                    auto ending = tmk::async([]() -> int {
+                      begun = true;
+                      pthread_exit(nullptr);
+                    });
+                    spin_until(begun);  // on another thread than this
+                    if (!breaks_its_promise(ending) || !fib_works()) return false;
+                  }
+                  return true;
+                });
+                if (!good) return false;
+              }
+              return true;
+            }),
+            0);
+}
+
+// ---- signals ----
+
+std::atomic<int> handled;
+pthread_t expected_handler;
+std::atomic<bool> wrong_thread;
+void handle(int /*signal*/) {
+  ++handled;
+  if (pthread_equal(pthread_self(), expected_handler) == 0) wrong_thread = true;
+}
+
+TEST(Signals, threads_of_the_pool_take_no_signal_of_the_process) {
+  EXPECT_EQ(in_child([] {
+              expected_handler = pthread_self();
+              std::signal(SIGUSR1, handle);
+              fib_works();  // there are threads now
+              for (int i = 1; i <= 200; ++i) {
+                auto task = tmk::async(fib, 12);
+                kill(getpid(), SIGUSR1);
+                task.get();
+              }
+              return handled == 200 && !wrong_thread;
+            }),
+            0);
+}
+
+TEST(Signals, a_signal_that_interrupts_a_wait_does_not_end_it) {
+  EXPECT_EQ(in_child([] {
+              expected_handler = pthread_self();
+              std::signal(SIGVTALRM, handle);
+              std::signal(SIGUSR2, handle);
+              bool good = true;
+              for (int i = 0; i < 20; ++i) {
+                begun = go = false;
+                auto task = tmk::async([] {
+                  begun = true;
+                  spin_until(go);
+                  return 1;
+                });
+                spin_until(begun);
+                std::thread disturber([] {
+                  for (int k = 0; k < 20; ++k) {
+                    kill(getpid(), SIGUSR2);
+                    std::this_thread::sleep_for(50us);
+                  }
+                  go = true;
+                });
+                sigset_t set;
+                good = good && task.wait_for(500us) == tmk::future_status::timeout;
+                good = good && task.get() == 1;
+                disturber.join();
+                good = good && pthread_sigmask(SIG_BLOCK, nullptr, &set) == 0 &&
+                       sigismember(&set, SIGUSR2) == 0;
+              }
+              return good && handled > 0;
+            }),
+            0);
+}
+
+// A fault in a task: the program's own handler decides, as it does on any other thread.
+TEST(Signals, a_fault_in_a_task_reaches_its_handler) {
+  EXPECT_EQ(in_child([] {
+              std::signal(SIGSEGV, [](int) { _exit(0); });
+              auto task = tmk::async([] {
+                raise(SIGSEGV);
+                begun = true;
+              });
+              spin_until(begun);
+              return false;
+            }),
+            0);
+}
+
+// ---- the end of main ----
+
+struct Keeper {
+  explicit Keeper(bool uses) {
+    if (uses) future = tmk::async(fib, 10);
+  }
+  Keeper(const Keeper&) = delete;
+  Keeper& operator=(const Keeper&) = delete;
+  // With objects that are older and younger than all of tmk, after main's thread_locals have gone.
+  ~Keeper() {
+    if (future.valid() && future.get() != 55) _exit(2);
+    if (!fib_works()) _exit(3);
+    if (tmk::async([] { return fib(12); }).share().get() != 144) _exit(4);
+  }
+  tmk::future<int> future;
+};
+
+TEST(End, static_objects_may_use_tasks_in_their_destructors) {
+  EXPECT_EQ(in_child(
+                [] {
+                  static Keeper older(false);
+                  fib_works();
+                  static Keeper younger(true);
+                  older.future = tmk::async(fib, 10);
+                  return true;
+                },
+                true),
+            0);
+}
+
+TEST(End, thread_locals_may_use_tasks_in_their_destructors) {
+  EXPECT_EQ(in_child(
+                [] {
+                  std::thread([] {
+                    static thread_local Keeper older(false);
+                    older.future = tmk::async(fib, 10);
+                    static thread_local Keeper younger(true);
+                  }).join();
+                  static thread_local Keeper of_main(true);
+                  return fib_works();
+                },
+                true),
+            0);
+}
+
+TEST(End, a_static_pool_ends_with_the_program) {
+  EXPECT_EQ(in_child(
+                [] {
+                  static tmk::future<int> left;
+                  static tmk::pool pool(2);
+                  pool.run([] { left = tmk::async(fib, 15); });
+                  return true;
+                },
+                true),
+            0);
+}
+
+TEST(End, exit_in_a_task_ends_the_program) {
+  EXPECT_EQ(in_child([] {
+              static tmk::pool pool(2);
+              pool.run([] {
+                auto task = tmk::async([] { std::exit(0); });
+                for (;;) std::this_thread::yield();
+              });
+              return false;
+            }),
+            0);
+}
+
+}  // namespace
