@@ -137,8 +137,9 @@ char letter_of(const fs::path& path, fs::file_status status) {
   if (fs::is_directory(status)) return 'd';
   if (fs::is_regular_file(status)) return 'f';
   if (fs::is_symlink(status)) return 'l';
-  throw fs::filesystem_error("neither file, directory nor link", path,
-                             std::make_error_code(std::errc::not_supported));
+  const auto why =
+      fs::exists(status) ? std::errc::not_supported : std::errc::no_such_file_or_directory;
+  throw fs::filesystem_error("neither file, directory nor link", path, std::make_error_code(why));
 }
 
 Digest hash_directory(const fs::path& path) {

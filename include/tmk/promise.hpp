@@ -265,19 +265,20 @@ class packaged_task<R(A...)> {
 
 namespace detail {
 
-// The function type of what a packaged_task is made from is what the standard library says it is.
-template <class StdTask>
+// The function type of what a packaged_task is made from is what the standard library says it is:
+// for a std::function, whose guide is in the same words and which redirect_std.hpp leaves alone.
+template <class StdFunction>
 struct FunctionOf;
 template <class Function>
-struct FunctionOf<std::packaged_task<Function>> : std::type_identity<Function> {};
+struct FunctionOf<std::function<Function>> : std::type_identity<Function> {};
 
 }  // namespace detail
 
 template <class R, class... A>
 packaged_task(R (*)(A...)) -> packaged_task<R(A...)>;
 template <class F>
-packaged_task(F) -> packaged_task<
-    typename detail::FunctionOf<decltype(std::packaged_task(std::declval<F>()))>::type>;
+packaged_task(F)
+    -> packaged_task<typename detail::FunctionOf<decltype(std::function(std::declval<F>()))>::type>;
 
 template <class R, class... A>
 void swap(packaged_task<R(A...)>& a, packaged_task<R(A...)>& b) noexcept {

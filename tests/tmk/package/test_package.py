@@ -1,0 +1,333 @@
+"""tmk as its users get it: installed, moved, found by CMake and pkg-config, and in the place of
+std::async in programs that know nothing of it. Nothing here uses the lab or its build.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import resource
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+HERE = Path(__file__).resolve().parent
+WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Wundef", "-Werror")
+WAYS = ("std", "alias", "redirected")
+
+
+@dataclass(frozen=True)
+class Platform:
+    """A compiler with its standard library."""
+
+    compiler: str
+    flags: tuple[str, ...] = ()
+
+    def command(self, *arguments: str | Path, standard: str = "20") -> list[str]:
+        line = [self.compiler, *self.flags, f"-std=c++{standard}", *WARNINGS, "-pthread"]
+        return [*line, *map(str, arguments)]
+
+
+PLATFORMS = (Platform("g++"), Platform("clang++-19", ("-stdlib=libc++",)))
+
+
+def run(
+    line: Sequence[str | Path],
+    *,
+    cwd: Path | None = None,
+    environment: Mapping[str, str] = MappingProxyType({}),
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        line,
+        cwd=cwd,
+        env={**os.environ, **environment},
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def succeed(
+    line: Sequence[str | Path],
+    *,
+    cwd: Path | None = None,
+    environment: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    done = run(line, cwd=cwd, environment=environment)
+    assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def symbols(program: Path) -> str:
+    return succeed(["nm", "-C", program])
+
+
+@pytest.fixture(scope="session", params=PLATFORMS, ids=lambda each: each.compiler)
+def platform(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Platform:
+    each: Platform = request.param
+    if shutil.which(each.compiler) is None:
+        pytest.skip(f"{each.compiler} is missing")
+    source = tmp_path_factory.mktemp("probe") / "probe.cpp"
+    source.write_text("#include <version>\nint main() {}\n")
+    if run(each.command(source, "-o", source.with_suffix(""))).returncode != 0:
+        pytest.skip(f"{each.compiler} {' '.join(each.flags)} compiles nothing")
+    return each
+
+
+@pytest.fixture(scope="session")
+def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where tmk is, which is not where it was installed to."""
+    folder = tmp_path_factory.mktemp("install")
+    shutil.copytree(ROOT / "include", folder / "include")  # nothing beside it is needed
+    succeed(["cmake", "-S", folder / "include", "-B", folder / "build"])
+    succeed(["cmake", "--install", folder / "build", "--prefix", folder / "first"])
+    shutil.rmtree(folder / "include")
+    shutil.rmtree(folder / "build")
+    return (folder / "first").rename(folder / "moved here")
+
+
+def with_tmk(prefix: Path) -> dict[str, str]:
+    return {"CMAKE_PREFIX_PATH": str(prefix), "PKG_CONFIG_PATH": str(prefix / "share/pkgconfig")}
+
+
+@pytest.fixture(scope="session")
+def examples(platform: Platform, prefix: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder where CMake has built the examples, found through the package alone."""
+    folder = tmp_path_factory.mktemp("examples")
+    configure: list[str | Path] = ["cmake", "-S", ROOT / "examples", "-B", folder]
+    configure += [f"-DCMAKE_CXX_COMPILER={platform.compiler}", "-DCMAKE_BUILD_TYPE=Release"]
+    configure += [f"-DCMAKE_CXX_FLAGS={' '.join((*platform.flags, *WARNINGS))}"]
+    succeed(configure, environment=with_tmk(prefix))
+    succeed(["cmake", "--build", folder, "-j", "2"])
+    return folder
+
+
+def test_all_headers_are_installed_and_nothing_else(prefix: Path) -> None:
+    wanted = {each.relative_to(ROOT / "include") for each in (ROOT / "include").rglob("*.hpp")}
+    found = {each.relative_to(prefix / "include") for each in (prefix / "include").rglob("*.*")}
+    assert found == wanted
+
+
+def test_every_header_compiles_alone_and_two_sources_with_all_link(
+    platform: Platform, prefix: Path, tmp_path: Path
+) -> None:
+    include = prefix / "include"
+    names = sorted(each.relative_to(include) for each in include.rglob("*.hpp"))
+    for number, name in enumerate(names):
+        (tmp_path / f"alone{number}.cpp").write_text(f"#include <{name}>\n#include <{name}>\n")
+    alone = sorted(tmp_path.glob("alone*.cpp"))
+    succeed(platform.command(f"-I{include}", "-fsyntax-only", *alone))
+
+    # What is redirected is not for the other headers to see: it comes last.
+    names.sort(key=lambda each: each.name == "redirect_std.hpp")
+    every = "".join(f"#include <{each}>\n" for each in names)
+    sources = [tmp_path / "one.cpp", tmp_path / "other.cpp"]
+    for source, rest in zip(sources, ("int main() {}\n", ""), strict=True):
+        source.write_text(every + rest)
+    succeed(platform.command(f"-I{include}", *sources, "-o", tmp_path / "program"))
+
+
+def test_the_version_is_the_same_wherever_it_is_told(prefix: Path) -> None:
+    header = (prefix / "include/tmk/version.hpp").read_text()
+    version = re.findall(r'define TMK_VERSION "([\d.]+)"', header)
+    told = succeed(["pkg-config", "--modversion", "tmk"], environment=with_tmk(prefix))
+    assert [told.strip()] == version
+    package = (prefix / "share/cmake/tmk/tmk-config-version.cmake").read_text()
+    assert f'set(PACKAGE_VERSION "{version[0]}")' in package
+
+
+def test_the_commands_of_the_document_work(
+    platform: Platform, prefix: Path, tmp_path: Path
+) -> None:
+    text = (ROOT / "docs/dropin.md").read_text()
+    script = "\n".join(re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE))
+    assert all(word in script for word in ("--install", "pkg-config", "sed", "-include"))
+    for name in ("include", "examples"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    flags = " ".join((*platform.flags, *WARNINGS))
+    environment = {"CXX": platform.compiler, "CXXFLAGS": flags, "PREFIX": str(tmp_path / "tmk")}
+    succeed(["sh", "-euc", script], cwd=tmp_path, environment=environment)
+    for way in WAYS:
+        program = tmp_path / f"quicksort.{way}"
+        assert "1000 numbers" in succeed([program, "1000", "10"])
+        assert ("tmk::" in symbols(program)) == (way != "std")
+        assert (tmp_path / f"build/examples/hash_tree.{way}").exists()
+
+
+def digest(path: Path) -> bytes:
+    """As the example's first lines define it."""
+    if path.is_symlink():
+        return hashlib.sha256(os.fsencode(path.readlink())).digest()
+    if not path.is_dir():
+        return hashlib.sha256(path.read_bytes()).digest()
+    sum_ = hashlib.sha256()
+    for child in sorted(path.iterdir(), key=lambda each: os.fsencode(each.name)):
+        letter = b"l" if child.is_symlink() else b"d" if child.is_dir() else b"f"
+        sum_.update(letter + digest(child) + os.fsencode(child.name) + b"\0")
+    return sum_.digest()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_directory_hasher_agrees_with_another_implementation(
+    examples: Path, tmp_path: Path, way: str
+) -> None:
+    tree = tmp_path / "tree"
+    for number in range(150):
+        file = tree / str(number % 3) / str(number % 5) / f"{number}"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(bytes(range(number)) * (1 + 999 * (number % 50 == 0)))
+    (tree / "empty folder").mkdir()
+    (tree / "näme").write_text("ä")
+    (tree / "link").symlink_to("nowhere")
+    # The lengths at which SHA-256 pads to one block more.
+    for length in (0, 55, 56, 63, 64, 65):
+        (tree / f"length {length}").write_bytes(b"x" * length)
+    printed = succeed([examples / f"hash_tree.{way}", tree])
+    assert printed == f"{digest(tree).hex()}  {tree}\n"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_failure_in_a_task_of_the_hasher_comes_out_of_it(
+    examples: Path, tmp_path: Path, way: str
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").write_text("")
+    for path, reason in ((tmp_path, "not supported"), (tmp_path / "none", "No such file")):
+        done = run([examples / f"hash_tree.{way}", path])
+        assert done.returncode == 1
+        assert not done.stdout
+        assert reason in done.stderr
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_quicksort_sorts_whatever_the_size_and_cutoff(examples: Path, way: str) -> None:
+    for size, cutoff in ((0, 1), (1, 1), (2, 1), (3, 1), (300, 1), (20000, 100)):
+        printed = succeed([examples / f"quicksort.{way}", str(size), str(cutoff)])
+        assert printed.startswith(f"{size} numbers, cutoff {cutoff}: ")
+    for wrong in (["x"], ["5", "0"], ["1", "1", "1"], ["-1"]):
+        assert run([examples / f"quicksort.{way}", *wrong]).returncode == 2
+
+
+def test_the_quicksort_tells_a_wrong_result(platform: Platform, tmp_path: Path) -> None:
+    text = (ROOT / "examples/quicksort.cpp").read_text()
+    wrong = text.replace("numbers.subspan(middle)", "numbers.subspan(middle + 1)")
+    assert wrong != text
+    (tmp_path / "wrong.cpp").write_text(wrong)
+    succeed(platform.command(tmp_path / "wrong.cpp", "-o", tmp_path / "wrong"))
+    assert run([tmp_path / "wrong", "1000", "10"]).returncode == 1
+
+
+@pytest.mark.parametrize("name", ["quicksort", "hash_tree"])
+def test_each_way_of_building_uses_the_async_that_it_says(examples: Path, name: str) -> None:
+    for way in WAYS:
+        found = symbols(examples / f"{name}.{way}")
+        assert ("tmk::detail::" in found) == (way != "std")
+        assert bool(re.search(r"std::(__1::)?(__async|async|__future_base)", found)) == (
+            way == "std"
+        )
+
+
+def test_where_threads_are_refused_tmk_goes_on(platform: Platform, examples: Path) -> None:
+    def little_space() -> None:  # with stacks of 256 MiB, room for about 8 threads
+        for limit, size in ((resource.RLIMIT_STACK, 1 << 28), (resource.RLIMIT_AS, 2 << 30)):
+            resource.setrlimit(limit, (size, size))
+
+    def sort(way: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [examples / f"quicksort.{way}", "100000", "10"],
+            env={**os.environ, "TMK_NUM_THREADS": "2"},
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            preexec_fn=little_space,
+        )
+
+    for way in ("alias", "redirected"):
+        done = sort(way)
+        assert done.returncode == 0, done.stderr
+    if platform.compiler == "g++":  # libc++'s hangs, see docs/dropin.md
+        done = sort("std")
+        assert done.returncode == 1
+        assert "Resource temporarily unavailable" in done.stderr
+
+
+@pytest.mark.parametrize("standard", ["20", "23"])
+def test_ordinary_code_is_the_same_with_the_redirection(
+    platform: Platform, prefix: Path, tmp_path: Path, standard: str
+) -> None:
+    printed = []
+    for name, flags in (("as_it_is", ()), ("redirected", ("-include", "tmk/redirect_std.hpp"))):
+        source = [f"-I{prefix / 'include'}", *flags, HERE / "ordinary.cpp", "-o", tmp_path / name]
+        succeed(platform.command(*source, standard=standard))
+        printed.append(succeed([tmp_path / name]))
+    assert printed[0] == printed[1]
+    assert len(printed[0].splitlines()) == 13
+    found = symbols(tmp_path / "redirected")
+    assert not re.search(r"std::(__1::)?(async|future<|promise<|packaged_task<)", found)
+
+
+def redirected(platform: Platform, prefix: Path, source: Path, *arguments: str | Path) -> list[str]:
+    forced = (f"-I{prefix / 'include'}", "-include", "tmk/redirect_std.hpp")
+    return platform.command(*arguments, *forced, source)
+
+
+@pytest.mark.parametrize(
+    ("text", "standard", "reason"),
+    [
+        ("int main() {}", "17", "needs C\\+\\+20"),
+        (
+            "struct A {}; namespace std { template <> struct hash<A> {}; }",
+            "20",
+            "different namespace|not in a namespace enclosing",
+        ),
+        ("std::no_such_name x;", "20", "no_such_name"),
+    ],
+)
+def test_what_cannot_be_redirected_is_refused(
+    platform: Platform, prefix: Path, tmp_path: Path, text: str, standard: str, reason: str
+) -> None:
+    source = tmp_path / "refused.cpp"
+    source.write_text(text + "\n")
+    flags = (f"-I{prefix / 'include'}", "-include", "tmk/redirect_std.hpp", "-fsyntax-only")
+    done = run(platform.command(*flags, source, standard=standard))
+    assert done.returncode != 0
+    assert re.search(reason, done.stderr)
+
+
+def test_a_redirected_source_does_not_link_with_futures_of_the_standard(
+    platform: Platform, prefix: Path, tmp_path: Path
+) -> None:
+    returned = ("future<int>", "shared_future<int>", "promise<void>", "packaged_task<int()>")
+    declared = "".join(f"std::{each} make{i}();\n" for i, each in enumerate(returned))
+    (tmp_path / "theirs.hpp").write_text("#pragma once\n#include <future>\n" + declared)
+    defined = "".join(f"std::{r} make{i}() {{ return {{}}; }}\n" for i, r in enumerate(returned))
+    (tmp_path / "theirs.cpp").write_text('#include "theirs.hpp"\n' + defined)
+    calls = "".join(f"  make{i}();\n" for i in range(len(returned)))
+    (tmp_path / "ours.cpp").write_text('#include "theirs.hpp"\nint main() {\n' + calls + "}\n")
+    theirs, ours = tmp_path / "theirs.o", tmp_path / "ours.o"
+    program = tmp_path / "program"
+
+    succeed(platform.command("-c", tmp_path / "theirs.cpp", "-o", theirs))
+    succeed(redirected(platform, prefix, tmp_path / "ours.cpp", "-c", "-o", ours))
+    done = run(platform.command(ours, theirs, "-o", program))
+    assert done.returncode != 0
+    assert all(f"make{i}[abi:tmk]()" in done.stderr for i in range(len(returned)))
+
+    # Both remedies: their header is forced in before, or both are redirected.
+    before = ("-include", tmp_path / "theirs.hpp", "-c", "-o")
+    succeed(redirected(platform, prefix, tmp_path / "ours.cpp", *before, ours))
+    succeed(platform.command(ours, theirs, "-o", program))
+    succeed([program])
+    succeed(redirected(platform, prefix, tmp_path / "ours.cpp", "-c", "-o", ours))
+    succeed(redirected(platform, prefix, tmp_path / "theirs.cpp", "-c", "-o", theirs))
+    succeed(platform.command(ours, theirs, "-o", program))
+    succeed([program])
