@@ -54,6 +54,11 @@ class Pool {
 
   // After a push that found activity below `quiet`: wake a thread if one may run, arm the watchdog.
   void wake() {
+    // Without a watchdog nobody would try again; but to be refused takes the system its time.
+    if (refused_.load() && !watched_.load()) {
+      if (refusals_.fetch_add(1) % 64 != 0) return;
+      refused_.store(false);
+    }
     if (running() < target_ && !refused_.load()) add_thread();
     if ((activity_.fetch_or(kArmed) & kArmed) == 0) start_watchdog();
   }
@@ -123,8 +128,9 @@ class Pool {
   std::atomic<std::uint32_t> alarm_{0};    // wakes the watchdog
   std::atomic<std::uint32_t> threads_{0};  // of this pool's own, the watchdog included
   std::atomic<std::uint64_t> added_{0};
-  std::atomic<bool> refused_{false};  // the system gave no thread
-  std::atomic<bool> watched_{false};  // the watchdog exists
+  std::atomic<bool> refused_{false};        // the system gave no thread
+  std::atomic<std::uint32_t> refusals_{0};  // pushes since there was none even for the watchdog
+  std::atomic<bool> watched_{false};        // the watchdog exists
   std::atomic<bool> stopping_{false};
   std::atomic<Worker*> workers_{nullptr};
   Pool* next_ = nullptr;  // in the registry
@@ -524,9 +530,9 @@ inline bool Pool::start(void (Pool::*body)()) {
             if (left.fetch_sub(1) == 1 && !endless) futex_wake(left, 1);
           }
         };
-        const std::unique_ptr<Start> given(static_cast<Start*>(argument));
-        const Member member{*given->pool};
-        (member.pool.*given->body)();
+        const Start given = *std::unique_ptr<Start>(static_cast<Start*>(argument));
+        const Member member{*given.pool};
+        (member.pool.*given.body)();
         return nullptr;
       },
       start);
@@ -544,7 +550,8 @@ inline void Pool::start_watchdog() {
     futex_wake(alarm_, 1);
   } else if (!start(&Pool::watchdog_main)) {
     watched_.store(false);
-    activity_.fetch_and(~kArmed);  // the next push tries again
+    refused_.store(true);
+    activity_.fetch_and(~kArmed);  // some later push tries again
   }
 }
 
