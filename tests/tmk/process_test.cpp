@@ -20,7 +20,8 @@
 
 namespace {
 
-using namespace std::chrono_literals;
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""us;
 using support::in_child;
 
 int fib(int n) {

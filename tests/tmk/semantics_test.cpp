@@ -24,7 +24,8 @@
 
 namespace {
 
-using namespace std::chrono_literals;
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""s;
 
 void spin_until(const std::atomic<bool>& flag) {
   while (!flag) std::this_thread::yield();
