@@ -101,13 +101,15 @@ inline void pause() {
 }
 
 // Processors that the cgroup's quota allows, rounded up; INT_MAX without a quota. Reads v2 cpu.max
-// along the process's path and v1 cpu.cfs_quota_us where they are usually mounted.
-inline int quota_processors() {
+// along the process's path and v1 cpu.cfs_quota_us where they are usually mounted. `root` goes
+// before the names of all files.
+inline int quota_processors(const std::string& root = "") {
   const auto limit = [](double quota, double period) {
-    return quota > 0 && period > 0 ? static_cast<int>((quota + period - 1) / period) : INT_MAX;
+    const double processors = (quota + period - 1) / period;
+    return quota > 0 && period > 0 && processors < INT_MAX ? static_cast<int>(processors) : INT_MAX;
   };
   int result = INT_MAX;
-  std::ifstream groups("/proc/self/cgroup");
+  std::ifstream groups(root + "/proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {
     const auto first = line.find(':');
     const auto second = line.find(':', first + 1);
@@ -116,22 +118,24 @@ inline int quota_processors() {
     std::string path = line.substr(second + 1);
     const bool v2 = controllers.empty();
     if (!v2 && ("," + controllers + ",").find(",cpu,") == std::string::npos) continue;
-    for (;; path.erase(path.rfind('/'))) {
-      for (const char* root : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/cpu",
-                               "/sys/fs/cgroup/cpu,cpuacct"}) {
+    for (std::size_t slash = 0;; path.erase(slash)) {
+      for (const char* mount : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/cpu",
+                                "/sys/fs/cgroup/cpu,cpuacct"}) {
+        const std::string group = root + mount + path;
         std::string quota;
         double period = 0;
         if (v2) {
-          std::ifstream file(root + path + "/cpu.max");
+          std::ifstream file(group + "/cpu.max");
           if (!(file >> quota >> period) || quota == "max") continue;
         } else {
-          std::ifstream quota_file(root + path + "/cpu.cfs_quota_us");
-          std::ifstream period_file(root + path + "/cpu.cfs_period_us");
+          std::ifstream quota_file(group + "/cpu.cfs_quota_us");
+          std::ifstream period_file(group + "/cpu.cfs_period_us");
           if (!(quota_file >> quota) || !(period_file >> period)) continue;
         }
         result = std::min(result, limit(std::strtod(quota.c_str(), nullptr), period));
       }
-      if (path.empty() || path == "/") break;
+      slash = path.rfind('/');
+      if (slash == std::string::npos || path == "/") break;
     }
   }
   return result;
@@ -141,11 +145,14 @@ inline int quota_processors() {
 // least 1.
 inline unsigned usable_processors() {
   if (const char* text = std::getenv("TMK_NUM_THREADS")) {
-    const long wanted = std::strtol(text, nullptr, 10);
-    if (wanted >= 1 && wanted <= 4096) return static_cast<unsigned>(wanted);
+    char* end = nullptr;
+    const long wanted = std::strtol(text, &end, 10);
+    if (*end == '\0' && wanted >= 1 && wanted <= 4096) return static_cast<unsigned>(wanted);
   }
   cpu_set_t set;
-  const int allowed = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  const int allowed = sched_getaffinity(0, sizeof set, &set) == 0
+                          ? CPU_COUNT(&set)
+                          : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));  // more than it holds
   return static_cast<unsigned>(std::max(1, std::min(allowed, quota_processors())));
 }
 
