@@ -8,6 +8,7 @@ import hashlib
 import os
 import re
 import resource
+import shlex
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -94,20 +95,25 @@ def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return (folder / "first").rename(folder / "moved here")
 
 
-def with_tmk(prefix: Path) -> dict[str, str]:
-    return {"CMAKE_PREFIX_PATH": str(prefix), "PKG_CONFIG_PATH": str(prefix / "share/pkgconfig")}
+@pytest.fixture(scope="session")
+def documented(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder where the commands of docs/dropin.md were run."""
+    folder = tmp_path_factory.mktemp("documented")
+    text = (ROOT / "docs/dropin.md").read_text()
+    script = "\n".join(re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE))
+    assert all(word in script for word in ("--install", "pkg-config", "sed", "-include"))
+    for name in ("include", "examples"):
+        shutil.copytree(ROOT / name, folder / name)
+    flags = " ".join((*platform.flags, *WARNINGS))
+    environment = {"CXX": platform.compiler, "CXXFLAGS": flags, "PREFIX": str(folder / "tmk")}
+    succeed(["sh", "-euc", script], cwd=folder, environment=environment)
+    return folder
 
 
 @pytest.fixture(scope="session")
-def examples(platform: Platform, prefix: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder where CMake has built the examples, found through the package alone."""
-    folder = tmp_path_factory.mktemp("examples")
-    configure: list[str | Path] = ["cmake", "-S", ROOT / "examples", "-B", folder]
-    configure += [f"-DCMAKE_CXX_COMPILER={platform.compiler}", "-DCMAKE_BUILD_TYPE=Release"]
-    configure += [f"-DCMAKE_CXX_FLAGS={' '.join((*platform.flags, *WARNINGS))}"]
-    succeed(configure, environment=with_tmk(prefix))
-    succeed(["cmake", "--build", folder, "-j", "2"])
-    return folder
+def examples(documented: Path) -> Path:
+    """Where CMake has built the examples, each in its three ways."""
+    return documented / "build/examples"
 
 
 def test_all_headers_are_installed_and_nothing_else(prefix: Path) -> None:
@@ -135,31 +141,32 @@ def test_every_header_compiles_alone_and_two_sources_with_all_link(
     succeed(platform.command(f"-I{include}", *sources, "-o", tmp_path / "program"))
 
 
-def test_the_version_is_the_same_wherever_it_is_told(prefix: Path) -> None:
-    header = (prefix / "include/tmk/version.hpp").read_text()
-    version = re.findall(r'define TMK_VERSION "([\d.]+)"', header)
-    told = succeed(["pkg-config", "--modversion", "tmk"], environment=with_tmk(prefix))
+def test_a_moved_tree_is_found_and_tells_its_version(prefix: Path, tmp_path: Path) -> None:
+    version = re.findall(
+        r'define TMK_VERSION "([\d.]+)"', (prefix / "include/tmk/version.hpp").read_text()
+    )
+    environment = {"PKG_CONFIG_PATH": str(prefix / "share/pkgconfig")}
+    told = succeed(["pkg-config", "--modversion", "tmk"], environment=environment)
     assert [told.strip()] == version
-    package = (prefix / "share/cmake/tmk/tmk-config-version.cmake").read_text()
-    assert f'set(PACKAGE_VERSION "{version[0]}")' in package
+    include = succeed(["pkg-config", "--variable=includedir", "tmk"], environment=environment)
+    assert (Path(*shlex.split(include)) / "tmk/async.hpp").exists()
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\n"
+        "project(user LANGUAGES CXX)\n"
+        f"find_package(tmk {version[0]} REQUIRED)\n"
+        "get_target_property(include tmk::tmk INTERFACE_INCLUDE_DIRECTORIES)\n"
+        'message(STATUS "found ${tmk_VERSION} in ${include}")\n'
+    )
+    build = tmp_path / "build"
+    told = succeed(["cmake", "-S", tmp_path, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}"])
+    assert f"found {version[0]} in {prefix}/include\n" in told
 
 
-def test_the_commands_of_the_document_work(
-    platform: Platform, prefix: Path, tmp_path: Path
-) -> None:
-    text = (ROOT / "docs/dropin.md").read_text()
-    script = "\n".join(re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE))
-    assert all(word in script for word in ("--install", "pkg-config", "sed", "-include"))
-    for name in ("include", "examples"):
-        shutil.copytree(ROOT / name, tmp_path / name)
-    flags = " ".join((*platform.flags, *WARNINGS))
-    environment = {"CXX": platform.compiler, "CXXFLAGS": flags, "PREFIX": str(tmp_path / "tmk")}
-    succeed(["sh", "-euc", script], cwd=tmp_path, environment=environment)
+def test_the_commands_of_the_document_build_what_they_say(documented: Path) -> None:
     for way in WAYS:
-        program = tmp_path / f"quicksort.{way}"
+        program = documented / f"quicksort.{way}"
         assert "1000 numbers" in succeed([program, "1000", "10"])
         assert ("tmk::" in symbols(program)) == (way != "std")
-        assert (tmp_path / f"build/examples/hash_tree.{way}").exists()
 
 
 def digest(path: Path) -> bytes:
@@ -260,24 +267,30 @@ def test_where_threads_are_refused_tmk_goes_on(platform: Platform, examples: Pat
         assert "Resource temporarily unavailable" in done.stderr
 
 
-@pytest.mark.parametrize("standard", ["20", "23"])
 def test_ordinary_code_is_the_same_with_the_redirection(
-    platform: Platform, prefix: Path, tmp_path: Path, standard: str
+    platform: Platform, prefix: Path, tmp_path: Path
 ) -> None:
+    source = HERE / "ordinary.cpp"
     printed = []
-    for name, flags in (("as_it_is", ()), ("redirected", ("-include", "tmk/redirect_std.hpp"))):
-        source = [f"-I{prefix / 'include'}", *flags, HERE / "ordinary.cpp", "-o", tmp_path / name]
-        succeed(platform.command(*source, standard=standard))
-        printed.append(succeed([tmp_path / name]))
+    for line in (platform.command(source), redirected(platform, prefix, source)):
+        succeed([*line, "-o", str(tmp_path / "program")])
+        printed.append(succeed([tmp_path / "program"]))
     assert printed[0] == printed[1]
     assert len(printed[0].splitlines()) == 13
-    found = symbols(tmp_path / "redirected")
+    found = symbols(tmp_path / "program")
     assert not re.search(r"std::(__1::)?(async|future<|promise<|packaged_task<)", found)
 
 
-def redirected(platform: Platform, prefix: Path, source: Path, *arguments: str | Path) -> list[str]:
+def test_the_redirection_knows_the_next_standard_too(platform: Platform, prefix: Path) -> None:
+    line = redirected(platform, prefix, HERE / "ordinary.cpp", "-fsyntax-only", standard="23")
+    succeed(line)
+
+
+def redirected(
+    platform: Platform, prefix: Path, source: Path, *arguments: str | Path, standard: str = "20"
+) -> list[str]:
     forced = (f"-I{prefix / 'include'}", "-include", "tmk/redirect_std.hpp")
-    return platform.command(*arguments, *forced, source)
+    return platform.command(*arguments, *forced, source, standard=standard)
 
 
 @pytest.mark.parametrize(
@@ -297,8 +310,7 @@ def test_what_cannot_be_redirected_is_refused(
 ) -> None:
     source = tmp_path / "refused.cpp"
     source.write_text(text + "\n")
-    flags = (f"-I{prefix / 'include'}", "-include", "tmk/redirect_std.hpp", "-fsyntax-only")
-    done = run(platform.command(*flags, source, standard=standard))
+    done = run(redirected(platform, prefix, source, "-fsyntax-only", standard=standard))
     assert done.returncode != 0
     assert re.search(reason, done.stderr)
 
