@@ -42,10 +42,13 @@ TEST_F(FuturesSharedFuture, its_members_are_those_of_the_synopsis) {
   check_members<MoveOnly, const MoveOnly&>();
 }
 
-// synopsis: noexcept. Neither library says so of the specialisations too.
+// synopsis: noexcept. The libraries forgot it where they specialise (libstdc++ 12, libc++ 19).
+template <class R>
+constexpr bool copies_throw_nothing = std::is_nothrow_copy_constructible_v<shared_future<R>> &&
+                                      std::is_nothrow_copy_assignable_v<shared_future<R>>;
 TEST_F(FuturesSharedFuture, copying_one_throws_nothing) {
-  EXPECT_TRUE(std::is_nothrow_copy_constructible_v<shared_future<int>>);
-  EXPECT_TRUE(std::is_nothrow_copy_assignable_v<shared_future<int>>);
+  EXPECT_TRUE(copies_throw_nothing<int>);
+  EXPECT_TRUE(library != "tmk" || (copies_throw_nothing<int&> && copies_throw_nothing<void>));
 }
 
 // the constructors

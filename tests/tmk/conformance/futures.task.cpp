@@ -88,6 +88,7 @@ TEST_F(FuturesTask, its_signature_is_deduced_from_the_callable) {
   deduces<int()>(ConstantLvalueNeverThrows());
   deduces<bool(const int&)>([](const int& x) { return x == 0; });
   deduces<void()>([owner = std::make_unique<int>(1)]() mutable { owner.reset(); });
+  deduces<int(int)>(packaged_task<int(int)>());  // itself
   packaged_task task([](int x) { return x + 1; });
   task(1);
   EXPECT_EQ(task.get_future().get(), 2);
