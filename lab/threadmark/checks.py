@@ -76,7 +76,11 @@ def checks() -> list[Check]:
                 lacks=_lack(platform),
             )
         )
-    found.append(Check("python", Level.TEST, lambda: [*python, "pytest"]))
+    package = "tests/tmk/package"  # builds the examples from an installed copy: minutes
+    found += [
+        Check("python", Level.TEST, lambda: [*python, "pytest", f"--ignore={package}"]),
+        Check("package", Level.CHECK, lambda: [*python, "pytest", package]),
+    ]
     sanitized = next((each for each in platforms.platforms() if "clang" in each.compiler), None)
     # The schedulers of others give false reports under ThreadSanitizer, none under the other.
     sanitizers = (("asan", Level.CHECK), ("tsan", Level.CHECK), ("asan-all", Level.ALL))
