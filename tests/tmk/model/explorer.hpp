@@ -1,0 +1,91 @@
+// An explorer of interleavings: runs a scenario under every order of its threads' steps, and under
+// every value that the C++ memory model lets a load see, that can make a difference. The one thing
+// to know: it runs the runtime's own headers, whose atomics, futexes and fences standard.hpp leads
+// here; model.md says what it covers and what not.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <functional>
+#include <set>
+#include <source_location>
+#include <string>
+
+namespace model {
+
+using Word = std::uint64_t;
+using Site = std::source_location;
+
+// ---- for scenarios, which run as the first thread ----
+
+// Starts a thread. At most kThreads in all, the scenario included.
+inline constexpr unsigned kThreads = 6;
+void spawn(std::function<void()> body);
+// Lets the other threads run until each has ended or sleeps with nobody left to wake it; how many
+// sleep. What they have done happens before what the caller does next.
+[[nodiscard]] unsigned settle();
+// Fails the execution unless `holds`.
+void require(bool holds, const char* what);
+// Adds to the values that the executions of the scenario came to.
+void observe(int value);
+// How often a wait with a deadline may time out, at once or never, in each thread that is started
+// from here on.
+void allow_timeouts(unsigned times);
+// Begins a round of a loop that looks for work. Beyond the second in which it did not sleep, a
+// thread waits until no other can run: all else would be waiting actively, for ever.
+void begin_round();
+// Each thread has its own value in *slot, at first what it is now: for thread_local pointers.
+void keep_per_thread(void** slot);
+
+// ---- for those who run scenarios ----
+
+// An explicit memory order that was seen at work, or the part of one that is to be left out.
+struct Order {
+  std::string file;  // without its folder
+  unsigned line = 0;
+  unsigned column = 0;
+  std::string part;  // acquire, release, fence
+  auto operator<=>(const Order&) const = default;
+};
+
+inline constexpr unsigned kUnbounded = 1000;
+struct Settings {
+  bool reduced = true;  // false: all orders of all steps, to check the reduction itself
+  Order without;        // is left out; nothing if the file is empty
+  unsigned preemptions = kUnbounded;  // of threads that could go on, in one execution
+};
+
+struct Outcome {
+  std::uint64_t executions = 0;  // those that were cut short as equivalent to another included
+  std::set<int> observed;
+  std::string failure;  // empty, or what failed and how it came to it
+};
+
+Outcome explore(const Settings& settings, const std::function<void()>& scenario);
+// All orders beyond relaxed that were at work since the program began.
+const std::set<Order>& orders_seen();
+
+// ---- for standard.hpp ----
+
+enum class Change : std::uint8_t { exchange, add, subtract, bit_and, bit_or };
+Word load(const void* word, std::size_t size, std::memory_order order, Site site);
+void store(void* word, std::size_t size, Word value, std::memory_order order, Site site);
+Word change(void* word, std::size_t size, Change how, Word operand, std::memory_order order,
+            Site site);
+bool compare_exchange(void* word, std::size_t size, Word& expected, Word desired,
+                      std::memory_order success, std::memory_order failure, Site site);
+void thread_fence();  // seq_cst
+void light_fence();   // of the pair that membarrier makes
+void heavy_fence();
+// Unless the environment says otherwise, for the whole process: the runtime asks only once.
+bool membarrier_works();
+bool futex_wait(const void* word, std::uint32_t expected, bool timed,
+                std::uint32_t mask);  // false: timed out
+void futex_wake(const void* word, unsigned most, std::uint32_t mask);
+void yield();  // returns when something that the caller has read since its last yield is written
+// Where the next fence is: the runtime's are functions, so their callers say it.
+void fence_of(Site site);
+
+}  // namespace model

@@ -1,0 +1,564 @@
+// What must hold in every execution of the runtime: each task runs once, after its contents are
+// there; its memory is its owner's again when it is ready; nobody sleeps while there is work for
+// it. Each scenario is as small as the interleaving that it is for allows.
+#include "standard.hpp"
+// The parts of a protocol are run one by one here, those that only the runtime calls included.
+#define private public
+#include "tmk/async.hpp"
+#include "tmk/fork_join.hpp"
+#include "tmk/mutex.hpp"
+#include "tmk/pool.hpp"
+#undef private
+//
+#include "scenario.hpp"
+
+namespace model {
+namespace {
+
+using tmk::detail::current_worker;
+using tmk::detail::kArmed;
+using tmk::detail::Pool;
+using tmk::detail::Task;
+using tmk::detail::Worker;
+
+// A task in memory that is used again as soon as its future may.
+struct Job : Task {
+  explicit Job(int number_, int& ran_) : number(number_), ran(&ran_) { operations = &kOperations; }
+  static void run(Task& task) {
+    auto& self = static_cast<Job&>(task);
+    ++*self.ran;
+    require(self.number > 0, "the contents are there");
+    self.publish(false);
+  }
+  static void destroy(Task& /*task*/) noexcept {}
+  static constexpr tmk::detail::Operations kOperations{&run, &destroy};
+  int number;
+  int* ran;
+};
+void run(Task& task) { task.operations->run(task); }
+
+// So busy that it wants no thread: a pool for those scenarios that bring their own.
+Pool& busy_pool() {
+  Pool& pool = *new Pool(1);
+  pool.activity_ = kArmed + 8;
+  return pool;
+}
+
+// A worker with an owner and up to three jobs.
+struct Deque {
+  Pool& pool = busy_pool();
+  Worker& worker = pool.bind();
+  int ran[3] = {};
+  Job a{1, ran[0]}, b{2, ran[1]}, c{3, ran[2]};
+
+  // The rest of a get(): what is not taken is waited for; then the memory is free.
+  void finish(Job& job, bool claimed) {
+    if (claimed) run(job);
+    while (!job.ready()) yield();
+    ::new (&job) Job(0, ran[0]);
+  }
+  void get(Job& job) { finish(job, worker.take(job)); }
+  void get_from_elsewhere(Job& job) { finish(job, worker.revoke(job)); }
+  void steal(int times) {
+    for (int i = 0; i < times; ++i) {
+      if (Task* const task = worker.steal()) run(*task);
+    }
+  }
+  void pop_all() {
+    while (Task* const task = worker.pop()) run(*task);
+  }
+  // Nothing is lost, nothing has run twice.
+  void end(int jobs) {
+    require(settle() == 0, "all have ended");
+    for (int each = 0; each < jobs; ++each) steal(1);
+    require(worker.count_pending() == 0, "nothing is left");
+    for (int i = 0; i < 3; ++i) require(ran[i] == (i < jobs ? 1 : 0), "each has run once");
+  }
+};
+
+void owner_takes_newest_first() {
+  Deque d;
+  d.worker.push(d.a);
+  d.worker.push(d.b);
+  spawn([&] {
+    d.get(d.b);
+    d.get(d.a);
+  });
+  spawn([&] { d.steal(2); });
+  d.end(2);
+}
+void owner_takes_oldest_first() {
+  Deque d;
+  d.worker.push(d.a);
+  d.worker.push(d.b);
+  spawn([&] {
+    d.get(d.a);
+    d.get(d.b);
+  });
+  spawn([&] { d.steal(2); });
+  d.end(2);
+}
+void owner_pushes_while_a_thief_looks() {
+  Deque d;
+  d.worker.push(d.a);
+  spawn([&] {
+    d.worker.push(d.b);
+    d.get(d.b);
+    d.get(d.a);
+  });
+  spawn([&] { d.steal(2); });
+  d.end(2);
+}
+void a_place_is_used_again() {
+  Deque d;
+  d.worker.push(d.a);
+  spawn([&] {
+    d.get(d.a);
+    d.worker.push(d.b);
+    d.get(d.b);
+  });
+  spawn([&] { d.steal(2); });
+  d.end(2);
+}
+void a_place_is_used_again_and_left() {
+  Deque d;
+  d.worker.push(d.a);
+  spawn([&] {
+    d.get(d.a);
+    d.worker.push(d.b);
+  });
+  spawn([&] { d.steal(2); });
+  d.end(2);
+}
+void two_thieves() {
+  Deque d;
+  d.worker.push(d.a);
+  d.worker.push(d.b);
+  spawn([&] { d.get(d.b); });
+  spawn([&] { d.steal(1); });
+  spawn([&] { d.steal(1); });
+  d.end(2);
+}
+void a_waiter_revokes() {
+  Deque d;
+  d.worker.push(d.a);
+  d.worker.push(d.b);
+  spawn([&] { d.pop_all(); });
+  spawn([&] { d.get_from_elsewhere(d.a); });
+  d.end(2);
+}
+void a_waiter_revokes_the_newest() {
+  Deque d;
+  d.worker.push(d.a);
+  d.worker.push(d.b);
+  spawn([&] { d.get(d.a); });
+  spawn([&] { d.get_from_elsewhere(d.b); });
+  d.end(2);
+}
+// The owner, too, has a future of what is revoked.
+void a_shared_task_is_revoked() {
+  Deque d;
+  d.worker.push(d.a);
+  d.worker.push(d.b);
+  spawn([&] {
+    d.get(d.b);
+    d.worker.push(d.c);
+    if (d.worker.take(d.a)) run(d.a);
+    d.get(d.c);
+  });
+  spawn([&] {
+    if (d.worker.revoke(d.a)) run(d.a);
+  });
+  d.end(3);
+}
+void a_waiter_and_a_thief() {
+  Deque d;
+  d.worker.push(d.a);
+  spawn([&] { d.pop_all(); });
+  spawn([&] { d.get_from_elsewhere(d.a); });
+  spawn([&] { d.steal(1); });
+  d.end(1);
+}
+void a_future_is_given_away() {
+  Deque d;
+  std::atomic<Job*> given{nullptr};
+  spawn([&] {
+    d.worker.push(d.a);
+    given.store(&d.a, std::memory_order_release);
+    d.pop_all();
+  });
+  spawn([&] {
+    if (given.load(std::memory_order_acquire) != nullptr) d.get_from_elsewhere(d.a);
+  });
+  d.end(1);
+}
+void pop_against_thief() {
+  Deque d;
+  d.worker.push(d.a);
+  d.worker.push(d.b);
+  spawn([&] { d.pop_all(); });
+  spawn([&] { d.steal(2); });
+  d.end(2);
+}
+void entries_grow() {
+  Deque d;
+  d.worker.push(d.a);
+  d.worker.push(d.b);
+  spawn([&] { d.worker.push(d.c); });
+  spawn([&] { d.steal(2); });
+  d.end(3);
+}
+void entries_go_round() {
+  Deque d;
+  d.worker.push(d.a);
+  d.worker.push(d.b);
+  spawn([&] {
+    d.get(d.a);
+    d.worker.push(d.c);
+    d.get(d.c);
+  });
+  spawn([&] { d.steal(2); });
+  d.end(3);
+}
+void all_is_shared() {
+  Deque d;
+  d.worker.push(d.a);
+  spawn([&] {
+    d.worker.push(d.b);
+    d.worker.share();
+    d.get(d.b);
+  });
+  spawn([&] { d.steal(2); });
+  d.end(2);
+}
+void a_worker_gets_another_owner() {
+  Deque d;
+  d.worker.push(d.a);
+  spawn([&] {
+    d.worker.push(d.b);
+    d.pool.unbind(d.worker);
+  });
+  spawn([&] {
+    Worker& mine = d.pool.bind();
+    while (Task* const task = mine.pop()) run(*task);
+  });
+  d.end(2);
+}
+void somebody_counts() {
+  Deque d;
+  spawn([&] {
+    d.worker.push(d.a);
+    d.get(d.a);
+    d.worker.push(d.b);
+  });
+  spawn([&] { require(d.worker.count_pending() <= 1, "no more than there were at once"); });
+  require(settle() == 0, "all have ended");
+  require(d.worker.count_pending() == 1, "one is left");
+}
+
+// ---- the state word ----
+
+struct Waiting {
+  Pool& pool = busy_pool();
+  int ran = 0;
+  Job job{1, ran};
+  Waiting() { job.index = Task::claimed; }
+  void wait() {
+    current_worker = &pool.bind();
+    tmk::detail::block_until(job);
+    require(ran == 1, "it has run");
+    ::new (&job) Job(0, ran);
+  }
+};
+void a_waiter_sleeps_until_it_is_ready() {
+  Waiting w;
+  spawn([&] { run(w.job); });
+  spawn([&] { w.wait(); });
+  require(settle() == 0, "nobody sleeps for ever");
+}
+void all_waiters_are_woken() {
+  Waiting w;
+  const auto wait = [&] {
+    current_worker = &w.pool.bind();
+    tmk::detail::block_until(w.job);
+    require(w.ran == 1, "it has run");
+  };
+  spawn([&] { run(w.job); });
+  spawn(wait);
+  spawn(wait);
+  require(settle() == 0, "nobody sleeps for ever");
+}
+
+// ---- futures, and the memory of their states ----
+
+struct User {
+  Pool& pool = busy_pool();
+  User() { enter(); }
+  void enter() { current_worker = &pool.bind(); }
+  // As a thread of the pool without work does, once.
+  void help() {
+    enter();
+    std::uint32_t start = 0;
+    if (Task* const task = pool.find(*current_worker, start)) run(*task);
+  }
+};
+
+void a_call_is_stolen_or_not() {
+  User u;
+  Worker& owner = *current_worker;
+  int value = 0;
+  tmk::future<int> f = tmk::async([&] { return ++value; });
+  spawn([&] {
+    current_worker = &owner;
+    require(f.get() == 1, "the value");
+    // In the same memory.
+    require(tmk::async([&] { return ++value; }).get() == 2, "the next value");
+  });
+  spawn([&] { u.help(); });
+  require(settle() == 0, "all have ended");
+}
+void the_last_of_two_references_frees() {
+  User u;
+  Worker& owner = *current_worker;
+  auto* const f = new tmk::shared_future<int>(tmk::async([] { return 1; }).share());
+  auto* const g = new tmk::shared_future<int>(*f);
+  const auto use = [](tmk::shared_future<int>& future) {
+    require(future.get() == 1, "the value");
+    future = {};
+  };
+  spawn([=, &owner] {
+    current_worker = &owner;
+    use(*f);
+    require(tmk::async([] { return 2; }).get() == 2, "the value");  // in that memory, if it is free
+  });
+  spawn([=, &u] {
+    u.enter();
+    use(*g);
+  });
+  require(settle() == 0, "all have ended");
+}
+void a_promise_is_kept() {
+  User u;
+  auto* const promise = new tmk::promise<int>;
+  auto* const future = new tmk::future<int>(promise->get_future());
+  spawn([=] {
+    promise->set_value(1);
+    *promise = {};
+  });
+  spawn([&u, future] {
+    u.enter();
+    require(future->get() == 1, "the value");
+  });
+  require(settle() == 0, "all have ended");
+}
+void blocks_come_back() {
+  User u;
+  Worker& owner = *current_worker;
+  Task* given[3];
+  for (Task*& each : given) {
+    each = owner.allocate(0);
+    each->worker = &owner;
+  }
+  const auto give_back = [&](Task* block) {
+    block->worker = nullptr;  // the last use
+    owner.give_back(*block, 0);
+  };
+  spawn([&] { give_back(given[0]); });
+  spawn([&] { give_back(given[1]); });
+  spawn([&] {
+    for (int i = 0; i < 2; ++i) owner.allocate(0)->worker = &owner;
+  });
+  require(settle() == 0, "all have ended");
+}
+void a_scope_gets_tasks_of_its_tasks() {
+  User u;
+  Worker& owner = *current_worker;
+  int value = 0;
+  spawn([&] {
+    current_worker = &owner;
+    tmk::task_scope scope;
+    scope.run([&] { scope.run([&] { ++value; }); });
+    scope.wait();
+    require(value == 1, "all have run");
+  });
+  spawn([&] { u.help(); });
+  require(settle() == 0, "all have ended");
+}
+
+void a_scope_gets_tasks_of_others() {
+  User u;
+  Worker& owner = *current_worker;
+  auto* const scope = new tmk::task_scope;
+  std::atomic<bool> done{false};
+  spawn([&, scope] {
+    current_worker = &owner;
+    while (!done.load(std::memory_order_relaxed)) {
+      scope->wait();
+      yield();
+    }
+  });
+  spawn([&, scope] {
+    u.enter();
+    scope->run([&] { done.store(true, std::memory_order_relaxed); });
+  });
+  require(settle() == 0, "all have ended");
+}
+
+// ---- sleeping ----
+
+// A pool whose watchdog is away. `running` threads run; the caller is not counted.
+struct Sleeping {
+  Pool& pool;
+  Worker& worker;
+  int ran[2] = {};
+  Job a{1, ran[0]}, b{2, ran[1]};
+
+  Sleeping(unsigned threads, unsigned running) : pool(*new Pool(threads)), worker(pool.bind()) {
+    pool.watched_ = true;
+    pool.activity_ = kArmed + running;
+    worker.counted = true;
+  }
+  // Its thread is counted already.
+  void start_thread() {
+    spawn([this] { pool.thread_main(); });
+  }
+};
+// The pusher then computes for ever: nobody else will run it.
+void a_push_meets_a_thread_that_goes_to_sleep() {
+  Sleeping s(2, 2);
+  s.start_thread();
+  spawn([&] { tmk::detail::submit(s.worker, s.a); });
+  static_cast<void>(settle());  // one thread or more of the pool sleep now
+  require(s.ran[0] == 1, "it has run");
+}
+void a_push_wakes_a_thread() {
+  Sleeping s(2, 2);
+  s.start_thread();
+  require(settle() == 1, "it sleeps");
+  spawn([&] { tmk::detail::submit(s.worker, s.a); });
+  spawn([&] {
+    Worker& mine = s.pool.bind();
+    mine.counted = true;
+    tmk::detail::submit(mine, s.b);
+  });
+  static_cast<void>(settle());
+  require(s.ran[0] == 1 && s.ran[1] == 1, "both have run");
+}
+// A thread of the pool sleeps, one that is counted blocks, and another pushes at that moment.
+void a_push_meets_a_thread_that_blocks() {
+  Sleeping s(2, 2);
+  s.start_thread();
+  require(settle() == 1, "it sleeps");
+  s.pool.activity_.fetch_add(1);
+  Job other(1, s.ran[1]);
+  other.index = Task::claimed;
+  spawn([&] { tmk::detail::submit(s.worker, s.a); });
+  bool goes_on = false;
+  spawn([&] {
+    current_worker = &s.pool.bind();
+    current_worker->counted = true;
+    tmk::detail::block_until(other);
+    goes_on = true;
+  });
+  static_cast<void>(settle());
+  require(s.ran[0] == 1 && !goes_on, "it has run, while the other is blocked");
+  run(other);
+  static_cast<void>(settle());
+  require(goes_on, "the other is ready");
+}
+// The watchdog stops ticking only when nothing is pending.
+void a_push_meets_the_watchdog() {
+  Sleeping s(1, 1);
+  s.pool.alarm_ = 1;
+  allow_timeouts(2);
+  spawn([&] { s.pool.watchdog_main(); });
+  spawn([&] { tmk::detail::submit(s.worker, s.a); });
+  require(settle() == 1, "the watchdog sleeps");
+  require((s.pool.activity_.load() & kArmed) != 0, "it ticks");
+}
+
+// ---- the mutex ----
+
+void a_mutex_excludes(int threads, int times, unsigned timeouts) {
+  struct {
+    tmk::mutex mutex;
+    int inside = 0;
+  } s;
+  allow_timeouts(timeouts);
+  for (int i = 0; i < threads; ++i) {
+    spawn([&] {
+      for (int j = 0; j < times; ++j) {
+        s.mutex.lock();
+        ++s.inside;
+        s.mutex.unlock();
+      }
+    });
+  }
+  require(settle() == 0, "nobody sleeps for ever");
+  require(s.inside == threads * times, "one after the other");
+}
+void two_mutexes() {
+  struct {
+    tmk::mutex a, b;
+    int inside = 0;
+  } s;
+  spawn([&] {
+    tmk::lock(s.a, s.b);
+    ++s.inside;
+    s.a.unlock();
+    s.b.unlock();
+  });
+  spawn([&] {
+    tmk::lock(s.b, s.a);
+    ++s.inside;
+    s.b.unlock();
+    s.a.unlock();
+  });
+  require(settle() == 0, "nobody sleeps for ever");
+  require(s.inside == 2, "one after the other");
+}
+
+}  // namespace
+
+std::vector<Scenario> scenarios() {
+  Pool::registry();  // not in the memory of an execution
+  keep_per_thread(reinterpret_cast<void**>(&current_worker));
+  keep_per_thread(reinterpret_cast<void**>(&tmk::detail::exit_actions));
+  return {
+      {"the owner takes the newest first", owner_takes_newest_first},
+      {"the owner takes the oldest first", owner_takes_oldest_first},
+      {"the owner pushes while a thief looks", owner_pushes_while_a_thief_looks},
+      {"a place is used again", a_place_is_used_again},
+      {"a place is used again and left", a_place_is_used_again_and_left},
+      {"two thieves", two_thieves},
+      {"a waiter revokes", a_waiter_revokes},
+      {"a waiter revokes the newest", a_waiter_revokes_the_newest},
+      {"a shared task is revoked", a_shared_task_is_revoked},
+      {"a waiter and a thief", a_waiter_and_a_thief},
+      {"a future is given away", a_future_is_given_away},
+      {"the owner pops", pop_against_thief},
+      {"the entries grow", entries_grow},
+      {"the entries go round", entries_go_round, 3},
+      {"all is shared", all_is_shared},
+      {"a worker gets another owner", a_worker_gets_another_owner},
+      {"somebody counts", somebody_counts},
+      {"a waiter sleeps until it is ready", a_waiter_sleeps_until_it_is_ready},
+      {"all waiters are woken", all_waiters_are_woken},
+      {"a call is stolen or not", a_call_is_stolen_or_not},
+      {"the last of two references frees", the_last_of_two_references_frees},
+      {"a promise is kept", a_promise_is_kept},
+      {"blocks come back", blocks_come_back},
+      {"a scope gets tasks of its tasks", a_scope_gets_tasks_of_its_tasks},
+      {"a scope gets tasks of others", a_scope_gets_tasks_of_others},
+      {"a push meets a thread that goes to sleep", a_push_meets_a_thread_that_goes_to_sleep, 3},
+      {"a push wakes a thread", a_push_wakes_a_thread, 2},
+      {"a push meets a thread that blocks", a_push_meets_a_thread_that_blocks, 3},
+      {"a push meets the watchdog", a_push_meets_the_watchdog},
+      {"a mutex of two threads", [] { a_mutex_excludes(2, 2, 0); }},
+      {"a mutex of three threads", [] { a_mutex_excludes(3, 1, 0); }, 3},
+      {"a mutex whose waiters lose their patience", [] { a_mutex_excludes(2, 1, 1); }},
+      {"two mutexes", two_mutexes, 2},
+  };
+}
+
+}  // namespace model

@@ -1,0 +1,177 @@
+// Leads what the runtime's headers take from the standard library and the system to the explorer.
+// Include it first: it brings in every header that they use before it redefines the names.
+#pragma once
+
+#include <cxxabi.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <fstream>
+#include <functional>
+#include <future>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "explorer.hpp"
+
+namespace model {
+
+// std::atomic for words of at most eight bytes. Its constructor writes plainly, as std's does: to
+// use it before that is known is a race.
+template <class T>
+class Atomic {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(Word));
+  using Order = std::memory_order;
+  static constexpr Order kStrongest = std::memory_order_seq_cst;
+
+ public:
+  constexpr Atomic() noexcept : value_() {}
+  constexpr Atomic(T value) noexcept : value_(value) {}  // NOLINT: implicit, as std's is
+  Atomic(const Atomic&) = delete;
+  Atomic& operator=(const Atomic&) = delete;
+
+  T operator=(T value) {  // NOLINT: as std's
+    store(value);
+    return value;
+  }
+  T load(Order order = kStrongest, Site site = Site::current()) const {
+    return from(model::load(&value_, sizeof(T), order, site));
+  }
+  void store(T value, Order order = kStrongest, Site site = Site::current()) {
+    model::store(&value_, sizeof(T), to(value), order, site);
+  }
+  T exchange(T value, Order order = kStrongest, Site site = Site::current()) {
+    return change(Change::exchange, value, order, site);
+  }
+  T fetch_add(T value, Order order = kStrongest, Site site = Site::current()) {
+    return change(Change::add, value, order, site);
+  }
+  T fetch_sub(T value, Order order = kStrongest, Site site = Site::current()) {
+    return change(Change::subtract, value, order, site);
+  }
+  T fetch_and(T value, Order order = kStrongest, Site site = Site::current()) {
+    return change(Change::bit_and, value, order, site);
+  }
+  T fetch_or(T value, Order order = kStrongest, Site site = Site::current()) {
+    return change(Change::bit_or, value, order, site);
+  }
+  bool compare_exchange_strong(T& expected, T desired, Order success, Order failure,
+                               Site site = Site::current()) {
+    Word seen = to(expected);
+    const bool done =
+        model::compare_exchange(&value_, sizeof(T), seen, to(desired), success, failure, site);
+    if (!done) expected = from(seen);  // else it may be somebody else's already
+    return done;
+  }
+  bool compare_exchange_strong(T& expected, T desired, Order order = kStrongest,
+                               Site site = Site::current()) {
+    const Order failure = order == std::memory_order_acq_rel   ? std::memory_order_acquire
+                          : order == std::memory_order_release ? std::memory_order_relaxed
+                                                               : order;
+    return compare_exchange_strong(expected, desired, order, failure, site);
+  }
+  bool compare_exchange_weak(T& expected, T desired, Order success, Order failure,
+                             Site site = Site::current()) {
+    return compare_exchange_strong(expected, desired, success, failure, site);
+  }
+  bool compare_exchange_weak(T& expected, T desired, Order order = kStrongest,
+                             Site site = Site::current()) {
+    return compare_exchange_strong(expected, desired, order, site);
+  }
+
+ private:
+  T change(Change how, T operand, Order order, Site site) {
+    return from(model::change(&value_, sizeof(T), how, to(operand), order, site));
+  }
+  static Word to(T value) {
+    Word word = 0;
+    std::memcpy(&word, &value, sizeof(T));
+    return word;
+  }
+  static T from(Word word) {
+    T value;
+    std::memcpy(&value, &word, sizeof(T));
+    return value;
+  }
+  T value_;
+};
+
+inline long system_call(long /*membarrier*/, int command, int /*flags*/, int /*cpu*/) {
+  if (!membarrier_works()) return -1;
+  if (command == MEMBARRIER_CMD_PRIVATE_EXPEDITED) heavy_fence();
+  return 0;
+}
+inline long system_call(long /*futex*/, const void* word, int operation, auto value,
+                        const timespec* deadline, void* /*second*/, std::uint32_t mask) {
+  if (operation == FUTEX_WAKE_BITSET_PRIVATE) {
+    futex_wake(word, static_cast<unsigned>(value), mask);
+  } else if (operation != FUTEX_WAIT_BITSET_PRIVATE) {
+    std::abort();
+  } else if (!futex_wait(word, static_cast<std::uint32_t>(value), deadline != nullptr, mask)) {
+    errno = ETIMEDOUT;
+    return -1;
+  }
+  return 0;
+}
+inline int create_thread(pthread_t* /*thread*/, const pthread_attr_t* /*attributes*/,
+                         void* (*body)(void*), void* argument) {
+  spawn([=] { body(argument); });
+  return 0;
+}
+inline int yield_processor() {
+  yield();
+  return 0;
+}
+// Threads of the explorer have no stack of the system's: there is always some left.
+inline int no_stack(pthread_t /*thread*/, pthread_attr_t* /*attributes*/) { return 1; }
+
+}  // namespace model
+
+// In namespace std because the headers write std:: before it.
+namespace std {
+template <class T>
+using modelled_atomic = model::Atomic<T>;
+inline void modelled_thread_fence(memory_order /*seq_cst*/) { model::thread_fence(); }
+inline void modelled_signal_fence(memory_order /*seq_cst*/) { model::light_fence(); }
+}  // namespace std
+
+#define atomic modelled_atomic
+#define atomic_thread_fence modelled_thread_fence
+#define atomic_signal_fence modelled_signal_fence
+#define syscall model::system_call
+#define pthread_create model::create_thread
+#define pthread_getattr_np model::no_stack
+#define sched_yield model::yield_processor
+#define __builtin_ia32_pause() static_cast<void>(0)
+#undef __SANITIZE_THREAD__  // it is there for plain accesses; the fences are to be the real ones
+
+#include "tmk/detail/platform.hpp"
+
+// Whoever calls these two is the site of the fence, not the line inside them.
+#define full_fence() (model::fence_of(model::Site::current()), tmk::detail::full_fence())
+#define light_fence() (model::fence_of(model::Site::current()), tmk::detail::light_fence())
+#define heavy_fence() (model::fence_of(model::Site::current()), tmk::detail::heavy_fence())
