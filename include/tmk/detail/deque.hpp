@@ -1,6 +1,6 @@
-// The worker: a deque of pending tasks and the memory they are made of; long because its owner's and
-// its thieves' steps are one protocol. scheduler.md holds it and the argument; its step names are
-// the tags of the memory orders here.
+// The worker: a deque of pending tasks and the memory they are made of; long because the steps of
+// its owner and of its thieves are one protocol. scheduler.md holds it and the argument; its step
+// names are the tags of the memory orders here.
 //
 // Do not confuse a worker with a thread: a thread binds one when it first uses tmk and gives it
 // back when it ends; workers are never freed, so a pointer to one, or to a task, is never dangling.
