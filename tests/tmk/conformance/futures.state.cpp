@@ -302,6 +302,17 @@ TEST_F(FuturesState, what_a_new_thread_of_async_sets_at_exit_is_ready_after_its_
   EXPECT_EQ(ended, 1);
 }
 
+// [futures.async]: a waiting function returns when the thread has completed, its exit included
+TEST_F(FuturesState, when_a_new_thread_has_ended_what_it_set_at_its_exit_is_ready) {
+  std::vector<promise<int>> providers(1000);
+  const future<int> first = providers[0].get_future();
+  const future<void> call = subject::async(new_thread, [&] {
+    for (promise<int>& each : providers) each.set_value_at_thread_exit(1);
+  });
+  call.wait();
+  EXPECT_EQ(first.wait_for(0s), future_status::ready);
+}
+
 TEST_F(FuturesState, what_a_task_of_async_sets_at_exit_is_ready_after_its_thread_s_objects) {
   static int ended;  // tmk's threads last longer than this test
   ended = 0;

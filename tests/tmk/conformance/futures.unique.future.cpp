@@ -241,6 +241,22 @@ TEST_F(FuturesUniqueFuture, wait_until_times_out_not_too_soon) {
   EXPECT_EQ(provider.get_future().wait_until(then), future_status::timeout);
   EXPECT_GE(std::chrono::system_clock::now(), then);
 }
+// [thread.req.timing]: the clock of the time point decides. This one is slow.
+struct SlowClock : OwnClock {
+  using duration = std::chrono::nanoseconds;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<SlowClock, duration>;
+  static time_point now() {
+    return time_point(std::chrono::steady_clock::now().time_since_epoch() / 4);
+  }
+};
+TEST_F(FuturesUniqueFuture, wait_until_times_out_by_the_clock_of_its_time) {
+  promise<void> provider;
+  const auto then = SlowClock::now() + 2ms;
+  EXPECT_EQ(provider.get_future().wait_until(then), future_status::timeout);
+  EXPECT_GE(SlowClock::now(), then);
+}
 TEST_F(FuturesUniqueFuture, a_time_that_is_past_is_a_look) {
   promise<void> provider;
   const future<void> result = provider.get_future();
