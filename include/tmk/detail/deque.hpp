@@ -328,7 +328,7 @@ struct alignas(128) Worker {
   [[gnu::noinline, gnu::cold]] void lower_split(std::size_t end) {
     const std::lock_guard guard(lock);
     lower(end);
-    if (!has_membarrier) full_fence();
+    full_fence();  // head has come down after push's own, and look-for-sleepers follows
   }
 
   [[gnu::noinline, gnu::cold]] bool take_slowly(Task& task) {
