@@ -77,9 +77,12 @@ def checks() -> list[Check]:
             )
         )
     package = "tests/tmk/package"  # builds the examples from an installed copy: minutes
+    model = "tests/tmk/model"  # explores the runtime's interleavings: minutes
+    quick = [f"--ignore={package}", f"--ignore={model}"]
     found += [
-        Check("python", Level.TEST, lambda: [*python, "pytest", f"--ignore={package}"]),
+        Check("python", Level.TEST, lambda: [*python, "pytest", *quick]),
         Check("package", Level.CHECK, lambda: [*python, "pytest", package]),
+        Check("model", Level.CHECK, lambda: [*python, "pytest", model]),
     ]
     sanitized = next((each for each in platforms.platforms() if "clang" in each.compiler), None)
     # The schedulers of others give false reports under ThreadSanitizer, none under the other.

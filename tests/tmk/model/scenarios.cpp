@@ -431,6 +431,18 @@ void a_push_meets_a_thread_that_goes_to_sleep() {
   static_cast<void>(settle());  // one thread or more of the pool sleep now
   require(s.ran[0] == 1, "it has run");
 }
+// The pusher finds head and split above its bottom: a thief has looked at a bottom from before.
+void a_push_is_slow_and_meets_a_thread_that_goes_to_sleep() {
+  Sleeping s(2, 2);
+  s.worker.push(s.a);
+  require(s.worker.take(s.a), "nobody else is there");
+  s.worker.split = 1;
+  s.worker.head = 1;
+  s.start_thread();
+  spawn([&] { tmk::detail::submit(s.worker, s.b); });
+  static_cast<void>(settle());
+  require(s.ran[1] == 1, "it has run");
+}
 void a_push_wakes_a_thread() {
   Sleeping s(2, 2);
   s.start_thread();
@@ -551,6 +563,8 @@ std::vector<Scenario> scenarios() {
       {"a scope gets tasks of its tasks", a_scope_gets_tasks_of_its_tasks},
       {"a scope gets tasks of others", a_scope_gets_tasks_of_others},
       {"a push meets a thread that goes to sleep", a_push_meets_a_thread_that_goes_to_sleep, 3},
+      {"a push is slow and meets a thread that goes to sleep",
+       a_push_is_slow_and_meets_a_thread_that_goes_to_sleep, 3},
       {"a push wakes a thread", a_push_wakes_a_thread, 2},
       {"a push meets a thread that blocks", a_push_meets_a_thread_that_blocks, 3},
       {"a push meets the watchdog", a_push_meets_the_watchdog},
