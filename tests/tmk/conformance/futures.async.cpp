@@ -95,8 +95,10 @@ TEST_F(FuturesAsync, callable_and_arguments_are_called_as_rvalues) {
     int operator()(std::unique_ptr<int>&& x) && { return *x; }
     int operator()(std::unique_ptr<int>& /*x*/) & { return -1; }
   };
-  for_each_way(
-      [](const auto& start) { EXPECT_EQ(start(Callable(), std::make_unique<int>(7)).get(), 7); });
+  for_each_way([](const auto& start) {
+    EXPECT_EQ(start(Callable(), std::make_unique<int>(7)).get(), 7);
+    EXPECT_EQ(start([owner = std::make_unique<int>(8)] { return *owner; }).get(), 8);
+  });
 }
 TEST_F(FuturesAsync, arguments_are_decayed_and_a_reference_wrapper_refers) {
   for_each_way([](const auto& start) {
