@@ -45,7 +45,7 @@ EXAMPLES = [
         "who-may-know-whom",
         "include/tmk/a.hpp",
         "// a\n#pragma once\n#include <boost/a.hpp>\n",
-        "// a\n#pragma once\n#include \"detail/b.hpp\"\n",
+        '// a\n#pragma once\n#include "detail/b.hpp"\n',
     ),
     (
         "who-may-know-whom",

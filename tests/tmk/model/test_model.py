@@ -112,7 +112,9 @@ class Model:
             _, rows = self.run("scenarios", "1", membarrier=membarrier)
             seen |= {Order(*row["order"]) for row in rows if "order" in row}  # type: ignore[misc]
         own = {path.name for path in HERE.glob("*.cpp")}
-        return sorted((each for each in seen if each.file not in own), key=lambda o: (o.file, o.line))
+        return sorted(
+            (each for each in seen if each.file not in own), key=lambda o: (o.file, o.line)
+        )
 
     def finds(self, order: Order, most: int) -> bool:
         """Whether a scenario fails without it, with at most so many preemptions."""
