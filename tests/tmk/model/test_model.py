@@ -1,6 +1,6 @@
 """Runs the model: every scenario of the runtime, and each of its memory orders left out in turn.
 
-It takes minutes, so it is part of `check` and not of `test`; model.md says what it shows. The
+It takes minutes, so it is part of `check --all`; model.md says what it shows. The
 headers are copied with their waiting loops shortened, so that there is little to explore in them.
 """
 
