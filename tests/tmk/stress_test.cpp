@@ -1,14 +1,14 @@
 // Random trees of tasks, fetched in random order, on random threads, with exceptions, while each
 // task checks what it may rely on. For ThreadSanitizer and AddressSanitizer above all.
+#define TMK_ASSERTIONS
+
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
-#include <mutex>
 #include <random>
 #include <thread>
 #include <utility>
@@ -50,9 +50,8 @@ struct Failure {
   std::uint64_t result;
 };
 
-thread_local std::mt19937 chance{std::random_device{}()};
-bool one_in(unsigned n) { return chance() % n == 0; }
-std::size_t below(std::size_t n) { return chance() % n; }
+using support::below;
+using support::one_in;
 
 std::atomic<int> nodes_run = 0;
 std::atomic<int> broken_rules = 0;
@@ -228,144 +227,6 @@ TEST_P(Stress, random_trees_of_tasks_keep_every_rule) {
   EXPECT_EQ(nodes_run, expected);
   EXPECT_EQ(broken_rules, 0);
   RecordProperty("nodes", nodes_run);
-}
-
-// Futures that are given to other threads, which fetch the newest or the oldest.
-class Exchange {
- public:
-  explicit Exchange(int takers) {
-    for (int i = 0; i < takers; ++i) threads_.emplace_back([this] { take(); });
-  }
-  Exchange(const Exchange&) = delete;
-  Exchange& operator=(const Exchange&) = delete;
-  ~Exchange() {
-    ended_ = true;
-    for (auto& thread : threads_) thread.join();
-  }
-  void give(tmk::future<int> future) {
-    const std::lock_guard guard(mutex_);
-    given_.push_back(std::move(future));
-  }
-
- private:
-  tmk::future<int> next() {
-    const std::lock_guard guard(mutex_);
-    tmk::future<int> result;
-    if (given_.empty()) return result;
-    if (one_in(2)) {
-      result = std::move(given_.front());
-      given_.pop_front();
-    } else {
-      result = std::move(given_.back());
-      given_.pop_back();
-    }
-    return result;
-  }
-  void take() {
-    for (bool last = false; !last;) {
-      last = ended_;
-      for (auto future = next(); future.valid(); future = next()) future.get();
-      std::this_thread::yield();
-    }
-  }
-
-  std::mutex mutex_;
-  std::deque<tmk::future<int>> given_;
-  std::atomic<bool> ended_ = false;
-  std::vector<std::thread> threads_;
-};
-
-// One deque: its owner pushes and takes anywhere, thieves take the oldest, other threads want one
-// of them. Sizes change, so that the entries wrap round and move to larger arrays.
-TEST_P(Stress, each_task_is_run_once_whoever_asks_for_it) {
-  constexpr int kTasks = support::sanitized ? 20000 : 100000;
-  tmk::pool pool(GetParam());
-  std::atomic<int> run = 0;
-  int fetched = 0;
-  {
-    Exchange others(2);
-    pool.run([&] {
-      std::vector<tmk::future<int>> mine;
-      std::size_t most = 8;
-      for (int i = 0; i < kTasks; ++i) {
-        if (one_in(1000)) most = std::size_t{1} << below(11);
-        mine.push_back(tmk::async([&run] {
-          ++run;
-          return 1;
-        }));
-        while (mine.size() > most || (i == kTasks - 1 && !mine.empty())) {
-          if (one_in(2)) std::swap(mine[below(mine.size())], mine.back());
-          if (one_in(4)) {
-            others.give(std::move(mine.back()));
-            ++fetched;
-          } else {
-            fetched += mine.back().get();
-          }
-          mine.pop_back();
-        }
-      }
-    });
-  }
-  EXPECT_EQ(run, kTasks);
-  EXPECT_EQ(fetched, kTasks);
-}
-
-// The same for deques of the pool's threads, which take their newest task when one has ended, while
-// the blocks of memory go round.
-TEST_P(Stress, a_thread_pops_what_others_want) {
-  constexpr int kRounds = support::sanitized ? 500 : 5000;
-  constexpr int kTasks = 16;
-  tmk::pool pool(GetParam());
-  std::atomic<int> run = 0;
-  {
-    Exchange others(2);
-    pool.run([&] {
-      for (int round = 0; round < kRounds; ++round) {
-        tmk::async([&] {
-          for (int i = 0; i < kTasks; ++i) {
-            others.give(tmk::async([&run] {
-              ++run;
-              return 1;
-            }));
-          }
-        }).wait_for(std::chrono::milliseconds(20));  // so that a thread of the pool runs it
-      }
-    });
-  }
-  EXPECT_EQ(run, kRounds * kTasks);
-}
-
-// Threads that come and go take over the workers of those that went, with what is left in them.
-TEST_P(Stress, threads_that_end_leave_their_tasks_to_others) {
-  constexpr int kRounds = support::sanitized ? 50 : 200;
-  tmk::pool pool(GetParam());
-  std::atomic<int> run = 0;
-  std::vector<tmk::future<void>> left;
-  for (int round = 0; round < kRounds; ++round) {
-    std::mutex mutex;
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 3; ++t) {
-      threads.emplace_back([&, t] {
-        const auto start = [&] {
-          for (int i = 0; i < 5; ++i) {
-            auto task = tmk::async([&run] { ++run; });
-            if (i == 2) task.wait();
-            const std::lock_guard guard(mutex);
-            left.push_back(std::move(task));
-          }
-        };
-        if (t == 0) {
-          start();
-        } else {
-          pool.run(start);
-        }
-      });
-    }
-    for (auto& thread : threads) thread.join();
-    if (left.size() > 100) left.clear();
-  }
-  left.clear();
-  EXPECT_EQ(run, kRounds * 15);
 }
 
 TEST_P(Stress, one_future_for_many_is_ready_after_all) {

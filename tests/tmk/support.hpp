@@ -1,11 +1,13 @@
-// What the tests of tmk share: which sanitizer they run under, an end for what hangs, and children
-// in which a test may spoil its whole process.
+// What the tests of tmk share: which sanitizer they run under, an end for what hangs, chance,
+// and children in which a test may spoil its whole process.
 #pragma once
 
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdlib>
+#include <random>
 
 namespace support {
 
@@ -49,5 +51,12 @@ int in_child(const F& body, bool orderly = false) {
   if (orderly) std::exit(code);
   _exit(code);
 }
+
+// Chance, seeded anew for each thread.
+inline std::size_t below(std::size_t n) {
+  thread_local std::mt19937_64 generator{std::random_device{}()};
+  return generator() % n;
+}
+inline bool one_in(std::size_t n) { return below(n) == 0; }
 
 }  // namespace support

@@ -1,4 +1,4 @@
-// The stress test where the kernel refuses membarrier, so that the owner of a deque always takes
+// The stress tests where the kernel refuses membarrier, so that the owner of a deque always takes
 // the slow path.
 #include <dlfcn.h>
 #include <sys/syscall.h>
@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdarg>
 
+#include "deque_stress_test.cpp"
 #include "stress_test.cpp"
 
 // In place of the C library's, for this program.

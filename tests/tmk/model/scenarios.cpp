@@ -370,6 +370,20 @@ void blocks_come_back() {
   });
   require(settle() == 0, "all have ended");
 }
+// Twice, in the same place of the stack.
+void a_branch_lies_on_the_stack() {
+  User u;
+  Worker& owner = *current_worker;
+  spawn([&] {
+    current_worker = &owner;
+    for (int i = 0; i < 2; ++i) {
+      const auto [one, two] = tmk::fork_join([] { return 1; }, [] { return 2; });
+      require(one == 1 && two == 2, "the values");
+    }
+  });
+  spawn([&] { u.help(); });
+  require(settle() == 0, "all have ended");
+}
 void a_scope_gets_tasks_of_its_tasks() {
   User u;
   Worker& owner = *current_worker;
@@ -560,7 +574,8 @@ std::vector<Scenario> scenarios() {
       {"the last of two references frees", the_last_of_two_references_frees},
       {"a promise is kept", a_promise_is_kept},
       {"blocks come back", blocks_come_back},
-      {"a scope gets tasks of its tasks", a_scope_gets_tasks_of_its_tasks},
+      {"a branch lies on the stack", a_branch_lies_on_the_stack},
+      {"a scope gets tasks of its tasks", a_scope_gets_tasks_of_its_tasks, 3},
       {"a scope gets tasks of others", a_scope_gets_tasks_of_others},
       {"a push meets a thread that goes to sleep", a_push_meets_a_thread_that_goes_to_sleep, 3},
       {"a push is slow and meets a thread that goes to sleep",
