@@ -13,7 +13,6 @@
 // have ended (the serial backend may throw it at once: that is what a plain call does).
 #pragma once
 
-#include <atomic>
 #include <concepts>
 #include <memory>
 #include <string>
@@ -21,6 +20,7 @@
 #include <utility>
 
 #include BENCH_BACKEND  // "backends/<name>.hpp"; it defines bench::Backend.
+#include "opaque.hpp"
 #include "registry.hpp"
 
 namespace bench {
@@ -72,18 +72,6 @@ using mutex = Backend::mutex;
 template <class... M>
 void lock(M&... mutexes) {
   Backend::lock(mutexes...);
-}
-
-// The same value, of which the optimiser knows nothing. Without it a compiler that sees a recursion
-// without side effects merges equal calls: gcc leaves fib(30) a tenth of its calls.
-template <class T>
-[[nodiscard]] T opaque(T value) {
-#if defined(__GNUC__)
-  asm volatile("" : "+r"(value));
-  return value;
-#else
-  return std::atomic<T>(value).load();
-#endif
 }
 
 namespace detail {

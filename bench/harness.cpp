@@ -1,43 +1,27 @@
 // The only file that reads a clock, repeats, checks and prints. Compiled once per platform; see
 // ARCHITECTURE.md, "What an executable says", for the lines it prints and the exit codes.
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <new>
 #include <string>
 #include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
-#if defined(__unix__)
+#if defined(__linux__)
 #include <sys/resource.h>
 #endif
-#if defined(__linux__)
-#include <features.h>
-#include <sched.h>
-#endif
 
-#include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
-
+#include "executable.hpp"
 #include "registry.hpp"
 
 namespace bench {
 namespace {
-
-using json = nlohmann::ordered_json;
-
-// Exit codes; part of the interface.
-enum Exit : int { kOk = 0, kUsage = 2, kWrong = 3, kRefused = 4, kOutOfMemory = 5, kCrashed = 6 };
 
 constexpr std::uintmax_t kMaxInputBytes = std::uintmax_t{64} << 20;
 
@@ -52,47 +36,6 @@ struct Options {
   unsigned warmup = 1;
   unsigned repeats = 1;
 };
-
-// One line, whole, at once: what was printed survives whatever happens next. Bytes that are not
-// UTF-8 are replaced.
-void print_line(const json& line) {
-  std::string text = line.dump(-1, ' ', false, json::error_handler_t::replace);
-  text += '\n';
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    std::fprintf(stderr, "%s: cannot write the results: %s\n", std::string(program().name).c_str(),
-                 std::generic_category().message(errno).c_str());
-    std::exit(kUsage);
-  }
-}
-
-std::string compiler() {
-#if defined(__clang__)
-  return "Clang " __clang_version__;
-#elif defined(__GNUC__)
-  return "GCC " __VERSION__;
-#else
-  return "unknown";
-#endif
-}
-
-std::string standard_library() {
-#if defined(_LIBCPP_VERSION)
-  return "libc++ " + std::to_string(_LIBCPP_VERSION / 10000) + "." +
-         std::to_string(_LIBCPP_VERSION / 100 % 100);
-#elif defined(_GLIBCXX_RELEASE)
-  return "libstdc++ " + std::to_string(_GLIBCXX_RELEASE);
-#else
-  return "unknown";
-#endif
-}
-
-std::string c_library() {
-#if defined(__GLIBC__)
-  return "glibc " + std::to_string(__GLIBC__) + "." + std::to_string(__GLIBC_MINOR__);
-#else
-  return "unknown";
-#endif
-}
 
 // The variants of this executable: the backend's, less those for locks where nothing locks, and
 // fork_join.
@@ -115,10 +58,7 @@ json description() {
   line["variants"] = json::array();
   for (const Variant& v : variants())
     line["variants"].push_back({{"name", v.name}, {"parallel", v.parallel}});
-  line["platform"] = {{"compiler", compiler()},
-                      {"standard_library", standard_library()},
-                      {"c_library", c_library()},
-                      {"flags", BENCH_FLAGS}};
+  line["platform"] = platform();
   line["parameters"] = json::array();
   for (const Parameter& p : program().parameters) {
     line["parameters"].push_back(
@@ -193,62 +133,6 @@ Arguments make_arguments(const Options& options) {
   return {std::move(values), options.seed, std::move(input)};
 }
 
-std::int64_t cpu_ns() {
-#if defined(__unix__)
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
-#else
-  return std::clock() * (std::int64_t{1'000'000'000} / CLOCKS_PER_SEC);
-#endif
-}
-
-// Nanoseconds that the living threads of this process waited for a processor although they could
-// run. Threads that have ended are not in it: the system does not keep theirs.
-std::int64_t run_delay_ns() {
-  std::int64_t sum = 0;
-#if defined(__linux__)
-  std::error_code error;
-  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", error)) {
-    std::ifstream schedstat(thread.path() / "schedstat");
-    std::int64_t running = 0;
-    std::int64_t waiting = 0;
-    if (schedstat >> running >> waiting) sum += waiting;
-  }
-#endif
-  return sum;
-}
-
-std::int64_t voluntary_switches() {
-#if defined(__unix__)
-  rusage now{};
-  getrusage(RUSAGE_SELF, &now);
-  return now.ru_nvcsw;
-#else
-  return 0;
-#endif
-}
-
-// Largest resident set of this program so far. The system's ru_maxrss would not do: it begins with
-// what the process that started this one had in memory.
-std::int64_t max_rss_bytes() {
-#if defined(__linux__)
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmHWM:")) return std::strtoll(line.c_str() + 6, nullptr, 10) * 1024;
-  }
-#endif
-  return 0;
-}
-
-unsigned available_cpus() {
-#if defined(__linux__)
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return static_cast<unsigned>(CPU_COUNT(&set));
-#endif
-  return std::thread::hardware_concurrency();
-}
-
 // Deep recursion on the first thread (uts: thousands of frames) needs more than the usual 8 MiB.
 // The limit of a running process's first stack can be raised; threads made later keep the default
 // that the C library read at start.
@@ -314,11 +198,6 @@ std::string repeat(Instance& instance, Runtime& runtime, Form form, unsigned ind
                         check.reason;
 }
 
-int end_with(std::string_view status, const std::string& reason, Exit code) {
-  print_line({{"event", "end"}, {"status", status}, {"reason", reason}});
-  return code;
-}
-
 // FNV-1a, 64 bits: tells input files apart, whatever their paths.
 std::string fingerprint(std::string_view bytes) {
   std::uint64_t hash = 0xcbf29ce484222325;
@@ -368,17 +247,9 @@ int measure(const Options& options) {
     }
   } catch (const BadInput&) {
     throw;  // prepare() found what make() is too cheap to see
-  } catch (const std::bad_alloc&) {
-    start();
-    return end_with("out_of_memory", "an allocation failed", kOutOfMemory);
-  } catch (const std::system_error& error) {
-    const bool refused = error.code() == std::errc::resource_unavailable_try_again;
-    return end_with(refused ? "refused" : "crashed", error.what(), refused ? kRefused : kCrashed);
-  } catch (const std::exception& error) {
-    return end_with("crashed", std::string("an exception left the program: ") + error.what(),
-                    kCrashed);
   } catch (...) {
-    return end_with("crashed", "something that is no std::exception left the program", kCrashed);
+    start();
+    return end_with_exception();
   }
   return end_with("ok", "", kOk);
 }
@@ -402,20 +273,13 @@ int main_checked(int argc, char** argv) {
       ->check(CLI::Range(0u, 1000u));
   app.add_option("--repeats", options.repeats, "repeats that count")
       ->check(CLI::Range(1u, 1000000u));
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp& help) {
-    return app.exit(help);
-  } catch (const CLI::ParseError& error) {
-    throw BadInput(std::string(error.what()) + "; --help lists the options");
-  }
-  if (options.describe == options.run)
-    throw BadInput("say either --describe or --run; --help lists the options");
-  if (options.describe) {
+  return parse(app, argc, argv, [&options] {
+    if (options.describe == options.run)
+      throw BadInput("say either --describe or --run; --help lists the options");
+    if (!options.describe) return measure(options);
     print_line(description());
-    return kOk;
-  }
-  return measure(options);
+    return static_cast<int>(kOk);
+  });
 }
 
 }  // namespace
@@ -423,13 +287,7 @@ int main_checked(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   bench::raise_stack_limit();
-  try {
-    return bench::main_checked(argc, argv);
-  } catch (const bench::BadInput& error) {
-    std::fprintf(stderr, "%s.%s: %s\n", std::string(bench::program().name).c_str(),
-                 std::string(bench::backend().name).c_str(), error.what());
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s: %s\n", argv[0], error.what());
-  }
-  return bench::kUsage;
+  const std::string name =
+      std::string(bench::program().name) + "." + std::string(bench::backend().name);
+  return bench::guarded_main(name, [=] { return bench::main_checked(argc, argv); });
 }

@@ -10,22 +10,17 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "bad_input.hpp"
 
 namespace bench {
 
 // The stack of every thread that runs tasks, where a backend can choose: uts nests thousands of
 // them.
 inline constexpr std::size_t stack_bytes = std::size_t{100} << 20;
-
-// Bad arguments or a bad input file. The message is one sentence for the person who gave it; exit
-// status 2.
-struct BadInput : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 // An integer that sets the amount of work. Values outside [min, max] are refused before the program
 // sees them.

@@ -1,0 +1,20 @@
+# A contention program may use libraries that are not everywhere. Each is a line at its top:
+#   // may use: <find_package arguments> : <target> : <macro>
+# Where the library is found and links with this standard library, the program is linked with it and <macro> is defined.
+function(may_use executable source)
+  file(STRINGS ${source} lines REGEX "^// may use: ")
+  foreach(line IN LISTS lines)
+    string(REGEX REPLACE "^// may use: (.*) : (.*) : (.*)$" "\\1;\\2;\\3" words "${line}")
+    list(GET words 0 package)
+    list(GET words 1 target)
+    list(GET words 2 macro)
+    separate_arguments(package UNIX_COMMAND "${package}")
+    if(NOT TARGET ${target})
+      find_package(${package} QUIET)
+    endif()
+    if(TARGET ${target})
+      target_link_libraries(${executable} PRIVATE ${target})
+      target_compile_definitions(${executable} PRIVATE ${macro})
+    endif()
+  endforeach()
+endfunction()

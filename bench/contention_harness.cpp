@@ -1,0 +1,481 @@
+// Lets threads do the operation of a contention program between barriers; with executable.cpp the
+// only file that reads a clock and prints there. See ARCHITECTURE.md, "What a contention program
+// says".
+//
+// The one thing to know: threads alone and together are measured in turns, on the same threads and
+// processors, so a processor that is slow for a while slows both. A round is one window for each
+// thread alone and one for each number of threads together.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#if defined(__linux__)
+#include <pthread.h>
+#include <sched.h>
+#endif
+
+#include "contention.hpp"
+#include "executable.hpp"
+
+namespace bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::nanoseconds;
+
+constexpr nanoseconds kLeastBatch{20'000};  // between two looks at the clock, which take 50 ns
+constexpr std::uint64_t kMostBatch = std::uint64_t{1} << 30;
+
+struct Size {
+  std::string_view name;
+  nanoseconds window;
+  unsigned rounds;
+};
+constexpr Size kSizes[] = {
+    {"smoke", std::chrono::microseconds(500), 2},
+    {"quick", std::chrono::milliseconds(4), 9},
+    {"full", std::chrono::milliseconds(20), 15},
+};
+
+struct Options {
+  bool describe = false;
+  bool run = false;
+  std::vector<unsigned> threads{1, 2};
+  std::string way;
+  std::string size = "quick";
+};
+
+// What one thread did in one window.
+struct Part {
+  Clock::time_point start, end;
+  std::uint64_t operations = 0;
+  std::int64_t delay_ns = 0;  // runnable, but without a processor
+  std::string wrong;
+
+  double per_second() const {
+    return static_cast<double>(operations) / std::chrono::duration<double>(end - start).count();
+  }
+};
+
+// All of a window: its line is made from it.
+struct Window {
+  unsigned threads = 1;
+  std::vector<Part> parts;
+};
+
+// Nanoseconds that the calling thread waited for a processor although it could run.
+std::int64_t own_delay_ns() {
+  std::ifstream schedstat("/proc/thread-self/schedstat");
+  std::int64_t running = 0;
+  std::int64_t waiting = 0;
+  return schedstat >> running >> waiting ? waiting : 0;
+}
+
+// Runs batches until the window is over.
+Part contend(Contender& contender, std::uint64_t batch, nanoseconds window) {
+  Part part;
+  const std::int64_t delay_before = own_delay_ns();
+  part.start = part.end = Clock::now();
+  for (const auto deadline = part.start + window; part.end < deadline; part.end = Clock::now()) {
+    contender.run(batch);
+    part.operations += batch;
+  }
+  part.delay_ns = own_delay_ns() - delay_before;
+  return part;
+}
+
+// A contender with what the harness knows of it.
+class Entrant {
+ public:
+  Entrant(Contest& contest, unsigned thread) : contender_(contest.contender(thread)) {}
+
+  // Operations between two looks at the clock: the first batch also touches what is cold.
+  void calibrate() {
+    for (;;) {
+      const auto start = Clock::now();
+      run(batch_);
+      if (Clock::now() - start >= kLeastBatch || batch_ >= kMostBatch) return;
+      batch_ *= 2;
+    }
+  }
+  Part contend(nanoseconds window) {
+    Part part = bench::contend(*contender_, batch_, window);
+    done_ += part.operations;
+    part.wrong = contender_->check(done_);
+    return part;
+  }
+  std::uint64_t done() const { return done_; }
+  std::uint64_t batch() const { return batch_; }
+  void set_batch(std::uint64_t batch) { batch_ = batch; }
+
+ private:
+  void run(std::uint64_t operations) {
+    contender_->run(operations);
+    done_ += operations;
+  }
+  std::unique_ptr<Contender> contender_;
+  std::uint64_t batch_ = 1;
+  std::uint64_t done_ = 0;
+};
+
+// Threads that wait for work, each on its own processor where there are enough.
+class Crew {
+ public:
+  using Work = std::function<void(unsigned thread)>;
+
+  Crew(unsigned threads, bool pinned) {
+    for (unsigned i = 0; i < threads; ++i) {
+      threads_.emplace_back([this, i, pinned, threads] {
+        if (pinned) pin(i, threads);
+        serve(i);
+      });
+    }
+  }
+  Crew(const Crew&) = delete;
+  ~Crew() {
+    {
+      const std::lock_guard guard(mutex_);
+      stopping_ = true;
+    }
+    changed_.notify_all();
+    for (std::thread& each : threads_) each.join();
+  }
+
+  // On thread `first` and the next ones, `count` in all, at the same time; returns when all have
+  // ended. The first exception comes out.
+  void run(unsigned first, unsigned count, const Work& work) {
+    std::unique_lock lock(mutex_);
+    work_ = &work;
+    first_ = first;
+    count_ = count;
+    left_ = count;
+    ready_.store(0);
+    failure_ = nullptr;
+    ++turn_;
+    changed_.notify_all();
+    ended_.wait(lock, [this] { return left_ == 0; });
+    if (failure_) std::rethrow_exception(failure_);
+  }
+  // Called by each of `run`'s threads: returns when all of them are here.
+  void meet() {
+    ready_.fetch_add(1);
+    while (ready_.load() < count_) {
+      if (count_ > std::thread::hardware_concurrency()) std::this_thread::yield();
+    }
+  }
+
+ private:
+  static void pin([[maybe_unused]] unsigned thread, [[maybe_unused]] unsigned threads) {
+#if defined(__linux__)
+    cpu_set_t all;
+    if (sched_getaffinity(0, sizeof all, &all) != 0) return;
+    if (static_cast<unsigned>(CPU_COUNT(&all)) < threads) return;
+    unsigned seen = 0;
+    for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+      if (!CPU_ISSET(cpu, &all) || seen++ != thread) continue;
+      cpu_set_t one;
+      CPU_ZERO(&one);
+      CPU_SET(cpu, &one);
+      pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+    }
+#endif
+  }
+  void serve(unsigned index) {
+    std::unique_lock lock(mutex_);
+    for (std::uint64_t seen = 0;;) {
+      changed_.wait(lock, [&] { return stopping_ || turn_ != seen; });
+      if (stopping_) return;
+      seen = turn_;
+      if (index < first_ || index >= first_ + count_) continue;
+      lock.unlock();
+      std::exception_ptr failure;
+      try {
+        (*work_)(index);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      lock.lock();
+      if (failure && !failure_) failure_ = failure;
+      if (--left_ == 0) ended_.notify_one();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_, ended_;
+  const Work* work_ = nullptr;
+  unsigned first_ = 0, count_ = 0, left_ = 0;
+  std::uint64_t turn_ = 0;
+  bool stopping_ = false;
+  std::exception_ptr failure_;
+  std::atomic<unsigned> ready_{0};
+  std::vector<std::thread> threads_;
+};
+
+// The contest for one number of threads, with its entrants.
+struct Heat {
+  unsigned threads;
+  std::unique_ptr<Contest> contest;
+  std::vector<std::unique_ptr<Entrant>> entrants;
+
+  std::string check() {
+    std::uint64_t operations = 0;
+    for (const auto& each : entrants) operations += each->done();
+    return contest->check(operations);
+  }
+};
+
+double overlap(const std::vector<Part>& parts) {
+  auto [first, last] = std::pair(parts.front().start, parts.front().end);
+  auto [latest, earliest] = std::pair(first, last);
+  for (const Part& part : parts) {
+    first = std::min(first, part.start);
+    latest = std::max(latest, part.start);
+    earliest = std::min(earliest, part.end);
+    last = std::max(last, part.end);
+  }
+  const auto both = std::chrono::duration<double>(earliest - latest).count();
+  return std::max(0.0, both / std::chrono::duration<double>(last - first).count());
+}
+
+// One line per window together, one per round of windows alone. `per_second` is what a thread does.
+// Returns what is wrong, or nothing.
+std::string print_window(const Window& window, unsigned round, bool warmup) {
+  double sum = 0;
+  double slowest = window.parts.front().per_second();
+  double fastest = slowest;
+  double wall_ns = 0;
+  std::uint64_t operations = 0;
+  std::int64_t delay_ns = 0;
+  std::string wrong;
+  for (const Part& part : window.parts) {
+    sum += part.per_second();
+    slowest = std::min(slowest, part.per_second());
+    fastest = std::max(fastest, part.per_second());
+    wall_ns += std::chrono::duration<double, std::nano>(part.end - part.start).count();
+    operations += part.operations;
+    delay_ns += part.delay_ns;
+    if (wrong.empty()) wrong = part.wrong;
+  }
+  const auto count = static_cast<double>(window.parts.size());
+  json line{{"event", "repeat"},
+            {"repeat", round},
+            {"warmup", warmup},
+            {"threads", window.threads},
+            {"wall_ns", wall_ns / count},
+            {"operations", operations},
+            {"per_second", sum / count},
+            {"slowest_per_second", slowest},
+            {"fastest_per_second", fastest},
+            {"overlap", window.threads == 1 ? 1.0 : overlap(window.parts)},
+            {"run_delay_ns", std::max<std::int64_t>(0, delay_ns)},
+            {"max_rss_bytes", max_rss_bytes()},
+            {"ok", wrong.empty()}};
+  if (!wrong.empty()) line["reason"] = wrong;
+  print_line(line);
+  return wrong;
+}
+
+// Measures a way of Use::threads or Use::whole.
+class Rounds {
+ public:
+  Rounds(const Way& way, const Size& size, std::vector<unsigned> threads)
+      : way_(way),
+        size_(size),
+        threads_(std::move(threads)),
+        crew_(way.use == Use::whole ? 1 : threads_.back(), way.use != Use::whole) {
+    const unsigned alone = way.use == Use::whole ? 1 : threads_.back();
+    for (unsigned thread = 0; thread < alone; ++thread) alone_.push_back(make(1, thread, 1));
+    for (const unsigned count : threads_) {
+      if (count > 1) together_.push_back(make(count, 0, way.use == Use::whole ? 1 : count));
+    }
+  }
+
+  ~Rounds() {  // a contender ends on its thread
+    for (unsigned thread = 0; thread < alone_.size(); ++thread) retire(alone_[thread], thread);
+    for (Heat& heat : together_) retire(heat, 0);
+  }
+  Rounds(const Rounds&) = delete;
+
+  std::string run() {
+    for (unsigned round = 0; round <= size_.rounds; ++round) {
+      const bool warmup = round == 0;
+      std::string wrong = round % 2 ? all_together(round, warmup) : each_alone(round, warmup);
+      if (!wrong.empty()) return wrong;
+      wrong = round % 2 ? each_alone(round, warmup) : all_together(round, warmup);
+      if (!wrong.empty()) return wrong;
+    }
+    for (auto* heats : {&alone_, &together_}) {
+      for (Heat& heat : *heats) {
+        if (std::string wrong = heat.check(); !wrong.empty()) return wrong;
+      }
+    }
+    return {};
+  }
+
+ private:
+  // `count` contenders on the threads from `first` on.
+  Heat make(unsigned threads, unsigned first, unsigned count) {
+    Heat heat{threads, way_.start(threads), {}};
+    heat.entrants.resize(count);
+    crew_.run(first, count, [&](unsigned thread) {
+      heat.entrants[thread - first] = std::make_unique<Entrant>(*heat.contest, thread - first);
+    });
+    // Alone for every count: how many operations fit between two looks is no result.
+    crew_.run(first, 1, [&](unsigned) { heat.entrants.front()->calibrate(); });
+    for (const auto& each : heat.entrants) each->set_batch(heat.entrants.front()->batch());
+    return heat;
+  }
+  void retire(Heat& heat, unsigned first) {
+    crew_.run(first, static_cast<unsigned>(heat.entrants.size()),
+              [&](unsigned thread) { heat.entrants[thread - first].reset(); });
+  }
+  std::vector<Part> window(Heat& heat, unsigned first) {
+    std::vector<Part> parts(heat.entrants.size());
+    crew_.run(first, static_cast<unsigned>(parts.size()), [&](unsigned thread) {
+      crew_.meet();
+      parts[thread - first] = heat.entrants[thread - first]->contend(size_.window);
+    });
+    return parts;
+  }
+  std::string each_alone(unsigned round, bool warmup) {
+    Window all;
+    for (unsigned thread = 0; thread < alone_.size(); ++thread) {
+      all.parts.push_back(window(alone_[thread], thread).front());
+    }
+    return print_window(all, round, warmup);
+  }
+  std::string all_together(unsigned round, bool warmup) {
+    for (Heat& heat : together_) {
+      const Window all{heat.threads, window(heat, 0)};
+      if (std::string wrong = print_window(all, round, warmup); !wrong.empty()) return wrong;
+    }
+    return {};
+  }
+
+  const Way& way_;
+  const Size& size_;
+  const std::vector<unsigned> threads_;  // ascending
+  Crew crew_;
+  std::vector<Heat> alone_, together_;  // after crew_: their contenders go first
+};
+
+// A way of Use::alone: this process must never have had a second thread.
+std::string run_alone(const Way& way, const Size& size) {
+  const std::unique_ptr<Contest> contest = way.start(1);
+  Entrant entrant(*contest, 0);
+  entrant.calibrate();
+  for (unsigned round = 0; round <= size.rounds; ++round) {
+    const Window window{1, {entrant.contend(size.window)}};
+    if (std::string wrong = print_window(window, round, round == 0); !wrong.empty()) return wrong;
+  }
+  return contest->check(entrant.done());
+}
+
+std::string_view word(Use use) {
+  return use == Use::threads ? "threads" : use == Use::alone ? "alone" : "whole";
+}
+
+json description() {
+  const ContentionProgram& program = contention_program();
+  json line{{"program", program.name},
+            {"summary", program.summary},
+            {"kind", "contention"},
+            {"operation", program.operation},
+            {"origin", program.origin},
+            {"backend", "threads"},
+            {"backend_version", standard_library()}};
+  line["variants"] = json::array();
+  for (const Way& way : program.ways) {
+    line["variants"].push_back({{"name", way.name},
+                                {"meaning", way.meaning},
+                                {"remedy", way.remedy},
+                                {"parallel", way.use != Use::alone},
+                                {"use", word(way.use)},
+                                {"lacks", way.lacks}});
+  }
+  line["platform"] = platform();
+  line["contract"] = 1;
+  return line;
+}
+
+const Way& find_way(const std::string& name) {
+  const auto& ways = contention_program().ways;
+  if (name.empty()) return ways.front();
+  const auto found =
+      std::find_if(ways.begin(), ways.end(), [&](const Way& w) { return w.name == name; });
+  if (found != ways.end()) return *found;
+  std::string names;
+  for (const Way& way : ways) names += (names.empty() ? "" : ", ") + std::string(way.name);
+  throw BadInput("there is no variant '" + name + "' here; there is " + names);
+}
+
+int measure(Options options) {
+  const Way& way = find_way(options.way);
+  if (!way.lacks.empty())
+    throw BadInput("variant " + std::string(way.name) + ": " + std::string(way.lacks));
+  auto& threads = options.threads;
+  std::sort(threads.begin(), threads.end());
+  threads.erase(std::unique(threads.begin(), threads.end()), threads.end());
+  if (way.use == Use::alone && threads != std::vector{1u}) {
+    throw BadInput("variant " + std::string(way.name) + " is measured on one thread: --threads 1");
+  }
+  const Size& size = *std::find_if(std::begin(kSizes), std::end(kSizes),
+                                   [&](const Size& s) { return s.name == options.size; });
+  print_line({{"event", "start"},
+              {"program", contention_program().name},
+              {"backend", "threads"},
+              {"backend_version", standard_library()},
+              {"variant", way.name},
+              {"threads", threads.back()},
+              {"size", size.name},
+              {"cpus", available_cpus()}});
+  try {
+    const std::string wrong =
+        way.use == Use::alone ? run_alone(way, size) : Rounds(way, size, threads).run();
+    if (!wrong.empty()) return end_with("wrong", wrong, kWrong);
+  } catch (...) {
+    return end_with_exception();
+  }
+  return end_with("ok", "", kOk);
+}
+
+int main_checked(int argc, char** argv) {
+  Options options;
+  CLI::App app{std::string(contention_program().name) + ": " +
+               std::string(contention_program().summary)};
+  app.add_flag("--describe", options.describe, "print what this executable is, as one JSON object");
+  app.add_flag("--run", options.run, "measure: one JSON line per window");
+  app.add_option("--threads", options.threads,
+                 "numbers of threads, such as 1,2,4; 1 is always measured")
+      ->delimiter(',')
+      ->check(CLI::Range(1u, 1024u));
+  app.add_option("--variant", options.way, "way of writing the operation, see --describe");
+  app.add_option("--size", options.size, "smoke, quick or full: how long and how often")
+      ->check(CLI::IsMember({"smoke", "quick", "full"}));
+  return parse(app, argc, argv, [&options] {
+    if (options.describe == options.run)
+      throw BadInput("say either --describe or --run; --help lists the options");
+    if (options.run) return measure(options);
+    print_line(description());
+    return static_cast<int>(kOk);
+  });
+}
+
+}  // namespace
+}  // namespace bench
+
+int main(int argc, char** argv) {
+  return bench::guarded_main(std::string(bench::contention_program().name) + ".threads",
+                             [=] { return bench::main_checked(argc, argv); });
+}

@@ -1,0 +1,168 @@
+// The definitions; compiled once per platform.
+#include "executable.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <new>
+#include <system_error>
+#include <thread>
+
+#if defined(__unix__)
+#include <sys/resource.h>
+#endif
+#if defined(__linux__)
+#include <features.h>
+#include <sched.h>
+#endif
+
+namespace bench {
+namespace {
+
+std::string compiler() {
+#if defined(__clang__)
+  return "Clang " __clang_version__;
+#elif defined(__GNUC__)
+  return "GCC " __VERSION__;
+#else
+  return "unknown";
+#endif
+}
+
+std::string c_library() {
+#if defined(__GLIBC__)
+  return "glibc " + std::to_string(__GLIBC__) + "." + std::to_string(__GLIBC_MINOR__);
+#else
+  return "unknown";
+#endif
+}
+
+}  // namespace
+
+std::string standard_library() {
+#if defined(_LIBCPP_VERSION)
+  return "libc++ " + std::to_string(_LIBCPP_VERSION / 10000) + "." +
+         std::to_string(_LIBCPP_VERSION / 100 % 100);
+#elif defined(_GLIBCXX_RELEASE)
+  return "libstdc++ " + std::to_string(_GLIBCXX_RELEASE);
+#else
+  return "unknown";
+#endif
+}
+
+json platform() {
+  return {{"compiler", compiler()},
+          {"standard_library", standard_library()},
+          {"c_library", c_library()},
+          {"flags", BENCH_FLAGS}};
+}
+
+void print_line(const json& line) {
+  std::string text = line.dump(-1, ' ', false, json::error_handler_t::replace);
+  text += '\n';
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    std::fprintf(stderr, "cannot write the results: %s\n",
+                 std::generic_category().message(errno).c_str());
+    std::exit(kUsage);
+  }
+}
+
+int end_with(std::string_view status, const std::string& reason, Exit code) {
+  print_line({{"event", "end"}, {"status", status}, {"reason", reason}});
+  return code;
+}
+
+int end_with_exception() {
+  try {
+    throw;
+  } catch (const BadInput&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return end_with("out_of_memory", "an allocation failed", kOutOfMemory);
+  } catch (const std::system_error& error) {
+    const bool refused = error.code() == std::errc::resource_unavailable_try_again;
+    return end_with(refused ? "refused" : "crashed", error.what(), refused ? kRefused : kCrashed);
+  } catch (const std::exception& error) {
+    return end_with("crashed", std::string("an exception left the program: ") + error.what(),
+                    kCrashed);
+  } catch (...) {
+    return end_with("crashed", "something that is no std::exception left the program", kCrashed);
+  }
+}
+
+int guarded_main(const std::string& name, const std::function<int()>& body) {
+  try {
+    return body();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s\n", name.c_str(), error.what());
+  }
+  return kUsage;
+}
+
+int parse(CLI::App& app, int argc, char** argv, const std::function<int()>& then) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    throw BadInput(std::string(error.what()) + "; --help lists the options");
+  }
+  return then();
+}
+
+std::int64_t cpu_ns() {
+#if defined(__unix__)
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
+#else
+  return std::clock() * (std::int64_t{1'000'000'000} / CLOCKS_PER_SEC);
+#endif
+}
+
+std::int64_t run_delay_ns() {
+  std::int64_t sum = 0;
+#if defined(__linux__)
+  std::error_code error;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", error)) {
+    std::ifstream schedstat(thread.path() / "schedstat");
+    std::int64_t running = 0;
+    std::int64_t waiting = 0;
+    if (schedstat >> running >> waiting) sum += waiting;
+  }
+#endif
+  return sum;
+}
+
+std::int64_t voluntary_switches() {
+#if defined(__unix__)
+  rusage now{};
+  getrusage(RUSAGE_SELF, &now);
+  return now.ru_nvcsw;
+#else
+  return 0;
+#endif
+}
+
+std::int64_t max_rss_bytes() {
+#if defined(__linux__)
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmHWM:")) return std::strtoll(line.c_str() + 6, nullptr, 10) * 1024;
+  }
+#endif
+  return 0;
+}
+
+unsigned available_cpus() {
+#if defined(__linux__)
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return static_cast<unsigned>(CPU_COUNT(&set));
+#endif
+  return std::thread::hardware_concurrency();
+}
+
+}  // namespace bench

@@ -1,0 +1,49 @@
+// What every executable of bench/ has in common: how it prints, ends, and what it can tell of its
+// process and platform. See ARCHITECTURE.md, "What an executable says".
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "bad_input.hpp"
+
+namespace bench {
+
+using json = nlohmann::ordered_json;
+
+// Exit codes; part of the interface.
+enum Exit : int { kOk = 0, kUsage = 2, kWrong = 3, kRefused = 4, kOutOfMemory = 5, kCrashed = 6 };
+
+// One line, whole, at once: what was printed survives whatever happens next. Bytes that are not
+// UTF-8 are replaced. Ends the process when nothing can be written.
+void print_line(const json& line);
+
+// Prints the last line; returns `code`.
+int end_with(std::string_view status, const std::string& reason, Exit code);
+// The same for the exception that is being handled. BadInput goes on.
+int end_with_exception();
+
+// Runs body, whose exceptions become one sentence on stderr, and returns the exit code.
+int guarded_main(const std::string& name, const std::function<int()>& body);
+// BadInput for what cannot be understood; an exit code when there is nothing more to do (--help).
+int parse(CLI::App& app, int argc, char** argv, const std::function<int()>& then);
+
+json platform();  // compiler, standard library, C library, flags of the harness
+std::string standard_library();
+
+std::int64_t cpu_ns();  // of the process
+// Nanoseconds that the living threads of this process waited for a processor although they could
+// run. Threads that have ended are not in it: the system does not keep theirs.
+std::int64_t run_delay_ns();
+std::int64_t voluntary_switches();
+// Largest resident set of this program so far. The system's ru_maxrss would not do: it begins with
+// what the process that started this one had in memory.
+std::int64_t max_rss_bytes();
+unsigned available_cpus();
+
+}  // namespace bench
