@@ -15,9 +15,9 @@
 //    allocates them apart, what they allocate is their own affair.
 //  * run(n) does the operation n times. Nothing in it may be left out by the optimiser (opaque.hpp)
 //    nor grow with the number of operations done before.
-//  * check(n), after every window, says what is wrong after n operations of this contender in all;
-//    empty if nothing is. It compares with something obtained elsewhere (a closed form, another
-//    function), not with the same code.
+//  * check(n), after every window and after what precedes the first, says what is wrong after n
+//    operations of this contender in all; empty if nothing is. It compares with something obtained
+//    elsewhere (a closed form, another function), not with the same code.
 //  * W::check(n), if there is one, does so for all contenders together.
 // An exception out of any of them ends the process with its reason.
 #pragma once
@@ -73,6 +73,10 @@ struct ContentionProgram {
   std::string_view operation;  // what is counted, such as "copy and destroy a shared_ptr"
   std::string_view origin;     // where the question comes from
   std::vector<Way> ways;       // the usual one first
+  // The operation writes to standard output: descriptor 1 is a file in memory then, from which
+  // check reads back what was written, and the lines go to where descriptor 1 led.
+  bool takes_stdout = false;
+  bool allocates = false;  // the allocator matters: it is measured with others too
 };
 
 template <class W>

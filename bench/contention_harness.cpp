@@ -102,17 +102,20 @@ class Entrant {
 
   // Operations between two looks at the clock: the first batch also touches what is cold.
   void calibrate() {
-    for (;;) {
+    for (;; batch_ *= 2) {
       const auto start = Clock::now();
-      run(batch_);
-      if (Clock::now() - start >= kLeastBatch || batch_ >= kMostBatch) return;
-      batch_ *= 2;
+      contender_->run(batch_);
+      const auto end = Clock::now();
+      done_ += batch_;
+      if (end - start >= kLeastBatch || batch_ >= kMostBatch) break;
     }
+    wrong_ = contender_->check(done_);
   }
   Part contend(nanoseconds window) {
     Part part = bench::contend(*contender_, batch_, window);
     done_ += part.operations;
     part.wrong = contender_->check(done_);
+    if (!wrong_.empty()) part.wrong = wrong_;
     return part;
   }
   std::uint64_t done() const { return done_; }
@@ -120,13 +123,10 @@ class Entrant {
   void set_batch(std::uint64_t batch) { batch_ = batch; }
 
  private:
-  void run(std::uint64_t operations) {
-    contender_->run(operations);
-    done_ += operations;
-  }
   std::unique_ptr<Contender> contender_;
   std::uint64_t batch_ = 1;
   std::uint64_t done_ = 0;
+  std::string wrong_;  // of the calibration
 };
 
 // Threads that wait for work, each on its own processor where there are enough.
@@ -248,7 +248,8 @@ double overlap(const std::vector<Part>& parts) {
   return std::max(0.0, both / std::chrono::duration<double>(last - first).count());
 }
 
-// One line per window together, one per round of windows alone. `per_second` is what a thread does.
+// One line per window together, one per round of windows alone. `per_second` is what a thread does:
+// of an operation that uses P threads itself, each of them has done a P-th.
 // Returns what is wrong, or nothing.
 std::string print_window(const Window& window, unsigned round, bool warmup) {
   double sum = 0;
@@ -268,15 +269,16 @@ std::string print_window(const Window& window, unsigned round, bool warmup) {
     if (wrong.empty()) wrong = part.wrong;
   }
   const auto count = static_cast<double>(window.parts.size());
+  const double share = std::min(1.0, count / window.threads);
   json line{{"event", "repeat"},
             {"repeat", round},
             {"warmup", warmup},
             {"threads", window.threads},
             {"wall_ns", wall_ns / count},
             {"operations", operations},
-            {"per_second", sum / count},
-            {"slowest_per_second", slowest},
-            {"fastest_per_second", fastest},
+            {"per_second", sum / count * share},
+            {"slowest_per_second", slowest * share},
+            {"fastest_per_second", fastest * share},
             {"overlap", window.threads == 1 ? 1.0 : overlap(window.parts)},
             {"run_delay_ns", std::max<std::int64_t>(0, delay_ns)},
             {"max_rss_bytes", max_rss_bytes()},
@@ -393,6 +395,7 @@ json description() {
             {"kind", "contention"},
             {"operation", program.operation},
             {"origin", program.origin},
+            {"allocates", program.allocates},
             {"backend", "threads"},
             {"backend_version", standard_library()}};
   line["variants"] = json::array();
@@ -432,6 +435,7 @@ int measure(Options options) {
   }
   const Size& size = *std::find_if(std::begin(kSizes), std::end(kSizes),
                                    [&](const Size& s) { return s.name == options.size; });
+  if (contention_program().takes_stdout) give_stdout_away();
   print_line({{"event", "start"},
               {"program", contention_program().name},
               {"backend", "threads"},

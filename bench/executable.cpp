@@ -13,10 +13,12 @@
 
 #if defined(__unix__)
 #include <sys/resource.h>
+#include <unistd.h>
 #endif
 #if defined(__linux__)
 #include <features.h>
 #include <sched.h>
+#include <sys/mman.h>
 #endif
 
 namespace bench {
@@ -30,6 +32,11 @@ std::string compiler() {
 #else
   return "unknown";
 #endif
+}
+
+std::FILE*& lines() {
+  static std::FILE* file = stdout;
+  return file;
 }
 
 std::string c_library() {
@@ -63,11 +70,28 @@ json platform() {
 void print_line(const json& line) {
   std::string text = line.dump(-1, ' ', false, json::error_handler_t::replace);
   text += '\n';
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+  std::FILE* const file = lines();
+  if (std::fwrite(text.data(), 1, text.size(), file) != text.size() || std::fflush(file) != 0) {
     std::fprintf(stderr, "cannot write the results: %s\n",
                  std::generic_category().message(errno).c_str());
     std::exit(kUsage);
   }
+}
+
+void give_stdout_away() {
+#if defined(__linux__)
+  const int kept = dup(STDOUT_FILENO);
+  const int memory = memfd_create("standard output", MFD_CLOEXEC);
+  std::FILE* const file = kept < 0 ? nullptr : fdopen(kept, "w");
+  if (file == nullptr || memory < 0 || dup2(memory, STDOUT_FILENO) < 0) {
+    throw std::system_error(errno, std::generic_category(), "a file in place of standard output");
+  }
+  close(memory);
+  lines() = file;
+#else
+  throw std::system_error(std::make_error_code(std::errc::not_supported),
+                          "a file in place of standard output");
+#endif
 }
 
 int end_with(std::string_view status, const std::string& reason, Exit code) {

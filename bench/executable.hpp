@@ -23,6 +23,10 @@ enum Exit : int { kOk = 0, kUsage = 2, kWrong = 3, kRefused = 4, kOutOfMemory = 
 // UTF-8 are replaced. Ends the process when nothing can be written.
 void print_line(const json& line);
 
+// From here on lines go to where descriptor 1 leads now, and descriptor 1 leads to a file in
+// memory, empty and readable. Before the first line. std::system_error if there is none to be had.
+void give_stdout_away();
+
 // Prints the last line; returns `code`.
 int end_with(std::string_view status, const std::string& reason, Exit code);
 // The same for the exception that is being handled. BadInput goes on.
