@@ -390,14 +390,10 @@ std::string_view word(Use use) {
 
 json description() {
   const ContentionProgram& program = contention_program();
-  json line{{"program", program.name},
-            {"summary", program.summary},
-            {"kind", "contention"},
-            {"operation", program.operation},
-            {"origin", program.origin},
-            {"allocates", program.allocates},
-            {"backend", "threads"},
-            {"backend_version", standard_library()}};
+  json line{{"program", program.name},  {"summary", program.summary},
+            {"kind", "contention"},     {"operation", program.operation},
+            {"origin", program.origin}, {"allocates", program.allocates},
+            {"backend", "threads"},     {"backend_version", standard_library()}};
   line["variants"] = json::array();
   for (const Way& way : program.ways) {
     line["variants"].push_back({{"name", way.name},
