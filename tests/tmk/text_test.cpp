@@ -96,20 +96,20 @@ bool same(const T& a, const T& b) {
 }
 
 // What libc++'s num_get does otherwise: it takes more characters than can be a number ("1abc" is
-// none, "40x" in hexadecimal neither), reads hexadecimal floating numbers, inf and nan, keeps no
-// more than about 40 characters, calls it a failure if the number is subnormal, stores infinity if
-// it is too big, and forgets eofbit where a bool is neither 0 nor 1.
+// none, "40x" in hexadecimal neither), reads hexadecimal floating numbers, calls it a failure if
+// the number is subnormal, stores infinity if it is too big, and forgets eofbit where a bool is
+// neither 0 nor 1.
 template <class T>
 bool libcxx_differs(std::string_view from, const T& value, std::string_view rest) {
   if constexpr (std::floating_point<T>) {
     const std::string_view number = from.substr(0, from.size() - rest.size());
-    if (!rest.empty() && std::string_view("0123456789abcdefABCDEFxX+-pPiInN.").find(rest[0]) !=
-                             std::string_view::npos) {
+    if (!rest.empty() &&
+        std::string_view("0123456789abcdefABCDEFxX+-pP.").find(rest[0]) != std::string_view::npos) {
       return true;
     }
     const bool tiny = std::abs(value) < 2 * std::numeric_limits<T>::min() &&
                       number.find_first_of("123456789") != std::string_view::npos;
-    return number.size() > 35 || std::abs(value) >= std::numeric_limits<T>::max() || tiny;
+    return std::abs(value) >= std::numeric_limits<T>::max() || tiny;
   } else if constexpr (tmk::detail::integer<T> || std::same_as<T, bool>) {
     return (std::same_as<T, bool> && value && rest.empty()) || rest.starts_with('x') ||
            rest.starts_with('X');
@@ -265,7 +265,7 @@ TEST(Itext, reads_what_a_string_stream_reads_from_random_characters) {
 }
 
 TEST(Itext, reads_what_a_string_stream_reads_from_awkward_characters) {
-  using namespace std::string_view_literals;
+  using std::operator""sv;
   static constexpr std::string_view kAwkward[] = {
       ""sv,
       " "sv,
