@@ -243,7 +243,8 @@ std::string numberlike(Random& random) {
 }
 
 std::string soup(Random& random) {
-  static constexpr std::string_view kLetters("0123456789+-.eExXaAfFpPnNiI,\0 \t\n\x80\xff z", 38);
+  using std::operator""sv;
+  static constexpr std::string_view kLetters = "0123456789+-.eExXaAfFpPnNiI,\0 \t\n\x80\xff z"sv;
   std::string text;
   for (std::size_t n = below(random, 24); n != 0; --n) {
     text += kLetters[below(random, kLetters.size())];
