@@ -42,6 +42,8 @@ std::FILE*& lines() {
 std::string c_library() {
 #if defined(__GLIBC__)
   return "glibc " + std::to_string(__GLIBC__) + "." + std::to_string(__GLIBC_MINOR__);
+#elif defined(__linux__) && !defined(__BIONIC__)
+  return "musl";  // it has no macro of its own, by design
 #else
   return "unknown";
 #endif

@@ -84,14 +84,17 @@ def install(
     return Result(done, "" if done else _refusal(said, fresh=fresh))
 
 
-def unpack(names: Sequence[str], folder: Path, log: Path) -> Result:
+def unpack(names: Sequence[str], folder: Path, log: Path, *, lists: Path | None = None) -> Result:
     """Download `names` with private lists and unpack them below `folder`; needs no privilege.
 
-    Only for packages that work from any place (headers, data): nothing of theirs is run.
+    Only for packages that work from any place (headers, data): nothing of theirs is run. The lists
+    are kept in `folder`, or in `lists`.
     """
     if shutil.which("apt-get") is None or shutil.which("dpkg") is None:
         return Result(False, "there is no apt-get")
-    state, cache, work = folder / "apt/state", folder / "apt/cache", folder / "apt/packages"
+    state, cache, work = (
+        (lists or folder) / "apt" / each for each in ("state", "cache", "packages")
+    )
     shutil.rmtree(work, ignore_errors=True)  # of a try that was interrupted
     for each in (state / "lists/partial", cache / "archives/partial", work):
         each.mkdir(parents=True, exist_ok=True)

@@ -12,12 +12,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from threadmark import apt
 from threadmark.errors import LabError
 
 _WHEELS = Path("usr/share/python-wheels")  # where Debian's python3-pip-whl puts pip
+
+_OPTIONS = ("--quiet", "--no-input", "--disable-pip-version-check", "--no-deps", "--require-hashes")
 
 
 def ready(root: Path) -> bool:
@@ -47,9 +50,7 @@ def make(root: Path) -> None:
             python = venv / "bin/python"
             with tempfile.TemporaryDirectory() as scratch:
                 pip = _pip(python, Path(scratch))
-                options = ["--quiet", "--no-input", "--disable-pip-version-check", "--no-deps"]
-                lock_file = str(root / "requirements.lock")
-                _run([*pip, "install", *options, "--require-hashes", "-r", lock_file])
+                _run([*pip, "install", *_OPTIONS, "-r", str(root / "requirements.lock")])
             partial = venv / "requirements.lock.partial"
             shutil.copyfile(root / "requirements.lock", partial)
             partial.replace(venv / "requirements.lock")
@@ -57,6 +58,15 @@ def make(root: Path) -> None:
         raise LabError(
             f"{venv} cannot be made ({error.strerror}); give write permission and 1 GB of space."
         ) from error
+
+
+def unpack(wheels: Sequence[str], folder: Path) -> None:
+    """Unpack `wheels`, lines of a requirements file with hashes, into `folder`. Raises LabError."""
+    with tempfile.TemporaryDirectory() as scratch:
+        lines = Path(scratch) / "requirements.txt"
+        lines.write_text("\n".join(wheels), encoding="ascii")
+        pip = _pip(Path(sys.executable), Path(scratch))
+        _run([*pip, "install", *_OPTIONS, "--target", str(folder), "-r", str(lines)])
 
 
 def _pip(python: Path, scratch: Path) -> list[str]:
@@ -91,7 +101,7 @@ def _run(command: list[str]) -> None:
     done = subprocess.run(command, check=False, env=_environment(), stdout=sys.stderr)
     if done.returncode != 0:
         raise LabError(
-            f"The Python environment could not be made ('{' '.join(command[:4])} ...' failed, "
+            f"Python packages could not be had ('{' '.join(command[:4])} ...' failed, "
             "see above); check the network and the free space, then start again."
         )
 

@@ -1,7 +1,9 @@
 """Platforms: compiler + standard library. Each is a configure preset that names its packages.
 
 A preset in CMakePresets.json is a platform when it has the field `vendor.threadmark.packages`, the
-Debian packages it needs; adding a platform edits nothing else.
+Debian packages it needs; adding a platform edits nothing else. More fields of `vendor.threadmark`:
+`optional`, true for one that is measured only where it is named; `private`, what is unpacked for it
+alone (own.py): the `folder` below .deps, and there `packages` of Debian or `wheels` of PyPI.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from threadmark import apt
 from threadmark.places import ROOT
@@ -19,21 +22,48 @@ _PROBE = "#include <future>\nint main() { return std::async([] { return 0; }).ge
 
 
 @dataclass(frozen=True)
+class Private:
+    """What a platform has for itself, beside what is installed. `wheels` are lines for pip, with
+    hashes: they bring whole toolchains and come only when asked for."""
+
+    folder: Path
+    packages: tuple[str, ...] = ()
+    wheels: tuple[str, ...] = ()
+
+    def present(self) -> bool:
+        """Whether it was brought; it is never there in part."""
+        return self.folder.is_dir()
+
+
+@dataclass(frozen=True)
 class Platform:
-    """One preset. `flags` choose the standard library."""
+    """One preset. `flags` choose the standard library; `compiler` may have words after a `;`."""
 
     name: str
     compiler: str
     flags: tuple[str, ...]
     packages: tuple[str, ...]
+    optional: bool = False
+    private: Private | None = None
 
     def missing(self) -> str:
         """Why programs cannot be built for it, with the remedy; empty if they can."""
+        if self.private and not self.private.present():
+            parts = ", ".join(
+                each.split()[0] for each in self.private.packages + self.private.wheels
+            )
+            return f"{parts} is not unpacked here; run: ./threadmark setup --platforms {self.name}"
         remedy = f"run: {apt.install_command(self.packages)}"
         with tempfile.TemporaryDirectory() as folder:
             source = Path(folder) / "probe.cpp"
             source.write_text(_PROBE, encoding="ascii")
-            command = [self.compiler, *self.flags, "-std=c++20", str(source), "-pthread"]
+            command = [
+                *self.compiler.split(";"),
+                *self.flags,
+                "-std=c++20",
+                str(source),
+                "-pthread",
+            ]
             try:
                 done = subprocess.run(
                     [*command, "-o", f"{folder}/probe"], check=False, capture_output=True
@@ -47,18 +77,30 @@ class Platform:
 
 def platforms(root: Path = ROOT) -> list[Platform]:
     """All platforms, in the order of the presets."""
-    presets = json.loads((root / "CMakePresets.json").read_text(encoding="utf-8"))
+    text = (root / "CMakePresets.json").read_text(encoding="utf-8")
+    presets = json.loads(text.replace("${sourceDir}", str(root)))
     result = []
     for preset in presets["configurePresets"]:
         ours = preset.get("vendor", {}).get("threadmark")
         if ours is not None:
             variables = preset.get("cacheVariables", {})
+            flags = [variables.get(f"CMAKE_{each}_FLAGS", "") for each in ("CXX", "EXE_LINKER")]
             result.append(
                 Platform(
                     name=preset["name"],
                     compiler=variables.get("CMAKE_CXX_COMPILER", "c++"),
-                    flags=tuple(variables.get("CMAKE_CXX_FLAGS", "").split()),
+                    flags=tuple(" ".join(flags).split()),
                     packages=tuple(ours["packages"]),
+                    optional=ours.get("optional", False),
+                    private=_private(ours["private"], root) if "private" in ours else None,
                 )
             )
     return result
+
+
+def _private(fields: dict[str, Any], root: Path) -> Private:
+    return Private(
+        folder=root / ".deps" / fields["folder"],
+        packages=tuple(fields.get("packages", ())),
+        wheels=tuple(fields.get("wheels", ())),
+    )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 
-from threadmark import allocators, build, executable, packages, platforms
+from threadmark import allocators, build, executable, own, packages, platforms
 from threadmark.errors import LabError
 from threadmark.executable import Absence, Executable
 from threadmark.selection import check_name
@@ -23,11 +24,15 @@ class Prepared:
 
 
 def prepare(names: tuple[str, ...], console: Console) -> Prepared:
-    """Install what may be installed, build the platforms `names` (all if empty), look at them."""
+    """Install what may be installed, build the platforms `names`, look at them.
+
+    None means all that are not optional.
+    """
     wanted = chosen(names)
     for need in bring(console, tests=False, again=False):
         console.print(absence(need), highlight=False, soft_wrap=not console.is_terminal)
-    failed = with_status(console, wanted, tests=False)
+    refused = unpack(console, wanted)
+    failed = with_status(console, wanted, tests=False) | refused
     for name, reason in failed.items():
         console.print(
             f"Platform {name} is left out: {reason}",
@@ -38,11 +43,11 @@ def prepare(names: tuple[str, ...], console: Console) -> Prepared:
 
 
 def chosen(names: tuple[str, ...]) -> list[platforms.Platform]:
-    """The platforms of that name, all for none. LabError for an unknown one."""
+    """The platforms of that name; for none all but the optional. LabError for an unknown one."""
     known = {each.name: each for each in platforms.platforms()}
     for name in names:
         check_name("platform", name, known)
-    return [known[name] for name in names or known]
+    return [known[name] for name in names] or [p for p in known.values() if not p.optional]
 
 
 def look_at(folder: Path, names: tuple[str, ...]) -> Prepared:
@@ -72,6 +77,14 @@ def bring(console: Console, *, tests: bool, again: bool) -> list[packages.Need]:
         with console.status("Installing packages") if console.is_terminal else console.capture():
             return packages.bring(tests=tests, again=again)
     return []
+
+
+def unpack(console: Console, wanted: list[platforms.Platform]) -> dict[str, str]:
+    """own.bring with a word to the person when it takes time."""
+    if all(each.private is None or each.private.present() for each in wanted):
+        return {}
+    with console.status("Unpacking") if console.is_terminal else contextlib.nullcontext():
+        return own.bring(wanted)
 
 
 def absence(need: packages.Need) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cyclopts
 
+from threadmark.commands.run import Names
 from threadmark.options import JsonOption
 from threadmark.output import write_json
 
@@ -13,18 +14,28 @@ def command(app: cyclopts.App) -> None:
     app.command(setup)
 
 
-def setup(*, json: JsonOption = False) -> None:
+def setup(*, platforms: Names = (), json: JsonOption = False) -> None:
     """Install what is missing, for measuring and for the tests; asks nothing.
 
     As root or with password-less sudo packages come from apt; otherwise headers are unpacked into a
     folder of this checkout. What cannot be had costs only its backend or platform.
+
+    Parameters
+    ----------
+    platforms
+        Optional platforms whose toolchain is large (about 100 MB) and comes only where it is named.
     """
     from rich.console import Console
     from rich.table import Table
 
     from threadmark import packages, preparation
+    from threadmark.platforms import platforms as all_platforms
 
-    absent = preparation.bring(Console(stderr=True), tests=True, again=True)
+    console = Console(stderr=True)
+    named = preparation.chosen(platforms)
+    small = [each for each in all_platforms() if each.private and not each.private.wheels]
+    absent = preparation.bring(console, tests=True, again=True)
+    without = preparation.unpack(console, list(dict.fromkeys([*named, *small])))
     refusals = packages.refusals()
     rows = [
         {
@@ -34,12 +45,20 @@ def setup(*, json: JsonOption = False) -> None:
             "command": packages.remedy(each),
         }
         for each in absent
+    ] + [
+        {
+            "missing": f"the library of {name}",
+            "costs": f"platform {name}",
+            "refusal": why,
+            "command": f"./threadmark setup --platforms {name}",
+        }
+        for name, why in without.items()
     ]
     if json:
         document = {"present": packages.present(), "absent": rows, "log": str(packages.LOG)}
         write_json(document)
         return
-    if not absent:
+    if not rows:
         print("Everything is there.")
         return
     table = Table("missing", "what that costs", "why it was not installed", "what brings it")
