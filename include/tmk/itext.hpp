@@ -141,13 +141,13 @@ class itext : public detail::TextState {
   // Up to `count` characters, and not beyond the first `delimiter`.
   itext& ignore(std::streamsize count = 1, int delimiter = -1) noexcept {
     if (!unformatted()) return *this;
-    for (; count > 0; --count) {
+    const bool unlimited = count == std::numeric_limits<std::streamsize>::max();
+    for (; count > 0; count -= unlimited ? 0 : 1) {
       if (at_ == end_) {
         setstate(std::ios_base::eofbit);
         break;
       }
       if (static_cast<unsigned char>(*at_++) == delimiter) break;
-      if (count == std::numeric_limits<std::streamsize>::max()) ++count;  // no limit
     }
     return *this;
   }
