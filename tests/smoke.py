@@ -3,16 +3,22 @@
 smoke.py runs EXECUTABLE    every variant at smoke size with two threads
 smoke.py grows EXECUTABLE   `quick` takes longer than `smoke`: the work is not optimised away
 smoke.py wrong EXECUTABLE ARGUMENT...    it finds its own answer wrong
+smoke.py contends EXECUTABLE    every variant of a contention program with one and two threads
+smoke.py refuses EXECUTABLE    a contention program answers bad options with one sentence
 """
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from typing import Any
 
+USAGE = 2  # exit status of a program whose options make no sense
 WRONG = 3  # exit status of a program whose check refuses its answer
+ROUNDING = 1 + 1e-9  # a mean of equal numbers may be a hair off them
+TRIES = 20  # on a machine that has other things to do
 TIMES_LONGER = 1.5  # at least, from smoke to quick; sizes differ by far more
 
 
@@ -57,6 +63,85 @@ def run(executable: str, variant: str, size: str, repeats: int) -> list[dict[str
     return measured
 
 
+def described(executable: str) -> list[dict[str, Any]]:
+    """The variants of a contention program, after a look at what it says of itself."""
+    [description] = lines(executable, "--describe")
+    program = executable.rsplit("/", 1)[-1].removesuffix(".threads")
+    if (description["program"], description["kind"]) != (program, "contention"):
+        sys.exit(f"{executable} says that it is {description}")
+    variants: list[dict[str, Any]] = description["variants"]
+    if variants[0]["remedy"]:
+        sys.exit(f"{executable}: the first variant is the usual one, not a remedy")
+    if len({variant["name"] for variant in variants}) != len(variants):
+        sys.exit(f"{executable}: two variants have one name")
+    for variant in variants:
+        if not re.fullmatch("[a-z0-9_]+", variant["name"]) or not variant["meaning"]:
+            sys.exit(f"{executable}: {variant} has no proper name or meaning")
+    return variants
+
+
+def contend(executable: str, variant: dict[str, Any]) -> bool:
+    """One variant on all its numbers of threads. Returns whether its threads ran together."""
+    alone = variant["use"] == "alone"
+    counts = [1] if alone else [1, 2]
+    first, *repeated, last = lines(
+        executable,
+        "--run",
+        "--threads",
+        ",".join(map(str, counts)),
+        "--variant",
+        variant["name"],
+        "--size",
+        "smoke",
+    )
+    asked = (executable.rsplit("/", 1)[-1], variant["name"], "smoke", counts[-1])
+    ran = (
+        f"{first['program']}.{first['backend']}",
+        first["variant"],
+        first["size"],
+        first["threads"],
+    )
+    if asked != ran:
+        sys.exit(f"asked for {asked} but {ran} ran")
+    if last != {"event": "end", "status": "ok", "reason": ""}:
+        sys.exit(f"{asked} ended with {last}")
+    rounds: dict[int, list[int]] = {}
+    for line in repeated:
+        rounds.setdefault(line["repeat"], []).append(line["threads"])
+        rates = [line[f"{which}per_second"] for which in ("slowest_", "", "fastest_")]
+        if not (line["ok"] and 0 < rates[0] <= rates[1] * ROUNDING <= rates[2] * ROUNDING**2):
+            sys.exit(f"{asked}: {line}")
+        if line["warmup"] != (line["repeat"] == 0) or line["operations"] < 1:
+            sys.exit(f"{asked}: {line}")
+    if list(rounds) != list(range(len(rounds))) or len(rounds) < 3:
+        sys.exit(f"{asked}: the rounds are {list(rounds)}")
+    if any(sorted(each) != counts for each in rounds.values()):
+        sys.exit(f"{asked}: the rounds have the numbers of threads {rounds}")
+    return max(line["overlap"] for line in repeated if line["threads"] == counts[-1]) > 0
+
+
+def refuse(executable: str, *options: str) -> None:
+    """Bad options end with 2, one sentence on stderr, and nothing on stdout."""
+    done = subprocess.run([executable, *options], check=False, capture_output=True, text=True)
+    if done.returncode != USAGE or done.stdout or done.stderr.count("\n") != 1:
+        sys.exit(f"{executable} {options} ended with {done.returncode}: {done.stdout}{done.stderr}")
+
+
+def refuse_all(executable: str) -> None:
+    """Every kind of option that a contention program must refuse, if it has such a variant."""
+    refuse(executable)
+    refuse(executable, "--describe", "--run")
+    refuse(executable, "--run", "--variant", "none")
+    refuse(executable, "--run", "--size", "huge")
+    for threads in ("0", "-1", "two", "1,0", "2000"):
+        refuse(executable, "--run", "--threads", threads)
+    for variant in described(executable):
+        if variant["use"] == "alone":
+            refuse(executable, "--run", "--variant", variant["name"], "--threads", "1,2")
+        if variant["lacks"]:
+            refuse(executable, "--run", "--variant", variant["name"])
+
+
 def main() -> None:
     """See the module's docstring."""
     what, executable, *arguments = sys.argv[1:]
@@ -64,6 +149,15 @@ def main() -> None:
         status = subprocess.run([executable, *arguments], check=False).returncode
         if status != WRONG:
             sys.exit(f"{executable} ended with {status} instead of {WRONG}")
+        return
+    if what == "contends":
+        for variant in described(executable):
+            # Windows are short enough to be missed by a thread that waits for a processor.
+            if not variant["lacks"] and not any(contend(executable, variant) for _ in range(TRIES)):
+                sys.exit(f"{executable} {variant['name']}: its threads never ran together")
+        return
+    if what == "refuses":
+        refuse_all(executable)
         return
     [description] = lines(executable, "--describe")
     variants = [variant["name"] for variant in description["variants"]]
