@@ -12,6 +12,7 @@
 #include <thread>
 
 #if defined(__unix__)
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #endif
@@ -85,7 +86,9 @@ void give_stdout_away() {
   const int kept = dup(STDOUT_FILENO);
   const int memory = memfd_create("standard output", MFD_CLOEXEC);
   std::FILE* const file = kept < 0 ? nullptr : fdopen(kept, "w");
-  if (file == nullptr || memory < 0 || dup2(memory, STDOUT_FILENO) < 0) {
+  // Appending: else threads that write at the same time write to one place of such a file.
+  if (file == nullptr || memory < 0 || fcntl(memory, F_SETFL, O_APPEND) < 0 ||
+      dup2(memory, STDOUT_FILENO) < 0) {
     throw std::system_error(errno, std::generic_category(), "a file in place of standard output");
   }
   close(memory);
