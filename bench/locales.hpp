@@ -1,0 +1,22 @@
+// The two locales that programs on streams and locales compare. A process has one global locale,
+// which is why a way that replaces it has the process to itself.
+#pragma once
+
+#include <locale>
+#include <stdexcept>
+
+namespace bench {
+
+enum class Locale { classic, utf8 };
+
+inline std::locale locale_of(Locale which) {
+  if (which == Locale::classic) return std::locale::classic();
+  try {
+    return std::locale("C.UTF-8");
+  } catch (const std::runtime_error&) {
+    throw std::runtime_error(
+        "there is no locale C.UTF-8 here: make it with localedef -i POSIX -f UTF-8 C.UTF-8");
+  }
+}
+
+}  // namespace bench
