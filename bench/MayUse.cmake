@@ -1,5 +1,6 @@
 # A contention program may use libraries that are not everywhere. Each is a line at its top:
 #   // may use: <find_package arguments> : <target> : <macro>
+# A library that has no package, such as the compiler's own libatomic, is found by the name of the target.
 # Where the library is found and links with this standard library, the program is linked with it and <macro> is defined.
 function(may_use executable source)
   file(STRINGS ${source} lines REGEX "^// may use: ")
@@ -11,6 +12,13 @@ function(may_use executable source)
     separate_arguments(package UNIX_COMMAND "${package}")
     if(NOT TARGET ${target})
       find_package(${package} QUIET)
+    endif()
+    if(NOT TARGET ${target} AND NOT target MATCHES "::")
+      find_library(may_use_${target} ${target} HINTS ${CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES})
+      if(may_use_${target})
+        add_library(${target} INTERFACE IMPORTED GLOBAL)
+        target_link_libraries(${target} INTERFACE ${may_use_${target}})
+      endif()
     endif()
     if(TARGET ${target})
       target_link_libraries(${executable} PRIVATE ${target})
