@@ -36,13 +36,9 @@ def main(arguments: Sequence[str]) -> int:
     except LabError as problem:
         return _say(str(problem), problem.exit_code)
     except KeyboardInterrupt:
-        return _say(
-            "Interrupted; `./threadmark run --resume` goes on with an unfinished run.", INTERRUPTED
-        )
+        return _say(f"Interrupted; {_goes_on(arguments)}", INTERRUPTED)
     except Terminated:
-        return _say(
-            "Terminated; `./threadmark run --resume` goes on with an unfinished run.", TERMINATED
-        )
+        return _say(f"Terminated; {_goes_on(arguments)}", TERMINATED)
     except BrokenPipeError:
         # The reader (`| head`) has gone: nothing can be said, and the exit must not flush.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -98,6 +94,11 @@ def closest(word: str, choices: Sequence[str] | dict[str, str]) -> str:
     """The ending of a sentence about an unknown `word`: the nearest choice, if any is near."""
     near = difflib.get_close_matches(word, list(choices), n=1)
     return f" (did you mean '{near[0]}'?)" if near else ""
+
+
+def _goes_on(arguments: Sequence[str]) -> str:
+    command = "catalogue" if "catalogue" in arguments[:1] else "run"
+    return f"`./threadmark {command} --resume` goes on with an unfinished run."
 
 
 def _terminated(number: int, frame: FrameType | None) -> None:

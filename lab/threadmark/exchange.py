@@ -20,11 +20,12 @@ from typing import Any
 from threadmark import judgement, records, statistics
 from threadmark.cell import Cell, Row, Run
 from threadmark.errors import LabError
+from threadmark.profile import CATALOGUE
 
 FIELDS = (
     "run", "program", "size", "arguments", "backend", "variant", "platform", "allocator", "threads",
     "round", "status", "reason", "sample_ns", "disturbed", "tasks", "nodes", "cpu_ns",
-    "max_rss_bytes", "started_at", "command",
+    "max_rss_bytes", "started_at", "command", "per_second", "overlap",
 )  # fmt: skip
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a spreadsheet recognises code in a cell
 
@@ -39,7 +40,7 @@ def to_csv(run: Run, rows: Sequence[Row]) -> str:
         record: dict[str, Any] = {**records.row_record(row), "run": run.id}
         record["command"] = records.shell_command(row)
         record["arguments"] = " ".join(f"{k}={v}" for k, v in row.cell.arguments)
-        for name in ("tasks", "nodes", "cpu_ns", "max_rss_bytes"):
+        for name in ("tasks", "nodes", "cpu_ns", "max_rss_bytes", "per_second", "overlap"):
             record[name] = measured(row, name)
         writer.writerow({k: _inert(v) for k, v in record.items()})
     return text.getvalue()
@@ -47,13 +48,23 @@ def to_csv(run: Run, rows: Sequence[Row]) -> str:
 
 def to_json(run: Run, rows: Sequence[Row], descriptions: Sequence[dict[str, Any]]) -> str:
     """The run, its verdicts and every row with its status, as `show --json` gives them."""
-    judged = judgement.judge(rows, descriptions)
     document = {
         "run": records.finite(records.run_record(run)),
-        "verdicts": [records.judged_record(each) for each in judged],
+        **_verdicts(run, rows, descriptions),
         "rows": [records.row_record(row) for row in rows],
     }
     return records.dumps(document) + "\n"
+
+
+def _verdicts(
+    run: Run, rows: Sequence[Row], descriptions: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    if run.profile == CATALOGUE:
+        from threadmark.catalogue import judgement as catalogue
+        from threadmark.catalogue import records as entries
+
+        return entries.catalogue_record(catalogue.judge(rows, descriptions))
+    return {"verdicts": [records.judged_record(j) for j in judgement.judge(rows, descriptions)]}
 
 
 def to_google_benchmark(run: Run, rows: Sequence[Row]) -> str:

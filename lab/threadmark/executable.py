@@ -19,7 +19,12 @@ from threadmark.places import BUILD
 
 CONTRACT = 1  # ARCHITECTURE.md, "What an executable says"
 _DESCRIBE_S = 10
-_TEXTS = ("summary", "structure", "granularity", "synchronisation", "origin", "backend_version")
+CONTENTION = "threads"  # what a contention program has in the place of a backend
+_TEXTS = (
+    "summary", "structure", "granularity", "synchronisation", "origin", "backend_version",
+    "operation",
+)  # fmt: skip
+USES = ("threads", "alone", "whole")
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,11 @@ class Executable:
     def variants(self) -> dict[str, bool]:
         """Name -> whether more than one thread is of use to it."""
         return {each["name"]: each["parallel"] for each in self.description.get("variants", [])}
+
+    @property
+    def contends(self) -> bool:
+        """Whether it is a contention program, of the catalogue and not of `run`."""
+        return self.backend == CONTENTION
 
     @property
     def parameters(self) -> dict[str, dict[str, Any]]:
@@ -145,11 +155,27 @@ def _fault(said: dict[str, Any], program: str, backend: str) -> str:
     for variant in said["variants"]:
         if not isinstance(variant["name"], str) or not isinstance(variant["parallel"], bool):
             return "has a variant without name or 'parallel'; build it again"
+    if (said.get("kind") == "contention") != (backend == CONTENTION):
+        return f"is of kind {said.get('kind')!r}, which its name denies; build it again"
+    if backend == CONTENTION and (wrong := _no_way(said)):
+        return f"{wrong}; build it again"
     for parameter in said.get("parameters", []):
         sizes = [int(parameter["sizes"][size]) for size in ("smoke", "quick", "full")]
         if not all(int(parameter["min"]) <= size <= int(parameter["max"]) for size in sizes):
             return f"has a size outside the range of its parameter {parameter['name']}"
     return ""
+
+
+def _no_way(said: dict[str, Any]) -> str:
+    """What is wrong with the ways of a contention program; empty if nothing is."""
+    for way in said["variants"]:
+        if not all(isinstance(way[name], str) for name in ("meaning", "use", "lacks")):
+            return f"has a way {way['name']!r} with texts that are none"
+        if way["use"] not in USES or not isinstance(way["remedy"], bool):
+            return f"has a way {way['name']!r} of an unknown use"
+    if said["variants"][0]["remedy"]:
+        return "has a remedy before its usual way"
+    return "" if isinstance(said.get("allocates", False), bool) else "has 'allocates' that is none"
 
 
 def _load_cache(path: Path) -> dict[str, dict[str, Any]]:

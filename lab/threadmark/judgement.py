@@ -96,11 +96,15 @@ def agreement(first: Sequence[Judged], second: Sequence[Judged]) -> Agreement:
         return judged.verdict.kind, judged.verdict.at_threads if scales else None
 
     differ = tuple(
-        (f"{a.cell.program} {a.column} ({a.cell.platform})", a.verdict.label, b.verdict.label)
-        for a, b in pairs
-        if key(a) != key(b)
+        (_where(a), a.verdict.label, b.verdict.label) for a, b in pairs if key(a) != key(b)
     )
     return Agreement(len(pairs) - len(differ), len(pairs), differ)
+
+
+def _where(judged: Judged) -> str:
+    cell = judged.cell
+    other = "" if cell.allocator in ("glibc", "") else f", {cell.allocator}"
+    return f"{cell.program} {judged.column} ({cell.platform}{other})"
 
 
 def is_published(row: Row) -> bool:

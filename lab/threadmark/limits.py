@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -107,11 +107,13 @@ class Cage:
         self._watchdog.communicate()
         _libc.prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
-    def environment(self, preload: str) -> dict[str, str]:
-        """What a program gets to see: little, so that a user's settings do not change figures."""
+    def environment(self, chosen: Mapping[str, str]) -> dict[str, str]:
+        """What a program gets to see beside what was `chosen` for it: little, so that a user's
+        settings do not change figures."""
         kept = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "TSAN_OPTIONS")
         result = {name: os.environ[name] for name in kept if name in os.environ}
-        result |= {"LC_ALL": "C.UTF-8", processes.MARK: self.lab}
+        result |= {"LC_ALL": "C.UTF-8", processes.MARK: self.lab, **chosen}
+        preload = chosen.get("LD_PRELOAD", "")
         libraries = ([str(self.preload)] if self.preload else []) + ([preload] if preload else [])
         if libraries:
             result["LD_PRELOAD"] = " ".join(libraries)

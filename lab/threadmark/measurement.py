@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from threadmark import allocators, machine
 from threadmark.cell import Cell, Row, Status
 from threadmark.errors import LabError
 from threadmark.executable import Executable
-from threadmark.limits import Cage
+from threadmark.limits import Cage, Limits
 from threadmark.outcome import Attempt, judge
-from threadmark.process import execute
+from threadmark.process import Ending, execute
 from threadmark.progress import Progress
 from threadmark.schedule import Schedule, Task
 from threadmark.selection import Request, Selection
 from threadmark.store import Store
+
+# Runs the process of a task, keeps what it left, and returns what the schedule is to know of it.
+Take = Callable[[Task], Row]
 
 
 def uncertainty(samples_ns: Sequence[float]) -> float:
@@ -34,10 +37,15 @@ class Attempts:
         self._cells = cells
         self._cage = cage
         self._order = machine.processors()
-        self._preload = {name: allocators.library(name)[0] for name in request.allocators}
+        names = {cell.allocator for cell in cells}
+        self._settings = {name: allocators.setting(name)[0] for name in names}
 
     def __call__(self, task: Task) -> Row:
         """Run one process of a cell to its end. LabError when its executable was built anew."""
+        return judge(*self.run(task, arguments(self._cells[task.cell], task, self._request)))
+
+    def run(self, task: Task, argv: Sequence[str]) -> tuple[Attempt, Ending, Limits]:
+        """Run `argv` for a cell to its end. LabError when its executable was built anew."""
         cell = task.cell
         executable = self._cells[cell]
         if executable.changed():
@@ -46,12 +54,11 @@ class Attempts:
                 "is kept, start a new run for the rest."
             )
         cpus = machine.cpus_for(cell.threads, self._order)
-        argv = arguments(executable, task, self._request)
-        preload = self._preload[cell.allocator]
-        environment = self._cage.environment(preload)
+        chosen = self._settings[cell.allocator]
+        environment = self._cage.environment(chosen)
         prefix = ["taskset", "-c", ",".join(map(str, cpus))]
-        if preload:
-            prefix += ["env", f"LD_PRELOAD={preload}"]
+        if chosen:
+            prefix += ["env", *(f"{name}={value}" for name, value in chosen.items())]
         attempt = Attempt(
             cell=cell,
             round=task.round,
@@ -69,7 +76,7 @@ class Attempts:
             time_limit_s=task.time_limit_s,
             environment=environment,
         )
-        return judge(attempt, ending, self._cage.limits)
+        return attempt, ending, self._cage.limits
 
 
 class Measurement:
@@ -94,17 +101,29 @@ class Measurement:
             ],
         )
 
-    def measure(self, schedule: Schedule, cage: Cage, progress: Progress, spent_s: float) -> None:
+    def taker(self, cage: Cage) -> Take:
+        """What runs one process and keeps its row."""
+        attempts = Attempts(self.request, self.selection.cells, cage)
+
+        def take(task: Task) -> Row:
+            row = attempts(task)
+            self.store.append(self.run_id, row)
+            return row
+
+        return take
+
+    def measure(self, schedule: Schedule, take: Take, progress: Progress, spent_s: float) -> None:
         """Run what the schedule says; `spent_s` was spent before the run was interrupted."""
-        attempt = Attempts(self.request, self.selection.cells, cage)
         start = time.monotonic() - spent_s
         while task := schedule.next(time.monotonic() - start):
             left_s = schedule.remaining_s(time.monotonic() - start)
             progress.before(task.cell, *schedule.progress(), left_s)
-            row = attempt(task)
-            self.store.append(self.run_id, row)
+            row = take(task)
             schedule.record(row)
             progress.after(row)
+
+    def conclude(self, schedule: Schedule, cage: Cage) -> None:
+        """Measure what is wanted after all else."""
 
     def finish(self, schedule: Schedule) -> None:
         """Say what was left out and close the run."""

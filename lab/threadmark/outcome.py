@@ -26,10 +26,11 @@ _EXIT = {  # ARCHITECTURE.md, "What an executable says"
 }
 _FIGURES = (  # of a repeat, all of them numbers
     "wall_ns", "cpu_ns", "run_delay_ns", "voluntary_switches", "max_rss_bytes", "tasks", "nodes",
+    "operations", "per_second", "slowest_per_second", "fastest_per_second", "overlap",
 )  # fmt: skip
 _MOST = 10**18  # of any figure; 10^18 ns are 31 years
 _LINES = 10_000  # far more than a start, an end and the repeats of a block
-_SHOWN = ("LD_PRELOAD", "THREADMARK_THREAD_CAP")  # what changes the figures
+_SHOWN = ("LD_PRELOAD", "GLIBC_TUNABLES", "THREADMARK_THREAD_CAP")  # what changes the figures
 # What the dynamic loader prints of a library that is absent, or that it runs the program without.
 _LOADER = ("from LD_PRELOAD cannot be preloaded", "error while loading shared libraries")
 _NO_MEMORY = ("bad_alloc", "Out of memory allocating")  # of C++ libraries, of libgomp
@@ -46,7 +47,7 @@ class Attempt:
     environment: dict[str, str]
     cpus: tuple[int, ...]
     time_limit_s: float
-    repeats: int
+    repeats: int | None  # None where the program says how many it makes
     started_at: str
 
 
@@ -147,8 +148,9 @@ def _as_told(attempt: Attempt, said: _Said, status: Status, limits: Limits) -> t
         return Status.WRONG, f"repeat {wrong.get('repeat')} answered {wrong.get('answer')!s:.80}"
     if status is Status.OK:
         measured = sum(each.get("warmup") is False for each in said.repeats)
-        if measured != attempt.repeats:
-            return Status.CRASHED, f"made {measured} repeats instead of {attempt.repeats}"
+        if not measured or measured != (attempt.repeats or measured):
+            wanted = attempt.repeats or "some"
+            return Status.CRASHED, f"made {measured} repeats instead of {wanted}"
         timed = _sample(said.repeats) is not None
         fault = said.no_figure if timed else "gave a time that is no positive number"
         return Status.CRASHED if fault else Status.OK, fault

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from threadmark import allocators, build, executable, own, packages, platforms
+from threadmark import build, executable, own, packages, platforms
 from threadmark.errors import LabError
 from threadmark.executable import Absence, Executable
 from threadmark.selection import check_name
@@ -103,9 +103,3 @@ def with_status(
         return build.build_platforms(wanted, tests=tests, report=lambda _: None)
     with console.status("Building") as status:
         return build.build_platforms(wanted, tests=tests, report=status.update)
-
-
-def unavailable_allocators(names: tuple[str, ...]) -> dict[str, str]:
-    """Allocators that are asked for and absent, with the reason. LabError for an unknown name."""
-    found = {name: allocators.library(name)[1] for name in names}
-    return {name: reason for name, reason in found.items() if reason}

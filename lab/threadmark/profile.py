@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from threadmark.errors import LabError
 
+CATALOGUE = "catalogue"  # the profile of a run of the catalogue, whatever its size
+
 
 @dataclass(frozen=True)
 class Profile:

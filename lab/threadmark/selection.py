@@ -10,7 +10,7 @@ from typing import Any
 
 from threadmark.cell import Cell
 from threadmark.errors import LabError
-from threadmark.executable import Absence, Executable
+from threadmark.executable import CONTENTION, Absence, Executable
 from threadmark.profile import PROFILES
 
 SIZES = ("smoke", "quick", "full")
@@ -32,6 +32,13 @@ class Request:
     seed: int = 1
     budget_s: float | None = None
     executables: str = ""  # a folder to take them from instead of the build
+
+    def check(self) -> None:
+        """LabError for a number that cannot be."""
+        if self.budget_s is not None and not 0 < self.budget_s < 1e9:
+            raise LabError("--budget is a positive number of seconds; change it.")
+        if not 0 <= self.seed < 1 << 63:
+            raise LabError("--seed goes from 0 to 2^63 - 1; change it.")
 
     def as_json(self) -> dict[str, Any]:
         """For the store; `from_json` gives it back."""
@@ -60,7 +67,12 @@ class Selection:
 def select(
     request: Request, executables: Sequence[Executable], absent: Sequence[Absence]
 ) -> Selection:
-    """The cells of a request. LabError for a name that nothing has, or an impossible argument."""
+    """The cells of a request. LabError for a name that nothing has, or an impossible argument.
+
+    Contention programs are not among them: those are the catalogue's.
+    """
+    executables = [each for each in executables if not each.contends]
+    absent = [each for each in absent if each.backend != CONTENTION]
     _check_names(request, executables, absent)
     wanted = [
         each

@@ -9,13 +9,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from threadmark import doctor, machine, measurement, preparation
+from threadmark import allocators, doctor, machine, measurement, preparation
 from threadmark.cell import Cell, Row
 from threadmark.errors import LabError
 from threadmark.limits import Cage, default_limits
 from threadmark.measurement import Measurement, uncertainty
 from threadmark.output import write_json
 from threadmark.places import report_path
+from threadmark.preparation import Prepared
 from threadmark.profile import PROFILES
 from threadmark.progress import Progress, duration
 from threadmark.schedule import Schedule
@@ -24,7 +25,9 @@ from threadmark.store import Store
 
 
 class Session:
-    """One invocation of the command."""
+    """One invocation of the command. What the catalogue does otherwise are its methods below."""
+
+    catalogue = False
 
     def __init__(
         self, request: Request, store: Path, console: Console, *, as_json: bool, report: bool
@@ -49,15 +52,18 @@ class Session:
                 run_id = store.start_run(request.profile, request.seed, request.as_json(), facts)
                 for sentence in notes:
                     store.add_note(run_id, sentence)
-                Measurement(store, run_id, request, selection).start()
+                self._measurement(store, run_id, selection).start()
             self._measure(store, run_id, selection)
 
     def resume(self, *, given: bool, dry_run: bool) -> None:
         """Go on with the newest unfinished run, or list what is left of it."""
         with Store.open(self.path, create=False) as store:
-            run_id = store.unfinished()
+            run_id = store.unfinished(catalogue=self.catalogue)
             if run_id is None:
-                raise LabError(f"{self.path} has no unfinished run; start one without --resume.")
+                kind = " of the catalogue" if self.catalogue else ""
+                raise LabError(
+                    f"{self.path} has no unfinished run{kind}; start one without --resume."
+                )
             stored = store.run(run_id)
             if given and Request.from_json(stored.request) != self.request:
                 raise LabError(
@@ -88,7 +94,7 @@ class Session:
     def _list(self, selection: Selection, measured: Sequence[Row]) -> None:
         """Print the cells that are left and the time they need, and measure nothing."""
         schedule = self._schedule(selection)
-        seconds = schedule.remaining_s(schedule.replay(measured))
+        seconds = schedule.remaining_s(schedule.replay(self._measured(measured)))
         left = set(schedule.left())
         cells = [each for each in selection.cells if each in left]
         if self.as_json:
@@ -112,14 +118,17 @@ class Session:
         print(f"{len(cells)} cells, about {duration(seconds)}")
 
     def _selection(self) -> Selection:
-        absent = preparation.unavailable_allocators(self.request.allocators)
+        allocators.absent(
+            self.request.allocators
+        )  # a wrong name is said before minutes of building
         names, folder = self.request.platforms, self.request.executables
         ready = (
             preparation.look_at(Path(folder), names)
             if folder
             else preparation.prepare(names, self.console)
         )
-        selection = select(self.request, ready.executables, ready.absent)
+        selection = self._select(ready)
+        absent = allocators.absent({cell.allocator for cell in selection.cells})
         cells = {c: e for c, e in selection.cells.items() if c.allocator not in absent}
         for cell in selection.cells.keys() - cells.keys():
             selection.unavailable[cell] = absent[cell.allocator]
@@ -127,6 +136,16 @@ class Session:
             reasons = sorted(set(selection.unavailable.values()))
             raise LabError("Nothing of this can be measured here: " + "; ".join(reasons))
         return replace(selection, cells=cells)
+
+    def _select(self, ready: Prepared) -> Selection:
+        return select(self.request, ready.executables, ready.absent)
+
+    def _measurement(self, store: Store, run_id: int, selection: Selection) -> Measurement:
+        return Measurement(store, run_id, self.request, selection)
+
+    def _measured(self, rows: Sequence[Row]) -> Sequence[Row]:
+        """What the schedule is to know of stored rows."""
+        return rows
 
     def _schedule(self, selection: Selection) -> Schedule:
         return Schedule(
@@ -153,32 +172,34 @@ class Session:
 
     def _measure(self, store: Store, run_id: int, selection: Selection) -> None:
         schedule = self._schedule(selection)
-        spent_s = schedule.replay(store.rows(run_id))
-        measurement = Measurement(store, run_id, self.request, selection)
+        spent_s = schedule.replay(self._measured(store.rows(run_id)))
+        measurement = self._measurement(store, run_id, selection)
         with Cage(default_limits()) as cage, Progress(self.console) as progress:
-            measurement.measure(schedule, cage, progress, spent_s)
+            measurement.measure(schedule, measurement.taker(cage), progress, spent_s)
+            measurement.conclude(schedule, cage)
         measurement.finish(schedule)
         self._show(store, run_id)
 
     def _show(self, store: Store, run_id: int) -> None:
         from threadmark import exchange, matrix
+        from threadmark.catalogue import table
 
         path = self._report(store, run_id) if self.report else None
         if self.as_json:
             rows, descriptions = store.rows(run_id), store.descriptions(run_id)
             sys.stdout.write(exchange.to_json(store.run(run_id), rows, descriptions))
             return
-        matrix.render(store, run_id, Console())
+        (table if self.catalogue else matrix).render(store, run_id, Console())
         if path:
             self.console.print(
                 f"Report: {path}", highlight=False, soft_wrap=not self.console.is_terminal
             )
 
     def _report(self, store: Store, run_id: int) -> Path:
-        from threadmark.reports import html
+        from threadmark.reports import catalogue, html
 
         path = report_path(self.path, run_id)
-        html.write(store, run_id, path)
+        (catalogue if self.catalogue else html).write(store, run_id, path)
         return path
 
 

@@ -22,6 +22,7 @@ from threadmark.codec import COLUMNS, INSERT_ROW, dump, row_from, row_values, ru
 from threadmark.database import connect, explained, use_wal
 from threadmark.errors import LabError
 from threadmark.processes import start_time
+from threadmark.profile import CATALOGUE
 
 SCHEMA_VERSION = 1
 IMPORTED = "imported"  # profile of a run that was not measured here
@@ -157,12 +158,11 @@ class Store:
         with self._writing() as db:
             db.execute("UPDATE run SET finished_at = ? WHERE id = ?", (_now(), run_id))
 
-    def unfinished(self) -> int | None:
+    def unfinished(self, *, catalogue: bool = False) -> int | None:
         """The newest unfinished run that nobody measures, or that somebody does, if any."""
-        query = "SELECT id, owner FROM run WHERE finished_at = '' AND profile != ? ORDER BY id"
-        found = {
-            each["id"]: _lives(json.loads(each["owner"])) for each in self._read(query, IMPORTED)
-        }
+        query = "SELECT id, owner FROM run WHERE finished_at = '' AND profile != ? AND profile "
+        runs = self._read(f"{query}{'=' if catalogue else '!='} ? ORDER BY id", IMPORTED, CATALOGUE)
+        found = {each["id"]: _lives(json.loads(each["owner"])) for each in runs}
         return max(found, key=lambda run_id: (not found[run_id], run_id), default=None)
 
     def measuring(self) -> list[int]:

@@ -27,6 +27,7 @@ class Kind(StrEnum):
     POORLY = "scales poorly"
     NONE = "no scaling"
     SLOWER = "slower than serial"
+    CONTENDED = "slower with threads"  # of the catalogue: together less than one thread alone
     SEQUENTIAL = "sequential"
     UNCLEAR = "unclear"
     TIMEOUT = "timeout"
@@ -100,11 +101,11 @@ def verdict(
        scaling.
     An interval that straddles a limit it is compared with -> unclear.
     """
-    measured = {p: point for p, point in points.items() if any(_ran(s) for s in point.statuses)}
-    failure = _failure(points, measured)
+    measured = ran(points)
+    found = failure(points, measured)
     speedups = _speedups(serial_ns, measured, medians_only)
-    if failure is not None:
-        kind, detail = failure
+    if found is not None:
+        kind, detail = found
         return _at_best(kind, detail, speedups)
     gap = _gap(serial_ns, measured, parallel)
     if gap:
@@ -116,11 +117,17 @@ def verdict(
     return _scaling({p: s for p, s in speedups.items() if p >= 2}, speedups)
 
 
+def ran(points: Mapping[int, Point]) -> dict[int, Point]:
+    """The points at which something ran."""
+    return {p: point for p, point in points.items() if any(_ran(s) for s in point.statuses)}
+
+
 def _ran(status: Status) -> bool:
     return status not in (Status.DROPPED, Status.UNAVAILABLE)
 
 
-def _failure(points: Mapping[int, Point], measured: Mapping[int, Point]) -> tuple[Kind, str] | None:
+def failure(points: Mapping[int, Point], measured: Mapping[int, Point]) -> tuple[Kind, str] | None:
+    """What failed and where, if anything did; `measured` are the points at which something ran."""
     everything = [s for point in points.values() for s in point.statuses]
     if not everything:
         return Kind.DROPPED, "nothing was measured"

@@ -118,20 +118,42 @@ def test_the_allocator_of_the_environment_brings_the_library_it_needs(
 
 def test_an_allocator_that_is_found_can_be_preloaded() -> None:
     for name in allocators.NAMES[1:]:
-        preload, _ = allocators.library(name)
-        environment = {"LD_PRELOAD": preload}
+        environment, reason = allocators.setting(name)
+        assert bool(environment) != bool(reason)
         done = subprocess.run(["/bin/true"], check=True, capture_output=True, env=environment)
         assert done.stderr == b""
 
 
 def test_an_allocator_is_found_or_its_package_named() -> None:
-    assert allocators.library("glibc") == ("", "")
+    assert allocators.setting("glibc") == ({}, "")
     for name in allocators.NAMES[1:]:
-        path, reason = allocators.library(name)
+        environment, reason = allocators.setting(name)
+        path = environment.get("LD_PRELOAD", "")
+        if "GLIBC_TUNABLES" in environment:
+            continue
         parts = [Path(each) for each in path.split(":") if each]
         assert all(each.is_file() for each in parts) if parts else "apt-get install" in reason
     with pytest.raises(LabError, match="did you mean 'mimalloc'"):
         allocators.library("mimaloc")
+
+
+def test_the_settings_of_glibc_are_what_its_loader_takes() -> None:
+    loader = next(Path("/").glob("lib64/ld-linux*.so.2"), None)
+    if loader is None:
+        pytest.skip("there is no loader of glibc")
+    wanted = {"glibc.malloc.tcache_count": 0, "glibc.malloc.arena_max": 1}
+    for name, count in (("no-tcache", 1), ("one-arena", 1), ("no-tcache-one-arena", 2)):
+        environment, reason = allocators.setting(f"glibc-{name}")
+        assert not reason
+        line = [str(loader), "--list-tunables"]
+        done = subprocess.run(line, check=True, capture_output=True, text=True, env=environment)
+        said = dict(each.split(": ", 1) for each in done.stdout.splitlines())
+        taken = {key for key, value in wanted.items() if int(said[key].split()[0], 0) == value}
+        # Without a setting the loader shows 0 caches too, so only what was set may be compared.
+        assert {
+            each.partition("=")[0] for each in environment["GLIBC_TUNABLES"].split(":")
+        } <= taken
+        assert len(environment["GLIBC_TUNABLES"].split(":")) == count
 
 
 def test_platforms_are_presets_that_name_their_packages() -> None:

@@ -50,8 +50,8 @@ def compare(
     from threadmark.store import Store
 
     with Store.open(store, create=False) as opened:
-        outcome = _outcome(opened, a, b, run, program)
         agreement = _agreement(opened, a, b, program)
+        outcome = _outcome(opened, a, b, run, program)
     if not every_thread_count:
         outcome = _at_most_threads(outcome)
     if json:
@@ -83,13 +83,20 @@ def _outcome(opened: Store, a: str, b: str, run: str, program: str) -> Outcome:
 def _agreement(opened: Store, a: str, b: str, program: str) -> Agreement | None:
     """Of two runs, how many verdicts are equal; None when two sides of one run are compared."""
     from threadmark import judgement
+    from threadmark.catalogue import judgement as catalogue
+    from threadmark.profile import CATALOGUE
 
     if not all(x.isdecimal() or x == "last" for x in (a, b)):
         return None
     filters: dict[str, str | int] = {"program": program} if program else {}
     ids = [opened.run(x).id for x in (a, b)]
-    judged = [judgement.judge(opened.rows(n, **filters), opened.descriptions(n)) for n in ids]
-    return judgement.agreement(*judged)
+    kinds = {opened.run(n).profile == CATALOGUE for n in ids}
+    if len(kinds) == 2:
+        raise LabError(f"Of the runs {a} and {b} one is of the catalogue; compare two of one kind.")
+    found = [(opened.rows(n, **filters), opened.descriptions(n)) for n in ids]
+    if kinds == {True}:
+        return judgement.agreement(*(catalogue.judge(*each).said for each in found))
+    return judgement.agreement(*(judgement.judge(*each) for each in found))
 
 
 def _at_most_threads(outcome: Outcome) -> Outcome:

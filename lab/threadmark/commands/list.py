@@ -53,10 +53,21 @@ def list_(
     if not records_:
         print("Nothing is built yet; run: ./threadmark run --profile smoke")
         return
-    table = Table(*records_[0].keys(), box=None, pad_edge=False)
-    for record in records_:
-        table.add_row(*(Text(_words(value)) for value in record.values()))
-    Console().print(table)
+    for title, part in _sections(records_):
+        if title:
+            Console().print(Text(f"\n{title}", "bold"))
+        table = Table(*part[0].keys(), box=None, pad_edge=False)
+        for record in part:
+            table.add_row(*(Text(_words(value)) for value in record.values()))
+        Console().print(table)
+
+
+def _sections(listed: list[dict[str, object]]) -> list[tuple[str, list[dict[str, object]]]]:
+    """What has the same fields under one title; the catalogue's programs come after the others."""
+    contending = [each for each in listed if "ways" in each]
+    others = [each for each in listed if "ways" not in each]
+    title = "Contention programs, for ./threadmark catalogue"
+    return [(name, part) for name, part in (("", others), (title, contending)) if part]
 
 
 def _words(value: object) -> str:
@@ -65,8 +76,19 @@ def _words(value: object) -> str:
 
 def _programs(executables: list[Executable]) -> list[dict[str, object]]:
     result: dict[str, dict[str, object]] = {}
+    contending: dict[str, dict[str, object]] = {}
     for each in executables:
-        if not each.fault:
+        if each.contends and not each.fault:
+            contending.setdefault(
+                each.program,
+                {
+                    "program": each.program,
+                    "what": each.description.get("summary", ""),
+                    "operation": each.description.get("operation", ""),
+                    "ways": list(each.variants),
+                },
+            )
+        elif not each.fault:
             parameters = [
                 f"{name}={p['sizes']['quick']} ({p['min']}..{p['max']})"
                 for name, p in each.parameters.items()
@@ -81,15 +103,18 @@ def _programs(executables: list[Executable]) -> list[dict[str, object]]:
                     "arguments": parameters,
                 },
             )
-    return list(result.values())
+    return [*result.values(), *contending.values()]
 
 
 def _backends(here: object) -> list[dict[str, object]]:
+    from threadmark.executable import CONTENTION
     from threadmark.preparation import Prepared
 
     assert isinstance(here, Prepared)
     found: dict[tuple[str, str], dict[str, object]] = {}
     for each in here.executables:
+        if each.contends:
+            continue
         entry = found.setdefault(
             (each.backend, each.platform),
             {
@@ -102,7 +127,7 @@ def _backends(here: object) -> list[dict[str, object]]:
         known = entry["variants"]
         assert isinstance(known, list)
         known += [name for name in each.variants if name not in known]
-    for absence in here.absent:
+    for absence in (each for each in here.absent if each.backend != CONTENTION):
         found[absence.backend, absence.platform] = {
             "backend": absence.backend,
             "platform": absence.platform,

@@ -41,7 +41,8 @@ def report(
     An older report is replaced; any other file, a picture too, only with --force.
     """
     from threadmark import records
-    from threadmark.reports import figure, html
+    from threadmark.profile import CATALOGUE
+    from threadmark.reports import catalogue, figure, html
     from threadmark.store import Store
 
     with Store.open(store, create=False) as opened:
@@ -49,8 +50,11 @@ def report(
         path = output or report_path(store, number)
         if path.exists() and not force and not _is_report(path):
             raise LabError(f"{path} is not a report; name another file or add --force.")
-        picture = path.suffix == ".svg"
-        size = (figure if picture else html).write(opened, number, path)
+        picture, of_catalogue = path.suffix == ".svg", opened.run(number).profile == CATALOGUE
+        if picture and of_catalogue:
+            raise LabError("A catalogue has no picture; name an .html file with --output.")
+        page = catalogue if of_catalogue else html
+        size = (figure if picture else page).write(opened, number, path)
     if json:
         document = {"run": number, "report": str(path), "bytes": size}
         sys.stdout.write(records.dumps(document) + "\n")

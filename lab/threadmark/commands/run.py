@@ -9,7 +9,6 @@ from typing import Annotated, Literal
 import cyclopts
 from cyclopts import Parameter
 
-from threadmark.errors import LabError
 from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption
 from threadmark.profile import PROFILES, Profile, parse_threads, thread_counts
 from threadmark.selection import Request
@@ -61,7 +60,8 @@ def run(
     platforms
         Only these platforms: compiler and standard library.
     allocators
-        glibc, jemalloc, mimalloc, tcmalloc, tbbmalloc; the default is glibc alone.
+        glibc, jemalloc, mimalloc, tcmalloc, tbbmalloc, or glibc set otherwise: glibc-no-tcache,
+        glibc-one-arena, glibc-no-tcache-one-arena; the default is glibc alone.
     threads
         Thread counts such as 1,2,4 or 1-4; the default is 1 (not in quick), 2, 4, ... up to the
         processors.
@@ -104,13 +104,10 @@ def run(
         executables=str(executables.absolute()) if executables else "",
         budget_s=budget if budget is not None else chosen.budget_s,
     )
-    if request.budget_s is not None and not 0 < request.budget_s < 1e9:
-        raise LabError("--budget is a positive number of seconds; change it.")
-    if not 0 <= seed < 1 << 63:
-        raise LabError("--seed goes from 0 to 2^63 - 1; change it.")
+    request.check()
     session = Session(request, store, Console(stderr=True), as_json=json, report=report)
     if resume:
-        session.resume(given=_options_given(), dry_run=dry_run)
+        session.resume(given=options_given(), dry_run=dry_run)
     elif dry_run:
         session.dry_run()
     else:
@@ -123,7 +120,7 @@ def _threads(text: str | None, profile: Profile) -> tuple[int, ...]:
     return parse_threads(text) if text else thread_counts(profile, len(processors()))
 
 
-def _options_given() -> bool:
+def options_given() -> bool:
     """Whether the command line chooses anything itself, which --resume then must agree with."""
     words = sys.argv[2:]
     names = {each.partition("=")[0] for each in words if each.startswith("--")}

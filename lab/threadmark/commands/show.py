@@ -1,4 +1,4 @@
-"""`threadmark show`: the matrix of a run, or INNCABS' Table II by one rule."""
+"""`threadmark show`: the matrix of a run, the catalogue, or INNCABS' Table II by one rule."""
 
 from __future__ import annotations
 
@@ -30,13 +30,15 @@ def show(
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
 ) -> None:
-    """Show a stored run: verdicts as a matrix, what failed and why, and notes.
+    """Show a stored run: verdicts as a matrix or as the catalogue, what failed and why, and notes.
 
     With --json: the run, its verdicts and every row with its status.
     """
     from rich.console import Console
 
     from threadmark import exchange, matrix
+    from threadmark.catalogue import table
+    from threadmark.profile import CATALOGUE
     from threadmark.store import Store
 
     with Store.open(store, create=False) as opened:
@@ -45,7 +47,8 @@ def show(
             return
         number = opened.run(run).id
         if not json:
-            matrix.render(opened, number, Console())
+            shown = table if opened.run(number).profile == CATALOGUE else matrix
+            shown.render(opened, number, Console())
             return
         rows, descriptions = opened.rows(number), opened.descriptions(number)
         sys.stdout.write(exchange.to_json(opened.run(number), rows, descriptions))

@@ -1,0 +1,17 @@
+"""How much the catalogue measures, by size, and what it is held against. All of it data."""
+
+from __future__ import annotations
+
+from threadmark.profile import CATALOGUE, Profile
+
+# No target: sampling goes on while an interval lies on both sides of a limit of the verdict.
+PROFILES = {
+    each.size: each
+    for each in (
+        Profile(CATALOGUE, "does everything run?", "smoke", 1, 1, 0.0, 20, 1, 20, None, 1, 2),
+        Profile(CATALOGUE, "verdicts in minutes", "quick", 6, 15, 0.0, 30, 1, 30, 345, 1),
+        Profile(CATALOGUE, "longer windows", "full", 6, 25, 0.0, 120, 1, 120, None, 1),
+    )
+}
+CALIBRATION = "calibration"  # the program that all others are held against
+FREE, BOUND = "arithmetic", "shared_atomic"  # its ways: what cannot contend and what must

@@ -1,0 +1,108 @@
+"""`threadmark catalogue`: which parts of the standard library serialise threads, and the remedy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import cyclopts
+from cyclopts import Parameter
+
+from threadmark.commands.run import Names, options_given
+from threadmark.errors import LabError
+from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption
+from threadmark.selection import Request
+
+NOT_VALID = 1  # exit status: measured and stored, but the calibration did not come out
+
+
+def command(app: cyclopts.App) -> None:
+    """Register the command."""
+    app.command(catalogue)
+
+
+def catalogue(
+    *,
+    programs: Names = (),
+    variants: Names = (),
+    platforms: Names = (),
+    allocators: Names = (),
+    threads: str | None = None,
+    size: Literal["smoke", "quick", "full"] = "quick",
+    executables: Path | None = None,
+    seed: int = 1,
+    budget: float | None = None,
+    resume: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+    report: Annotated[bool, Parameter(show_default=False)] = True,
+    dry_run: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+    store: StoreOption = DEFAULT_STORE,
+    json: JsonOption = False,
+) -> int:
+    """Measure operations that look independent on one thread and on several; say which scale.
+
+    Everything that is needed is set up and built first. Each process measures one way of writing
+    one operation, alone and together in turns, at least six times. The exit status is 1 when the
+    machine could not tell what scales from what does not; the rows are kept.
+
+    Parameters
+    ----------
+    programs
+        Only these contention programs; ./threadmark list names them. The calibration always runs.
+    variants
+        Only these ways of writing the operation.
+    platforms
+        Only these platforms: compiler and standard library.
+    allocators
+        glibc, glibc-no-tcache, glibc-one-arena, glibc-no-tcache-one-arena, jemalloc, mimalloc,
+        tcmalloc, tbbmalloc. Unless some are named, all of them for the usual way of programs about
+        memory, and glibc for everything else.
+    threads
+        Thread counts such as 1,2,4; the default is 1, 2, 4, ... up to the processors. Verdicts are
+        on the largest that has a processor for each thread.
+    size
+        smoke: does everything run? quick: windows of 4 ms. full: of 20 ms, and more processes.
+    executables
+        Measure what lies in this folder as PLATFORM/bin/PROGRAM.threads; set up and build nothing.
+    seed
+        Seed of the order of measuring.
+    budget
+        Seconds for measuring; beyond it processes, then cells are left out. Quick has 345.
+    resume
+        Go on with the newest unfinished catalogue of the store; with --dry-run list what is left.
+    report
+        --no-report leaves the HTML report out; ./threadmark report makes it later.
+    dry_run
+        List the cells and the time expected; measure nothing.
+    """
+    from rich.console import Console
+
+    from threadmark.catalogue.profiles import PROFILES
+    from threadmark.catalogue.session import CatalogueSession
+    from threadmark.machine import processors
+    from threadmark.profile import CATALOGUE, parse_threads, thread_counts
+
+    chosen = PROFILES[size]
+    counts = parse_threads(threads) if threads else thread_counts(chosen, len(processors()))
+    if max(counts) > 1024:
+        raise LabError("A contention program takes up to 1024 threads; change --threads.")
+    request = Request(
+        programs=programs,
+        variants=variants,
+        platforms=platforms,
+        allocators=tuple(dict.fromkeys(allocators)),
+        threads=counts,
+        size=size,
+        profile=CATALOGUE,
+        seed=seed,
+        executables=str(executables.absolute()) if executables else "",
+        budget_s=budget if budget is not None else chosen.budget_s,
+    )
+    request.check()
+    session = CatalogueSession(request, store, Console(stderr=True), as_json=json, report=report)
+    if resume:
+        session.resume(given=options_given(), dry_run=dry_run)
+    elif dry_run:
+        session.dry_run()
+    else:
+        session.run()
+    return 0 if session.valid else NOT_VALID

@@ -1,0 +1,470 @@
+"""`threadmark catalogue` from outside: what it measures, stores and says, and how it can end."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import fakes
+import pytest
+from lab_support import LAB, cell, lab_environment
+from threadmark import allocators
+from threadmark.catalogue import outcome, selection
+from threadmark.catalogue.outcome import Asked
+from threadmark.cell import Row, Status
+from threadmark.errors import LabError
+from threadmark.executable import find
+from threadmark.limits import Limits
+from threadmark.load import Load
+from threadmark.outcome import Attempt
+from threadmark.process import Ending, Killed
+from threadmark.selection import Request, select
+from threadmark.store import Store
+
+Lab = Callable[..., subprocess.CompletedProcess[str]]
+RUN = ("catalogue", "--executables", "programs", "--store", "s.db", "--no-report")
+TWO = (*RUN, "--threads", "1,2")
+SPEEDS = "start(); rounds({'good': 1.9, 'poor': 1.2, 'none': 1.0, 'bad': 0.4}[option('--variant')])"
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> Path:
+    """The calibration, and a program of which each way ends in another verdict."""
+    fakes.calibrate(tmp_path / "programs")
+    ways = [fakes.way(name) for name in ("bad", "poor", "none")]
+    ways.append(fakes.way("good", remedy=True))
+    ways.append(fakes.way("missing", lacks="this library has no such thing; version 3 has"))
+    fakes.contend(tmp_path / "programs", "facility", ways, f"{SPEEDS}; end()")
+    return tmp_path / "programs"
+
+
+@pytest.fixture(autouse=True)
+def two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is tested needs no machine with two processors; the lab looks at its affinity."""
+    from threadmark import machine
+
+    if len(machine.processors()) < 2:
+        pytest.skip("verdicts need two processors")
+
+
+def stored(tmp_path: Path, **filters: str | int) -> list[Row]:
+    with Store.open(tmp_path / "s.db", create=False) as store:
+        return store.rows(store.run("last").id, **filters)
+
+
+def kinds(done: subprocess.CompletedProcess[str]) -> dict[tuple[str, str], str]:
+    """(program, variant) -> kind of the verdict, from --json."""
+    found = json.loads(done.stdout)["verdicts"]
+    return {(each["program"], each["variant"]): each["kind"] for each in found}
+
+
+def test_each_way_gets_its_verdict_and_a_row_for_each_number_of_threads(
+    lab: Lab, programs: Path, tmp_path: Path
+) -> None:
+    done = lab(*TWO, "--json")
+    assert done.returncode == 0, done.stderr
+    assert kinds(done) == {
+        ("calibration", "arithmetic"): "scales",
+        ("calibration", "shared_atomic"): "slower with threads",
+        ("facility", "bad"): "slower with threads",
+        ("facility", "poor"): "scales poorly",
+        ("facility", "none"): "no scaling",
+        ("facility", "good"): "scales",
+        ("facility", "missing"): "unavailable",
+    }
+    document = json.loads(done.stdout)
+    assert document["valid"] is True
+    good = next(each for each in document["verdicts"] if each["variant"] == "good")
+    assert (good["gain_over"], good["gain_one"]) == ("bad", 1.0)
+    assert good["gain_many"] == pytest.approx(1.9 / 0.4)
+    missing = next(each for each in document["verdicts"] if each["variant"] == "missing")
+    assert missing["detail"] == "this library has no such thing; version 3 has"
+    for threads in (1, 2):
+        rows = stored(tmp_path, variant="good", threads=threads)
+        assert len(rows) >= 6
+        assert {len(row.repeats) for row in rows} == {10}
+    one, two = (stored(tmp_path, variant="bad", threads=p)[0] for p in (1, 2))
+    assert one.sample_ns == pytest.approx(1e9 / 1e6)
+    assert two.sample_ns == pytest.approx(1e9 / (2 * 0.2e6))
+    assert (one.cell.backend, one.started_at) == ("threads", two.started_at)
+
+
+def test_the_table_has_every_way_and_show_prints_it_again(lab: Lab, programs: Path) -> None:
+    done = lab(*TWO)
+    for word in ("facility", "> good", "slower", "poorly", "none", "x4.8", "unavailable: missing"):
+        assert word in done.stdout, word
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert lab("show", "--store", "s.db").stdout == done.stdout
+
+
+def test_a_run_without_a_calibration_that_comes_out_is_not_valid(
+    lab: Lab, programs: Path, tmp_path: Path
+) -> None:
+    fakes.calibrate(programs, free=1.6)
+    done = lab(*TWO, "--json")
+    assert done.returncode == 1
+    found = kinds(done)
+    assert found["facility", "good"] == "scales"  # that it was cramped only speaks for it
+    assert {found["facility", name] for name in ("bad", "poor", "none")} == {"unclear"}
+    said = json.loads(done.stdout)["calibrations"][0]
+    assert said["why"] == "calibration:arithmetic reached x1.60 on 2 threads, 1.8 is due"
+    assert "NOT VALID here: calibration:arithmetic" in " ".join(
+        lab("show", "--store", "s.db").stdout.split()
+    )
+    retried = [row.facts.get("retry", False) for row in stored(tmp_path, variant="arithmetic")]
+    assert retried.count(True) == 6 * 2
+
+    fakes.calibrate(programs, bound=1.4)
+    found = kinds(lab(*TWO, "--json"))
+    assert {found["facility", name] for name in ("good", "bad", "none")} == {"unclear"}
+
+
+def test_the_calibration_gets_one_more_chance(lab: Lab, programs: Path, tmp_path: Path) -> None:
+    path = tmp_path / "count"
+    better = (
+        f"done = len(open({str(path)!r}, 'a+').read()) if 0 else os.path.getsize({str(path)!r})"
+    )
+    body = (
+        f"{better}; open({str(path)!r}, 'a').write('x'); start(); "
+        "rounds(0.3 if option('--variant') != 'arithmetic' else 1.5 if done < 12 else 1.99); end()"
+    )
+    path.touch()
+    fakes.contend(
+        programs, "calibration", [fakes.way("arithmetic"), fakes.way("shared_atomic")], body
+    )
+    done = lab(*TWO, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["calibrations"][0]["arithmetic"] == pytest.approx(1.99)
+
+
+def test_every_status_reaches_the_store(lab: Lab, programs: Path, tmp_path: Path) -> None:
+    bodies = {
+        "wrong": "start(); rounds(ok=False); end('wrong', 'no', 3)",
+        "crashed": "start(); rounds(); os.abort()",
+        "refused": "start(); end('refused', 'no', 4)",
+        "out_of_memory": "start(); end('out_of_memory', 'no', 5)",
+        "unavailable": "tell('no'); sys.exit(2)",
+    }
+    for status, body in bodies.items():
+        fakes.contend(programs, f"is_{status}", [fakes.way("usual")], body)
+    done = lab(*TWO, "--json")
+    assert done.returncode == 0, done.stderr
+    for status in bodies:
+        rows = stored(tmp_path, program=f"is_{status}")
+        assert {row.status.value for row in rows} == {status}
+        assert {row.cell.threads for row in rows} == {1, 2}
+        assert all(row.reason and row.sample_ns is None for row in rows)
+        assert kinds(done)[f"is_{status}", "usual"] == status.replace("_", " ")
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("start(); rounds(per_second=0); end()", "no positive number"),
+        ("start(); rounds(overlap='x'); end()", "overlap"),
+        ("start(); rounds(count=0); end()", "made 0 repeats instead of some"),
+        ("start(); counts = [1]; rounds(); end()", "other rounds on 2 threads than on one"),
+        ("start(); counts = [1, 2, 3]; rounds(); end()", "nobody asked for"),
+        ("start(); rounds(repeat=1); end()", "other rounds"),
+        ("start(threads=3); rounds(); end()", "ran with threads 3"),
+        ("start(); rounds()", "without its last line"),
+    ],
+)
+def test_a_process_that_does_not_say_what_was_agreed_has_crashed(
+    lab: Lab, programs: Path, tmp_path: Path, body: str, reason: str
+) -> None:
+    fakes.contend(programs, "odd", [fakes.way("usual")], body)
+    lab(*TWO, "--size", "smoke")
+    rows = stored(tmp_path, program="odd")
+    assert {row.status for row in rows} == {Status.CRASHED}
+    assert reason in rows[0].reason
+
+
+def test_a_way_of_one_thread_has_a_time_and_no_verdict(
+    lab: Lab, programs: Path, tmp_path: Path
+) -> None:
+    ways = [fakes.way("usual"), fakes.way("alone", use="alone", parallel=False)]
+    fakes.contend(programs, "pointer", ways)
+    done = lab(*TWO, "--programs", "pointer", "--json")
+    assert kinds(done)["pointer", "alone"] == "sequential"
+    rows = stored(tmp_path, variant="alone")
+    assert {row.cell.threads for row in rows} == {1}
+    assert all("--threads 1 " in " ".join(row.command) for row in rows)
+
+
+def test_a_killed_lab_keeps_whole_processes_and_goes_on(
+    lab: Lab, programs: Path, tmp_path: Path
+) -> None:
+    fakes.contend(
+        programs, "slow", [fakes.way("usual")], "start(); time.sleep(0.2); rounds(); end()"
+    )
+    killed = subprocess.Popen(
+        [*LAB, *TWO],
+        cwd=tmp_path,
+        env=lab_environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if (tmp_path / "s.db").exists() and len(_rows(tmp_path)) > 12:
+            break
+        time.sleep(0.02)
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    before = stored(tmp_path)
+    counts = Counter((row.cell.program, row.cell.variant, row.round) for row in before)
+    assert all(count % 2 == 0 for key, count in counts.items() if key[1] != "missing")
+    assert lab("run", "--store", "s.db", "--resume").returncode == 2  # it is none of its own
+    done = lab("catalogue", "--store", "s.db", "--resume", "--no-report", "--json")
+    assert done.returncode == 0, done.stderr
+    assert stored(tmp_path)[: len(before)] == before
+    assert kinds(done)["slow", "usual"] == "scales"
+    for program in ("facility", "slow", "calibration"):
+        for row in stored(tmp_path, program=program, threads=2, status="ok"):
+            assert len(stored(tmp_path, variant=row.cell.variant, threads=2)) >= 6
+
+
+def _rows(tmp_path: Path) -> list[Row]:
+    try:
+        return stored(tmp_path)
+    except LabError:
+        return []
+
+
+def test_run_and_catalogue_leave_each_others_programs_alone(
+    lab: Lab, programs: Path, tmp_path: Path
+) -> None:
+    for backend in ("serial", "tbb"):
+        fakes.write(programs, f"fib.{backend}")
+    found = find(["fake"], programs.parent / "programs")
+    assert {each.program for each in select(Request(), found, ()).cells} == {"fib"}
+    chosen = selection.select(Request(allocators=()), found, ()).cells
+    assert {each.program for each in chosen} == {"calibration", "facility"}
+    done = lab("run", "--executables", "programs", "--store", "s.db", "--programs", "facility")
+    assert "no program 'facility'" in done.stderr
+
+
+def test_allocators_are_for_the_usual_way_of_programs_that_allocate(tmp_path: Path) -> None:
+    fakes.calibrate(tmp_path)
+    ways = [fakes.way("usual"), fakes.way("own", remedy=True)]
+    fakes.contend(tmp_path, "churn", ways, allocates=True)
+    fakes.contend(tmp_path, "other", ways)
+    found = find(["fake"], tmp_path)
+    cells = selection.select(Request(allocators=(), threads=(1, 2)), found, ()).cells
+    taken = {(c.program, c.variant): set() for c in cells}
+    for each in cells:
+        taken[each.program, each.variant].add(each.allocator)
+    assert taken["churn", "usual"] == set(allocators.NAMES)
+    assert {len(names) for way, names in taken.items() if way != ("churn", "usual")} == {1}
+    named = selection.select(Request(allocators=("jemalloc",)), found, ()).cells
+    assert {c.allocator for c in named if c.program != "calibration"} == {"jemalloc"}
+
+
+def test_an_allocator_is_chosen_by_the_environment_of_the_program(
+    lab: Lab, programs: Path, tmp_path: Path
+) -> None:
+    value = "os.environ.get('GLIBC_TUNABLES', '')"
+    body = f"start(); rounds(1.9 if 'tcache_count=0' in {value} else 0.5); end()"
+    fakes.contend(programs, "churn", [fakes.way("usual")], body)
+    done = lab(*TWO, "--programs", "churn", "--allocators", "glibc-no-tcache", "glibc", "--json")
+    found = {
+        each["allocator"]: each
+        for each in json.loads(done.stdout)["verdicts"]
+        if each["program"] == "churn"
+    }
+    assert found["glibc"]["kind"] == "slower with threads"
+    assert found["glibc-no-tcache"]["kind"] == "scales"
+    assert found["glibc-no-tcache"]["gain_over"] == "glibc"
+    row = stored(tmp_path, program="churn", allocator="glibc-no-tcache")[0]
+    assert "GLIBC_TUNABLES=glibc.malloc.tcache_count=0" in row.command
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (("kind='contention'", "kind='other'"), "which its name denies"),
+        (("'use': 'threads'", "'use': 'some'"), "unknown use"),
+        (("'remedy': False", "'remedy': True"), "a remedy before its usual way"),
+        (("'lacks': ''", "'lacks': 1"), "texts that are none"),
+        (("operation='nothing'", "operation=1"), "texts that are none"),
+    ],
+)
+def test_a_contention_program_that_does_not_describe_itself_is_unavailable(
+    tmp_path: Path, change: tuple[str, str], sentence: str
+) -> None:
+    path = fakes.contend(tmp_path, "odd", [fakes.way("usual")])
+    path.write_text(path.read_text().replace('"', "'").replace(*change))
+    (found,) = find(["fake"], tmp_path)
+    assert sentence in found.fault
+    assert "build it again" in found.fault
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--programs", "facilty"), "did you mean 'facility'?"),
+        (("--variants", "god"), "did you mean 'good'?"),
+        (("--platforms", "gcc"), "no platform 'gcc'; there is fake"),
+        (("--allocators", "jemallok"), "did you mean 'jemalloc'?"),
+        (("--threads", "0"), "from 1 to 4096"),
+        (("--threads", "2000"), "up to 1024 threads"),
+        (("--size", "big"), "--size"),
+        (("--budget", "0"), "--budget"),
+        (("--seed", "-1"), "--seed"),
+        (("--resume",), "no unfinished run of the catalogue"),
+    ],
+)
+def test_bad_requests_are_one_sentence_and_exit_2(
+    lab: Lab, programs: Path, tmp_path: Path, words: tuple[str, ...], sentence: str
+) -> None:
+    Store.open(tmp_path / "s.db", create=True).__exit__(None, None, None)
+    done = lab(*RUN, *words)
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert done.stdout == ""
+
+
+def test_a_dry_run_lists_processes_and_measures_nothing(
+    lab: Lab, programs: Path, tmp_path: Path
+) -> None:
+    done = lab(*TWO, "--dry-run")
+    assert "facility quick threads:bad fake glibc x2" in done.stdout
+    assert "facility threads fake: unavailable, this library has no such thing" in done.stdout
+    assert "6 cells, about" in done.stdout
+    assert not (tmp_path / "s.db").exists()
+
+
+def test_two_catalogues_are_compared_by_their_verdicts(lab: Lab, programs: Path) -> None:
+    lab(*TWO)
+    lab(*TWO, "--seed", "2")
+    fakes.write(programs, "fib.serial")
+    lab("run", "--executables", "programs", "--store", "s.db", "--no-report", "--profile", "smoke")
+    done = lab("compare", "1", "2", "--store", "s.db")
+    assert "Verdicts: 4 of 4 are equal (100.0%)." in done.stdout, done.stdout + done.stderr
+    mixed = lab("compare", "1", "3", "--store", "s.db")
+    assert mixed.returncode == 2
+    assert "one is of the catalogue" in mixed.stderr
+
+
+CALM = Load(0.0, 0.0, 2)
+BUSY = Load(0.2, 0.0, 2)
+
+
+def judged(lines: list[dict[str, object]], seen: Load = CALM, use: str = "threads") -> list[Row]:
+    """The rows of a process that printed `lines` while the processors did what was seen."""
+    asked = Asked((1, 2), use)
+    whole = cell(program="p", backend="threads", variant="v", threads=2)
+    start = {"event": "start", "program": "p", "backend": "threads", "variant": "v", "threads": 2}
+    text = [start | {"cpus": 2}, *lines, {"event": "end", "status": "ok", "reason": ""}]
+    attempt = Attempt(whole, 0, ("p",), {}, (0, 1), 10.0, 1, "now")
+    output = "".join(json.dumps(line) + "\n" for line in text)
+    ending = Ending(output, "", 0, None, Killed.NO, 0.2, 0.2, 1, 0, 0, seen)
+    return outcome.judge(asked, attempt, ending, Limits(1 << 30, 100, "a test"))
+
+
+def window(repeat: int, threads: int, per_second: float, **changes: object) -> dict[str, object]:
+    return {
+        "event": "repeat",
+        "repeat": repeat,
+        "warmup": repeat == 0,
+        "threads": threads,
+        "wall_ns": 4e6,
+        "operations": 1000,
+        "per_second": per_second,
+        "slowest_per_second": per_second,
+        "fastest_per_second": per_second,
+        "overlap": 1.0,
+        "run_delay_ns": 0,
+        "ok": True,
+    } | changes
+
+
+def test_a_round_in_which_a_thread_waited_does_not_count() -> None:
+    lines = [window(r, p, 1e6) for r in range(7) for p in (1, 2)]
+    lines[7] = window(3, 2, 1e3, run_delay_ns=1e6)  # 1 ms of 2 x 4 ms: one in eight
+    lines[9] = window(4, 2, 1e3, overlap=0.3)
+    lines[10] = window(5, 1, 1e9, run_delay_ns=1e6)
+    one, two = judged(lines, BUSY)
+    assert two.disturbed == one.disturbed == ""
+    assert two.sample_ns == pytest.approx(1e9 / 2e6)
+    assert len(two.repeats) == 7
+
+
+def test_a_process_with_too_few_clean_rounds_counts_only_beside_nobody() -> None:
+    lines = [window(r, p, 1e6) for r in range(7) for p in (1, 2)]
+    for index in range(4, 13, 2):
+        lines[index] |= {"run_delay_ns": 1e6}
+    assert all("other processes took 50 %" in row.disturbed for row in judged(lines, BUSY))
+    assert all(row.disturbed == "" for row in judged(lines, CALM))
+
+
+def test_threads_that_did_not_run_side_by_side_are_not_judged() -> None:
+    lines = [window(r, p, 1e6, overlap=0.5 if p == 2 else 1.0) for r in range(7) for p in (1, 2)]
+    one, two = judged(lines)
+    assert two.disturbed == "its threads ran side by side for 50 % of a window only"
+    assert one.disturbed == ""
+
+
+def test_a_disturbed_process_is_taken_again(lab: Lab, programs: Path, tmp_path: Path) -> None:
+    path = tmp_path / "first"
+    body = (
+        f"known = os.path.exists({str(path)!r}); open({str(path)!r}, 'w').close(); start(); "
+        "rounds(1.9, overlap=1.0 if known else 0.2); end()"
+    )
+    fakes.contend(programs, "once", [fakes.way("usual")], body)
+    lab(*TWO, "--programs", "once")
+    rows = stored(tmp_path, program="once", threads=2)
+    assert [bool(row.disturbed) for row in rows].count(True) == 1
+    assert len(rows) == 7
+
+
+def test_an_undecided_way_gets_more_processes(lab: Lab, programs: Path, tmp_path: Path) -> None:
+    body = "start(); rounds(1.4 + (0.2 if os.getpid() % 2 else -0.2)); end()"
+    fakes.contend(programs, "wavering", [fakes.way("usual")], body)
+    lab(*TWO, "--programs", "wavering")
+    assert len(stored(tmp_path, program="wavering", threads=2)) > 6
+    assert len(stored(tmp_path, variant="arithmetic", threads=2)) == 6
+
+
+def test_the_lab_lists_contention_programs_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from threadmark import cli, executable, platforms, preparation
+
+    fakes.calibrate(tmp_path)
+    fakes.write(tmp_path, "fib.serial")
+    found = find(["fake"], tmp_path)
+    monkeypatch.setattr(executable, "find", lambda names: found)
+    monkeypatch.setattr(preparation.executable, "absences", lambda name: [])
+    monkeypatch.setattr(platforms, "platforms", list)
+    assert cli.main(["list"]) == 0
+    out = capsys.readouterr().out
+    assert out.index("fib") < out.index("Contention programs") < out.index("calibration")
+    assert cli.main(["list", "--json"]) == 0
+    listed = {each["program"]: each for each in json.loads(capsys.readouterr().out)}
+    assert listed["calibration"]["ways"] == ["arithmetic", "shared_atomic"]
+    assert "ways" not in listed["fib"]
+    assert cli.main(["list", "backends", "--json"]) == 0
+    assert [each["backend"] for each in json.loads(capsys.readouterr().out)] == ["serial"]
+
+
+def test_a_row_of_the_catalogue_is_exported_with_what_a_thread_did(
+    lab: Lab, programs: Path
+) -> None:
+    lab(*TWO, "--programs", "facility")
+    lines = csv.DictReader(io.StringIO(lab("export", "--store", "s.db").stdout))
+    found = {
+        (each["variant"], each["threads"]): each["per_second"]
+        for each in lines
+        if each["status"] == "ok"
+    }
+    assert float(found["bad", "2"]) == pytest.approx(0.2e6)
