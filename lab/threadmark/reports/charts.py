@@ -54,7 +54,7 @@ def specs(series: Series, threads: Sequence[int]) -> dict[str, Any]:
     """Every chart by name, as plain values for JSON."""
     charts = {
         "speedup": _speedup(series, threads),
-        "efficiency": _efficiency(),
+        "efficiency": efficiency(),
         "overhead": _overhead(series),
         "samples": _samples(series),
     }
@@ -102,7 +102,7 @@ def _speedup(series: Series, threads: Sequence[int]) -> Chart:
     ).properties(width="container", height=190)
 
 
-def _efficiency() -> Chart:
+def efficiency() -> Chart:
     """Speed-up per thread, a panel for each thread count; the figure stands in every field."""
     base = alt.Chart().encode(
         x=alt.X(

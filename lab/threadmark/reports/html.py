@@ -11,7 +11,7 @@ import shlex
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from threadmark import exchange, failures, judgement, matrix, records, wording
 from threadmark.cell import Row, Run
@@ -19,6 +19,9 @@ from threadmark.judgement import Judged
 from threadmark.reports import charts
 from threadmark.store import Store
 from threadmark.verdict import Kind
+
+if TYPE_CHECKING:
+    import jinja2
 
 _FOLDER = Path(__file__).parent
 
@@ -34,19 +37,25 @@ def write(store: Store, run_id: int, path: Path) -> int:
     return len(text.encode())
 
 
-def page(run: Run, rows: Sequence[Row], judged: Sequence[Judged]) -> str:
-    """The whole page as text."""
+def environment() -> jinja2.Environment:
+    """Templates beside this file; what they are given is escaped."""
     import jinja2
-    import vl_convert
 
-    environment = jinja2.Environment(
+    found = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_FOLDER),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["duration"] = _duration
+    found.filters["duration"] = _duration
+    return found
+
+
+def page(run: Run, rows: Sequence[Row], judged: Sequence[Judged]) -> str:
+    """The whole page as text."""
+    import vl_convert
+
     blocks = _blocks(judged)
     series = charts.Series(
         sorted({j.cell.backend for j in judged}), sorted({j.cell.variant for j in judged})
@@ -61,25 +70,33 @@ def page(run: Run, rows: Sequence[Row], judged: Sequence[Judged]) -> str:
     kinds: Counter[Kind] = Counter(
         j.verdict.kind for j in judged if j.verdict.kind is not Kind.SEQUENTIAL
     )
-    return environment.get_template("page.html.j2").render(
-        run=run,
-        blocks=blocks,
-        tiles=[(kind, matrix.MARKS[kind], kinds[kind]) for kind in matrix.MARKS if kinds[kind]],
-        used=[(k, m) for k, m in matrix.MARKS.items() if any(j.verdict.kind is k for j in judged)],
-        colours=[
-            (b, charts.COLOURS[i % len(charts.COLOURS)]) for i, b in enumerate(series.backends)
-        ],
-        glyphs=[(v, charts.GLYPHS[i % len(charts.GLYPHS)]) for i, v in enumerate(series.variants)],
-        failures=failures.grouped(judged),
-        uncertain=failures.uncertainties(judged),
-        machine=_flat(run.machine),
-        tools=_tools(judged),
-        published=any(map(judgement.is_published, rows)),
-        processes=len(rows),
-        most=max(threads, default=1),
-        data=records.finite(data),
-        vega=vl_convert.javascript_bundle().replace("</script", "<\\/script"),  # type: ignore[call-arg]
-        figure=figure,
+    return (
+        environment()
+        .get_template("page.html.j2")
+        .render(
+            run=run,
+            blocks=blocks,
+            tiles=[(kind, matrix.MARKS[kind], kinds[kind]) for kind in matrix.MARKS if kinds[kind]],
+            used=[
+                (k, m) for k, m in matrix.MARKS.items() if any(j.verdict.kind is k for j in judged)
+            ],
+            colours=[
+                (b, charts.COLOURS[i % len(charts.COLOURS)]) for i, b in enumerate(series.backends)
+            ],
+            glyphs=[
+                (v, charts.GLYPHS[i % len(charts.GLYPHS)]) for i, v in enumerate(series.variants)
+            ],
+            failures=failures.grouped(judged),
+            uncertain=failures.uncertainties(judged),
+            machine=flat(run.machine),
+            tools=tools(judged),
+            published=any(map(judgement.is_published, rows)),
+            processes=len(rows),
+            most=max(threads, default=1),
+            data=records.finite(data),
+            vega=vl_convert.javascript_bundle().replace("</script", "<\\/script"),  # type: ignore[call-arg]
+            figure=figure,
+        )
     )
 
 
@@ -186,7 +203,7 @@ def figure(judged: Judged) -> str:
     return f"{text[:1]} {text[1:]}".strip()
 
 
-def _tools(judged: Sequence[Judged]) -> list[tuple[str, str]]:
+def tools(judged: Sequence[Judged]) -> list[tuple[str, str]]:
     """Compilers and libraries as the executables state them."""
     found: dict[str, str] = {}
     for each in judged:
@@ -200,7 +217,7 @@ def _tools(judged: Sequence[Judged]) -> list[tuple[str, str]]:
     return sorted(found.items())
 
 
-def _flat(machine: Mapping[str, Any]) -> list[tuple[str, str]]:
+def flat(machine: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Facts as lines of a table; bytes as GiB."""
     lines = []
     for key, value in machine.items():
