@@ -18,7 +18,7 @@ from threadmark.store import Store
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("THREADMARK_DATA", ROOT.parent / "shared/data"))
 PUBLISHED = DATA / "inncabs/results_2014-09.csv"
-LONG = {"run", "test", "check", "doctor", "setup"}  # they build or measure
+LONG = {"run", "catalogue", "test", "check", "doctor", "setup"}  # they build or measure
 
 
 def commands() -> list[list[str]]:
