@@ -22,7 +22,7 @@ from itertools import accumulate, chain, count
 from threadmark.cell import Cell, Row, Status, columns
 from threadmark.profile import Profile
 
-_BLOCK_NS = 10e6  # a sample of less is the median of several repeats: starting is not to dominate
+_BLOCK_NS = 45e6  # a sample of less is the median of several repeats: a short disturbance is none
 _CHEAP_S = 1.0
 _NO_SERIAL_S = 10.0  # limit where no serial time is known
 _PATIENCE = 3  # times its last process: what ended once is not to be stopped for a noisy moment

@@ -64,6 +64,16 @@ def test_many_equal_samples_give_a_point() -> None:
     assert statistics.ratio_of_medians([4.0] * 8, [2.0] * 8) == Interval(2, 2, 2)
 
 
+def test_the_ratio_of_few_samples_is_welchs_on_logarithms() -> None:
+    # Logarithms 0, 2 and 1, 3: means 1 and 2, variance of each mean 2 / 2 = 1, so the difference
+    # has a standard error of sqrt(2) and (1 + 1)^2 / (1 + 1) = 2 degrees of freedom.
+    a, b = [1.0, math.exp(2)], [math.exp(1), math.exp(3)]
+    found = statistics.ratio_of_medians(b, a)
+    reach = scipy_stats.t.ppf(0.975, 2) * math.sqrt(2)
+    assert math.log(found.low) == pytest.approx(1 - reach)
+    assert math.log(found.high) == pytest.approx(1 + reach)
+
+
 @given(TIMES)
 def test_the_estimate_lies_in_its_interval(samples: list[float]) -> None:
     found = statistics.median_interval(samples)

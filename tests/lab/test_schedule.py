@@ -86,7 +86,7 @@ def test_the_limit_is_never_below_its_floor() -> None:
 def test_short_cells_are_repeated_in_odd_blocks() -> None:
     tasks = play(make(), lambda task: row(task, ns=2.4e6))
     assert {task.repeats for task in tasks if task.round == 0} == {1}
-    assert {task.repeats for task in tasks if task.round > 0} == {5}
+    assert {task.repeats for task in tasks if task.round > 0} == {9}
 
 
 def test_a_cell_that_timed_out_is_not_tried_again() -> None:

@@ -26,3 +26,20 @@ function(may_use executable source)
     endif()
   endforeach()
 endfunction()
+
+# One executable per contention program: it uses threads and no backend.
+file(GLOB contentions CONFIGURE_DEPENDS programs/library/*.cpp)
+add_library(contention_harness OBJECT contention_harness.cpp)
+target_link_libraries(contention_harness PRIVATE threadmark_warnings PUBLIC executable)
+find_package(Threads REQUIRED)
+foreach(source IN LISTS contentions)
+  cmake_path(GET source STEM program)
+  add_executable(${program}.threads ${source})
+  set_target_properties(${program}.threads PROPERTIES CXX_STANDARD 23)  # spanstream
+  target_include_directories(${program}.threads PRIVATE .)
+  target_link_libraries(${program}.threads PRIVATE contention_harness Threads::Threads threadmark_warnings)
+  # libc++ keeps what it has of osyncstream and parallel algorithms behind this.
+  target_compile_options(${program}.threads PRIVATE $<$<CXX_COMPILER_ID:Clang>:-fexperimental-library>)
+  target_link_options(${program}.threads PRIVATE $<$<CXX_COMPILER_ID:Clang>:-fexperimental-library>)
+  may_use(${program}.threads ${source})
+endforeach()
