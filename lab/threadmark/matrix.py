@@ -39,7 +39,7 @@ MARKS = {
     Kind.POORLY: Mark("blue", "scales poorly: gains 10 % or more", "◐", "+"),
     Kind.NONE: Mark("", "no scaling: within 10 % of serial", "○", "="),
     Kind.SLOWER: Mark("yellow", "slower than serial; xN: by this factor", "▼", "-"),
-    Kind.CONTENDED: Mark("bold yellow", "slower with threads than on one", "▼", "-"),
+    Kind.CONTENDED: Mark("bold yellow", "slower with threads than on one", "▽", "<"),
     Kind.SEQUENTIAL: Mark("dim", "cannot use a second thread", "│", "|"),
     Kind.UNCLEAR: Mark("magenta", "unclear, see below", "?", "?"),
     Kind.TIMEOUT: Mark("bold red", "timeout", word="time"),
