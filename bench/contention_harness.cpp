@@ -44,7 +44,7 @@ struct Size {
 };
 constexpr Size kSizes[] = {
     {"smoke", std::chrono::microseconds(500), 2},
-    {"quick", std::chrono::milliseconds(4), 9},
+    {"quick", std::chrono::milliseconds(3), 7},
     {"full", std::chrono::milliseconds(20), 15},
 };
 

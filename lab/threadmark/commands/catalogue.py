@@ -60,7 +60,7 @@ def catalogue(
         Thread counts such as 1,2,4; the default is 1, 2, 4, ... up to the processors. Verdicts are
         on the largest that has a processor for each thread.
     size
-        smoke: does everything run? quick: windows of 4 ms. full: of 20 ms, and more processes.
+        smoke: does everything run? quick: windows of 3 ms. full: of 20 ms, and more processes.
     executables
         Measure what lies in this folder as PLATFORM/bin/PROGRAM.threads; set up and build nothing.
     seed
