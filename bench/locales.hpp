@@ -3,6 +3,7 @@
 #pragma once
 
 #include <locale>
+#include <sstream>
 #include <stdexcept>
 
 namespace bench {
@@ -17,6 +18,15 @@ inline std::locale locale_of(Locale which) {
     throw std::runtime_error(
         "there is no locale C.UTF-8 here: make it with localedef -i POSIX -f UTF-8 C.UTF-8");
   }
+}
+
+// What was written so far, without a copy where the library can (libc++ from 17 on).
+inline auto written(const std::ostringstream& out) {
+#if defined(_LIBCPP_VERSION) && _LIBCPP_VERSION < 170000
+  return out.str();
+#else
+  return out.view();
+#endif
 }
 
 }  // namespace bench

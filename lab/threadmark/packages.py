@@ -84,6 +84,7 @@ NEEDS = (
         ("libboost-fiber1.81-dev",),
         "backend boost_fiber",
     ),
+    Need("fmt", ("usr/include/fmt/format.h",), ("libfmt-dev",), "stream_format:fmt", unpack=True),
     Need("jemalloc", ("usr/lib/*/libjemalloc.so.2",), ("libjemalloc2",), "allocator jemalloc"),
     Need("mimalloc", ("usr/lib/*/libmimalloc.so.*",), ("libmimalloc2.0",), "allocator mimalloc"),
     Need(

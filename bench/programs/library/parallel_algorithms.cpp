@@ -16,6 +16,13 @@
 #include "opaque.hpp"
 #include "random.hpp"
 
+// libc++ has no macro for what it keeps behind -fexperimental-library.
+#if defined(__cpp_lib_parallel_algorithm) || (defined(_LIBCPP_VERSION) && _LIBCPP_VERSION >= 180000)
+#define HAS_PARALLEL 1
+#else
+#define HAS_PARALLEL 0
+#endif
+
 #if defined(HAS_TBB)
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
@@ -177,20 +184,24 @@ struct SerialLoop {
     std::for_each(numbers.begin(), numbers.end(), body);
   }
 };
+#if HAS_PARALLEL
 struct ParLoop {
   template <class F>
   void operator()(Numbers& numbers, const F& body) const {
     std::for_each(std::execution::par, numbers.begin(), numbers.end(), body);
   }
 };
+#endif
 struct SerialSort {
   void operator()(Numbers& numbers) const { std::sort(numbers.begin(), numbers.end()); }
 };
+#if HAS_PARALLEL
 struct ParSort {
   void operator()(Numbers& numbers) const {
     std::sort(std::execution::par, numbers.begin(), numbers.end());
   }
 };
+#endif
 struct SerialReduce {
   template <class F>
   std::uint64_t operator()(const Numbers& numbers, const F& body) const {
@@ -198,6 +209,7 @@ struct SerialReduce {
                                  body);
   }
 };
+#if HAS_PARALLEL
 struct ParReduce {
   template <class F>
   std::uint64_t operator()(const Numbers& numbers, const F& body) const {
@@ -205,6 +217,7 @@ struct ParReduce {
                                  std::uint64_t{0}, std::plus<>(), body);
   }
 };
+#endif
 
 #if defined(HAS_TBB)
 struct TbbLoop {
@@ -238,6 +251,9 @@ struct TmkLoop {
 constexpr std::string_view kLoop = "std::for_each of 100 000 numbers, par";
 constexpr std::string_view kSort = "std::sort of 30 000 numbers, par";
 constexpr std::string_view kReduce = "std::transform_reduce of 100 000 numbers, par";
+#if !HAS_PARALLEL
+constexpr std::string_view kNoParallel = "this library has no parallel algorithms; libc++ 18 has";
+#endif
 constexpr std::string_view kTbbLoop = "tbb::parallel_for over the same 100 000";
 constexpr std::string_view kTbbSort = "tbb::parallel_sort of the same 30 000";
 constexpr std::string_view kTmkLoop = "halves by tmk::fork_join, over the same 100 000";
@@ -245,10 +261,16 @@ constexpr std::string_view kTmkLoop = "halves by tmk::fork_join, over the same 1
 std::vector<bench::Way> ways() {
   using bench::Use;
   return {
+#if HAS_PARALLEL
       bench::usual<solved<Every, SerialLoop, ParLoop, Arena>>("for_each", kLoop, Use::whole),
       bench::usual<solved<Order, SerialSort, ParSort, Arena>>("sort", kSort, Use::whole),
       bench::usual<solved<Total, SerialReduce, ParReduce, Arena>>("transform_reduce", kReduce,
                                                                   Use::whole),
+#else
+      bench::lacking("for_each", kLoop, kNoParallel),
+      bench::lacking("sort", kSort, kNoParallel),
+      bench::lacking("transform_reduce", kReduce, kNoParallel),
+#endif
 #if defined(HAS_TBB)
       bench::remedy<solved<Every, SerialLoop, TbbLoop, Arena>>("tbb_for", kTbbLoop, Use::whole),
       bench::remedy<solved<Order, SerialSort, TbbSort, Arena>>("tbb_sort", kTbbSort, Use::whole),

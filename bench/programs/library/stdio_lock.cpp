@@ -182,7 +182,7 @@ struct PutcUnlocked : Immediate {
   }
 };
 
-#if defined(__cpp_lib_syncbuf) || defined(_LIBCPP_VERSION)
+#if defined(__cpp_lib_syncbuf)
 #define HAS_SYNCSTREAM 1
 struct Osyncstream : Immediate {
   using Immediate::Immediate;

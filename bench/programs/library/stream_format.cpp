@@ -93,10 +93,10 @@ struct made_anew_and_imbued {
 
 struct reseated {
   explicit reseated(const std::locale&) {}
-  std::string_view write(const Entity& entity) {
+  auto write(const Entity& entity) {
     out.seekp(0);
     insert(out, entity);
-    return out.view().substr(0, static_cast<std::size_t>(out.tellp()));
+    return bench::written(out).substr(0, static_cast<std::size_t>(out.tellp()));
   }
   std::ostringstream out;
 };

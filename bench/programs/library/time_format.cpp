@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "contention.hpp"
+#include "locales.hpp"
 #include "random.hpp"
 
 namespace {
@@ -126,7 +127,7 @@ struct by_put_time {
   bool right(const Stamp& stamp) {
     out.seekp(0);
     out << std::put_time(&stamp.local, text_format);
-    return out.view() == stamp.text;
+    return bench::written(out) == stamp.text;
   }
   std::ostringstream out;
 };
