@@ -18,7 +18,9 @@ from lab_support import LAB, cell, lab_environment
 from threadmark import allocators
 from threadmark.catalogue import outcome, selection
 from threadmark.catalogue.outcome import Asked
-from threadmark.cell import Row, Status
+from threadmark.catalogue.profiles import PROFILES
+from threadmark.catalogue.session import CatalogueSchedule
+from threadmark.cell import Cell, Row, Status
 from threadmark.errors import LabError
 from threadmark.executable import find
 from threadmark.limits import Limits
@@ -425,6 +427,27 @@ def test_a_disturbed_process_is_taken_again(lab: Lab, programs: Path, tmp_path: 
     rows = stored(tmp_path, program="once", threads=2)
     assert [bool(row.disturbed) for row in rows].count(True) == 1
     assert len(rows) == 7
+
+
+def test_a_disturbed_process_leaves_no_sample_and_more_are_wanted() -> None:
+    cells = [cell(program=f"p{number}", backend="threads", threads=2) for number in range(4)]
+    schedule = CatalogueSchedule(
+        cells,
+        PROFILES["quick"],
+        seed=1,
+        budget_s=None,
+        uncertainty=lambda samples: 1.0 if len(samples) < 6 else 0.0,
+    )
+    taken: Counter[Cell] = Counter()
+    while task := schedule.next(0.0):
+        taken[task.cell] += 1
+        disturbed = "load" if task.cell == cells[0] and task.round % 2 else ""
+        facts = {"wall_s": 0.1}
+        row = Row(task.cell, task.round, Status.OK, sample_ns=1.9, disturbed=disturbed, facts=facts)
+        schedule.record(row)
+    assert {taken[each] for each in cells[1:]} == {6}
+    # Six rounds are undisturbed before the eleventh ends; a few of the others were taken twice.
+    assert 11 <= taken[cells[0]] <= 14
 
 
 def test_an_undecided_way_gets_more_processes(lab: Lab, programs: Path, tmp_path: Path) -> None:

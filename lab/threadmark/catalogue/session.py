@@ -5,6 +5,7 @@ out not to be valid. Its options are in commands/catalogue.py.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -67,6 +68,11 @@ class CatalogueMeasurement(Measurement):
 
 class CatalogueSchedule(Schedule):
     """Goes on while a cell's interval lies on both sides of a limit of its verdict."""
+
+    def record(self, row: Row) -> None:
+        """Take note of a process. A disturbed one leaves no sample, however often it was taken
+        again: with few others the interval stays open, and the cell goes on."""
+        super().record(replace(row, sample_ns=None) if row.disturbed else row)
 
     def _shorten(self, cell: Cell) -> None:
         if cell.program != CALIBRATION:  # without it nothing else can be said
