@@ -167,6 +167,7 @@ CONTENTION_PROGRAM(
                                                     "4096 bytes, above every thread cache"),
                 bench::usual<ring<OnHeap<64>, 0>>("to_itself",
                                                   "64 bytes that the same thread frees"),
-                bench::remedy<ring<InQueue<64>, 1>>("by_value", "64 bytes in the queue itself"),
+                bench::remedy<ring<InQueue<64>, 1>>("by_value",
+                                                    "64 bytes that lie in the queue itself"),
             },
         .allocates = true)
