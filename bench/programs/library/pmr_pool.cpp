@@ -94,7 +94,7 @@ struct heap {
 CONTENTION_PROGRAM(
         .name = "pmr_pool", .summary = "blocks from a pool that threads share",
         .operation = "give back a block of 16 to 256 bytes and take another",
-        .origin = "library.md, item 16: synchronized_pool_resource takes a lock for each block",
+        .origin = "the class promises threads a shared pool, at what price; Threadmark",
         .ways =
             {
                 bench::usual<shared>("shared", "one synchronized_pool_resource for all threads"),
