@@ -91,17 +91,18 @@ struct heap {
 
 }  // namespace
 
-CONTENTION_PROGRAM(
-        .name = "pmr_pool", .summary = "blocks from a pool that threads share",
-        .operation = "give back a block of 16 to 256 bytes and take another",
-        .origin = "the class promises threads a shared pool, at what price; Threadmark",
-        .ways =
-            {
-                bench::usual<shared>("shared", "one synchronized_pool_resource for all threads"),
-                bench::usual<own<std::pmr::synchronized_pool_resource>>(
-                    "own_synchronized", "a synchronized_pool_resource for each thread"),
-                bench::remedy<own<std::pmr::unsynchronized_pool_resource>>(
-                    "own_unsynchronized", "an unsynchronized_pool_resource for each thread"),
-                bench::remedy<heap>("new_delete", "no pool: new_delete_resource()"),
-            },
-        .allocates = true)
+CONTENTION_PROGRAM(.name = "pmr_pool", .summary = "blocks from a pool that threads share",
+                   .operation = "give back a block of 16 to 256 bytes and take another",
+                   .origin = "the class promises threads a shared pool, at what price; Threadmark",
+                   .ways =
+                       {
+                           bench::usual<shared>("shared",
+                                                "one synchronized_pool_resource for all threads"),
+                           bench::usual<own<std::pmr::synchronized_pool_resource>>(
+                               "own_synchronized", "a synchronized_pool_resource for each thread"),
+                           bench::remedy<own<std::pmr::unsynchronized_pool_resource>>(
+                               "own_unsynchronized",
+                               "an unsynchronized_pool_resource for each thread"),
+                           bench::remedy<heap>("new_delete", "no pool: new_delete_resource()"),
+                       },
+                   .allocates = true)
