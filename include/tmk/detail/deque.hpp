@@ -139,6 +139,9 @@ struct alignas(128) Worker {
   alignas(128) std::atomic<std::size_t> split{0};
   std::atomic<std::size_t> head{0};
   SpinLock lock;
+  std::size_t open = 0;       // others may claim below it; above, up to split, a fence is under way
+  std::uint64_t lowered = 0;  // how often split came down
+  bool exposing = false;      // a thief has a fence under way; another one need not
   // ---- anyone ----
   alignas(128) std::array<std::atomic<Task*>, kClasses> returned{};  // blocks that others freed
   Pool* pool = nullptr;
@@ -213,32 +216,38 @@ struct alignas(128) Worker {
   [[gnu::noinline, gnu::cold]] void share() {
     const std::lock_guard guard(lock);
     if (held(split) < held(bottom)) hold(split, held(bottom));
+    open = held(split);
   }
 
   // Any thread but the owner's. Claims the oldest task; null if there is none.
   Task* steal() {
     if (!looks_pending()) return nullptr;
     if (!lock.try_lock()) return nullptr;
-    const std::lock_guard guard(lock, std::adopt_lock);
+    std::unique_lock guard(lock, std::adopt_lock);
     if (Task* const task = claim_oldest()) return task;
     // ORDER expose-bottom: acquire, pairs with publish-bottom.
     const std::size_t b = bottom.load(std::memory_order_acquire);
     const std::size_t h = held(head);
-    if (b <= h) return nullptr;
-    expose(h + (b - h + 1) / 2);  // half of what there is, for one fence
-    return claim_oldest();
+    if (b <= h || std::exchange(exposing, true)) return nullptr;
+    const bool exposed = expose(guard, h + (b - h + 1) / 2);  // half of it, for one fence
+    exposing = false;
+    return exposed ? claim_oldest() : nullptr;
   }
 
   // A waiter that is not the owner wants this very task: true if it is now claimed for the caller.
   bool revoke(Task& task) {
-    const std::lock_guard guard(lock);
-    const std::size_t i = held(task.index);
-    if (i == Task::claimed) return false;
-    if (i >= held(split)) expose(i + 1);
-    // ORDER read-entry: acquire, pairs with publish-entry.
-    if (entries[i & mask].load(std::memory_order_acquire) != &task) return false;
-    claim(task, i);
-    return true;
+    std::unique_lock guard(lock);
+    for (;;) {
+      const std::size_t i = held(task.index);
+      if (i == Task::claimed) return false;
+      // ORDER read-entry: acquire, pairs with publish-entry.
+      if (entries[i & mask].load(std::memory_order_acquire) != &task) return false;
+      if (i < open) {
+        claim(task, i);
+        return true;
+      }
+      expose(guard, i + 1);  // and look again, whether it is open now or the owner was faster
+    }
   }
 
   // A hint: no task that was pushed before is overlooked, what was erased may still be counted.
@@ -321,7 +330,11 @@ struct alignas(128) Worker {
 
   // The owner holds the lock: nothing from `end` on is shared.
   void lower(std::size_t end) {
-    if (has_membarrier && held(split) > end) hold(split, end);
+    if (has_membarrier && held(split) > end) {
+      hold(split, end);
+      open = std::min(open, end);
+      ++lowered;
+    }
     if (held(head) > end) hold(head, end);
     room_end = std::min(room_end, held(head) + mask + 1);
   }
@@ -350,14 +363,22 @@ struct alignas(128) Worker {
     // ORDER erase-claimed: release, pairs with drop.
     entries[i & mask].store(nullptr, std::memory_order_release);
   }
-  void expose(std::size_t end) {
+  // Lets others claim below `end`. Not under the lock all the time, since the owner may want it and
+  // the fence waits for processors. False: the owner has taken the border back meanwhile.
+  bool expose(std::unique_lock<SpinLock>& guard, std::size_t end) {
     // ORDER move-split: relaxed, ordered by heavy-fence.
     if (end > held(split)) split.store(end, std::memory_order_relaxed);
+    const std::uint64_t seen = lowered;
+    guard.unlock();
     heavy_fence();
+    guard.lock();
+    if (lowered != seen) return false;
+    open = std::max(open, end);
+    return true;
   }
   Task* claim_oldest() {
     // ORDER oldest-bottom: acquire, pairs with publish-bottom.
-    const std::size_t end = std::min(held(split), bottom.load(std::memory_order_acquire));
+    const std::size_t end = std::min(open, bottom.load(std::memory_order_acquire));
     Task* task = nullptr;
     std::size_t h = held(head);
     for (; h < end && task == nullptr; ++h) {

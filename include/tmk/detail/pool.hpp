@@ -71,8 +71,12 @@ class Pool {
   void leave(Worker& self) {
     self.active.store(false);
     const std::uint32_t now = (activity_.fetch_sub(1) & kRunning) - 1;
-    heavy_fence();
-    if (now < limit() && looks_pending()) add_thread();
+    if (now >= limit()) return;
+    if (!looks_pending()) {  // else the fence, which may take 20 us, would tell nothing new
+      heavy_fence();
+      if (!looks_pending()) return;
+    }
+    add_thread();
   }
   // Low on stack: is there, or could there be, another thread to run what the caller needs?
   bool has_help() { return running() > 1 || add_thread(); }
@@ -252,6 +256,7 @@ inline void Pool::begin_anew(pid_t parent_thread) {
     own.next = std::exchange(kept, &own);
     own.thread.store(gettid());
     for (auto& list : own.returned) list.store(nullptr);  // others may have been amid giving back
+    own.exposing = false;                                 // or have had a fence under way
     if (own.counted) ++running;
     own.lock.unlock();
   });
@@ -290,7 +295,10 @@ inline Worker& Pool::bind() {
     }
   }
   worker->stack_end = stack_limit();
-  if (!has_membarrier) worker->split.store(SIZE_MAX);  // nothing is private
+  if (!has_membarrier) {  // nothing is private
+    worker->split.store(SIZE_MAX);
+    worker->open = SIZE_MAX;
+  }
   worker->counted = false;
   worker->thread.store(gettid());
   worker->room_end = 0;  // so that the first push comes by make_room, which counts the thread
