@@ -36,16 +36,19 @@ using std::chrono::nanoseconds;
 
 constexpr nanoseconds kLeastBatch{20'000};  // between two looks at the clock, which take 50 ns
 constexpr std::uint64_t kMostBatch = std::uint64_t{1} << 30;
+constexpr int kLeastBatches = 8;  // in a window: what only its first batch pays should be little
 
 struct Size {
   std::string_view name;
   nanoseconds window;
   unsigned rounds;
 };
+// Many short windows: the speed of a shared processor changes within milliseconds, and what is
+// compared should lie as close together.
 constexpr Size kSizes[] = {
     {"smoke", std::chrono::microseconds(500), 2},
-    {"quick", std::chrono::milliseconds(3), 7},
-    {"full", std::chrono::milliseconds(20), 15},
+    {"quick", std::chrono::microseconds(500), 16},
+    {"full", std::chrono::milliseconds(2), 100},
 };
 
 struct Options {
@@ -102,29 +105,34 @@ class Entrant {
 
   // Operations between two looks at the clock: the first batch also touches what is cold.
   void calibrate() {
-    for (;; batch_ *= 2) {
+    const auto timed = [this] {
       const auto start = Clock::now();
       contender_->run(batch_);
-      const auto end = Clock::now();
       done_ += batch_;
-      if (end - start >= kLeastBatch || batch_ >= kMostBatch) break;
-    }
+      return nanoseconds(Clock::now() - start);
+    };
+    nanoseconds taken = timed();
+    for (; taken < kLeastBatch && batch_ < kMostBatch; taken = timed()) batch_ *= 2;
+    least_window_ = kLeastBatches * std::min({taken, timed(), timed()});  // once may be unlucky
     wrong_ = contender_->check(done_);
   }
+  void calibrate_as(const Entrant& other) {
+    batch_ = other.batch_;
+    least_window_ = other.least_window_;
+  }
   Part contend(nanoseconds window) {
-    Part part = bench::contend(*contender_, batch_, window);
+    Part part = bench::contend(*contender_, batch_, std::max(window, least_window_));
     done_ += part.operations;
     part.wrong = contender_->check(done_);
     if (!wrong_.empty()) part.wrong = wrong_;
     return part;
   }
   std::uint64_t done() const { return done_; }
-  std::uint64_t batch() const { return batch_; }
-  void set_batch(std::uint64_t batch) { batch_ = batch; }
 
  private:
   std::unique_ptr<Contender> contender_;
   std::uint64_t batch_ = 1;
+  nanoseconds least_window_{0};
   std::uint64_t done_ = 0;
   std::string wrong_;  // of the calibration
 };
@@ -335,7 +343,7 @@ class Rounds {
     });
     // Alone for every count: how many operations fit between two looks is no result.
     crew_.run(first, 1, [&](unsigned) { heat.entrants.front()->calibrate(); });
-    for (const auto& each : heat.entrants) each->set_batch(heat.entrants.front()->batch());
+    for (const auto& each : heat.entrants) each->calibrate_as(*heat.entrants.front());
     return heat;
   }
   void retire(Heat& heat, unsigned first) {

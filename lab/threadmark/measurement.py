@@ -29,6 +29,14 @@ def uncertainty(samples_ns: Sequence[float]) -> float:
     return median_interval(samples_ns).half_width
 
 
+def is_open(serial_ns: Sequence[float], samples_ns: Sequence[float], threads: int) -> bool:
+    """Whether these samples leave open what the cell's verdict on so many threads is."""
+    from threadmark.verdict import Kind, Point, verdict  # brings scipy too
+
+    point = Point(samples_ns, [Status.OK])
+    return threads > 1 and verdict(serial_ns, {threads: point}).kind is Kind.UNCLEAR
+
+
 class Attempts:
     """Starts single processes of cells."""
 

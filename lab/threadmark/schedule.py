@@ -2,8 +2,9 @@
 
 Round 0 takes the serial cells first, because their times set the limits of the others, and last, if
 there is time, the cells that no verdict rests on (`_extra`). From then on a round is one process of
-every open cell in a random order of its own, so that compared cells alternate. After `min_samples`
-rounds only uncertain cells go on, the most uncertain first.
+every open cell in a random order of its own, so that compared cells alternate, and two of the cell
+that the others of its problem are compared with: its error is in each of their speed-ups. After
+`min_samples` rounds only uncertain cells go on, first those that leave a verdict open.
 
 A cell that failed is closed: timeout, refused and out_of_memory cost their limit each time, and
 once tells all. Only crashed and wrong get a second try, if cheap, to tell an accident from a rule;
@@ -14,19 +15,18 @@ from __future__ import annotations
 
 import math
 import random
-import statistics as plain
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import accumulate, chain, count
 
 from threadmark.cell import Cell, Row, Status, columns
+from threadmark.known import Known
 from threadmark.profile import Profile
 
 _BLOCK_NS = 45e6  # a sample of less is the median of several repeats: a short disturbance is none
 _CHEAP_S = 1.0
 _NO_SERIAL_S = 10.0  # limit where no serial time is known
 _PATIENCE = 3  # times its last process: what ended once is not to be stopped for a noisy moment
-_FIRST_GUESS_S = 0.15  # a process of which nothing is known
 _OVERHEAD_S = 0.01  # of the lab, per process
 _MAX_DISTURBED = 3  # samples of a cell that are taken again because something disturbed them
 _SHARE_DISTURBED = 0.1  # of all samples; beyond it the machine is busy, and repeats do not help
@@ -42,23 +42,11 @@ class Task:
     time_limit_s: float
 
 
-@dataclass
-class _State:
-    """What is known of a cell."""
-
-    samples_ns: list[float] = field(default_factory=list)
-    times_ns: list[float] = field(default_factory=list)  # with the disturbed ones: good for limits
-    rounds: set[int] = field(default_factory=set)
-    cost_s: float | None = None
-    failures: int = 0
-    disturbed: int = 0
-    open: bool = True
-
-
 class Schedule:
     """Ask `next` for a task, give its row to `record`, until there is none.
 
-    `uncertainty` gives the relative half width of the 95 % interval of the median.
+    `uncertainty` gives the relative half width of the 95 % interval of the median; `is_open` says
+    whether (serial samples, samples, threads) leave a verdict open.
     """
 
     def __init__(
@@ -69,20 +57,16 @@ class Schedule:
         seed: int,
         budget_s: float | None,
         uncertainty: Callable[[Sequence[float]], float],
+        is_open: Callable[[Sequence[float], Sequence[float], int], bool] = lambda *_: False,
     ) -> None:
         self.profile = profile
         self.budget_s = budget_s
         self._seed = seed
         self._uncertainty = uncertainty
-        self._cells = {cell: _State() for cell in sorted(cells)}
-        self._serial: dict[tuple[object, ...], list[Cell]] = {}
-        for cell in self._cells:
-            if cell.backend == "serial":
-                self._serial.setdefault(cell.problem, []).append(cell)
+        self._is_open = is_open
+        self._cells = Known(cells)
         most = _SHARE_DISTURBED * len(self._cells) * profile.min_samples
         self._repeats_left = max(_MAX_DISTURBED, int(most))
-        by_threads = sorted(self._cells, key=lambda cell: cell.threads)
-        self._main = {cell.column: cell for cell in by_threads}  # the one with the most threads
         self._passes = chain([(0, False), (0, True)], ((number, True) for number in count(1)))
         self._round = 0
         self._queue: list[Cell] = []
@@ -141,19 +125,21 @@ class Schedule:
     def progress(self) -> tuple[int, int]:
         """(processes done, processes that the cells need at least)."""
         done = sum(len(state.rounds) for state in self._cells.values())
-        return done, done + sum(self._missing(state) for state in self._cells.values())
+        return done, done + sum(map(self._missing, self._cells))
 
     def remaining_s(self, elapsed_s: float = 0.0) -> float:
         """Seconds that the cells need at least, by what is known so far, as the budget allows."""
         left_s = math.inf if self.budget_s is None else max(0.0, self.budget_s - elapsed_s)
         return min(left_s, self._need_s())
 
-    def _need_s(self) -> float:
-        return sum(self._missing(self._cells[each]) * self._cost(each) for each in self.left())
+    def _need_s(self, twice: Sequence[Cell] = ()) -> float:
+        """Seconds for all that is missing, and again for the cells that are to be taken `twice`."""
+        cells = [*self._cells, *twice]
+        return sum(self._missing(cell) * self._cells.cost_s(cell) for cell in cells)
 
     def left(self) -> list[Cell]:
         """Cells that need more processes, by what is known so far."""
-        return [cell for cell, state in self._cells.items() if self._missing(state)]
+        return [cell for cell in self._cells if self._missing(cell)]
 
     def dropped(self) -> dict[Cell, str]:
         """Cells of which nothing could be measured for lack of time, with the reason."""
@@ -194,6 +180,7 @@ class Schedule:
                 if extras:
                     self._trim(elapsed_s)
                 wanted = [c for c, s in self._cells.items() if s.open]
+                wanted += self._twice(wanted, elapsed_s)
                 self._shuffle(wanted)
                 if not extras:
                     wanted = [cell for cell in wanted if not self._extra(cell)]
@@ -206,6 +193,12 @@ class Schedule:
             if self._queue:
                 return True
 
+    def _twice(self, cells: Iterable[Cell], elapsed_s: float) -> list[Cell]:
+        """Those of `cells` that others are compared with, if there is time for more of them."""
+        bases = self._cells.bases(cells)
+        left_s = math.inf if self.budget_s is None else self.budget_s - elapsed_s
+        return bases if self._need_s(bases) <= left_s else []
+
     def _shuffle(self, cells: list[Cell]) -> None:
         """What is compared stays together: a shared machine is slow for seconds, then for both."""
         draw = random.Random(f"{self._seed}:{self._round}")
@@ -213,17 +206,24 @@ class Schedule:
         cells.sort(key=lambda cell: (places[cell.problem], draw.random()))
 
     def _uncertain(self, elapsed_s: float) -> list[Cell]:
-        """Cells that need more samples and for which there is time: the serial ones, on which all
-        the others' verdicts rest, then the most uncertain."""
+        """Cells that need more samples and for which there is time: those that others are compared
+        with, then those that leave a verdict open, then the most uncertain."""
         if self._round >= self.profile.max_samples:
             return []
-        known = [(c, s.samples_ns) for c, s in self._cells.items() if s.open and s.samples_ns]
-        widths = [(self._uncertainty(samples), cell) for cell, samples in known]
-        found = [each for each in widths if each[0] > self.profile.target]
-        found.sort(key=lambda each: (each[1].backend != "serial", -each[0], each[1]))
+        known = {c: s.samples_ns for c, s in self._cells.items() if s.open and s.samples_ns}
+        bases = self._cells.bases(known)
+        ranked = []
+        for cell, samples in known.items():
+            base = self._cells.base(cell)
+            serial = self._cells[base].samples_ns if base else []
+            leaves_open = cell.backend != "serial" and self._is_open(serial, samples, cell.threads)
+            width = self._uncertainty(samples)
+            if leaves_open or width > self.profile.target:
+                ranked.append((cell not in bases, not leaves_open, -width, cell))
+        found = [cell for *_, cell in sorted(ranked) for _ in range(2 if cell in bases else 1)]
         left_s = math.inf if self.budget_s is None else self.budget_s - elapsed_s
-        spent_s = accumulate(self._cost(cell) for _, cell in found)
-        return [cell for (_, cell), after_s in zip(found, spent_s, strict=True) if after_s < left_s]
+        spent_s = accumulate(map(self._cells.cost_s, found))
+        return [cell for cell, after_s in zip(found, spent_s, strict=True) if after_s < left_s]
 
     def _trim(self, elapsed_s: float) -> None:
         """Give cells up until the rest fits the budget: first the extra ones, of them those whose
@@ -235,20 +235,20 @@ class Schedule:
         need_s = self._need_s()
 
         def rank(cell: Cell) -> tuple[bool, bool, bool, float, Cell]:
-            failed = self._cells[self._main[cell.column]].failures > 0
+            failed = self._cells[self._cells.main[cell.column]].failures > 0
             other = cell.allocator != "glibc"
-            return not self._extra(cell), not failed, not other, -self._cost(cell), cell
+            return not self._extra(cell), not failed, not other, -self._cells.cost_s(cell), cell
 
         candidates = [c for c, s in self._cells.items() if s.open and c.backend != "serial"]
         for cell in sorted(candidates, key=rank):
             if need_s <= left_s:
                 return
-            need_s -= self._missing(self._cells[cell]) * self._cost(cell)
+            need_s -= self._missing(cell) * self._cells.cost_s(cell)
             self._shorten(cell)
 
     def _extra(self, cell: Cell) -> bool:
         """Whether the verdict of its column rests on another cell. Those of serial are none."""
-        return cell.backend != "serial" and cell != self._main[cell.column]
+        return cell.backend != "serial" and cell != self._cells.main[cell.column]
 
     def _give_up(self) -> None:
         for cell, state in self._cells.items():
@@ -279,22 +279,10 @@ class Schedule:
             return profile.limit_ceiling_s
         state = self._cells[cell]
         known_s = _PATIENCE * state.cost_s if state.times_ns and state.cost_s else 0.0
-        times = [
-            plain.median(self._cells[each].times_ns) / 1e9
-            for each in self._serial.get(cell.problem, [])
-            if self._cells[each].times_ns
-        ]
-        wanted = profile.limit_factor * min(times) if times else _NO_SERIAL_S
+        serial_s = self._cells.serial_s(cell)
+        wanted = profile.limit_factor * serial_s if serial_s else _NO_SERIAL_S
         return min(profile.limit_ceiling_s, max(profile.limit_floor_s, wanted, known_s))
 
-    def _missing(self, state: _State) -> int:
-        if not state.open:
-            return 0
-        return max(0, self.profile.min_samples - len(state.samples_ns))
-
-    def _cost(self, cell: Cell) -> float:
-        if (known := self._cells[cell].cost_s) is not None:
-            return known
-        alike = [self._cells[each].cost_s for each in self._serial.get(cell.problem, [])]
-        serial = min((each for each in alike if each is not None), default=_FIRST_GUESS_S)
-        return max(serial, self._cells[self._main[cell.column]].cost_s or 0.0)
+    def _missing(self, cell: Cell) -> int:
+        state = self._cells[cell]
+        return max(0, self.profile.min_samples - len(state.rounds)) if state.open else 0

@@ -90,7 +90,7 @@ def test_each_way_gets_its_verdict_and_a_row_for_each_number_of_threads(
     assert missing["detail"] == "this library has no such thing; version 3 has"
     for threads in (1, 2):
         rows = stored(tmp_path, variant="good", threads=threads)
-        assert len(rows) >= 6
+        assert len(rows) >= 5
         assert {len(row.repeats) for row in rows} == {10}
     one, two = (stored(tmp_path, variant="bad", threads=p)[0] for p in (1, 2))
     assert one.sample_ns == pytest.approx(1e9 / 1e6)
@@ -121,7 +121,7 @@ def test_a_run_without_a_calibration_that_comes_out_is_not_valid(
         lab("show", "--store", "s.db").stdout.split()
     )
     retried = [row.facts.get("retry", False) for row in stored(tmp_path, variant="arithmetic")]
-    assert retried.count(True) == 6 * 2
+    assert retried.count(True) == 5 * 2
 
     fakes.calibrate(programs, bound=1.4)
     found = kinds(lab(*TWO, "--json"))
@@ -231,7 +231,7 @@ def test_a_killed_lab_keeps_whole_processes_and_goes_on(
     assert kinds(done)["slow", "usual"] == "scales"
     for program in ("facility", "slow", "calibration"):
         for row in stored(tmp_path, program=program, threads=2, status="ok"):
-            assert len(stored(tmp_path, variant=row.cell.variant, threads=2)) >= 6
+            assert len(stored(tmp_path, variant=row.cell.variant, threads=2)) >= 5
 
 
 def _rows(tmp_path: Path) -> list[Row]:
@@ -426,7 +426,7 @@ def test_a_disturbed_process_is_taken_again(lab: Lab, programs: Path, tmp_path: 
     lab(*TWO, "--programs", "once")
     rows = stored(tmp_path, program="once", threads=2)
     assert [bool(row.disturbed) for row in rows].count(True) == 1
-    assert len(rows) == 7
+    assert len(rows) == 6
 
 
 def test_a_disturbed_process_leaves_no_sample_and_more_are_wanted() -> None:
@@ -454,8 +454,8 @@ def test_an_undecided_way_gets_more_processes(lab: Lab, programs: Path, tmp_path
     body = "start(); rounds(1.4 + (0.2 if os.getpid() % 2 else -0.2)); end()"
     fakes.contend(programs, "wavering", [fakes.way("usual")], body)
     lab(*TWO, "--programs", "wavering")
-    assert len(stored(tmp_path, program="wavering", threads=2)) > 6
-    assert len(stored(tmp_path, variant="arithmetic", threads=2)) == 6
+    assert len(stored(tmp_path, program="wavering", threads=2)) > 5
+    assert len(stored(tmp_path, variant="arithmetic", threads=2)) == 5
 
 
 def test_the_lab_lists_contention_programs_apart(

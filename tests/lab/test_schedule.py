@@ -50,9 +50,21 @@ def play(
 
 
 def test_every_cell_gets_six_samples_and_rounds_alternate() -> None:
-    tasks = play(make())
-    assert Counter(task.cell for task in tasks) == dict.fromkeys(CELLS, 6)
-    assert [task.round for task in tasks] == [r for r in range(6) for _ in CELLS]
+    tasks = play(make(CELLS[1:]))
+    assert Counter(task.cell for task in tasks) == dict.fromkeys(CELLS[1:], 6)
+    assert [task.round for task in tasks] == [r for r in range(6) for _ in CELLS[1:]]
+
+
+def test_what_others_are_compared_with_is_taken_twice_in_a_round() -> None:
+    slower = cell(program="fib", backend="serial", variant="fork_join", threads=1)
+    tasks = play(
+        make([*CELLS, slower]), lambda task: row(task, ns=9e6 if task.cell == slower else 8e6)
+    )
+    assert Counter(task.cell for task in tasks) == dict.fromkeys([*CELLS, slower], 6) | {SERIAL: 11}
+    assert all(
+        Counter(task.cell for task in tasks if task.round == each)[SERIAL] == 2
+        for each in range(1, 6)
+    )
 
 
 def test_serial_cells_come_first_in_the_first_round_only() -> None:
@@ -144,14 +156,33 @@ def test_uncertain_serial_cells_go_first_then_the_most_uncertain() -> None:
     schedule = make(uncertainty=uncertainty)
     tasks = play(schedule, lambda task: row(task, ns=times[task.cell]))
     late = [times[task.cell] for task in tasks if task.round == 6]
-    assert late == [times[SERIAL], *sorted((times[c] for c in CELLS[1:]), reverse=True)]
+    assert late == [times[SERIAL]] * 2 + sorted((times[c] for c in CELLS[1:]), reverse=True)
     assert "5 of 5 cells" in schedule.notes()[-1]
 
 
+def test_cells_that_leave_a_verdict_open_go_before_others_however_sure_their_median() -> None:
+    def is_open(serial: Sequence[float], samples: Sequence[float], threads: int) -> bool:
+        assert len(serial) >= len(samples) and threads == 2
+        return samples[0] == 77e6
+
+    tasks = play(
+        make(
+            [SERIAL, *(cell(program="fib", variant=each, threads=2) for each in "abc")],
+            uncertainty=lambda samples: 0.0 if samples[0] == 77e6 else 0.5,
+            is_open=is_open,
+        ),
+        lambda task: row(task, ns=77e6 if task.cell.variant == "c" else 40e6),
+    )
+    late = [task.cell.variant for task in tasks if task.round == 6]
+    assert late == ["plain", "plain", "c", "a", "b"]
+
+
 def test_a_budget_drops_repeats_above_six_before_cells() -> None:
-    schedule = make(budget_s=5 * 6 * 0.11 + 0.3, uncertainty=lambda _: 1.0)
+    schedule = make(budget_s=5 * 6 * 0.11, uncertainty=lambda _: 1.0)
     tasks = play(schedule)
-    assert set(Counter(task.cell for task in tasks).values()) <= {6, 7, 8}
+    counts = Counter(task.cell for task in tasks)
+    assert min(counts.values()) == 6
+    assert counts[SERIAL] < 9  # there is no time to take it twice in each round
     assert not schedule.dropped()
 
 
@@ -165,8 +196,8 @@ def test_a_budget_drops_the_least_telling_cells_and_says_so() -> None:
     for budget_s, whole in ((2.7, 4), (2.1, 3), (1.5, 2)):
         schedule = make(cells, budget_s=budget_s)
         counts = Counter(task.cell for task in play(schedule))
-        assert [each for each in counts.values() if each == 6] == [6] * whole
-        assert counts[SERIAL] == counts[cells[3]] == 6
+        assert sum(each >= 6 for each in counts.values()) == whole
+        assert counts[SERIAL] >= counts[cells[3]] == 6
         assert (counts[cells[4]] == 6) is (whole > 2)
         assert "budget" in schedule.notes()[0]
     assert "fib tbb:futures gcc jemalloc x4" in schedule.notes()[1]
@@ -181,7 +212,9 @@ def test_cells_whose_verdict_is_settled_by_a_failure_are_dropped_first() -> None
 
     tasks = play(make(cells, budget_s=6 * 3 * 0.11 + 0.3), answer)
     counts = Counter((task.cell.variant, task.cell.threads) for task in tasks)
-    assert counts == {("plain", 1): 6, ("a", 1): 6, ("a", 2): 6, ("b", 2): 1}
+    assert counts["plain", 1] >= 6
+    assert counts["a", 1] == counts["a", 2] == 6
+    assert (counts["b", 1], counts["b", 2]) == (0, 1)
 
 
 def test_a_time_out_of_a_busy_machine_is_taken_again() -> None:
@@ -195,7 +228,7 @@ def test_a_time_out_of_a_busy_machine_is_taken_again() -> None:
         return row(task, status=Status.TIMEOUT, disturbed=disturbed)
 
     tasks = play(make(cells), answer)
-    assert Counter(task.cell for task in tasks) == {SERIAL: 6, cells[1]: 2}
+    assert Counter(task.cell for task in tasks) == {SERIAL: 11, cells[1]: 2}
 
 
 def test_what_ended_once_is_not_stopped_for_a_noisy_moment() -> None:
@@ -234,8 +267,8 @@ def test_a_resumed_run_does_what_was_left() -> None:
         assert schedule.replay(rows) == sum(each.facts["wall_s"] for each in rows)
         rest = play(schedule)
         done = Counter(task.cell for task in whole[:cut] + rest)
-        assert done == dict.fromkeys(CELLS, 6)
-        assert len(whole[:cut]) + len(rest) == len(whole)
+        assert 10 <= done.pop(SERIAL) <= 11  # its second process of the round is not made up for
+        assert done == dict.fromkeys(CELLS[1:], 6)
         assert all(a.round <= b.round for a, b in pairwise(rest))
 
 

@@ -9,7 +9,7 @@ PROFILES = {
     each.size: each
     for each in (
         Profile(CATALOGUE, "does everything run?", "smoke", 1, 1, 0.0, 20, 1, 20, None, 1, 2),
-        Profile(CATALOGUE, "verdicts in minutes", "quick", 6, 15, 0.0, 10, 1, 30, 345, 1),
+        Profile(CATALOGUE, "verdicts in minutes", "quick", 5, 21, 0.0, 10, 1, 30, 340, 1),
         Profile(CATALOGUE, "longer windows", "full", 6, 25, 0.0, 120, 1, 120, None, 1),
     )
 }

@@ -1,0 +1,69 @@
+"""What is known of the cells of a run so far, and what follows from it: no clock, no files."""
+
+from __future__ import annotations
+
+from collections import UserDict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from statistics import median
+
+from threadmark.cell import Cell
+
+_FIRST_GUESS_S = 0.15  # a process of which nothing is known
+
+
+@dataclass
+class State:
+    """What is known of a cell."""
+
+    samples_ns: list[float] = field(default_factory=list)
+    times_ns: list[float] = field(default_factory=list)  # with the disturbed ones: good for limits
+    rounds: set[int] = field(default_factory=set)
+    cost_s: float | None = None
+    failures: int = 0
+    disturbed: int = 0
+    open: bool = True
+
+
+class Known(UserDict[Cell, State]):
+    """The states of all cells, in their order. `main` is the cell of each column with the most
+    threads, on which its verdict rests."""
+
+    def __init__(self, cells: Iterable[Cell]) -> None:
+        super().__init__({cell: State() for cell in sorted(cells)})
+        self._serial: dict[tuple[object, ...], list[Cell]] = {}
+        for cell in self:
+            if cell.backend == "serial":
+                self._serial.setdefault(cell.problem, []).append(cell)
+        self.main = {cell.column: cell for cell in sorted(self, key=lambda cell: cell.threads)}
+
+    def base(self, cell: Cell) -> Cell | None:
+        """The fastest serial cell of the same problem, with which `cell` is compared."""
+        medians = [
+            (median(samples), each)
+            for each in self._serial.get(cell.problem, [])
+            if (samples := self[each].samples_ns)
+        ]
+        return min(medians)[1] if medians else None
+
+    def bases(self, cells: Iterable[Cell] | None = None) -> list[Cell]:
+        """Those of `cells`, or of all, with which others are compared."""
+        among = self if cells is None else cells
+        return [each for each in among if each.backend == "serial" and each == self.base(each)]
+
+    def serial_s(self, cell: Cell) -> float | None:
+        """Seconds of the fastest serial cell of the same problem."""
+        times = [
+            median(self[each].times_ns) / 1e9
+            for each in self._serial.get(cell.problem, [])
+            if self[each].times_ns
+        ]
+        return min(times, default=None)
+
+    def cost_s(self, cell: Cell) -> float:
+        """Seconds that a process of the cell takes, as far as one can tell."""
+        if (known := self[cell].cost_s) is not None:
+            return known
+        alike = [self[each].cost_s for each in self._serial.get(cell.problem, [])]
+        serial = min((each for each in alike if each is not None), default=_FIRST_GUESS_S)
+        return max(serial, self[self.main[cell.column]].cost_s or 0.0)
