@@ -296,6 +296,7 @@ inline Worker& Pool::bind() {
   }
   worker->stack_end = stack_limit();
   if (!has_membarrier) {  // nothing is private
+    const std::lock_guard guard(worker->lock);  // a thief may look at one that was used before
     worker->split.store(SIZE_MAX);
     worker->open = SIZE_MAX;
   }
