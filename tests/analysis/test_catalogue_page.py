@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import test_report
+from contention_lines import window
 from test_display import check_golden
 from threadmark import cli, judgement
 from threadmark.catalogue import cards, verdict
@@ -172,23 +173,6 @@ def test_two_catalogues_agree_on_nineteen_verdicts_of_twenty() -> None:
     assert sum(equal) >= 0.95 * len(equal)
 
 
-def window(repeat: int, threads: int, per_second: float) -> dict[str, object]:
-    return {
-        "event": "repeat",
-        "repeat": repeat,
-        "warmup": repeat == 0,
-        "threads": threads,
-        "wall_ns": 4e6,
-        "operations": 1000,
-        "per_second": per_second,
-        "slowest_per_second": per_second * 0.9,
-        "fastest_per_second": per_second,
-        "overlap": 1.0,
-        "run_delay_ns": 0,
-        "ok": True,
-    }
-
-
 def process(cell: Cell, number: int, ns: float, speedups: dict[int, float]) -> list[Row]:
     """The rows of one process; its neighbour makes both sides of a ratio slow."""
     slow = 1 + 0.1 * math.sin(number)
@@ -203,7 +187,7 @@ def process(cell: Cell, number: int, ns: float, speedups: dict[int, float]) -> l
                 number,
                 Status.OK,
                 sample_ns=1e9 / (p * each),
-                repeats=tuple(window(r, p, each) for r in range(10)),
+                repeats=tuple(window(r, p, each, slowest_per_second=each * 0.9) for r in range(10)),
                 command=(*command, cell.variant),
                 started_at=f"2025-01-02T03:04:{number:02}",
                 facts={**facts, "callers": 2 if p == 1 else p},

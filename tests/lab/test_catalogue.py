@@ -14,6 +14,7 @@ from pathlib import Path
 
 import fakes
 import pytest
+from contention_lines import window
 from lab_support import LAB, cell, lab_environment
 from threadmark import allocators
 from threadmark.catalogue import outcome, selection
@@ -371,23 +372,6 @@ def judged(lines: list[dict[str, object]], seen: Load = CALM, use: str = "thread
     output = "".join(json.dumps(line) + "\n" for line in text)
     ending = Ending(output, "", 0, None, Killed.NO, 0.2, 0.2, 1, 0, 0, seen)
     return outcome.judge(asked, attempt, ending, Limits(1 << 30, 100, "a test"))
-
-
-def window(repeat: int, threads: int, per_second: float, **changes: object) -> dict[str, object]:
-    return {
-        "event": "repeat",
-        "repeat": repeat,
-        "warmup": repeat == 0,
-        "threads": threads,
-        "wall_ns": 4e6,
-        "operations": 1000,
-        "per_second": per_second,
-        "slowest_per_second": per_second,
-        "fastest_per_second": per_second,
-        "overlap": 1.0,
-        "run_delay_ns": 0,
-        "ok": True,
-    } | changes
 
 
 def test_a_round_in_which_a_thread_waited_does_not_count() -> None:

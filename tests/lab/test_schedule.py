@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from lab_support import cell
 from threadmark.cell import Cell, Row, Status
+from threadmark.measurement import is_open
 from threadmark.profile import PROFILES, thread_counts
 from threadmark.schedule import Schedule, Task
 
@@ -175,6 +176,15 @@ def test_cells_that_leave_a_verdict_open_go_before_others_however_sure_their_med
     )
     late = [task.cell.variant for task in tasks if task.round == 6]
     assert late == ["plain", "plain", "c", "a", "b"]
+
+
+def test_a_verdict_is_open_where_its_interval_lies_on_both_sides_of_a_limit() -> None:
+    serial = [100.0, 101.0, 99.0, 100.5, 99.5, 100.0]
+    scales = [each / 1.9 for each in serial]
+    straddles = [each / factor for each, factor in zip(serial, (1.2, 1.6) * 3, strict=True)]
+    assert not is_open(serial, scales, 2)
+    assert is_open(serial, straddles, 2)
+    assert not is_open(serial, straddles, 1)  # one thread decides no verdict
 
 
 def test_a_budget_drops_repeats_above_six_before_cells() -> None:
