@@ -237,7 +237,11 @@ class Store:
                     self._db.execute("ROLLBACK")
 
     def _prepare(self, *, create: bool) -> None:
-        version = self._version()
+        self._db.execute("BEGIN")  # another lab may be creating it: all of what it wrote, or nothing
+        try:
+            version = self._version()
+        finally:
+            self._db.execute("ROLLBACK")
         if version == 0 and create:
             use_wal(self._db)
             self._db.execute("BEGIN IMMEDIATE")
