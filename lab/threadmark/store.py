@@ -237,24 +237,18 @@ class Store:
                     self._db.execute("ROLLBACK")
 
     def _prepare(self, *, create: bool) -> None:
-        self._db.execute("BEGIN")  # another lab may be creating it: all of what it wrote, or nothing
-        try:
+        self._db.execute("BEGIN")  # another lab may be creating it: all that it wrote, or nothing
+        with ExitStack() as read:
+            read.callback(self._db.execute, "ROLLBACK")
             version = self._version()
-        finally:
-            self._db.execute("ROLLBACK")
         if version == 0 and create:
             use_wal(self._db)
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
+            with self._writing() as db:
                 if self._version() == 0:  # no other lab was faster
                     for statement in _SCHEMA.split(";\n"):
-                        self._db.execute(statement)
-                    self._db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-                    self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-                self._db.execute("COMMIT")
-            finally:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
+                        db.execute(statement)
+                    db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+                    db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         elif version == 0:
             raise LabError(
                 f"{self.path} holds no run yet; measure first (./threadmark run) or name another "
