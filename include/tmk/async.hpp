@@ -103,7 +103,7 @@ template <class F, class... A>
     S* const state = detail::make_state<S>(worker, std::in_place, std::forward<F>(callable),
                                            std::forward<A>(arguments)...);
     try {
-      detail::submit(worker, *state);
+      detail::submit(worker, *state, detail::siblings_here());
     } catch (...) {
       S::destroy(*state);
       throw;

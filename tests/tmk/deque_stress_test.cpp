@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -16,12 +17,68 @@
 
 #include "support.hpp"
 #include "tmk/async.hpp"
+#include "tmk/fork_join.hpp"
 #include "tmk/pool.hpp"
 
 namespace {
 
 using support::below;
 using support::one_in;
+
+// What a thief of the calling thread takes, one after the other, until there is nothing.
+std::vector<int> stolen_from_here(const std::vector<int>& run) {
+  tmk::detail::Worker& victim = tmk::detail::this_worker();
+  std::thread([&victim] {
+    while (tmk::detail::Task* const task = victim.steal()) task->operations->run(*task);
+  }).join();
+  return run;
+}
+// Makes n tasks in one call, numbered from `first`.
+[[gnu::noinline]] std::vector<tmk::future<void>> siblings(int first, int n, std::vector<int>& run) {
+  std::vector<tmk::future<void>> made;
+  for (int i = 0; i < n; ++i)
+    made.push_back(tmk::async([&run, k = first + i] { run.push_back(k); }));
+  return made;
+}
+
+TEST(Thief, takes_the_newest_of_the_oldest_siblings) {
+  tmk::pool pool(1);
+  pool.run([] {
+    std::vector<int> run;
+    const auto old = siblings(0, 3, run);
+    [&]() __attribute__((noinline)) {
+      std::array<char, 64> deeper;  // than the call before: whose children the next ones are
+      asm volatile("" : : "r"(deeper.data()) : "memory");
+      const auto young = siblings(3, 2, run);
+      EXPECT_EQ(stolen_from_here(run), (std::vector{2, 1, 0, 4, 3}));
+    }();
+  });
+}
+TEST(Thief, takes_from_the_far_end_of_a_long_list) {
+  tmk::pool pool(1);
+  pool.run([] {
+    std::vector<int> run;
+    auto list = siblings(0, 100, run);
+    list[0].get();
+    // Half of what is left is opened for each fence (all, where there is none), newest first.
+    const bool half = tmk::detail::has_membarrier;
+    const std::vector<int> order = stolen_from_here(run);
+    ASSERT_EQ(order.size(), 100u);
+    EXPECT_EQ(order[0], 0);
+    EXPECT_EQ(order[1], half ? 50 : 99);
+    EXPECT_EQ(order[50], half ? 1 : 50);
+    EXPECT_EQ(order[51], half ? 75 : 49);
+  });
+}
+TEST(Thief, takes_the_oldest_of_a_scope_which_joins_newest_first) {
+  tmk::pool pool(1);
+  pool.run([] {
+    std::vector<int> run;
+    tmk::task_scope scope;
+    for (int i = 0; i < 3; ++i) scope.run([&run, i] { run.push_back(i); });
+    EXPECT_EQ(stolen_from_here(run), (std::vector{0, 1, 2}));
+  });
+}
 
 class DequeStress : public testing::TestWithParam<unsigned> {
  protected:

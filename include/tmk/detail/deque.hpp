@@ -119,12 +119,22 @@ class Counter {
 inline constexpr std::size_t kBlockBytes = 64;
 inline constexpr std::size_t kClasses = 4;
 inline constexpr std::size_t kSlabBytes = std::size_t{32} << 10;
+inline constexpr std::size_t kFew = 16;  // tasks that a thief exposes all at once
 constexpr std::size_t size_class(std::size_t bytes) { return (bytes - 1) / kBlockBytes; }
+
+// A place of a deque: null, or a task. An odd one tells the task's siblings in its low bits, and
+// the task is aligned to kBlockBytes; an even one has no siblings.
+using Entry = std::uintptr_t;
+inline Entry siblings_of(Entry entry) { return entry % 2 != 0 ? entry % kBlockBytes : 0; }
+inline Task* task_of(Entry entry) { return reinterpret_cast<Task*>(entry - siblings_of(entry)); }
+// The same for all that one call of a function makes: from where its stack lies. By chance also for
+// calls of others, which costs a worse choice.
+TMK_INLINE Entry siblings_here() { return (stack_pointer() / 8 % kBlockBytes) | 1; }
 
 struct alignas(128) Worker {
   // ---- the owner ----
   std::array<Task*, kClasses> free{};
-  std::atomic<Task*>* entries = nullptr;
+  std::atomic<Entry>* entries = nullptr;
   std::size_t mask = 0;
   std::size_t room_end = 0;  // a bottom from which the entries must be looked after
   std::atomic<std::size_t> bottom{0};
@@ -142,6 +152,7 @@ struct alignas(128) Worker {
   std::size_t open = 0;       // others may claim below it; above, up to split, a fence is under way
   std::uint64_t lowered = 0;  // how often split came down
   bool exposing = false;      // a thief has a fence under way; another one need not
+  std::size_t far = 0;        // end of the siblings from head on, as far as open; 0: unknown
   // ---- anyone ----
   alignas(128) std::array<std::atomic<Task*>, kClasses> returned{};  // blocks that others freed
   Pool* pool = nullptr;
@@ -156,8 +167,8 @@ struct alignas(128) Worker {
     for (Counter* each : {&taken, &popped, &revoked, &stolen, &blocked}) each->reset();
   }
 
-  // Owner. Makes a task pending. bad_alloc leaves everything as it was.
-  void push(Task& task) {
+  // Owner. Makes a task pending, one of the given siblings. bad_alloc leaves everything as it was.
+  void push(Task& task, Entry siblings) {
     // ORDER own-bottom: relaxed, owner-only.
     const std::size_t b = bottom.load(std::memory_order_relaxed);
     if (b >= room_end) [[unlikely]]
@@ -166,7 +177,7 @@ struct alignas(128) Worker {
     // ORDER set-index: relaxed, ordered by publish-entry.
     task.index.store(b, std::memory_order_relaxed);
     // ORDER publish-entry: release, pairs with read-entry. Who reads it sees the task's contents.
-    entries[b & mask].store(&task, std::memory_order_release);
+    entries[b & mask].store(reinterpret_cast<Entry>(&task) | siblings, std::memory_order_release);
     // ORDER publish-bottom: release, pairs with read-bottom.
     bottom.store(b + 1, std::memory_order_release);
     light_fence();
@@ -183,7 +194,7 @@ struct alignas(128) Worker {
     if (i == Task::claimed) [[unlikely]]
       return false;
     // ORDER erase-entry: relaxed, ordered by light-fence.
-    entries[i & mask].store(nullptr, std::memory_order_relaxed);
+    entries[i & mask].store(0, std::memory_order_relaxed);
     light_fence();
     // ORDER check-split-take: relaxed, ordered by light-fence.
     const std::size_t s = split.load(std::memory_order_relaxed);
@@ -202,7 +213,7 @@ struct alignas(128) Worker {
     const std::lock_guard guard(lock);
     drop_bottom(held(bottom), held(head));
     const std::size_t b = held(bottom);
-    Task* const task = b > held(head) ? held(entries[(b - 1) & mask]) : nullptr;
+    Task* const task = task_of(b > held(head) ? held(entries[(b - 1) & mask]) : 0);
     if (task != nullptr) {
       claim(*task, b - 1);  // should it wait for itself, it must not run again
       drop_bottom(b - 1, held(head));
@@ -217,21 +228,20 @@ struct alignas(128) Worker {
     const std::lock_guard guard(lock);
     if (held(split) < held(bottom)) hold(split, held(bottom));
     open = held(split);
+    far = 0;
   }
 
-  // Any thread but the owner's. Claims the oldest task; null if there is none.
+  // Any thread but the owner's. Claims what its maker will want last; null if there is none.
   Task* steal() {
     if (!looks_pending()) return nullptr;
     if (!lock.try_lock()) return nullptr;
     std::unique_lock guard(lock, std::adopt_lock);
-    if (Task* const task = claim_oldest()) return task;
-    // ORDER expose-bottom: acquire, pairs with publish-bottom.
-    const std::size_t b = bottom.load(std::memory_order_acquire);
-    const std::size_t h = held(head);
-    if (b <= h || std::exchange(exposing, true)) return nullptr;
-    const bool exposed = expose(guard, h + (b - h + 1) / 2);  // half of it, for one fence
-    exposing = false;
-    return exposed ? claim_oldest() : nullptr;
+    if (const std::size_t end = border(); end > open && !exposing) {
+      exposing = true;
+      expose(guard, end);
+      exposing = false;
+    }
+    return claim_last_wanted();
   }
 
   // A waiter that is not the owner wants this very task: true if it is now claimed for the caller.
@@ -241,7 +251,7 @@ struct alignas(128) Worker {
       const std::size_t i = held(task.index);
       if (i == Task::claimed) return false;
       // ORDER read-entry: acquire, pairs with publish-entry.
-      if (entries[i & mask].load(std::memory_order_acquire) != &task) return false;
+      if (task_of(entries[i & mask].load(std::memory_order_acquire)) != &task) return false;
       if (i < open) {
         claim(task, i);
         return true;
@@ -262,7 +272,7 @@ struct alignas(128) Worker {
     if (!looks_pending()) return false;
     const std::lock_guard guard(lock);
     std::size_t i = held(bottom);
-    while (i > held(head) && held(entries[(i - 1) & mask]) == nullptr) --i;
+    while (i > held(head) && held(entries[(i - 1) & mask]) == 0) --i;
     return i > held(head);
   }
   // Tasks that are pending. Any thread; exact when nothing moves.
@@ -273,7 +283,7 @@ struct alignas(128) Worker {
     const std::size_t b = bottom.load(std::memory_order_acquire);
     std::size_t count = 0;
     for (std::size_t i = held(head); i < b; ++i) {
-      if (held(entries[i & mask]) != nullptr) ++count;
+      if (held(entries[i & mask]) != 0) ++count;
     }
     return count;
   }
@@ -324,7 +334,7 @@ struct alignas(128) Worker {
   void drop_bottom(std::size_t i, std::size_t least) {
     // ORDER drop: acquire, pairs with erase-claimed: whoever claimed the task that was here has
     // left its mark on it. The bottom itself is owner-only, and for others a hint.
-    while (i > least && entries[(i - 1) & mask].load(std::memory_order_acquire) == nullptr) --i;
+    while (i > least && entries[(i - 1) & mask].load(std::memory_order_acquire) == 0) --i;
     bottom.store(i, std::memory_order_relaxed);
   }
 
@@ -335,6 +345,7 @@ struct alignas(128) Worker {
       open = std::min(open, end);
       ++lowered;
     }
+    far = std::min(far, end);
     if (held(head) > end) hold(head, end);
     room_end = std::min(room_end, held(head) + mask + 1);
   }
@@ -351,6 +362,8 @@ struct alignas(128) Worker {
     if (i + 1 == held(bottom)) {
       drop_bottom(i, held(head));
       lower(held(bottom));
+    } else {
+      pass_erased(std::min(held(split), held(bottom)));  // nothing may be left: see looks_pending
     }
     taken.increment();
     return true;
@@ -361,7 +374,7 @@ struct alignas(128) Worker {
     // ORDER mark-claimed: relaxed, ordered by erase-claimed and lock-worker.
     task.index.store(Task::claimed, std::memory_order_relaxed);
     // ORDER erase-claimed: release, pairs with drop.
-    entries[i & mask].store(nullptr, std::memory_order_release);
+    entries[i & mask].store(0, std::memory_order_release);
   }
   // Lets others claim below `end`. Not under the lock all the time, since the owner may want it and
   // the fence waits for processors. False: the owner has taken the border back meanwhile.
@@ -374,20 +387,55 @@ struct alignas(128) Worker {
     guard.lock();
     if (lowered != seen) return false;
     open = std::max(open, end);
+    far = 0;
     return true;
   }
-  Task* claim_oldest() {
-    // ORDER oldest-bottom: acquire, pairs with publish-bottom.
-    const std::size_t end = std::min(open, bottom.load(std::memory_order_acquire));
-    Task* task = nullptr;
+  // ORDER read-entry-open: acquire, pairs with publish-entry.
+  Entry read(std::size_t i) const { return entries[i & mask].load(std::memory_order_acquire); }
+  // Head passes what is erased, up to `end`, which is not above split.
+  std::size_t pass_erased(std::size_t end) {
     std::size_t h = held(head);
-    for (; h < end && task == nullptr; ++h) {
-      // ORDER read-entry-oldest: acquire, pairs with publish-entry.
-      task = entries[h & mask].load(std::memory_order_acquire);
-      if (task != nullptr) claim(*task, h);
-    }
+    while (h < end && read(h) == 0) ++h;
     hold(head, h);
-    return task;
+    return h;
+  }
+  std::size_t end_of_siblings(std::size_t first, std::size_t end) const {
+    const Entry siblings = siblings_of(read(first));
+    if (siblings == 0) return first + 1;
+    for (std::size_t i = first + 1; i < end; ++i) {
+      if (const Entry entry = read(i); entry != 0 && siblings_of(entry) != siblings) return i;
+    }
+    return end;
+  }
+  // How far it should be open for a thief to choose well: all, if it is little, or half of it, for
+  // one fence. As it is, if there is something, and of siblings a fair part.
+  std::size_t border() const {
+    // ORDER border-bottom: acquire, pairs with publish-bottom.
+    const std::size_t b = bottom.load(std::memory_order_acquire);
+    std::size_t h = held(head);
+    while (h < b && held(entries[h & mask]) == 0) ++h;
+    if (h >= b) return open;
+    const std::size_t wanted = b - h <= kFew ? b - h : (b - h + 1) / 2;
+    const bool fair = siblings_of(held(entries[h & mask])) == 0 || 2 * (open - h) > wanted;
+    return h < open && fair ? open : h + wanted;
+  }
+  // The oldest task that is open or, if it has siblings, the newest of them: futures are mostly
+  // fetched in the order in which they were made. `far` is kept, so that each is looked at once.
+  Task* claim_last_wanted() {
+    // ORDER open-bottom: acquire, pairs with publish-bottom.
+    const std::size_t end = std::min(open, bottom.load(std::memory_order_acquire));
+    far = std::min(far, end);
+    for (std::size_t h = pass_erased(end); h < end; h = pass_erased(end)) {
+      if (far <= h) far = end_of_siblings(h, end);
+      while (far > h) {
+        const Entry entry = read(--far);
+        if (entry == 0) continue;  // the owner may erase even what lies at h, meanwhile
+        claim(*task_of(entry), far);
+        pass_erased(end);
+        return task_of(entry);
+      }
+    }
+    return nullptr;
   }
 
   // Owner. The entries are full up to room_end: move up, or move to a larger array.
@@ -396,10 +444,10 @@ struct alignas(128) Worker {
     const std::lock_guard guard(lock);
     const std::size_t b = held(bottom);
     std::size_t h = std::min(held(head), b);
-    while (h < b && held(entries[h & mask]) == nullptr) ++h;
+    while (h < b && held(entries[h & mask]) == 0) ++h;
     if (b - h == capacity) {
       const std::size_t larger = std::max<std::size_t>(256, 2 * capacity);
-      auto fresh = std::make_unique<std::atomic<Task*>[]>(larger);
+      auto fresh = std::make_unique<std::atomic<Entry>[]>(larger);
       for (std::size_t i = h; i < b; ++i) hold(fresh[i & (larger - 1)], held(entries[i & mask]));
       delete[] std::exchange(entries, fresh.release());
       mask = larger - 1;

@@ -163,9 +163,9 @@ inline Worker& this_worker() {
 
 inline bool stack_left(const Worker& worker) { return stack_pointer() > worker.stack_end; }
 
-// Makes a task pending.
-inline void submit(Worker& worker, Task& task) {
-  worker.push(task);
+// Makes a task pending; `siblings`: of those that are mostly awaited oldest first.
+inline void submit(Worker& worker, Task& task, Entry siblings = 0) {
+  worker.push(task, siblings);
   // ORDER look-for-sleepers: relaxed, ordered by light-fence.
   if (worker.activity->load(std::memory_order_relaxed) < worker.quiet) [[unlikely]] {
     worker.share();
@@ -295,7 +295,7 @@ inline Worker& Pool::bind() {
     }
   }
   worker->stack_end = stack_limit();
-  if (!has_membarrier) {  // nothing is private
+  if (!has_membarrier) {                        // nothing is private
     const std::lock_guard guard(worker->lock);  // a thief may look at one that was used before
     worker->split.store(SIZE_MAX);
     worker->open = SIZE_MAX;

@@ -3,6 +3,7 @@
 
 #include <cxxabi.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <exception>
 #include <functional>
@@ -128,11 +129,14 @@ template <class S>
 inline constexpr bool fits_block = sizeof(S) <= kBlockBytes * kClasses && alignof(S) <= kBlockBytes;
 
 template <class S>
+inline constexpr std::align_val_t heap_alignment{std::max(alignof(S), kBlockBytes)};
+
+template <class S>
 void* allocate_state(Worker& worker) {
   if constexpr (fits_block<S>) {
     return worker.allocate(size_class(sizeof(S)));
   } else {
-    return ::operator new(sizeof(S), std::align_val_t{alignof(S)});
+    return ::operator new(sizeof(S), heap_alignment<S>);
   }
 }
 // What was in the state has ended; its head lives on as a free block.
@@ -147,7 +151,7 @@ void free_state(S* state) noexcept {
       home.give_back(*state, block_class);
     }
   } else {
-    ::operator delete(state, sizeof(S), std::align_val_t{alignof(S)});
+    ::operator delete(state, sizeof(S), heap_alignment<S>);
   }
 }
 // Of the same size, to give memory back in which no state came to be.

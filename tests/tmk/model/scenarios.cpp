@@ -16,13 +16,14 @@ namespace model {
 namespace {
 
 using tmk::detail::current_worker;
+using tmk::detail::Entry;
 using tmk::detail::kArmed;
 using tmk::detail::Pool;
 using tmk::detail::Task;
 using tmk::detail::Worker;
 
 // A task in memory that is used again as soon as its future may.
-struct Job : Task {
+struct alignas(tmk::detail::kBlockBytes) Job : Task {
   explicit Job(int number_, int& ran_) : number(number_), ran(&ran_) { operations = &kOperations; }
   static void run(Task& task) {
     auto& self = static_cast<Job&>(task);
@@ -51,6 +52,7 @@ struct Deque {
   int ran[3] = {};
   Job a{1, ran[0]}, b{2, ran[1]}, c{3, ran[2]};
 
+  void push(Job& job, Entry siblings = 0) { worker.push(job, siblings); }
   // The rest of a get(): what is not taken is waited for; then the memory is free.
   void finish(Job& job, bool claimed) {
     if (claimed) run(job);
@@ -78,8 +80,8 @@ struct Deque {
 
 void owner_takes_newest_first() {
   Deque d;
-  d.worker.push(d.a);
-  d.worker.push(d.b);
+  d.push(d.a);
+  d.push(d.b);
   spawn([&] {
     d.get(d.b);
     d.get(d.a);
@@ -89,8 +91,8 @@ void owner_takes_newest_first() {
 }
 void owner_takes_oldest_first() {
   Deque d;
-  d.worker.push(d.a);
-  d.worker.push(d.b);
+  d.push(d.a);
+  d.push(d.b);
   spawn([&] {
     d.get(d.a);
     d.get(d.b);
@@ -98,11 +100,36 @@ void owner_takes_oldest_first() {
   spawn([&] { d.steal(2); });
   d.end(2);
 }
+void siblings_are_taken_from_both_ends() {
+  Deque d;
+  for (Job* each : {&d.a, &d.b, &d.c}) d.push(*each, 1);
+  spawn([&] {
+    d.get(d.a);
+    d.get(d.b);
+    d.get(d.c);
+  });
+  spawn([&] { d.steal(2); });
+  d.end(3);
+}
+void siblings_have_children() {
+  Deque d;
+  d.push(d.a, 1);
+  d.push(d.b, 1);
+  spawn([&] {
+    d.worker.share();
+    d.get(d.a);
+    d.push(d.c, 3);
+    d.get(d.c);
+    d.get(d.b);
+  });
+  spawn([&] { d.steal(2); });
+  d.end(3);
+}
 void owner_pushes_while_a_thief_looks() {
   Deque d;
-  d.worker.push(d.a);
+  d.push(d.a);
   spawn([&] {
-    d.worker.push(d.b);
+    d.push(d.b);
     d.get(d.b);
     d.get(d.a);
   });
@@ -111,10 +138,10 @@ void owner_pushes_while_a_thief_looks() {
 }
 void a_place_is_used_again() {
   Deque d;
-  d.worker.push(d.a);
+  d.push(d.a);
   spawn([&] {
     d.get(d.a);
-    d.worker.push(d.b);
+    d.push(d.b);
     d.get(d.b);
   });
   spawn([&] { d.steal(2); });
@@ -122,18 +149,18 @@ void a_place_is_used_again() {
 }
 void a_place_is_used_again_and_left() {
   Deque d;
-  d.worker.push(d.a);
+  d.push(d.a);
   spawn([&] {
     d.get(d.a);
-    d.worker.push(d.b);
+    d.push(d.b);
   });
   spawn([&] { d.steal(2); });
   d.end(2);
 }
 void two_thieves() {
   Deque d;
-  d.worker.push(d.a);
-  d.worker.push(d.b);
+  d.push(d.a);
+  d.push(d.b);
   spawn([&] { d.get(d.b); });
   spawn([&] { d.steal(1); });
   spawn([&] { d.steal(1); });
@@ -141,16 +168,16 @@ void two_thieves() {
 }
 void a_waiter_revokes() {
   Deque d;
-  d.worker.push(d.a);
-  d.worker.push(d.b);
+  d.push(d.a);
+  d.push(d.b);
   spawn([&] { d.pop_all(); });
   spawn([&] { d.get_from_elsewhere(d.a); });
   d.end(2);
 }
 void a_waiter_revokes_the_newest() {
   Deque d;
-  d.worker.push(d.a);
-  d.worker.push(d.b);
+  d.push(d.a);
+  d.push(d.b);
   spawn([&] { d.get(d.a); });
   spawn([&] { d.get_from_elsewhere(d.b); });
   d.end(2);
@@ -158,11 +185,11 @@ void a_waiter_revokes_the_newest() {
 // The owner, too, has a future of what is revoked.
 void a_shared_task_is_revoked() {
   Deque d;
-  d.worker.push(d.a);
-  d.worker.push(d.b);
+  d.push(d.a);
+  d.push(d.b);
   spawn([&] {
     d.get(d.b);
-    d.worker.push(d.c);
+    d.push(d.c);
     if (d.worker.take(d.a)) run(d.a);
     d.get(d.c);
   });
@@ -173,7 +200,7 @@ void a_shared_task_is_revoked() {
 }
 void a_waiter_and_a_thief() {
   Deque d;
-  d.worker.push(d.a);
+  d.push(d.a);
   spawn([&] { d.pop_all(); });
   spawn([&] { d.get_from_elsewhere(d.a); });
   spawn([&] { d.steal(1); });
@@ -183,7 +210,7 @@ void a_future_is_given_away() {
   Deque d;
   std::atomic<Job*> given{nullptr};
   spawn([&] {
-    d.worker.push(d.a);
+    d.push(d.a);
     given.store(&d.a, std::memory_order_release);
     d.pop_all();
   });
@@ -194,27 +221,27 @@ void a_future_is_given_away() {
 }
 void pop_against_thief() {
   Deque d;
-  d.worker.push(d.a);
-  d.worker.push(d.b);
+  d.push(d.a);
+  d.push(d.b);
   spawn([&] { d.pop_all(); });
   spawn([&] { d.steal(2); });
   d.end(2);
 }
 void entries_grow() {
   Deque d;
-  d.worker.push(d.a);
-  d.worker.push(d.b);
-  spawn([&] { d.worker.push(d.c); });
+  d.push(d.a);
+  d.push(d.b);
+  spawn([&] { d.push(d.c); });
   spawn([&] { d.steal(2); });
   d.end(3);
 }
 void entries_go_round() {
   Deque d;
-  d.worker.push(d.a);
-  d.worker.push(d.b);
+  d.push(d.a);
+  d.push(d.b);
   spawn([&] {
     d.get(d.a);
-    d.worker.push(d.c);
+    d.push(d.c);
     d.get(d.c);
   });
   spawn([&] { d.steal(2); });
@@ -222,9 +249,9 @@ void entries_go_round() {
 }
 void all_is_shared() {
   Deque d;
-  d.worker.push(d.a);
+  d.push(d.a);
   spawn([&] {
-    d.worker.push(d.b);
+    d.push(d.b);
     d.worker.share();
     d.get(d.b);
   });
@@ -233,9 +260,9 @@ void all_is_shared() {
 }
 void a_worker_gets_another_owner() {
   Deque d;
-  d.worker.push(d.a);
+  d.push(d.a);
   spawn([&] {
-    d.worker.push(d.b);
+    d.push(d.b);
     d.pool.unbind(d.worker);
   });
   spawn([&] {
@@ -247,9 +274,9 @@ void a_worker_gets_another_owner() {
 void somebody_counts() {
   Deque d;
   spawn([&] {
-    d.worker.push(d.a);
+    d.push(d.a);
     d.get(d.a);
-    d.worker.push(d.b);
+    d.push(d.b);
   });
   spawn([&] { require(d.worker.count_pending() <= 1, "no more than there were at once"); });
   require(settle() == 0, "all have ended");
@@ -448,7 +475,7 @@ void a_push_meets_a_thread_that_goes_to_sleep() {
 // The pusher finds head and split above its bottom: a thief has looked at a bottom from before.
 void a_push_is_slow_and_meets_a_thread_that_goes_to_sleep() {
   Sleeping s(2, 2);
-  s.worker.push(s.a);
+  s.worker.push(s.a, 0);
   require(s.worker.take(s.a), "nobody else is there");
   s.worker.split = 1;
   s.worker.head = 1;
@@ -553,6 +580,8 @@ std::vector<Scenario> scenarios() {
   return {
       {"the owner takes the newest first", owner_takes_newest_first},
       {"the owner takes the oldest first", owner_takes_oldest_first},
+      {"siblings are taken from both ends", siblings_are_taken_from_both_ends, 3},
+      {"siblings have children", siblings_have_children, 3},
       {"the owner pushes while a thief looks", owner_pushes_while_a_thief_looks},
       {"a place is used again", a_place_is_used_again},
       {"a place is used again and left", a_place_is_used_again_and_left},

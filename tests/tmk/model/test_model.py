@@ -24,6 +24,7 @@ SHORTER = (
     ("detail/deque.hpp", "spins < 64", "spins < 0"),
     ("detail/deque.hpp", "max<std::size_t>(256", "max<std::size_t>(2"),
     ("detail/deque.hpp", "std::size_t{32} << 10", "std::size_t{256}"),
+    ("detail/deque.hpp", "kFew = 16", "kFew = 1"),
     ("detail/pool.hpp", "spins < 40", "spins < 0"),
     (
         "detail/pool.hpp",
