@@ -64,6 +64,7 @@ struct Part {
   Clock::time_point start, end;
   std::uint64_t operations = 0;
   std::int64_t delay_ns = 0;  // runnable, but without a processor
+  double yardstick_ns = 0;    // of a fixed computation, before and after the operations
   std::string wrong;
 
   double per_second() const {
@@ -85,15 +86,33 @@ std::int64_t own_delay_ns() {
   return schedstat >> running >> waiting ? waiting : 0;
 }
 
+// How long a fixed computation takes now: about 10 us. Its chains fill the units of a core, so that
+// it shows who else uses that core, which the waits of a single chain would hide.
+double yardstick_ns() {
+  std::uint64_t a = 1, b = 1, c = 1, d = 1, e = 1, f = 1;
+  const auto start = Clock::now();
+  for (int i = 0; i < 10'000; ++i) {
+    a = opaque(a * 3 + 1);
+    b = opaque(b * 5 + 1);
+    c = opaque(c * 7 + 1);
+    d = opaque(d ^ (d << 3) ^ 7);
+    e = opaque(e + (e >> 3) + 1);
+    f = opaque(f ^ (f >> 5) ^ 9);
+  }
+  return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
+}
+
 // Runs batches until the window is over.
 Part contend(Contender& contender, std::uint64_t batch, nanoseconds window) {
   Part part;
   const std::int64_t delay_before = own_delay_ns();
+  part.yardstick_ns = yardstick_ns();
   part.start = part.end = Clock::now();
   for (const auto deadline = part.start + window; part.end < deadline; part.end = Clock::now()) {
     contender.run(batch);
     part.operations += batch;
   }
+  part.yardstick_ns += yardstick_ns();
   part.delay_ns = own_delay_ns() - delay_before;
   return part;
 }
@@ -264,6 +283,7 @@ std::string print_window(const Window& window, unsigned round, bool warmup) {
   double slowest = window.parts.front().per_second();
   double fastest = slowest;
   double wall_ns = 0;
+  double yardstick_ns = 0;
   std::uint64_t operations = 0;
   std::int64_t delay_ns = 0;
   std::string wrong;
@@ -272,6 +292,7 @@ std::string print_window(const Window& window, unsigned round, bool warmup) {
     slowest = std::min(slowest, part.per_second());
     fastest = std::max(fastest, part.per_second());
     wall_ns += std::chrono::duration<double, std::nano>(part.end - part.start).count();
+    yardstick_ns += part.yardstick_ns;
     operations += part.operations;
     delay_ns += part.delay_ns;
     if (wrong.empty()) wrong = part.wrong;
@@ -288,6 +309,7 @@ std::string print_window(const Window& window, unsigned round, bool warmup) {
             {"slowest_per_second", slowest * share},
             {"fastest_per_second", fastest * share},
             {"overlap", window.threads == 1 ? 1.0 : overlap(window.parts)},
+            {"yardstick_ns", yardstick_ns / count},
             {"run_delay_ns", std::max<std::int64_t>(0, delay_ns)},
             {"max_rss_bytes", max_rss_bytes()},
             {"ok", wrong.empty()}};

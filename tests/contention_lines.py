@@ -16,6 +16,7 @@ def window(repeat: int, threads: int, per_second: float, **changes: object) -> d
         "slowest_per_second": per_second,
         "fastest_per_second": per_second,
         "overlap": 1.0,
+        "yardstick_ns": 20_000,
         "run_delay_ns": 0,
         "ok": True,
     } | changes

@@ -27,6 +27,7 @@ _EXIT = {  # ARCHITECTURE.md, "What an executable says"
 _FIGURES = (  # of a repeat, all of them numbers
     "wall_ns", "cpu_ns", "run_delay_ns", "voluntary_switches", "max_rss_bytes", "tasks", "nodes",
     "operations", "per_second", "slowest_per_second", "fastest_per_second", "overlap",
+    "yardstick_ns",
 )  # fmt: skip
 _MOST = 10**18  # of any figure; 10^18 ns are 31 years
 _LINES = 10_000  # far more than a start, an end and the repeats of a block

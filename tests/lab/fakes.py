@@ -53,8 +53,8 @@ def rounds(speedup=1.9, count=9, one=1e6, **other):
             each = one * (1 if p == 1 else speedup / p)
             say(**(dict(event="repeat", repeat=index, warmup=index == 0, threads=p, wall_ns=4e6,
                 operations=4000, per_second=each, slowest_per_second=each * 0.9,
-                fastest_per_second=each, overlap=1.0, run_delay_ns=0, max_rss_bytes=1 << 20,
-                ok=True) | other))
+                fastest_per_second=each, overlap=1.0, yardstick_ns=20_000, run_delay_ns=0,
+                max_rss_bytes=1 << 20, ok=True) | other))
 def end(status="ok", reason="", code=0):
     say(event="end", status=status, reason=reason)
     sys.exit(code)

@@ -393,6 +393,25 @@ def test_a_process_with_too_few_clean_rounds_counts_only_beside_nobody() -> None
     assert all(row.disturbed == "" for row in judged(lines, CALM))
 
 
+def test_a_round_in_which_the_processors_changed_their_speed_does_not_count() -> None:
+    lines = [window(r, p, 1e6) for r in range(7) for p in (1, 2)]
+    lines[7] = window(3, 2, 1e3, yardstick_ns=23_000)  # 20,000 is usual
+    lines[8] = window(4, 1, 1e9, yardstick_ns=17_000)
+    lines[10] |= {"yardstick_ns": 21_000}
+    one, two = judged(lines)
+    assert two.disturbed == one.disturbed == ""
+    assert two.sample_ns == pytest.approx(1e9 / 2e6)
+
+
+def test_a_process_whose_processors_kept_changing_their_speed_does_not_count() -> None:
+    lines = [window(r, p, 1e6, yardstick_ns=20_000 + 200 * r * p) for r in range(20) for p in (1, 2)]
+    one, two = judged(lines)
+    assert two.disturbed == one.disturbed == ""
+    one, two = judged([each | {"yardstick_ns": 1e4 * int(each["threads"])} for each in lines])
+    assert two.disturbed == "its processors kept changing their speed"
+    assert one.disturbed == ""
+
+
 def test_threads_that_did_not_run_side_by_side_are_not_judged() -> None:
     lines = [window(r, p, 1e6, overlap=0.5 if p == 2 else 1.0) for r in range(7) for p in (1, 2)]
     one, two = judged(lines)

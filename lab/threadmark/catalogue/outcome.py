@@ -1,7 +1,8 @@
 """From the end of a process of the catalogue to its rows: one for each number of threads.
 
 Whether the process counts is decided here, where it is known what else the processors did: fewer
-than three clean rounds beside other processes, or threads that did not run side by side, mark it.
+than three clean rounds beside other processes, processors that kept changing their speed, or
+threads that did not run side by side, mark it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from threadmark.process import Ending
 
 _FIGURES = (
     "wall_ns", "operations", "per_second", "slowest_per_second", "fastest_per_second",
+    "yardstick_ns",
 )  # fmt: skip
 
 
@@ -99,7 +101,11 @@ def _disturbance(row: Row, used: Rounds, ending: Ending, cpus: int) -> str:
         if seen:
             return seen
     # More threads than processors take turns: that is what was asked for.
-    if callers <= cpus and used.overlap < OVERLAPPING:
+    if callers > cpus:
+        return ""
+    if not used.even:
+        return "its processors kept changing their speed"
+    if used.overlap < OVERLAPPING:
         return f"its threads ran side by side for {100 * used.overlap:.0f} % of a window only"
     return ""
 

@@ -1,12 +1,14 @@
 """From the windows of one process to its speed-up: which rounds count, and what they say. Pure.
 
 A round is a window of each thread alone and one of all together, so that a processor that is slow
-for a while slows both sides of its ratio. A round in which a thread waited for its processor, or in
-which the threads did not run side by side, is left out while enough others remain.
+for a while slows both sides of its ratio. A round in which a thread waited for its processor, in
+which the threads did not run side by side, or in which a fixed computation beside each window says
+that the processors were faster in one of the two, is left out while enough others remain.
 """
 
 from __future__ import annotations
 
+import math
 import statistics as plain
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +18,7 @@ from threadmark.cell import Row
 
 DELAYED = 0.05  # share of a window that a thread may wait for a processor
 OVERLAPPING = 0.8  # least share of a window during which all threads must run
+UNEVEN = 0.1  # by which the fixed computation may take longer beside one window than the other
 FEWEST_CLEAN = 3
 
 Line = Mapping[str, Any]
@@ -27,7 +30,8 @@ class Rounds:
 
     together: tuple[Line, ...]
     alone: tuple[Line, ...]  # of the same rounds
-    clean: bool  # otherwise all rounds are here, as too few are clean
+    clean: bool  # otherwise all even rounds are here, as too few are clean
+    even: bool  # otherwise all are here: the processors kept changing their speed
 
     @property
     def ratios(self) -> list[float]:
@@ -70,10 +74,16 @@ def rounds(together: Sequence[Line], alone: Sequence[Line], callers: tuple[int, 
     first, second = _measured(together), _measured(alone)
     if not first or first.keys() != second.keys():
         raise ValueError("the rounds of the two sides do not pair up")
-    good = [r for r in first if _clean(first[r], callers[0]) and _clean(second[r], callers[1])]
-    clean = len(good) >= min(FEWEST_CLEAN, len(first))
-    used = good if clean else list(first)
-    return Rounds(tuple(first[r] for r in used), tuple(second[r] for r in used), clean)
+    fewest = min(FEWEST_CLEAN, len(first))
+    even = [r for r in first if _even(first[r], second[r])]
+    good = [r for r in even if _clean(first[r], callers[0]) and _clean(second[r], callers[1])]
+    used = next((some for some in (good, even) if len(some) >= fewest), list(first))
+    return Rounds(
+        tuple(first[r] for r in used),
+        tuple(second[r] for r in used),
+        clean=len(good) >= fewest,
+        even=len(even) >= fewest,
+    )
 
 
 def of_rows(row: Row, alone: Row) -> Rounds:
@@ -83,6 +93,12 @@ def of_rows(row: Row, alone: Row) -> Rounds:
 
 def _measured(lines: Sequence[Line]) -> dict[int, Line]:
     return {int(each["repeat"]): each for each in lines if each.get("warmup") is False}
+
+
+def _even(together: Line, alone: Line) -> bool:
+    # Lines of a store from before there was a yardstick have none: then nothing is known.
+    ratio = float(together.get("yardstick_ns", 1)) / float(alone.get("yardstick_ns", 1))
+    return abs(math.log(ratio)) <= UNEVEN
 
 
 def _clean(line: Line, callers: int) -> bool:
