@@ -198,7 +198,7 @@ class Crew {
   void meet() {
     ready_.fetch_add(1);
     while (ready_.load() < count_) {
-      if (count_ > std::thread::hardware_concurrency()) std::this_thread::yield();
+      if (count_ > cpus_) std::this_thread::yield();
     }
   }
 
@@ -238,6 +238,7 @@ class Crew {
     }
   }
 
+  const unsigned cpus_ = available_cpus();  // asked for once: it takes a system call
   std::mutex mutex_;
   std::condition_variable changed_, ended_;
   const Work* work_ = nullptr;

@@ -404,7 +404,8 @@ def test_a_round_in_which_the_processors_changed_their_speed_does_not_count() ->
 
 
 def test_a_process_whose_processors_kept_changing_their_speed_does_not_count() -> None:
-    lines = [window(r, p, 1e6, yardstick_ns=20_000 + 200 * r * p) for r in range(20) for p in (1, 2)]
+    rounds = [(r, p) for r in range(20) for p in (1, 2)]
+    lines = [window(r, p, 1e6, yardstick_ns=20_000 + 200 * r * p) for r, p in rounds]
     one, two = judged(lines)
     assert two.disturbed == one.disturbed == ""
     one, two = judged([each | {"yardstick_ns": 1e4 * int(each["threads"])} for each in lines])
