@@ -271,16 +271,18 @@ class Schedule:
             # first sample (a block of one) may stand beside the others.
             block = math.ceil(min(_BLOCK_NS / max(1.0, state.times_ns[0]), self.profile.max_block))
             block -= 1 - block % 2
-        return Task(cell, self._round, max(1, block), self._limit_s(cell))
+        block = max(1, block)
+        return Task(cell, self._round, block, self._limit_s(cell, 1 + block))
 
-    def _limit_s(self, cell: Cell) -> float:
+    def _limit_s(self, cell: Cell, repeats: int) -> float:
+        """For a process with so many repeats, warm-up included."""
         profile = self.profile
         if cell.backend == "serial":
             return profile.limit_ceiling_s
         state = self._cells[cell]
         known_s = _PATIENCE * state.cost_s if state.times_ns and state.cost_s else 0.0
         serial_s = self._cells.serial_s(cell)
-        wanted = profile.limit_factor * serial_s if serial_s else _NO_SERIAL_S
+        wanted = repeats * profile.limit_factor * serial_s if serial_s else _NO_SERIAL_S
         return min(profile.limit_ceiling_s, max(profile.limit_floor_s, wanted, known_s))
 
     def _missing(self, cell: Cell) -> int:
