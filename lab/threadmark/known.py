@@ -19,10 +19,15 @@ class State:
     samples_ns: list[float] = field(default_factory=list)
     times_ns: list[float] = field(default_factory=list)  # with the disturbed ones: good for limits
     rounds: set[int] = field(default_factory=set)
-    cost_s: float | None = None
+    costs_s: list[float] = field(default_factory=list)  # of its processes
     failures: int = 0
     disturbed: int = 0
     open: bool = True
+
+    @property
+    def cost_s(self) -> float | None:
+        """What a process of it takes; None before there was one."""
+        return median(self.costs_s) if self.costs_s else None
 
 
 class Known(UserDict[Cell, State]):

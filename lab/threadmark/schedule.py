@@ -79,7 +79,8 @@ class Schedule:
         if state is None:
             return
         state.rounds.add(row.round)
-        state.cost_s = float(row.facts.get("wall_s", 0.0)) + _OVERHEAD_S
+        cost_s = float(row.facts.get("wall_s", 0.0)) + _OVERHEAD_S
+        state.costs_s.append(cost_s)
         if row.sample_ns is not None:
             state.times_ns.append(row.sample_ns)
         again = not state.failures and state.disturbed < _MAX_DISTURBED and self._repeats_left > 0
@@ -89,7 +90,7 @@ class Schedule:
             self._again.append(row.cell)
         elif row.status is not Status.OK:
             state.failures += 1
-            second = row.status in (Status.CRASHED, Status.WRONG) and state.cost_s < _CHEAP_S
+            second = row.status in (Status.CRASHED, Status.WRONG) and cost_s < _CHEAP_S
             if second and state.failures == 1 and not state.samples_ns:
                 self._again.append(row.cell)
             else:
@@ -176,9 +177,9 @@ class Schedule:
         """Start the next round; False when there is none."""
         while True:
             self._round, extras = next(self._passes)
+            if extras:
+                self._trim(elapsed_s)
             if self._round < self.profile.min_samples:
-                if extras:
-                    self._trim(elapsed_s)
                 wanted = [c for c, s in self._cells.items() if s.open]
                 wanted += self._twice(wanted, elapsed_s)
                 self._shuffle(wanted)
@@ -186,7 +187,7 @@ class Schedule:
                     wanted = [cell for cell in wanted if not self._extra(cell)]
                     wanted.sort(key=lambda cell: cell.backend != "serial")
             else:
-                wanted = self._uncertain(elapsed_s)
+                wanted = self.left() or self._uncertain(elapsed_s)
             if not wanted and extras:
                 return False
             self._queue = [c for c in wanted if self._round not in self._cells[c].rounds]
@@ -228,9 +229,12 @@ class Schedule:
     def _trim(self, elapsed_s: float) -> None:
         """Give cells up until the rest fits the budget: first the extra ones, of them those whose
         main cell has failed, then other allocators, then the costliest. Serial cells stay: without
-        them no other one has a speed-up."""
+        them no other one has a speed-up. What was given up in a slower moment comes back."""
         if self.budget_s is None:
             return
+        for cell in self._shortened:
+            self._cells[cell].open = True
+        self._shortened.clear()
         left_s = self.budget_s - elapsed_s
         need_s = self._need_s()
 

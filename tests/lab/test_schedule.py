@@ -259,6 +259,21 @@ def test_a_used_up_budget_ends_the_run_and_names_what_was_not_measured() -> None
     assert all("budget" in reason for reason in dropped.values())
 
 
+def test_what_was_given_up_in_a_slow_moment_comes_back() -> None:
+    cells = [cell(program=f"p{each}") for each in range(40)]
+    taken: Counter[Cell] = Counter()
+
+    def answer(task: Task) -> Row:
+        taken[task.cell] += 1
+        slow = taken.total() <= 40  # the first round: as if all needed 40 x 6 x 0.5 s = 120 s
+        return row(task, facts={"wall_s": 0.5 if slow else 0.1})
+
+    schedule = make(cells, budget_s=60)
+    play(schedule, answer)
+    assert min(taken.values()) >= QUICK.min_samples
+    assert not schedule.dropped()
+
+
 def test_no_run_with_a_budget_goes_on_much_beyond_it() -> None:
     cells = [cell(program=f"p{each}") for each in range(200)]
     spent = [0.0]
