@@ -14,8 +14,8 @@ class Profile:
     """Limits are per process, times in seconds.
 
     A process may take max(`limit_floor_s`, `limit_factor` x the serial median for its warm-up and
-    each repeat), at most `limit_ceiling_s`. Sampling of a cell ends at `max_samples` or when the 95 % interval of its
-    median is within +-`target` of it.
+    each repeat), at most `limit_ceiling_s`. Sampling of a cell ends at `max_samples` or when the
+    95 % interval of its median is within +-`target` of it.
     """
 
     name: str
