@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +16,9 @@ from threadmark.limits import Cage, Limits, default_limits
 from threadmark.measurement import Attempts
 from threadmark.schedule import Task
 from threadmark.selection import Request, select
+
+# What is started in the background of a shell ignores Ctrl-C, and so would the labs of the tests.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(params=["groups", "polling"])
