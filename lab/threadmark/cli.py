@@ -70,7 +70,7 @@ def _dispatch(arguments: list[str]) -> int:
         name="threadmark",
         help="I added threads. Why is it not faster, and what makes it faster?",
         version_flags=[],
-        help_format="plaintext",
+        help_format="markdown",
         suppress_keyboard_interrupt=False,  # Ctrl-C is ours to answer, see main()
     )
     for name in wanted:

@@ -41,8 +41,8 @@ def catalogue(
     """Measure operations that look independent on one thread and on several; say which scale.
 
     Everything that is needed is set up and built first. Each process measures one way of writing
-    one operation, alone and together in turns, at least six times. The exit status is 1 when the
-    machine could not tell what scales from what does not; the rows are kept.
+    one operation, alone and together in turns; a way gets at least five. The exit status is 1 when
+    the machine could not tell what scales from what does not; the rows are kept.
 
     Parameters
     ----------
@@ -60,13 +60,13 @@ def catalogue(
         Thread counts such as 1,2,4; the default is 1, 2, 4, ... up to the processors. Verdicts are
         on the largest that has a processor for each thread.
     size
-        smoke: does everything run? quick: windows of 3 ms. full: of 20 ms, and more processes.
+        smoke: does everything run? quick: windows of 0.5 ms. full: of 2 ms, and more processes.
     executables
         Measure what lies in this folder as PLATFORM/bin/PROGRAM.threads; set up and build nothing.
     seed
         Seed of the order of measuring.
     budget
-        Seconds for measuring; beyond it processes, then cells are left out. Quick has 345.
+        Seconds for measuring; beyond it processes, then cells are left out. Quick has 340.
     resume
         Go on with the newest unfinished catalogue of the store; with --dry-run list what is left.
     report
