@@ -410,8 +410,8 @@ struct alignas(128) Worker {
   // How far it should be open for a thief to choose well: all, if it is little, or half of it, for
   // one fence. As it is, if there is something, and of siblings a fair part.
   std::size_t border() const {
-    // ORDER border-bottom: acquire, pairs with publish-bottom.
-    const std::size_t b = bottom.load(std::memory_order_acquire);
+    // ORDER border-bottom: relaxed, ordered by read-bottom.
+    const std::size_t b = bottom.load(std::memory_order_relaxed);
     std::size_t h = held(head);
     while (h < b && held(entries[h & mask]) == 0) ++h;
     if (h >= b) return open;

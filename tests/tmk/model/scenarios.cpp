@@ -116,10 +116,8 @@ void siblings_have_children() {
   d.push(d.a, 1);
   d.push(d.b, 1);
   spawn([&] {
-    d.worker.share();
     d.get(d.a);
     d.push(d.c, 3);
-    d.get(d.c);
     d.get(d.b);
   });
   spawn([&] { d.steal(2); });
@@ -580,8 +578,8 @@ std::vector<Scenario> scenarios() {
   return {
       {"the owner takes the newest first", owner_takes_newest_first},
       {"the owner takes the oldest first", owner_takes_oldest_first},
-      {"siblings are taken from both ends", siblings_are_taken_from_both_ends, 3},
-      {"siblings have children", siblings_have_children, 3},
+      {"siblings are taken from both ends", siblings_are_taken_from_both_ends, 2},
+      {"siblings have children", siblings_have_children, 2},
       {"the owner pushes while a thief looks", owner_pushes_while_a_thief_looks},
       {"a place is used again", a_place_is_used_again},
       {"a place is used again and left", a_place_is_used_again_and_left},
