@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from threadmark.cell import Cell
 from threadmark.places import BUILD
 
 CONTRACT = 1  # ARCHITECTURE.md, "What an executable says"
@@ -59,6 +60,18 @@ class Executable:
     def contends(self) -> bool:
         """Whether it is a contention program, of the catalogue and not of `run`."""
         return self.backend == CONTENTION
+
+    def offer(
+        self, cell: Cell, cells: dict[Cell, Executable], unavailable: dict[Cell, str]
+    ) -> None:
+        """Put one of its cells where it belongs: other allocators replace that of glibc alone."""
+        c_library = str(self.description.get("platform", {}).get("c_library", ""))
+        if cell.allocator != "glibc" and c_library.startswith("musl"):
+            unavailable[cell] = (
+                f"{cell.allocator} takes the place of glibc's malloc, which a program on musl has not"
+            )
+        else:
+            cells[cell] = self
 
     @property
     def parameters(self) -> dict[str, dict[str, Any]]:

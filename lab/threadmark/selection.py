@@ -103,7 +103,7 @@ def select(
                         threads,
                         arguments,
                     )
-                    cells[cell] = executable
+                    executable.offer(cell, cells, unavailable)
         if executable.fault:
             key = Cell(
                 executable.program, size, executable.backend, "any", executable.platform, "glibc", 1

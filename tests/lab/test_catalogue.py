@@ -271,6 +271,16 @@ def test_allocators_are_for_the_usual_way_of_programs_that_allocate(tmp_path: Pa
     assert {c.allocator for c in named if c.program != "calibration"} == {"jemalloc"}
 
 
+def test_a_program_with_another_c_library_keeps_its_own_malloc(tmp_path: Path) -> None:
+    path = fakes.contend(tmp_path, "churn", [fakes.way("usual")], allocates=True)
+    path.write_text(path.read_text().replace('c_library="none"', 'c_library="musl"'))
+    chosen = selection.select(Request(allocators=()), find(["fake"], tmp_path), ())
+    assert {cell.allocator for cell in chosen.cells} == {allocators.DEFAULT}
+    lacking = {cell.allocator: reason for cell, reason in chosen.unavailable.items()}
+    assert lacking.keys() == set(allocators.NAMES) - {allocators.DEFAULT}
+    assert lacking["jemalloc"].endswith("which a program on musl has not")
+
+
 def test_an_allocator_is_chosen_by_the_environment_of_the_program(
     lab: Lab, programs: Path, tmp_path: Path
 ) -> None:

@@ -31,6 +31,7 @@ std::vector<int> stolen_from_here(const std::vector<int>& run) {
   std::thread([&victim] {
     while (tmk::detail::Task* const task = victim.steal()) task->operations->run(*task);
   }).join();
+  EXPECT_FALSE(victim.looks_pending());  // or threads that have nothing to do would not sleep
   return run;
 }
 // Makes n tasks in one call, numbered from `first`.

@@ -414,7 +414,7 @@ struct alignas(128) Worker {
     const std::size_t b = bottom.load(std::memory_order_relaxed);
     std::size_t h = held(head);
     while (h < b && held(entries[h & mask]) == 0) ++h;
-    if (h >= b) return open;
+    if (h >= b) return b;  // so that head may pass it all: else it would look pending for ever
     const std::size_t wanted = b - h <= kFew ? b - h : (b - h + 1) / 2;
     const bool fair = siblings_of(held(entries[h & mask])) == 0 || 2 * (open - h) > wanted;
     return h < open && fair ? open : h + wanted;

@@ -49,7 +49,7 @@ def select(
                 unavailable[cell] = way["lacks"]
                 continue
             for name in _allocators(request, executable, index):
-                cells[replace(cell, allocator=name)] = executable
+                executable.offer(replace(cell, allocator=name), cells, unavailable)
     for absence in absent:
         if absence.backend == CONTENTION and _chosen(absence.platform, request.platforms):
             elsewhere = {replace(cell, platform=absence.platform, threads=1) for cell in cells}
