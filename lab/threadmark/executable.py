@@ -68,7 +68,7 @@ class Executable:
         c_library = str(self.description.get("platform", {}).get("c_library", ""))
         if cell.allocator != "glibc" and c_library.startswith("musl"):
             unavailable[cell] = (
-                f"{cell.allocator} takes the place of glibc's malloc, which a program on musl has not"
+                f"{cell.allocator} replaces glibc's malloc, which a program on musl has not"
             )
         else:
             cells[cell] = self
