@@ -14,7 +14,7 @@ from typing import Any
 
 from threadmark import statistics
 from threadmark.cell import Cell, Row, Status
-from threadmark.statistics import Interval
+from threadmark.statistics import Interval, Spread
 from threadmark.verdict import FEWEST_UNDISTURBED, Kind, Point, Verdict, verdict
 
 
@@ -59,6 +59,11 @@ def judge(rows: Iterable[Row], descriptions: Sequence[Mapping[str, Any]] = ()) -
     groups: dict[Cell, dict[int, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         groups[replace(row.cell, threads=0)][row.cell.threads].append(row)
+    spread = statistics.common_spread(
+        [r.sample_ns for r in evidence(of_cell) if r.sample_ns is not None]
+        for by_threads in groups.values()
+        for of_cell in by_threads.values()
+    )
     described = {
         tuple(map(d.get, ("platform_name", "program", "backend"))): d for d in descriptions
     }
@@ -69,7 +74,7 @@ def judge(rows: Iterable[Row], descriptions: Sequence[Mapping[str, Any]] = ()) -
         if base and (at not in bases or base.time_ns.estimate < bases[at].time_ns.estimate):
             bases[at] = base
     return [
-        _judged(group, groups[group], bases.get(_base_key(group)), described)
+        _judged(group, groups[group], bases.get(_base_key(group)), spread, described)
         for group in sorted(groups)
     ]
 
@@ -155,6 +160,7 @@ def _judged(
     group: Cell,
     by_threads: Mapping[int, list[Row]],
     base: Base | None,
+    spread: Spread | None,
     described: Mapping[tuple[Any, ...], Mapping[str, Any]],
 ) -> Judged:
     description = described.get((group.platform, group.program, group.backend))
@@ -165,6 +171,7 @@ def _judged(
         points,
         parallel=_parallel(group, description),
         medians_only=all(map(is_published, everything)),
+        spread=spread,
     )
     if not found.detail and found.kind.value in ("unavailable", "dropped"):
         found = replace(found, detail=next((r.reason for r in everything if r.reason), ""))

@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 from collections import UserDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from statistics import median
 
 from threadmark.cell import Cell
 
 _FIRST_GUESS_S = 0.15  # a process of which nothing is known
+
+
+class Standing(Enum):
+    """What more samples of a cell would do to its verdict."""
+
+    OPEN = 1  # it is unclear
+    CLEAR = 2
+    SETTLED = 3  # and would be with a much wider interval
+
+
+# Of each (serial samples, samples, threads), as they are seen among all of them.
+Standings = Callable[[Sequence[tuple[Sequence[float], Sequence[float], int]]], Sequence[Standing]]
+
+
+def all_clear(cases: Sequence[object]) -> list[Standing]:
+    """Where no verdict is to be furthered."""
+    return [Standing.CLEAR] * len(cases)
 
 
 @dataclass
@@ -23,6 +41,8 @@ class State:
     failures: int = 0
     disturbed: int = 0
     open: bool = True
+    doubted: bool = False  # its verdict was open once
+    spared: bool = False  # its verdict is settled and it costs much
 
     @property
     def cost_s(self) -> float | None:
@@ -64,6 +84,16 @@ class Known(UserDict[Cell, State]):
             if self[each].times_ns
         ]
         return min(times, default=None)
+
+    def standings(self, judge: Standings) -> dict[Cell, Standing]:
+        """Of the open cells that have a base and samples."""
+        cases = {
+            cell: (self[base].samples_ns, state.samples_ns, cell.threads)
+            for cell, state in self.items()
+            if state.open and state.samples_ns and cell.backend != "serial"
+            if (base := self.base(cell))
+        }
+        return dict(zip(cases, judge(list(cases.values())), strict=True))
 
     def cost_s(self, cell: Cell) -> float:
         """Seconds that a process of the cell takes, as far as one can tell."""

@@ -10,6 +10,7 @@ from threadmark import allocators, machine
 from threadmark.cell import Cell, Row, Status
 from threadmark.errors import LabError
 from threadmark.executable import Executable
+from threadmark.known import Standing
 from threadmark.limits import Cage, Limits
 from threadmark.outcome import Attempt, judge
 from threadmark.process import Ending, execute
@@ -29,12 +30,36 @@ def uncertainty(samples_ns: Sequence[float]) -> float:
     return median_interval(samples_ns).half_width
 
 
-def is_open(serial_ns: Sequence[float], samples_ns: Sequence[float], threads: int) -> bool:
-    """Whether these samples leave open what the cell's verdict on so many threads is."""
-    from threadmark.verdict import Kind, Point, verdict  # brings scipy too
+_SETTLED = 0.999  # the level at which more samples are not expected to change a verdict
 
-    point = Point(samples_ns, [Status.OK])
-    return threads > 1 and verdict(serial_ns, {threads: point}).kind is Kind.UNCLEAR
+
+def standings(
+    cases: Sequence[tuple[Sequence[float], Sequence[float], int]],
+) -> list[Standing]:
+    """What the (serial samples, samples, threads) of cells measured together leave of their
+    verdicts."""
+    from threadmark.statistics import common_spread  # brings scipy too
+    from threadmark.verdict import Kind, Point, verdict
+
+    serial = {id(each): each for each, *_ in cases}
+    spread = common_spread([*serial.values(), *(samples for _, samples, _ in cases)])
+
+    def standing(
+        serial_ns: Sequence[float], samples_ns: Sequence[float], threads: int
+    ) -> Standing:
+        if threads == 1:
+            return Standing.CLEAR  # one thread decides no verdict
+        points = {threads: Point(samples_ns, [Status.OK])}
+
+        def is_clear(level: float) -> bool:
+            found = verdict(serial_ns, points, level=level, spread=spread)
+            return found.kind is not Kind.UNCLEAR
+
+        if is_clear(_SETTLED):
+            return Standing.SETTLED
+        return Standing.CLEAR if is_clear(0.95) else Standing.OPEN
+
+    return [standing(*case) for case in cases]
 
 
 class Attempts:

@@ -4,7 +4,10 @@ Round 0 takes the serial cells first, because their times set the limits of the 
 there is time, the cells that no verdict rests on (`_extra`). From then on a round is one process of
 every open cell in a random order of its own, so that compared cells alternate, and two of the cell
 that the others of its problem are compared with: its error is in each of their speed-ups. After
-`min_samples` rounds only uncertain cells go on, first those that leave a verdict open.
+`min_samples` rounds only uncertain cells go on, first those that leave a verdict open; these go on
+together also when it has become clear, as a rule that stops at the first clear interval would err
+more often than it says. When time is short, costly cells whose verdict three samples settle wait
+until none is open.
 
 A cell that failed is closed: timeout, refused and out_of_memory cost their limit each time, and
 once tells all. Only crashed and wrong get a second try, if cheap, to tell an accident from a rule;
@@ -20,11 +23,13 @@ from dataclasses import dataclass
 from itertools import accumulate, chain, count
 
 from threadmark.cell import Cell, Row, Status, columns
-from threadmark.known import Known
+from threadmark.known import Known, Standing, Standings, all_clear
 from threadmark.profile import Profile
 
 _BLOCK_NS = 45e6  # a sample of less is the median of several repeats: a short disturbance is none
 _CHEAP_S = 1.0
+_COSTLY_S = 0.25
+_FEW = 3  # samples that may settle a verdict
 _NO_SERIAL_S = 10.0  # limit where no serial time is known
 _PATIENCE = 3  # times its last process: what ended once is not to be stopped for a noisy moment
 _OVERHEAD_S = 0.01  # of the lab, per process
@@ -45,8 +50,8 @@ class Task:
 class Schedule:
     """Ask `next` for a task, give its row to `record`, until there is none.
 
-    `uncertainty` gives the relative half width of the 95 % interval of the median; `is_open` says
-    whether (serial samples, samples, threads) leave a verdict open.
+    `uncertainty` gives the relative half width of the 95 % interval of the median; `standings` say
+    of each cell what its samples leave of its verdict.
     """
 
     def __init__(
@@ -57,13 +62,13 @@ class Schedule:
         seed: int,
         budget_s: float | None,
         uncertainty: Callable[[Sequence[float]], float],
-        is_open: Callable[[Sequence[float], Sequence[float], int], bool] = lambda *_: False,
+        standings: Standings = all_clear,
     ) -> None:
         self.profile = profile
         self.budget_s = budget_s
         self._seed = seed
         self._uncertainty = uncertainty
-        self._is_open = is_open
+        self._standings = standings
         self._cells = Known(cells)
         most = _SHARE_DISTURBED * len(self._cells) * profile.min_samples
         self._repeats_left = max(_MAX_DISTURBED, int(most))
@@ -150,16 +155,23 @@ class Schedule:
 
     def notes(self) -> list[str]:
         """What was cut short, in sentences."""
-        result, partly = [], [cell for cell in self._shortened if self._cells[cell].rounds]
-        if self._shortened:
-            none = len(self._shortened) - len(partly)
+        result, fewest = [], self.profile.min_samples
+        spared = [cell for cell, state in self._cells.items() if state.spared]
+        lacking = [cell for cell in self._shortened if cell not in spared]
+        partly = [cell for cell in lacking if self._cells[cell].rounds]
+        if lacking:
             result.append(
-                f"The time budget of {self.budget_s:.0f} s left {none} cells unmeasured and "
-                f"{len(partly)} with fewer than {self.profile.min_samples} samples; a larger "
-                "--budget or fewer --programs measures all."
+                f"The time budget of {self.budget_s:.0f} s left {len(lacking) - len(partly)} cells "
+                f"unmeasured and {len(partly)} with fewer than {fewest} samples; a larger --budget "
+                "or fewer --programs measures all."
             )
         if partly:
-            result.append(f"Fewer samples than {self.profile.min_samples}: {columns(partly)}.")
+            result.append(f"Fewer samples than {fewest}: {columns(partly)}.")
+        if spared:
+            result.append(
+                f"Fewer samples than {fewest}, as they cost much and already settle the verdict: "
+                f"{columns(spared)}."
+            )
         loose = [cell for cell in self._cells if self._is_loose(cell)]
         if loose and self.profile.max_samples > self.profile.min_samples:
             result.append(
@@ -180,14 +192,16 @@ class Schedule:
             if extras:
                 self._trim(elapsed_s)
             if self._round < self.profile.min_samples:
-                wanted = [c for c, s in self._cells.items() if s.open]
+                self._spare()
+                wanted = [c for c, s in self._cells.items() if s.open and not s.spared]
                 wanted += self._twice(wanted, elapsed_s)
                 self._shuffle(wanted)
                 if not extras:
                     wanted = [cell for cell in wanted if not self._extra(cell)]
                     wanted.sort(key=lambda cell: cell.backend != "serial")
             else:
-                wanted = self.left() or self._uncertain(elapsed_s)
+                wanted = self.left() or self._doubtful(elapsed_s) or self._spared(elapsed_s)
+                wanted = wanted or self._uncertain(elapsed_s)
             if not wanted and extras:
                 return False
             self._queue = [c for c in wanted if self._round not in self._cells[c].rounds]
@@ -206,25 +220,53 @@ class Schedule:
         places = {cell.problem: draw.random() for cell in cells}
         cells.sort(key=lambda cell: (places[cell.problem], draw.random()))
 
+    def _spare(self) -> None:
+        """Put off what costs much and is settled."""
+        if self.budget_s is None or self._round < _FEW:
+            return
+        for cell, standing in self._cells.standings(self._standings).items():
+            costly = self._cells.cost_s(cell) > _COSTLY_S
+            self._cells[cell].spared = costly and standing is Standing.SETTLED
+
+    def _spared(self, elapsed_s: float) -> list[Cell]:
+        """What was put off and is not any more, as far as there is time for it."""
+        found = self._in_time([c for c, s in self._cells.items() if s.spared], elapsed_s)
+        for cell in found:
+            self._cells[cell].spared = False
+        return found
+
+    def _doubtful(self, elapsed_s: float) -> list[Cell]:
+        """Cells whose verdict is or was open, and what they are compared with."""
+        for cell, standing in self._cells.standings(self._standings).items():
+            self._cells[cell].doubted |= standing is Standing.OPEN
+        found = [c for c, s in self._cells.items() if s.open and s.doubted]
+        return self._affordable(found, elapsed_s)
+
     def _uncertain(self, elapsed_s: float) -> list[Cell]:
-        """Cells that need more samples and for which there is time: those that others are compared
-        with, then those that leave a verdict open, then the most uncertain."""
-        if self._round >= self.profile.max_samples:
-            return []
-        known = {c: s.samples_ns for c, s in self._cells.items() if s.open and s.samples_ns}
-        bases = self._cells.bases(known)
-        ranked = []
-        for cell, samples in known.items():
-            base = self._cells.base(cell)
-            serial = self._cells[base].samples_ns if base else []
-            leaves_open = cell.backend != "serial" and self._is_open(serial, samples, cell.threads)
-            width = self._uncertainty(samples)
-            if leaves_open or width > self.profile.target:
-                ranked.append((cell not in bases, not leaves_open, -width, cell))
-        found = [cell for *_, cell in sorted(ranked) for _ in range(2 if cell in bases else 1)]
+        """Cells whose median is not known well enough, and what others are compared with."""
+        known = [c for c, s in self._cells.items() if s.open and s.samples_ns]
+        wide = [c for c in known if self._uncertainty(self._cells[c].samples_ns) > self.profile.target]
+        return self._affordable(wide, elapsed_s)
+
+    def _affordable(self, cells: Iterable[Cell], elapsed_s: float) -> list[Cell]:
+        """Those of `cells` for which there is time, the least known first; before them and twice
+        what they are compared with."""
+        most = self.profile.max_samples
+        cells = [cell for cell in cells if len(self._cells[cell].samples_ns) < most]
+        bases = {base for cell in cells if (base := self._cells.base(cell))}
+        others = sorted(
+            (-self._uncertainty(self._cells[cell].samples_ns), cell)
+            for cell in cells
+            if cell not in bases
+        )
+        found = [*(base for base in sorted(bases) for _ in range(2)), *(cell for _, cell in others)]
+        return self._in_time(found, elapsed_s)
+
+    def _in_time(self, cells: Sequence[Cell], elapsed_s: float) -> list[Cell]:
+        """As many of `cells`, from the first, as there is time for."""
         left_s = math.inf if self.budget_s is None else self.budget_s - elapsed_s
-        spent_s = accumulate(map(self._cells.cost_s, found))
-        return [cell for cell, after_s in zip(found, spent_s, strict=True) if after_s < left_s]
+        spent_s = accumulate(map(self._cells.cost_s, cells))
+        return [cell for cell, after_s in zip(cells, spent_s, strict=True) if after_s < left_s]
 
     def _trim(self, elapsed_s: float) -> None:
         """Give cells up until the rest fits the budget: first the extra ones, of them those whose
@@ -291,4 +333,5 @@ class Schedule:
 
     def _missing(self, cell: Cell) -> int:
         state = self._cells[cell]
-        return max(0, self.profile.min_samples - len(state.rounds)) if state.open else 0
+        wanted = state.open and not state.spared
+        return max(0, self.profile.min_samples - len(state.rounds)) if wanted else 0

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from threadmark import statistics
 from threadmark.cell import Status
-from threadmark.statistics import Interval
+from threadmark.statistics import Interval, Spread
 
 EFFICIENT = 0.7  # least speed-up per thread that counts as scaling
 GAIN = 1.1  # least speed-up that counts as a gain; 1 / GAIN or less is slower
@@ -83,15 +83,18 @@ def verdict(
     *,
     parallel: bool = True,
     medians_only: bool = False,
+    level: float = 0.95,
+    spread: Spread | None = None,
 ) -> Verdict:
     """Judges one (program, size, backend, variant, platform, allocator) from its times by threads.
 
     `serial_ns` are samples of the fastest serial variant on the same platform: the base of every
     speed-up. `parallel` is False for a variant that cannot use more than one thread (serial,
     deferred). `medians_only` takes estimates for facts, for published medians whose samples nobody
-    has.
+    has. `spread` is how samples of this run vary, see statistics.common_spread().
 
-    The rule, first match wins; S(p) = median(serial) / median(T(p)), each with its 95 % interval:
+    The rule, first match wins; S(p) = median(serial) / median(T(p)), each with its interval at
+    `level`:
     1. every process failed in one way -> that way; every cell dropped or unavailable -> that word;
     2. any failure among successes -> the gravest; time-outs among successes -> partial timeout;
     3. no serial time, no parallel time, or too few undisturbed samples -> unclear;
@@ -103,7 +106,13 @@ def verdict(
     """
     measured = ran(points)
     found = failure(points, measured)
-    speedups = _speedups(serial_ns, measured, medians_only)
+    speedups = {
+        p: statistics.ratio_of_medians(serial_ns, point.samples_ns, level, spread)
+        for p, point in sorted(measured.items())
+        if serial_ns and point.samples_ns
+    }
+    if medians_only:
+        speedups = {p: Interval(s.estimate, s.estimate, s.estimate) for p, s in speedups.items()}
     if found is not None:
         kind, detail = found
         return _at_best(kind, detail, speedups)
@@ -164,20 +173,6 @@ def _gap(serial_ns: Sequence[float], measured: Mapping[int, Point], parallel: bo
             where = _listed([p])
             return f"{point.disturbed} of {ended} samples on {where} disturbed: {point.disturbance}"
     return ""
-
-
-def _speedups(
-    serial_ns: Sequence[float], measured: Mapping[int, Point], medians_only: bool
-) -> dict[int, Interval]:
-    found = {}
-    for p, point in sorted(measured.items()):
-        if not serial_ns or not point.samples_ns:
-            continue
-        ratio = statistics.ratio_of_medians(serial_ns, point.samples_ns)
-        found[p] = (
-            Interval(ratio.estimate, ratio.estimate, ratio.estimate) if medians_only else ratio
-        )
-    return found
 
 
 def _at(kind: Kind, label: str, detail: str, p: int, speedups: Mapping[int, Interval]) -> Verdict:

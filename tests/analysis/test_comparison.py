@@ -11,7 +11,7 @@ from threadmark import comparison
 from threadmark.cell import Cell, Row, Status
 from threadmark.comparison import compare_samples
 from threadmark.errors import LabError
-from threadmark.statistics import enough
+from threadmark.measurement import uncertainty
 from threadmark.store import Store
 
 PAIRS = 200
@@ -36,7 +36,7 @@ def interleaved(rng: np.random.Generator, effect: float) -> tuple[list[float], l
     a = np.exp(walk + noise(rng, 20)) * effect
     b = np.exp(walk + noise(rng, 20))
     rounds = 6
-    while rounds < 20 and not (enough(a[:rounds], 0.02) and enough(b[:rounds], 0.02)):
+    while rounds < 20 and max(uncertainty(a[:rounds]), uncertainty(b[:rounds])) > 0.02:
         rounds += 1
     return list(a[:rounds]), list(b[:rounds])
 

@@ -9,7 +9,8 @@ from itertools import pairwise
 
 from lab_support import cell
 from threadmark.cell import Cell, Row, Status
-from threadmark.measurement import is_open
+from threadmark.known import Standing, Standings
+from threadmark.measurement import standings
 from threadmark.profile import PROFILES, thread_counts
 from threadmark.schedule import Schedule, Task
 
@@ -97,11 +98,11 @@ def test_the_limit_is_never_below_its_floor() -> None:
 
 
 def test_short_cells_are_repeated_in_odd_blocks() -> None:
-    tasks = play(make(), lambda task: row(task, ns=2.6e6))
+    tasks = play(make(), lambda task: row(task, ns=5.1e6))
     assert {task.repeats for task in tasks if task.round == 0} == {1}
     assert {task.repeats for task in tasks if task.round > 0} == {9}
     limits = {task.time_limit_s for task in tasks if task.round > 0 and task.cell == CELLS[1]}
-    assert limits == {10 * 20 * 2.6e-3}
+    assert limits == {10 * 20 * 5.1e-3}
 
 
 def test_a_cell_that_timed_out_is_not_tried_again() -> None:
@@ -164,29 +165,66 @@ def test_uncertain_serial_cells_go_first_then_the_most_uncertain() -> None:
 
 
 def test_cells_that_leave_a_verdict_open_go_before_others_however_sure_their_median() -> None:
-    def is_open(serial: Sequence[float], samples: Sequence[float], threads: int) -> bool:
-        assert len(serial) >= len(samples) and threads == 2
-        return samples[0] == 77e6
-
     tasks = play(
         make(
             [SERIAL, *(cell(program="fib", variant=each, threads=2) for each in "abc")],
             uncertainty=lambda samples: 0.0 if samples[0] == 77e6 else 0.5,
-            is_open=is_open,
+            standings=stand({77e6: lambda count: Standing.OPEN if count < 9 else Standing.CLEAR}),
         ),
         lambda task: row(task, ns=77e6 if task.cell.variant == "c" else 40e6),
     )
-    late = [task.cell.variant for task in tasks if task.round == 6]
-    assert late == ["plain", "plain", "c", "a", "b"]
+    rounds = [
+        [task.cell.variant for task in tasks if task.round == each]
+        for each in range(6, 2 * QUICK.max_samples - 6)
+    ]
+    # A verdict that was open goes on when it is not: who stops as soon as it is clear errs more.
+    more = QUICK.max_samples - 6
+    assert rounds[:more] == [["plain", "plain", "c"]] * more
+    assert rounds[more:] == [["plain", "plain", "a", "b"]] * more
+    assert max(task.round for task in tasks) == 5 + 2 * more
+
+
+def test_what_is_settled_and_costly_waits_until_no_verdict_is_open() -> None:
+    cells = [SERIAL, *(cell(program="fib", variant=each, threads=2) for each in "abc")]
+    seconds = {"a": 1.0, "b": 0.1, "c": 0.1, "plain": 0.1}
+
+    def answer(task: Task) -> Row:
+        ns = {"a": 66e6, "b": 66e6, "c": 77e6}.get(task.cell.variant, 40e6)
+        return row(task, ns=ns, facts={"wall_s": seconds[task.cell.variant]})
+
+    def settled(count: int) -> Standing:
+        assert count >= 3
+        return Standing.SETTLED
+
+    given = {66e6: settled, 77e6: lambda _: Standing.OPEN}
+    most = QUICK.max_samples
+    for budget_s, samples, doubted in ((8.0, 3, 15), (60.0, 6, most), (None, 6, most)):
+        schedule = make(cells, budget_s=budget_s, standings=stand(given))
+        counts = Counter(task.cell.variant for task in play(schedule, answer))
+        assert (counts["a"], counts["b"], counts["c"]) == (samples, 6, doubted)
+        told = [note for note in schedule.notes() if "settle the verdict: fib tbb:a" in note]
+        assert len(told) == (samples < 6)
+
+
+def stand(by_time: dict[float, Callable[[int], Standing]]) -> Standings:
+    """Standings of cells by their first time, from the number of their samples."""
+    return lambda cases: [
+        by_time.get(samples[0], lambda _: Standing.CLEAR)(len(samples)) for _, samples, _ in cases
+    ]
 
 
 def test_a_verdict_is_open_where_its_interval_lies_on_both_sides_of_a_limit() -> None:
     serial = [100.0, 101.0, 99.0, 100.5, 99.5, 100.0]
     scales = [each / 1.9 for each in serial]
+    near = [each / factor for each, factor in zip(serial, (1.5, 1.7) * 3, strict=True)]
     straddles = [each / factor for each, factor in zip(serial, (1.2, 1.6) * 3, strict=True)]
-    assert not is_open(serial, scales, 2)
-    assert is_open(serial, straddles, 2)
-    assert not is_open(serial, straddles, 1)  # one thread decides no verdict
+    cases = [(scales, 2), (near, 2), (straddles, 2), (straddles, 1)]
+    assert standings([(serial, samples, threads) for samples, threads in cases]) == [
+        Standing.SETTLED,
+        Standing.CLEAR,
+        Standing.OPEN,
+        Standing.CLEAR,  # one thread decides no verdict
+    ]
 
 
 def test_a_budget_drops_repeats_above_six_before_cells() -> None:
