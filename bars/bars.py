@@ -24,12 +24,13 @@ from threadmark import statistics
 SCALING = ("fib", "nqueens", "uts", "sort", "strassen", "pyramids", "sparselu", "alignment")
 FINE = ("fib", "qap")  # whose tasks are shorter than 25 ns: a ratio to serial says little
 COARSE = ("alignment", "pyramids", "round", "sort", "sparselu", "strassen")
+STEADY_NS = 0.3e9  # until the system of a virtual machine has given each thread a processor
 RECURSIVE = ("fib", "fft", "health", "nqueens", "qap", "sort", "strassen", "uts")
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One process: its fastest repeat, the tasks of a repeat, the largest resident set."""
+    """One process: the median of its repeats, the tasks of a repeat, the largest resident set."""
 
     wall_ns: float
     tasks: float
@@ -51,25 +52,41 @@ class Suite:
         self.by_hand = by_hand
         described = run(folder / "fib.tbb", "--describe")
         self.full_fib = str(json.loads(described)["parameters"][0]["sizes"]["full"])
+        self.first_ns: dict[tuple[str, ...], float] = {}
 
     def usual_fib(self, threads: int) -> Sample:
         """One process of fib as oneTBB's manual would have it, with no contract of ours."""
-        time = float(run(self.by_hand, str(threads), "1", self.full_fib, processors=threads))
-        return Sample(time, math.nan, math.nan)
+        printed = run(self.by_hand, str(threads), "7", self.full_fib, processors=threads)
+        counted = [float(each) for each in printed.split()[3:]]  # the others take STEADY_NS
+        return Sample(statistics.median(counted), math.nan, math.nan)
 
     def sample(self, program: str, backend: str, variant: str, threads: int) -> Sample:
-        """Run one process at size full; a wrong answer or another failure ends the program."""
-        options = ["--variant", variant, "--threads", str(threads), "--warmup", "0"]
+        """Run one process at size full; a wrong answer or another failure ends the program.
+
+        It warms up for STEADY_NS and repeats for as long again; where one repeat takes ten times
+        that, it is one repeat and nothing before.
+        """
+        key = program, backend, variant, str(threads)
+        if key not in self.first_ns:
+            self.first_ns[key] = self.process(*key, 0, 1).wall_ns
+        count = math.ceil(STEADY_NS / self.first_ns[key])
+        warmup = 0 if self.first_ns[key] > 10 * STEADY_NS else count
+        return self.process(*key, warmup, count)
+
+    def process(
+        self, program: str, backend: str, variant: str, threads: str, warmup: int, repeats: int
+    ) -> Sample:
+        """Run one process with so many repeats before those that count."""
+        options = ["--variant", variant, "--threads", threads]
+        options += ["--warmup", str(warmup), "--repeats", str(repeats)]
         executable = self.folder / f"{program}.{backend}"
-        once = ["--run", "--size", "full", *options, "--repeats", "1"]
-        lines = [
-            json.loads(line) for line in run(executable, *once, processors=threads).splitlines()
-        ]
-        repeats = [each for each in lines if each["event"] == "repeat"]
+        printed = run(executable, "--run", "--size", "full", *options, processors=int(threads))
+        lines = [json.loads(line) for line in printed.splitlines()]
+        counted = [e for e in lines if e["event"] == "repeat" and not e["warmup"]]
         return Sample(
-            min(float(each["wall_ns"]) for each in repeats),
-            max(float(each.get("tasks", 0)) for each in repeats),
-            max(float(each["max_rss_bytes"]) for each in repeats),
+            statistics.median([float(each["wall_ns"]) for each in counted]),
+            max(float(each.get("tasks", 0)) for each in counted),
+            max(float(each["max_rss_bytes"]) for each in counted),
         )
 
 

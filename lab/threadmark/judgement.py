@@ -15,7 +15,7 @@ from typing import Any
 from threadmark import statistics
 from threadmark.cell import Cell, Row, Status
 from threadmark.statistics import Interval, Spread
-from threadmark.verdict import FEWEST_UNDISTURBED, Kind, Point, Verdict, verdict
+from threadmark.verdict import FEWEST_UNDISTURBED, GAIN, Kind, Point, Verdict, verdict
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def _judged(
     described: Mapping[tuple[Any, ...], Mapping[str, Any]],
 ) -> Judged:
     description = described.get((group.platform, group.program, group.backend))
-    points = {p: _point(rows) for p, rows in sorted(by_threads.items())}
+    points = {p: _point(rows, base, spread) for p, rows in sorted(by_threads.items())}
     everything = [row for rows in by_threads.values() for row in rows]
     found = verdict(
         base.samples_ns if base else (),
@@ -187,8 +187,11 @@ def _judged(
     )
 
 
-def _point(rows: Sequence[Row]) -> Point:
+def _point(rows: Sequence[Row], base: Base | None, spread: Spread | None) -> Point:
     used = evidence(rows)
+    timed = [r for r in rows if r.sample_ns is not None]
+    if len(used) < FEWEST_UNDISTURBED and base and _slower_anyway(timed, base, spread):
+        used = timed
     disturbed = [r for r in rows if r.sample_ns is not None and r not in used]
     timed_out_busy = [r for r in rows if r.status is Status.TIMEOUT and r.disturbed]
     fair = [r for r in rows if r not in timed_out_busy]  # a time-out may be due to what was busy
@@ -198,6 +201,16 @@ def _point(rows: Sequence[Row]) -> Point:
         len(disturbed),
         disturbed[0].disturbed if disturbed else "",
     )
+
+
+def _slower_anyway(timed: Sequence[Row], base: Base, spread: Spread | None) -> bool:
+    """Whether these samples are slower than serial even if the disturbance has kept all threads
+    from running side by side and has taken as much time again."""
+    samples = [r.sample_ns for r in timed if r.sample_ns is not None]
+    if len(samples) < FEWEST_UNDISTURBED:
+        return False
+    speedup = statistics.ratio_of_medians(base.samples_ns, samples, spread=spread)
+    return speedup.high * 2 * timed[0].cell.threads < 1 / GAIN
 
 
 def _measured(row: Row, key: str) -> float | None:

@@ -42,7 +42,8 @@ class State:
     disturbed: int = 0
     open: bool = True
     doubted: bool = False  # its verdict was open once
-    spared: bool = False  # its verdict is settled and it costs much
+    settled: bool = False  # more samples would not change its verdict
+    spared: bool = False  # a few samples have to do, while others need the time
 
     @property
     def cost_s(self) -> float | None:

@@ -1,4 +1,5 @@
 """Which cell is measured next, with which limits, and when it is enough. Pure: no clock, no files.
+Long because order, limits and budget rest on the same few figures of a cell.
 
 Round 0 takes the serial cells first, because their times set the limits of the others, and last, if
 there is time, the cells that no verdict rests on (`_extra`). From then on a round is one process of
@@ -6,8 +7,9 @@ every open cell in a random order of its own, so that compared cells alternate, 
 that the others of its problem are compared with: its error is in each of their speed-ups. After
 `min_samples` rounds only uncertain cells go on, first those that leave a verdict open; these go on
 together also when it has become clear, as a rule that stops at the first clear interval would err
-more often than it says. When time is short, costly cells whose verdict three samples settle wait
-until none is open.
+more often than it says. Where there is a budget, costly cells whose verdict three samples settle
+wait until none is open; where it is too small, three samples of a cell come before the fourth of
+another.
 
 A cell that failed is closed: timeout, refused and out_of_memory cost their limit each time, and
 once tells all. Only crashed and wrong get a second try, if cheap, to tell an accident from a rule;
@@ -22,14 +24,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, count
 
-from threadmark.cell import Cell, Row, Status, columns
+from threadmark.cell import Cell, Row, Status
 from threadmark.known import Known, Standing, Standings, all_clear
 from threadmark.profile import Profile
+from threadmark.shortfall import sentences
 
 _BLOCK_NS = 45e6  # a sample of less is the median of several repeats: a short disturbance is none
 _CHEAP_S = 1.0
 _COSTLY_S = 0.25
-_FEW = 3  # samples that may settle a verdict
+_FEW = 3  # samples without which nothing is said, and which may settle a verdict
 _NO_SERIAL_S = 10.0  # limit where no serial time is known
 _PATIENCE = 3  # times its last process: what ended once is not to be stopped for a noisy moment
 _OVERHEAD_S = 0.01  # of the lab, per process
@@ -89,7 +92,7 @@ class Schedule:
         if row.sample_ns is not None:
             state.times_ns.append(row.sample_ns)
         again = not state.failures and state.disturbed < _MAX_DISTURBED and self._repeats_left > 0
-        if row.disturbed and again:
+        if row.disturbed and again and not (row.status is Status.TIMEOUT and state.disturbed):
             self._repeats_left -= 1
             state.disturbed += 1
             self._again.append(row.cell)
@@ -155,30 +158,8 @@ class Schedule:
 
     def notes(self) -> list[str]:
         """What was cut short, in sentences."""
-        result, fewest = [], self.profile.min_samples
-        spared = [cell for cell, state in self._cells.items() if state.spared]
-        lacking = [cell for cell in self._shortened if cell not in spared]
-        partly = [cell for cell in lacking if self._cells[cell].rounds]
-        if lacking:
-            result.append(
-                f"The time budget of {self.budget_s:.0f} s left {len(lacking) - len(partly)} cells "
-                f"unmeasured and {len(partly)} with fewer than {fewest} samples; a larger --budget "
-                "or fewer --programs measures all."
-            )
-        if partly:
-            result.append(f"Fewer samples than {fewest}: {columns(partly)}.")
-        if spared:
-            result.append(
-                f"Fewer samples than {fewest}, as they cost much and already settle the verdict: "
-                f"{columns(spared)}."
-            )
-        loose = [cell for cell in self._cells if self._is_loose(cell)]
-        if loose and self.profile.max_samples > self.profile.min_samples:
-            result.append(
-                f"{len(loose)} of {len(self._cells)} cells have a median that is not known to "
-                f"+-{self.profile.target:.0%}; a quieter machine or a larger --budget helps."
-            )
-        return result
+        loose = filter(self._is_loose, self._cells)
+        return sentences(self._cells, self._shortened, loose, self.profile, self.budget_s)
 
     def _is_loose(self, cell: Cell) -> bool:
         samples = self._cells[cell].samples_ns
@@ -191,16 +172,15 @@ class Schedule:
             self._round, extras = next(self._passes)
             if extras:
                 self._trim(elapsed_s)
-            if self._round < self.profile.min_samples:
-                self._spare()
-                wanted = [c for c, s in self._cells.items() if s.open and not s.spared]
+            wanted = self.left()
+            if wanted and self._round < self.profile.min_samples:
                 wanted += self._twice(wanted, elapsed_s)
                 self._shuffle(wanted)
                 if not extras:
                     wanted = [cell for cell in wanted if not self._extra(cell)]
                     wanted.sort(key=lambda cell: cell.backend != "serial")
-            else:
-                wanted = self.left() or self._doubtful(elapsed_s) or self._spared(elapsed_s)
+            elif not wanted:
+                wanted = self._doubtful(elapsed_s) or self._spared(elapsed_s)
                 wanted = wanted or self._uncertain(elapsed_s)
             if not wanted and extras:
                 return False
@@ -221,19 +201,23 @@ class Schedule:
         cells.sort(key=lambda cell: (places[cell.problem], draw.random()))
 
     def _spare(self) -> None:
-        """Put off what costs much and is settled."""
-        if self.budget_s is None or self._round < _FEW:
-            return
-        for cell, standing in self._cells.standings(self._standings).items():
-            costly = self._cells.cost_s(cell) > _COSTLY_S
-            self._cells[cell].spared = costly and standing is Standing.SETTLED
+        """A few samples must do for what is settled and costs much, and for serial cells that no
+        other one is compared with."""
+        bases = self._cells.bases()
+        for cell, state in self._cells.items():
+            state.settled = cell.backend == "serial" and cell not in bases
+        if self._round >= _FEW:
+            for cell, standing in self._cells.standings(self._standings).items():
+                costly = self._cells.cost_s(cell) > _COSTLY_S
+                self._cells[cell].settled = costly and standing is Standing.SETTLED
+        for state in self._cells.values():
+            state.spared = state.settled
 
     def _spared(self, elapsed_s: float) -> list[Cell]:
-        """What was put off and is not any more, as far as there is time for it."""
-        found = self._in_time([c for c, s in self._cells.items() if s.spared], elapsed_s)
-        for cell in found:
-            self._cells[cell].spared = False
-        return found
+        """What was spared, as far as there is time for it in the end."""
+        least = self.profile.min_samples
+        found = [c for c, s in self._cells.items() if s.spared and s.open and len(s.rounds) < least]
+        return self._in_time(found, elapsed_s)
 
     def _doubtful(self, elapsed_s: float) -> list[Cell]:
         """Cells whose verdict is or was open, and what they are compared with."""
@@ -269,28 +253,39 @@ class Schedule:
         return [cell for cell, after_s in zip(cells, spent_s, strict=True) if after_s < left_s]
 
     def _trim(self, elapsed_s: float) -> None:
-        """Give cells up until the rest fits the budget: first the extra ones, of them those whose
-        main cell has failed, then other allocators, then the costliest. Serial cells stay: without
-        them no other one has a speed-up. What was given up in a slower moment comes back."""
+        """Give up the extra cells, then spare others, then give these up, until the rest fits the
+        budget: first those whose main cell has failed, then other allocators, then the costliest.
+        Serial cells stay: without them no other one has a speed-up. What was given up in a slower
+        moment comes back."""
         if self.budget_s is None:
             return
         for cell in self._shortened:
             self._cells[cell].open = True
         self._shortened.clear()
+        self._spare()
         left_s = self.budget_s - elapsed_s
         need_s = self._need_s()
 
-        def rank(cell: Cell) -> tuple[bool, bool, bool, float, Cell]:
+        def rank(cell: Cell) -> tuple[bool, bool, float, Cell]:
             failed = self._cells[self._cells.main[cell.column]].failures > 0
             other = cell.allocator != "glibc"
-            return not self._extra(cell), not failed, not other, -self._cells.cost_s(cell), cell
+            return not failed, not other, -self._cells.cost_s(cell), cell
 
         candidates = [c for c, s in self._cells.items() if s.open and c.backend != "serial"]
-        for cell in sorted(candidates, key=rank):
+        candidates.sort(key=rank)
+        extra = [cell for cell in candidates if self._extra(cell)]
+        main = [cell for cell in candidates if not self._extra(cell)]
+        steps = chain(
+            ((cell, self._shorten) for cell in extra),
+            ((cell, self._only_few) for cell in main),
+            ((cell, self._shorten) for cell in main),
+        )
+        for cell, step in steps:
             if need_s <= left_s:
                 return
-            need_s -= self._missing(cell) * self._cells.cost_s(cell)
-            self._shorten(cell)
+            before = self._missing(cell)
+            step(cell)
+            need_s -= (before - self._missing(cell)) * self._cells.cost_s(cell)
 
     def _extra(self, cell: Cell) -> bool:
         """Whether the verdict of its column rests on another cell. Those of serial are none."""
@@ -301,6 +296,9 @@ class Schedule:
             if state.open and len(state.samples_ns) < self.profile.min_samples:
                 self._shorten(cell)
         self._queue, self._again = [], []
+
+    def _only_few(self, cell: Cell) -> None:
+        self._cells[cell].spared = True
 
     def _shorten(self, cell: Cell) -> None:
         state = self._cells[cell]
@@ -333,5 +331,5 @@ class Schedule:
 
     def _missing(self, cell: Cell) -> int:
         state = self._cells[cell]
-        wanted = state.open and not state.spared
-        return max(0, self.profile.min_samples - len(state.rounds)) if wanted else 0
+        wanted = min(self.profile.min_samples, _FEW) if state.spared else self.profile.min_samples
+        return max(0, wanted - len(state.rounds)) if state.open else 0

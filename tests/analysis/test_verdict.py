@@ -219,3 +219,15 @@ def test_disturbed_samples_on_one_thread_still_count_when_there_are_no_others() 
     found = {each.column: each for each in judge([*busy, *rows("tbb", "futures", 2, 520)])}
     assert found["tbb:futures"].verdict.label == "scales to 2"
     assert found["serial:plain"].verdict.label == "sequential"
+
+
+def test_what_is_far_slower_is_so_also_when_disturbed() -> None:
+    from dataclasses import replace
+
+    def label(ns: float) -> str:
+        busy = [replace(r, disturbed="busy") for r in rows("tbb", "futures", 2, ns)]
+        return judge([*rows("serial", "plain", 1, 1000), *busy])[-1].verdict.label
+
+    assert label(9000) == "slower than serial x9.0"
+    assert label(3500) == "unclear"  # without the disturbance it might be as fast as serial
+    assert label(520) == "unclear"

@@ -202,7 +202,7 @@ def test_what_is_settled_and_costly_waits_until_no_verdict_is_open() -> None:
         schedule = make(cells, budget_s=budget_s, standings=stand(given))
         counts = Counter(task.cell.variant for task in play(schedule, answer))
         assert (counts["a"], counts["b"], counts["c"]) == (samples, 6, doubted)
-        told = [note for note in schedule.notes() if "settle the verdict: fib tbb:a" in note]
+        told = [note for note in schedule.notes() if "not change a verdict: fib tbb:a" in note]
         assert len(told) == (samples < 6)
 
 
@@ -242,13 +242,13 @@ def test_a_budget_drops_the_least_telling_cells_and_says_so() -> None:
         *(cell(threads=each) for each in (1, 2, 4)),
         cell(threads=4, allocator="jemalloc"),
     ]
-    # Of all six samples: fewer threads than the most go first, then the other allocator.
-    for budget_s, whole in ((2.7, 4), (2.1, 3), (1.5, 2)):
+    # Fewer threads than the most go first, then the last samples of the other allocator.
+    for budget_s, whole in ((2.7, 4), (2.1, 3), (1.7, 2), (1.4, 1)):
         schedule = make(cells, budget_s=budget_s)
         counts = Counter(task.cell for task in play(schedule))
         assert sum(each >= 6 for each in counts.values()) == whole
-        assert counts[SERIAL] >= counts[cells[3]] == 6
-        assert (counts[cells[4]] == 6) is (whole > 2)
+        assert counts[SERIAL] >= 6
+        assert counts[cells[3]] >= counts[cells[4]] >= 3
         assert "budget" in schedule.notes()[0]
     assert "fib tbb:futures gcc jemalloc x4" in schedule.notes()[1]
 

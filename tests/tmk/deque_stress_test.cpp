@@ -71,6 +71,25 @@ TEST(Thief, takes_from_the_far_end_of_a_long_list) {
     EXPECT_EQ(order[51], half ? 75 : 49);
   });
 }
+TEST(Thief, leaves_nothing_that_looks_pending_where_an_exposure_failed) {
+  if (!tmk::detail::has_membarrier) GTEST_SKIP() << "nothing is private without membarrier";
+  tmk::pool pool(1);
+  pool.run([] {
+    std::vector<int> run;
+    tmk::detail::Worker& self = tmk::detail::this_worker();
+    const auto made = [&run](int k) { return tmk::async([&run, k] { run.push_back(k); }); };
+    const auto oldest = made(0);
+    // What a thief leaves whose fence an owner overtook: shared up to split, open below that.
+    const std::size_t border = self.bottom.load();
+    auto second = made(1);
+    self.open = border;
+    self.split.store(self.bottom.load());
+    auto third = made(2);
+    second.get();
+    third.get();  // bottom comes down to split only, and below it lies an erased place
+    EXPECT_EQ(stolen_from_here(run), (std::vector{1, 2, 0}));
+  });
+}
 TEST(Thief, takes_the_oldest_of_a_scope_which_joins_newest_first) {
   tmk::pool pool(1);
   pool.run([] {
