@@ -65,3 +65,13 @@ def test_a_build_waits_for_another_one(
     other.join(20)
     assert (tmp_path / "none.log").exists()
     assert "waits for another lab" in capsys.readouterr().err
+
+
+def test_it_configures_without_the_tests_as_a_first_run_does(tmp_path: Path) -> None:
+    line = build._configure("gcc-libstdc++", tests=False)
+    done = subprocess.run([*line, "-B", str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    programs = (tmp_path / "build.ninja").read_text("utf-8")
+    assert "build bin/fib.serial:" in programs
+    assert "build bin/bars.latency" not in programs  # the lab takes what lies in bin for a program
+    assert "gtest" not in programs
