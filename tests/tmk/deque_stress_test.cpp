@@ -77,16 +77,16 @@ TEST(Thief, leaves_nothing_that_looks_pending_where_an_exposure_failed) {
   pool.run([] {
     std::vector<int> run;
     tmk::detail::Worker& self = tmk::detail::this_worker();
-    const auto made = [&run](int k) { return tmk::async([&run, k] { run.push_back(k); }); };
-    const auto oldest = made(0);
+    tmk::task_scope oldest, second, third;
+    oldest.run([&run] { run.push_back(0); });
     // What a thief leaves whose fence an owner overtook: shared up to split, open below that.
     const std::size_t border = self.bottom.load();
-    auto second = made(1);
+    second.run([&run] { run.push_back(1); });
     self.open = border;
     self.split.store(self.bottom.load());
-    auto third = made(2);
-    second.get();
-    third.get();  // bottom comes down to split only, and below it lies an erased place
+    third.run([&run] { run.push_back(2); });
+    second.wait();
+    third.wait();  // bottom comes down to split only, and below it lies an erased place
     EXPECT_EQ(stolen_from_here(run), (std::vector{1, 2, 0}));
   });
 }
