@@ -173,13 +173,19 @@ def scaling(suite: Suite, count: int) -> None:
 
 
 def overhead(suite: Suite, programs: Sequence[str], count: int) -> None:
-    """One thread against the serial program; two against it; memory."""
+    """One thread against the serial program, two where scaling() has none; memory."""
     for program in programs:
-        a, b = pairs(
-            count,
-            lambda p=program: suite.sample(p, "tmk", "optional", 1),
-            lambda p=program: suite.sample(p, "serial", "plain", 1),
-        )
+
+        def against(
+            variant: str, threads: int = 1, p: str = program
+        ) -> tuple[list[Sample], list[Sample]]:
+            return pairs(
+                count,
+                lambda: suite.sample(p, "tmk", "optional", threads),
+                lambda: suite.sample(p, "serial", variant, 1),
+            )
+
+        a, b = against("plain")
         found = ratio(a, b)
         per_task = statistics.median([s.wall_ns for s in b]) / max(1.0, a[0].tasks)
         bar = 1.05 if program in COARSE else 1.5 if per_task >= 25 else None
@@ -194,6 +200,13 @@ def overhead(suite: Suite, programs: Sequence[str], count: int) -> None:
             memory = max(s.rss_bytes for s in a)
             allowed = 1.2 * max(s.rss_bytes for s in b) + 8 * 2**20
             row(f"{program}: peak memory / allowed", memory / allowed, "<= 1", memory <= allowed)
+        if bar and program not in SCALING:
+            two = ratio(*against("plain", threads=2))
+            row(f"{program}: 2 threads / serial", two.estimate, "< 1", two.high < 1, within(two))
+        described = json.loads(run(suite.folder / f"{program}.serial", "--describe"))
+        if any(each["name"] == "locked" for each in described["variants"]):
+            found = ratio(*against("locked"))
+            row(f"{program}: 1 thread / locked serial", found.estimate, "", None, within(found))
 
 
 def latency(executable: Path) -> None:

@@ -44,9 +44,7 @@ def standings(
     serial = {id(each): each for each, *_ in cases}
     spread = common_spread([*serial.values(), *(samples for _, samples, _ in cases)])
 
-    def standing(
-        serial_ns: Sequence[float], samples_ns: Sequence[float], threads: int
-    ) -> Standing:
+    def standing(serial_ns: Sequence[float], samples_ns: Sequence[float], threads: int) -> Standing:
         if threads == 1:
             return Standing.CLEAR  # one thread decides no verdict
         points = {threads: Point(samples_ns, [Status.OK])}

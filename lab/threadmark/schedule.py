@@ -1,5 +1,5 @@
 """Which cell is measured next, with which limits, and when it is enough. Pure: no clock, no files.
-Long because order, limits and budget rest on the same few figures of a cell.
+It is long because order, limits and budget rest on the same few figures of a cell.
 
 Round 0 takes the serial cells first, because their times set the limits of the others, and last, if
 there is time, the cells that no verdict rests on (`_extra`). From then on a round is one process of
@@ -229,7 +229,9 @@ class Schedule:
     def _uncertain(self, elapsed_s: float) -> list[Cell]:
         """Cells whose median is not known well enough, and what others are compared with."""
         known = [c for c, s in self._cells.items() if s.open and s.samples_ns]
-        wide = [c for c in known if self._uncertainty(self._cells[c].samples_ns) > self.profile.target]
+        wide = [
+            c for c in known if self._uncertainty(self._cells[c].samples_ns) > self.profile.target
+        ]
         return self._affordable(wide, elapsed_s)
 
     def _affordable(self, cells: Iterable[Cell], elapsed_s: float) -> list[Cell]:
