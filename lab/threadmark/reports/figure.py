@@ -53,7 +53,8 @@ def chart(judged: Sequence[Judged]) -> dict[str, Any]:
     )
     drawn = (tiles + words).properties(width=alt.Step(46), height=alt.Step(20))
     faceted = drawn.facet(facet=alt.Facet("platform:N", title=None), columns=1)
-    faceted = faceted.resolve_scale(x="independent").configure(background="white")
+    faceted = faceted.resolve_scale(x="independent")
+    faceted = faceted.configure(background="white", padding=16)  # fonts differ in width
     drawing: dict[str, Any] = faceted.to_dict()
     return drawing
 
