@@ -38,10 +38,7 @@ SHORTER = (
 NOT_NEEDED: dict[tuple[str, str], str] = {}
 
 # Orders that no scenario comes by, and why.
-NOT_AT_WORK = {
-    "standard-pool": "the pool behind tmk::async is made once, before anything runs",
-    "standard-pool-made": "the same",
-}
+NOT_AT_WORK: dict[str, str] = {}
 
 
 @dataclass(frozen=True)
