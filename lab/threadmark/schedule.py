@@ -238,7 +238,7 @@ class Schedule:
         """Those of `cells` for which there is time, the least known first; before them and twice
         what they are compared with."""
         most = self.profile.max_samples
-        cells = [cell for cell in cells if len(self._cells[cell].samples_ns) < most]
+        cells = [cell for cell in cells if len(self._cells[cell].rounds) < most]
         bases = {base for cell in cells if (base := self._cells.base(cell))}
         others = sorted(
             (-self._uncertainty(self._cells[cell].samples_ns), cell)

@@ -18,9 +18,7 @@ from scipy import optimize, special, stats
 
 FEWEST_SAMPLES = 6  # the fewest for which a distribution-free 95 % interval of the median exists
 FEWEST_CELLS = 20  # the fewest whose variances tell how variances spread
-MOST_WEIGHT = (
-    100.0  # what others tell of a cell's variance is never worth more than so many samples
-)
+MOST_WEIGHT = 100.0  # most samples that what others tell of a cell's variance is worth
 
 
 @dataclass(frozen=True)

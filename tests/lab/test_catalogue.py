@@ -464,6 +464,20 @@ def test_a_disturbed_process_leaves_no_sample_and_more_are_wanted() -> None:
     assert 11 <= taken[cells[0]] <= 14
 
 
+def test_a_machine_that_is_never_calm_does_not_keep_it_going() -> None:
+    cells = [cell(program=f"p{number}", backend="threads", threads=2) for number in range(4)]
+    profile = PROFILES["quick"]
+    schedule = CatalogueSchedule(cells, profile, seed=1, budget_s=None, uncertainty=lambda _: 1.0)
+    taken = 0
+    while task := schedule.next(0.0):
+        taken += 1
+        assert taken <= 2 * profile.max_samples * len(cells)
+        disturbed = "load" if task.round else ""
+        facts = {"wall_s": 0.1}
+        row = Row(task.cell, task.round, Status.OK, sample_ns=1.9, disturbed=disturbed, facts=facts)
+        schedule.record(row)
+
+
 def test_an_undecided_way_gets_more_processes(lab: Lab, programs: Path, tmp_path: Path) -> None:
     body = "start(); rounds(1.4 + (0.2 if os.getpid() % 2 else -0.2)); end()"
     fakes.contend(programs, "wavering", [fakes.way("usual")], body)
