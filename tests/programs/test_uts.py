@@ -39,7 +39,7 @@ def text(tree: Tree) -> str:
 
 @pytest.mark.parametrize("variant", ["plain", "fork_join"])
 @pytest.mark.parametrize(
-    ("size", "probability", "roots"), [("smoke", 0.3, 200), ("quick", 0.33, 2000)]
+    ("size", "probability", "roots"), [("smoke", 0.3, 200), ("quick", 0.33, 1000)]
 )
 def test_the_trees_of_our_sizes_are_those_that_python_finds(run, size, probability, roots, variant):
     tree = walk(roots, probability, 3, 8)

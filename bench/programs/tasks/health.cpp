@@ -577,7 +577,7 @@ BENCH_PROGRAM(.name = "health",
                              {"cities", "villages below each village", 1, kMaxCities, 6, 18, 36},
                              {"ratio", "inhabitants per member of a hospital's personnel", 1,
                               kMaxRatio, 10, 10, 10},
-                             {"steps", "days", 1, kMaxSteps, 60, 120, 365}},
+                             {"steps", "days", 1, kMaxSteps, 60, 70, 365}},
               .input =
                   "INNCABS health: ten parameters and the nine expected results; it replaces all "
                   "parameters",

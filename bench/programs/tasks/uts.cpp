@@ -356,7 +356,7 @@ BENCH_PROGRAM(
                         .min = 0,
                         .max = kMaxRootChildren,
                         .smoke = 200,
-                        .quick = 2000,
+                        .quick = 1000,
                         .full = 2000},
                        {.name = "probability_ppb",
                         .meaning = "that another node has children, in parts of 10^9",
