@@ -59,8 +59,8 @@ struct Task {
   // The outcome is in place (`failed`: an exception). The last access of the runner.
   void publish(bool failed) {
     const std::uint32_t bits = kReady | (failed ? kFailed : 0u);
-    // ORDER publish-ready: acq_rel, pairs with see-ready.
-    if ((state.fetch_or(bits, std::memory_order_acq_rel) & kWaited) != 0) {
+    // ORDER publish-ready: release, pairs with see-ready.
+    if ((state.fetch_or(bits, std::memory_order_release) & kWaited) != 0) {
       futex_wake(state, INT_MAX);
     }
   }
@@ -176,7 +176,7 @@ struct alignas(128) Worker {
     task.worker = this;
     // ORDER set-index: relaxed, ordered by publish-entry.
     task.index.store(b, std::memory_order_relaxed);
-    // ORDER publish-entry: release, pairs with read-entry. Who reads it sees the task's contents.
+    // ORDER publish-entry: release, pairs with read-entry-open, which sees the contents.
     entries[b & mask].store(reinterpret_cast<Entry>(&task) | siblings, std::memory_order_release);
     // ORDER publish-bottom: release, pairs with read-bottom.
     bottom.store(b + 1, std::memory_order_release);
@@ -250,8 +250,8 @@ struct alignas(128) Worker {
     for (;;) {
       const std::size_t i = held(task.index);
       if (i == Task::claimed) return false;
-      // ORDER read-entry: acquire, pairs with publish-entry.
-      if (task_of(entries[i & mask].load(std::memory_order_acquire)) != &task) return false;
+      // Who has a future of the task got it after the task was pushed: held() is enough.
+      if (task_of(held(entries[i & mask])) != &task) return false;
       if (i < open) {
         claim(task, i);
         return true;
