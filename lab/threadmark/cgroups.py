@@ -60,8 +60,12 @@ class Group:
         return 0
 
     def join(self) -> None:
-        """Move the calling process in; for the child between fork and exec."""
-        _write(self.folder / "cgroup.procs", os.getpid())
+        """Move the calling process in; for the child between fork and exec, with its one thread.
+
+        Version 1 moves a thread that names itself 0 without the kernel's lock on all thread groups,
+        which takes tens of milliseconds (an RCU grace period); version 2 moves whole processes.
+        """
+        _write(self.folder / ("tasks" if self.version == 1 else "cgroup.procs"), 0)
 
     def kill(self) -> None:
         """Kill what is in the group until it is empty."""
