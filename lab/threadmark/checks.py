@@ -84,7 +84,7 @@ def checks() -> list[Check]:
     found += [
         Check("python", Level.TEST, lambda: [*python, "pytest", *quick]),
         Check("package", Level.CHECK, lambda: [*python, "pytest", package]),
-        Check("model", Level.ALL, lambda: [*python, "pytest", model]),
+        Check("model", Level.CHECK, lambda: [*python, "pytest", model]),
     ]
     sanitized = next((each for each in platforms.platforms() if "clang" in each.compiler), None)
     # The schedulers of others give false reports under ThreadSanitizer, none under the other.

@@ -7,9 +7,11 @@ import importlib
 import io
 import os
 import pkgutil
+import shlex
 import signal
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from types import FrameType
 
 from threadmark import commands
@@ -97,8 +99,13 @@ def closest(word: str, choices: Sequence[str] | dict[str, str]) -> str:
 
 
 def _goes_on(arguments: Sequence[str]) -> str:
-    command = "catalogue" if "catalogue" in arguments[:1] else "run"
-    return f"`./threadmark {command} --resume` goes on with an unfinished run."
+    words = ["./threadmark", "catalogue" if "catalogue" in arguments[:1] else "run", "--resume"]
+    for word, following in pairwise([*arguments, ""]):
+        if word == "--store":
+            words += [word, following]
+        elif word.startswith("--store="):
+            words.append(word)
+    return f"`{shlex.join(words)}` goes on with an unfinished run."
 
 
 def _terminated(number: int, frame: FrameType | None) -> None:

@@ -1,8 +1,8 @@
 """From the rows of a run to one Judged per (program, size, backend, variant, platform, allocator).
 
 The one thing to know: the base of a speed-up is the fastest variant of backend `serial` on the same
-platform, size, allocator and arguments; imported results have no such row and are judged against
-their `deferred`.
+platform, size, allocator and arguments (see known.fastest); imported results have no such row and
+are judged against their `deferred`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from typing import Any
 
 from threadmark import statistics
 from threadmark.cell import Cell, Row, Status
+from threadmark.known import FEWEST_UNDISTURBED, fastest
 from threadmark.statistics import Interval, Spread
-from threadmark.verdict import FEWEST_UNDISTURBED, GAIN, Kind, Point, Verdict, verdict
+from threadmark.verdict import GAIN, Kind, Point, Verdict, verdict
 
 
 @dataclass(frozen=True)
@@ -67,12 +68,15 @@ def judge(rows: Iterable[Row], descriptions: Sequence[Mapping[str, Any]] = ()) -
     described = {
         tuple(map(d.get, ("platform_name", "program", "backend"))): d for d in descriptions
     }
-    bases: dict[Cell, Base] = {}
+    serial: dict[Cell, dict[str, Base]] = defaultdict(dict)
     for group, by_threads in groups.items():
-        base = _base(group, by_threads)
-        at = _base_key(group)
-        if base and (at not in bases or base.time_ns.estimate < bases[at].time_ns.estimate):
-            bases[at] = base
+        if base := _base(group, by_threads):
+            serial[_base_key(group)][base.name] = base
+    bases = {
+        at: by_name[name]
+        for at, by_name in serial.items()
+        if (name := fastest({base.name: base.samples_ns for base in by_name.values()}))
+    }
     return [
         _judged(group, groups[group], bases.get(_base_key(group)), spread, described)
         for group in sorted(groups)

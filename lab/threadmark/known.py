@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import UserDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from statistics import median
+from typing import TypeVar
 
 from threadmark.cell import Cell
 
+# With fewer samples that ran side by side nothing is said; what two are worth, the interval says.
+FEWEST_UNDISTURBED = 2
 _FIRST_GUESS_S = 0.15  # a process of which nothing is known
+_Key = TypeVar("_Key")
 
 
 class Standing(Enum):
@@ -30,6 +34,14 @@ def all_clear(cases: Sequence[object]) -> list[Standing]:
     return [Standing.CLEAR] * len(cases)
 
 
+def fastest(samples: Mapping[_Key, Sequence[float]]) -> _Key | None:
+    """Whose samples have the lowest median, among those that have at least half as many as any: of
+    two that are alike, the one with few has it by chance. None where there are no samples."""
+    most = max(map(len, samples.values()), default=0)
+    enough = {key: values for key, values in samples.items() if values and 2 * len(values) >= most}
+    return min(enough, key=lambda key: median(enough[key]), default=None)
+
+
 @dataclass
 class State:
     """What is known of a cell."""
@@ -43,7 +55,7 @@ class State:
     open: bool = True
     doubted: bool = False  # its verdict was open once
     settled: bool = False  # more samples would not change its verdict
-    spared: bool = False  # a few samples have to do, while others need the time
+    spared: int = 0  # so many samples have to do while others need the time; 0: it is not spared
 
     @property
     def cost_s(self) -> float | None:
@@ -65,12 +77,7 @@ class Known(UserDict[Cell, State]):
 
     def base(self, cell: Cell) -> Cell | None:
         """The fastest serial cell of the same problem, with which `cell` is compared."""
-        medians = [
-            (median(samples), each)
-            for each in self._serial.get(cell.problem, [])
-            if (samples := self[each].samples_ns)
-        ]
-        return min(medians)[1] if medians else None
+        return fastest({each: self[each].samples_ns for each in self._serial.get(cell.problem, [])})
 
     def bases(self, cells: Iterable[Cell] | None = None) -> list[Cell]:
         """Those of `cells`, or of all, with which others are compared."""

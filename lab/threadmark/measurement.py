@@ -13,7 +13,7 @@ from threadmark.executable import Executable
 from threadmark.known import Standing
 from threadmark.limits import Cage, Limits
 from threadmark.outcome import Attempt, judge
-from threadmark.process import Ending, execute
+from threadmark.process import Ending, TimeLimits, execute
 from threadmark.progress import Progress
 from threadmark.schedule import Schedule, Task
 from threadmark.selection import Request, Selection
@@ -96,7 +96,7 @@ class Attempts:
             command=(*prefix, *argv),
             environment=environment,
             cpus=cpus,
-            time_limit_s=task.time_limit_s,
+            repeat_limit_s=task.repeat_limit_s,
             repeats=task.repeats,
             started_at=_now(),
         )
@@ -104,7 +104,7 @@ class Attempts:
             argv,
             cage=self._cage,
             cpus=cpus,
-            time_limit_s=task.time_limit_s,
+            limits=TimeLimits((1 + task.repeats) * task.repeat_limit_s, task.repeat_limit_s),
             environment=environment,
         )
         return attempt, ending, self._cage.limits

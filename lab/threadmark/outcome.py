@@ -47,7 +47,7 @@ class Attempt:
     command: tuple[str, ...]
     environment: dict[str, str]
     cpus: tuple[int, ...]
-    time_limit_s: float
+    repeat_limit_s: float
     repeats: int | None  # None where the program says how many it makes
     started_at: str
 
@@ -92,7 +92,7 @@ def judge(attempt: Attempt, ending: Ending, limits: Limits) -> Row:
                 name: value for name, value in attempt.environment.items() if name in _SHOWN
             },
             "repeats": attempt.repeats,
-            "time_limit_s": round(attempt.time_limit_s, 3),
+            "repeat_limit_s": round(attempt.repeat_limit_s, 3),
             "memory_limit_bytes": limits.memory_bytes,
             "thread_cap": limits.threads,
             "thread_cap_source": limits.thread_source,
@@ -128,8 +128,8 @@ def _killed_by_lab(attempt: Attempt, ending: Ending, limits: Limits) -> tuple[St
         return Status.OUT_OF_MEMORY, f"used more than the limit of {size:.0f} MiB of memory"
     if ending.killed is Killed.TIME:
         refused = f", {ending.thread_events} threads refused" if ending.thread_events else ""
-        limit = f"{attempt.time_limit_s:.3g} s"
-        return Status.TIMEOUT, f"did not end within the limit of {limit}{refused}"
+        limit = f"{attempt.repeat_limit_s:.3g} s"
+        return Status.TIMEOUT, f"a repeat did not end within the limit of {limit}{refused}"
     if ending.killed is Killed.OUTPUT:
         return Status.CRASHED, f"printed more than {OUTPUT_BYTES >> 20} MiB"
     return None

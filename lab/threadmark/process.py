@@ -25,6 +25,14 @@ _ERRORS_KEPT = 4096
 _POLL_S = 0.02  # at 4 GB/s a program takes 80 MB between two looks; the limit has room for that
 
 
+@dataclass(frozen=True)
+class TimeLimits:
+    """Seconds that a process may take as a whole, and without printing anything."""
+
+    whole_s: float
+    silent_s: float
+
+
 class Killed(StrEnum):
     """Why the lab ended a program."""
 
@@ -69,7 +77,7 @@ def execute(
     *,
     cage: Cage,
     cpus: tuple[int, ...],
-    time_limit_s: float,
+    limits: TimeLimits,
     environment: Mapping[str, str],
 ) -> Ending:
     """Run `command` to its end or to a limit. When this returns or raises, no child is left."""
@@ -95,7 +103,7 @@ def execute(
     streams = _Streams()
     try:
         with _open_files(child) as (pidfd, pipes):
-            killed = _watch(child.pid, pidfd, pipes, streams, cage, start + time_limit_s)
+            killed = _watch(child.pid, pidfd, pipes, streams, cage, limits)
             wall_s = time.monotonic() - start
             # The leader is not yet reaped, so its number still names this group and no other.
             _kill_group(child.pid)
@@ -131,25 +139,30 @@ def _watch(
     pipes: Sequence[object],
     streams: _Streams,
     cage: Cage,
-    deadline: float,
+    limits: TimeLimits,
 ) -> Killed:
     """Read what the program prints until it ends or must be ended; returns why."""
     with selectors.DefaultSelector() as selector:
         selector.register(pidfd, selectors.EVENT_READ)
         for index, pipe in enumerate(pipes):
             selector.register(pipe, selectors.EVENT_READ, index)  # type: ignore[arg-type]
+        heard = time.monotonic()
+        end = heard + limits.whole_s
         while True:
             # Beyond the deadline one look is due: the lab itself may have stood still meanwhile.
-            left = max(0.0, deadline - time.monotonic())
+            left = max(0.0, min(end, heard + limits.silent_s) - time.monotonic())
             events = selector.select(left if cage.memory else min(left, _POLL_S))
+            printed = len(streams.output)
             for key, _ in events:
                 if key.fd != pidfd and not _drain(key.fileobj, streams, key.data == 0):
                     selector.unregister(key.fileobj)
+            if len(streams.output) > printed:
+                heard = time.monotonic()
             if streams.too_much():
                 return Killed.OUTPUT
             if any(key.fd == pidfd for key, _ in events):
                 return Killed.NO
-            if left == 0:
+            if left == 0 and min(end, heard + limits.silent_s) <= time.monotonic():
                 return Killed.TIME
             over = not cage.memory and processes.resident_bytes(pid) > cage.limits.memory_bytes
             if over:

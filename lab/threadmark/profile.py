@@ -11,10 +11,10 @@ CATALOGUE = "catalogue"  # the profile of a run of the catalogue, whatever its s
 
 @dataclass(frozen=True)
 class Profile:
-    """Limits are per process, times in seconds.
+    """Times in seconds.
 
-    A process may take max(`limit_floor_s`, `limit_factor` x the serial median for its warm-up and
-    each repeat), at most `limit_ceiling_s`. Sampling of a cell ends at `max_samples` or when the
+    Each repeat, and the warm-up, may take max(`limit_floor_s`, `limit_factor` x the serial median),
+    at most `limit_ceiling_s`. Sampling of a cell ends at `max_samples` or when the
     95 % interval of its median is within +-`target` of it.
     """
 

@@ -3,13 +3,14 @@ It is long because order, limits and budget rest on the same few figures of a ce
 
 Round 0 takes the serial cells first, because their times set the limits of the others, and last, if
 there is time, the cells that no verdict rests on (`_extra`). From then on a round is one process of
-every open cell in a random order of its own, so that compared cells alternate, and two of the cell
-that the others of its problem are compared with: its error is in each of their speed-ups. After
-`min_samples` rounds only uncertain cells go on, first those that leave a verdict open; these go on
-together also when it has become clear, as a rule that stops at the first clear interval would err
-more often than it says. Where there is a budget, costly cells whose verdict three samples settle
-wait until none is open; where it is too small, three samples of a cell come before the fourth of
-another.
+every open cell in a random order of its own, so that compared cells alternate, and more of the
+serial ones, of which the others of their problem, about ten, are compared with one: its error is in
+each of their speed-ups, and the sum of the variances is least where it has about three times as
+many samples. After `min_samples` rounds only uncertain cells go on, first those that leave a
+verdict open; these go on together also when it has become clear, as a rule that stops at the first
+clear interval would err more often than it says. Where there is a budget, cells whose verdict two
+samples settle wait until none is open; where it is too small, three samples of a cell come before
+the fourth of another.
 
 A cell that failed is closed: timeout, refused and out_of_memory cost their limit each time, and
 once tells all. Only crashed and wrong get a second try, if cheap, to tell an accident from a rule;
@@ -23,18 +24,18 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, count
+from statistics import median
 
 from threadmark.cell import Cell, Row, Status
-from threadmark.known import Known, Standing, Standings, all_clear
+from threadmark.known import FEWEST_UNDISTURBED, Known, Standing, Standings, all_clear
 from threadmark.profile import Profile
 from threadmark.shortfall import sentences
 
 _BLOCK_NS = 45e6  # a sample of less is the median of several repeats: a short disturbance is none
 _CHEAP_S = 1.0
-_COSTLY_S = 0.25
-_FEW = 3  # samples without which nothing is said, and which may settle a verdict
+_FEW = 3  # samples that each cell gets before the fourth of another
 _NO_SERIAL_S = 10.0  # limit where no serial time is known
-_PATIENCE = 3  # times its last process: what ended once is not to be stopped for a noisy moment
+_PATIENCE = 3  # times its median: what ended once is not to be stopped for a noisy moment
 _OVERHEAD_S = 0.01  # of the lab, per process
 _MAX_DISTURBED = 3  # samples of a cell that are taken again because something disturbed them
 _SHARE_DISTURBED = 0.1  # of all samples; beyond it the machine is busy, and repeats do not help
@@ -47,7 +48,7 @@ class Task:
     cell: Cell
     round: int
     repeats: int
-    time_limit_s: float
+    repeat_limit_s: float  # for each of them and for the warm-up
 
 
 class Schedule:
@@ -105,8 +106,8 @@ class Schedule:
                 state.open = False
         elif state.failures:
             state.open = False
-        elif row.sample_ns is not None:
-            state.samples_ns.append(row.sample_ns)
+        elif row.sample_ns is not None and not (row.disturbed and row.cell.threads > 1):
+            state.samples_ns.append(row.sample_ns)  # as what counts as evidence in judgement.py
 
     def replay(self, rows: Iterable[Row]) -> float:
         """Take note of what an interrupted run has measured; returns the seconds it took."""
@@ -141,9 +142,9 @@ class Schedule:
         left_s = math.inf if self.budget_s is None else max(0.0, self.budget_s - elapsed_s)
         return min(left_s, self._need_s())
 
-    def _need_s(self, twice: Sequence[Cell] = ()) -> float:
-        """Seconds for all that is missing, and again for the cells that are to be taken `twice`."""
-        cells = [*self._cells, *twice]
+    def _need_s(self, more: Sequence[Cell] = ()) -> float:
+        """Seconds for all that is missing, and again for `more`."""
+        cells = [*self._cells, *more]
         return sum(self._missing(cell) * self._cells.cost_s(cell) for cell in cells)
 
     def left(self) -> list[Cell]:
@@ -174,7 +175,7 @@ class Schedule:
                 self._trim(elapsed_s)
             wanted = self.left()
             if wanted and self._round < self.profile.min_samples:
-                wanted += self._twice(wanted, elapsed_s)
+                wanted += self._more_serial(wanted, elapsed_s)
                 self._shuffle(wanted)
                 if not extras:
                     wanted = [cell for cell in wanted if not self._extra(cell)]
@@ -188,11 +189,14 @@ class Schedule:
             if self._queue:
                 return True
 
-    def _twice(self, cells: Iterable[Cell], elapsed_s: float) -> list[Cell]:
-        """Those of `cells` that others are compared with, if there is time for more of them."""
-        bases = self._cells.bases(cells)
+    def _more_serial(self, cells: Iterable[Cell], elapsed_s: float) -> list[Cell]:
+        """If there is time: all serial ones of `cells` once more until it is clear which is the
+        fastest, then that one twice more."""
+        few = self._round < _FEW
+        serial = [cell for cell in cells if cell.backend == "serial"]
+        more = serial if few else 2 * self._cells.bases(serial)
         left_s = math.inf if self.budget_s is None else self.budget_s - elapsed_s
-        return bases if self._need_s(bases) <= left_s else []
+        return more if self._round and self._need_s(more) <= left_s else []
 
     def _shuffle(self, cells: list[Cell]) -> None:
         """What is compared stays together: a shared machine is slow for seconds, then for both."""
@@ -201,17 +205,18 @@ class Schedule:
         cells.sort(key=lambda cell: (places[cell.problem], draw.random()))
 
     def _spare(self) -> None:
-        """A few samples must do for what is settled and costs much, and for serial cells that no
-        other one is compared with."""
+        """A few samples must do for what is settled, and for serial cells that no other one is
+        compared with."""
         bases = self._cells.bases()
         for cell, state in self._cells.items():
             state.settled = cell.backend == "serial" and cell not in bases
-        if self._round >= _FEW:
+        if self._round >= FEWEST_UNDISTURBED:
             for cell, standing in self._cells.standings(self._standings).items():
-                costly = self._cells.cost_s(cell) > _COSTLY_S
-                self._cells[cell].settled = costly and standing is Standing.SETTLED
-        for state in self._cells.values():
-            state.spared = state.settled
+                known = len(self._cells[cell].samples_ns) >= FEWEST_UNDISTURBED
+                self._cells[cell].settled = known and standing is Standing.SETTLED
+        for cell, state in self._cells.items():
+            enough = _FEW if cell.backend == "serial" else FEWEST_UNDISTURBED
+            state.spared = enough if state.settled else 0
 
     def _spared(self, elapsed_s: float) -> list[Cell]:
         """What was spared, as far as there is time for it in the end."""
@@ -220,9 +225,14 @@ class Schedule:
         return self._in_time(found, elapsed_s)
 
     def _doubtful(self, elapsed_s: float) -> list[Cell]:
-        """Cells whose verdict is or was open, and what they are compared with."""
+        """Cells whose verdict is or was open, those of which too much was disturbed where a budget
+        bounds their number, and what they are compared with."""
         for cell, standing in self._cells.standings(self._standings).items():
             self._cells[cell].doubted |= standing is Standing.OPEN
+        if self.budget_s is not None:
+            least = min(FEWEST_UNDISTURBED, self.profile.min_samples)
+            for state in self._cells.values():
+                state.doubted |= len(state.samples_ns) < least
         found = [c for c, s in self._cells.items() if s.open and s.doubted]
         return self._affordable(found, elapsed_s)
 
@@ -235,18 +245,18 @@ class Schedule:
         return self._affordable(wide, elapsed_s)
 
     def _affordable(self, cells: Iterable[Cell], elapsed_s: float) -> list[Cell]:
-        """Those of `cells` for which there is time, the least known first; before them and twice
-        what they are compared with."""
+        """Those of `cells` for which there is time, the least known first; before them what they
+        are compared with."""
         most = self.profile.max_samples
         cells = [cell for cell in cells if len(self._cells[cell].rounds) < most]
         bases = {base for cell in cells if (base := self._cells.base(cell))}
-        others = sorted(
-            (-self._uncertainty(self._cells[cell].samples_ns), cell)
-            for cell in cells
-            if cell not in bases
-        )
-        found = [*(base for base in sorted(bases) for _ in range(2)), *(cell for _, cell in others)]
-        return self._in_time(found, elapsed_s)
+
+        def rank(cell: Cell) -> tuple[float, Cell]:
+            samples = self._cells[cell].samples_ns
+            return -self._uncertainty(samples) if samples else -math.inf, cell
+
+        others = sorted((cell for cell in cells if cell not in bases), key=rank)
+        return self._in_time([*sorted(bases), *others], elapsed_s)
 
     def _in_time(self, cells: Sequence[Cell], elapsed_s: float) -> list[Cell]:
         """As many of `cells`, from the first, as there is time for."""
@@ -300,7 +310,7 @@ class Schedule:
         self._queue, self._again = [], []
 
     def _only_few(self, cell: Cell) -> None:
-        self._cells[cell].spared = True
+        self._cells[cell].spared = self._cells[cell].spared or _FEW
 
     def _shorten(self, cell: Cell) -> None:
         state = self._cells[cell]
@@ -318,20 +328,19 @@ class Schedule:
             block = math.ceil(min(_BLOCK_NS / max(1.0, state.times_ns[0]), self.profile.max_block))
             block -= 1 - block % 2
         block = max(1, block)
-        return Task(cell, self._round, block, self._limit_s(cell, 1 + block))
+        return Task(cell, self._round, block, self._limit_s(cell))
 
-    def _limit_s(self, cell: Cell, repeats: int) -> float:
-        """For a process with so many repeats, warm-up included."""
+    def _limit_s(self, cell: Cell) -> float:
         profile = self.profile
         if cell.backend == "serial":
             return profile.limit_ceiling_s
-        state = self._cells[cell]
-        known_s = _PATIENCE * state.cost_s if state.times_ns and state.cost_s else 0.0
+        times_ns = self._cells[cell].times_ns
+        known_s = _PATIENCE * median(times_ns) / 1e9 if times_ns else 0.0
         serial_s = self._cells.serial_s(cell)
-        wanted = repeats * profile.limit_factor * serial_s if serial_s else _NO_SERIAL_S
-        return min(profile.limit_ceiling_s, max(profile.limit_floor_s, wanted, known_s))
+        wanted_s = profile.limit_factor * serial_s if serial_s else _NO_SERIAL_S
+        return min(profile.limit_ceiling_s, max(profile.limit_floor_s, wanted_s, known_s))
 
     def _missing(self, cell: Cell) -> int:
         state = self._cells[cell]
-        wanted = min(self.profile.min_samples, _FEW) if state.spared else self.profile.min_samples
+        wanted = min(self.profile.min_samples, state.spared or self.profile.min_samples)
         return max(0, wanted - len(state.rounds)) if state.open else 0

@@ -13,11 +13,11 @@ from enum import StrEnum
 
 from threadmark import statistics
 from threadmark.cell import Status
+from threadmark.known import FEWEST_UNDISTURBED
 from threadmark.statistics import Interval, Spread
 
 EFFICIENT = 0.7  # least speed-up per thread that counts as scaling
 GAIN = 1.1  # least speed-up that counts as a gain; 1 / GAIN or less is slower
-FEWEST_UNDISTURBED = 3  # with fewer samples that ran side by side nothing is said
 
 
 class Kind(StrEnum):

@@ -142,7 +142,7 @@ def test_a_program_that_ended_while_the_lab_stood_still_is_no_timeout(
     def after_a_pause(pid: int, *rest: Any) -> process.Killed:
         os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
         *others, _ = rest
-        return real(pid, *others, time.monotonic() - 1)
+        return real(pid, *others, process.TimeLimits(-1, -1))
 
     monkeypatch.setattr(process, "_watch", after_a_pause)
     row = attempt(GOOD)
@@ -153,6 +153,20 @@ def test_what_was_printed_before_a_hang_is_kept(attempt: Attempt) -> None:
     row = attempt("start(); repeats(); time.sleep(60)", limit_s=0.5)
     assert row.status is Status.TIMEOUT
     assert len(row.repeats) == 2
+
+
+def test_the_limit_holds_for_each_repeat(attempt: Attempt) -> None:
+    slow = "start(); time.sleep(0.7); repeats(); time.sleep(0.7); end()"
+    assert attempt(slow, limit_s=1.0).status is Status.OK
+    row = attempt(slow, limit_s=0.6)
+    assert (row.status, row.repeats) == (Status.TIMEOUT, ())
+    assert row.facts["wall_s"] < 1.2
+
+
+def test_a_program_that_goes_on_printing_ends_at_the_limit_of_all_repeats(attempt: Attempt) -> None:
+    row = attempt("start()\nwhile True: tell('x'); say(event='x'); time.sleep(0.1)", limit_s=0.5)
+    assert row.status is Status.TIMEOUT
+    assert 1.0 <= row.facts["wall_s"] < 2.0
 
 
 def test_a_program_that_ignores_every_signal_ends_too(attempt: Attempt) -> None:

@@ -267,6 +267,7 @@ time.sleep(60)
     _, errors = running.communicate(timeout=20)
     assert running.returncode == status
     assert errors.splitlines()[-1].startswith(f"threadmark: {word}")
+    assert "`./threadmark run --resume --store s.db` goes on" in errors
     assert "Traceback" not in errors
     assert not alive(int(path.read_text()))
     assert str(running.pid) not in _groups()

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from lab_support import cell
 from threadmark.cell import Cell, Row, Status
-from threadmark.known import Standing, Standings
+from threadmark.known import Standing, Standings, fastest
 from threadmark.measurement import standings
 from threadmark.profile import PROFILES, thread_counts
 from threadmark.schedule import Schedule, Task
@@ -57,16 +57,21 @@ def test_every_cell_gets_six_samples_and_rounds_alternate() -> None:
     assert [task.round for task in tasks] == [r for r in range(6) for _ in CELLS[1:]]
 
 
-def test_what_others_are_compared_with_is_taken_twice_in_a_round() -> None:
+def test_what_others_are_compared_with_is_taken_more_often() -> None:
     slower = cell(program="fib", backend="serial", variant="fork_join", threads=1)
     tasks = play(
         make([*CELLS, slower]), lambda task: row(task, ns=9e6 if task.cell == slower else 8e6)
     )
-    assert Counter(task.cell for task in tasks) == dict.fromkeys([*CELLS, slower], 6) | {SERIAL: 11}
-    assert all(
-        Counter(task.cell for task in tasks if task.round == each)[SERIAL] == 2
-        for each in range(1, 6)
-    )
+    assert Counter(task.cell for task in tasks) == dict.fromkeys(CELLS, 6) | {SERIAL: 14, slower: 8}
+    rounds = [Counter(task.cell for task in tasks if task.round == each) for each in range(6)]
+    assert [each[SERIAL] for each in rounds] == [1, 2, 2, 3, 3, 3]
+    assert [each[slower] for each in rounds] == [1, 2, 2, 1, 1, 1]
+
+
+def test_the_fastest_of_two_that_are_alike_is_not_the_one_with_few_samples() -> None:
+    assert fastest({"many": [10.0] * 14, "few": [9.0] * 5}) == "many"
+    assert fastest({"many": [10.0] * 14, "as many": [9.0] * 7, "none": []}) == "as many"
+    assert fastest({"none": []}) is None
 
 
 def test_serial_cells_come_first_in_the_first_round_only() -> None:
@@ -83,26 +88,23 @@ def test_the_seed_alone_decides_the_order() -> None:
 
 def test_the_limit_follows_the_serial_time() -> None:
     tasks = play(make(), lambda task: row(task, ns=200e6))
-    limits = {task.cell: task.time_limit_s for task in tasks}
-    assert limits[CELLS[1]] == 2 * 20 * 0.2  # the warm-up and one repeat
+    limits = {task.cell: task.repeat_limit_s for task in tasks}
+    assert limits[CELLS[1]] == 20 * 0.2
     assert limits[SERIAL] == QUICK.limit_ceiling_s
     assert limits[CELLS[4]] == 10  # no serial time of sort is known
 
 
 def test_the_limit_is_never_below_its_floor() -> None:
     tasks = play(make(), lambda task: row(task, ns=1e3))
-    assert tasks[-1].time_limit_s == 10 or all(
-        task.time_limit_s >= QUICK.limit_floor_s for task in tasks if task.cell != SERIAL
-    )
-    assert {t.time_limit_s for t in tasks if t.cell == CELLS[1]} == {QUICK.limit_floor_s}
+    limits = {cell: {t.repeat_limit_s for t in tasks if t.cell == cell} for cell in CELLS}
+    assert limits[CELLS[1]] == {QUICK.limit_floor_s}
+    assert limits[CELLS[4]] == {10}
 
 
 def test_short_cells_are_repeated_in_odd_blocks() -> None:
     tasks = play(make(), lambda task: row(task, ns=5.1e6))
     assert {task.repeats for task in tasks if task.round == 0} == {1}
     assert {task.repeats for task in tasks if task.round > 0} == {9}
-    limits = {task.time_limit_s for task in tasks if task.round > 0 and task.cell == CELLS[1]}
-    assert limits == {10 * 20 * 5.1e-3}
 
 
 def test_a_cell_that_timed_out_is_not_tried_again() -> None:
@@ -139,6 +141,15 @@ def test_a_machine_that_is_busy_all_the_time_does_not_double_the_run() -> None:
     assert len(tasks) == 100 * 6 + 60
 
 
+def test_where_all_was_disturbed_there_is_more_if_there_is_time() -> None:
+    def answer(task: Task) -> Row:
+        return row(task, disturbed="load" if task.cell == CELLS[2] and task.round < 9 else "")
+
+    counts = Counter(task.cell for task in play(make(budget_s=60.0), answer))
+    assert counts[CELLS[2]] > 9 + 3
+    assert counts[CELLS[1]] == 6
+
+
 def test_only_uncertain_cells_go_on_after_six_samples() -> None:
     def uncertainty(samples: Sequence[float]) -> float:
         return 0.5 if samples[0] == 77e6 else 0.001
@@ -160,7 +171,7 @@ def test_uncertain_serial_cells_go_first_then_the_most_uncertain() -> None:
     schedule = make(uncertainty=uncertainty)
     tasks = play(schedule, lambda task: row(task, ns=times[task.cell]))
     late = [times[task.cell] for task in tasks if task.round == 6]
-    assert late == [times[SERIAL]] * 2 + sorted((times[c] for c in CELLS[1:]), reverse=True)
+    assert late == [times[SERIAL], *sorted((times[c] for c in CELLS[1:]), reverse=True)]
     assert "5 of 5 cells" in schedule.notes()[-1]
 
 
@@ -179,12 +190,12 @@ def test_cells_that_leave_a_verdict_open_go_before_others_however_sure_their_med
     ]
     # A verdict that was open goes on when it is not: who stops as soon as it is clear errs more.
     more = QUICK.max_samples - 6
-    assert rounds[:more] == [["plain", "plain", "c"]] * more
-    assert rounds[more:] == [["plain", "plain", "a", "b"]] * more
+    assert rounds[:more] == [["plain", "c"]] * more
+    assert rounds[more:] == [["plain", "a", "b"]] * more
     assert max(task.round for task in tasks) == 5 + 2 * more
 
 
-def test_what_is_settled_and_costly_waits_until_no_verdict_is_open() -> None:
+def test_what_is_settled_waits_until_no_verdict_is_open() -> None:
     cells = [SERIAL, *(cell(program="fib", variant=each, threads=2) for each in "abc")]
     seconds = {"a": 1.0, "b": 0.1, "c": 0.1, "plain": 0.1}
 
@@ -193,15 +204,15 @@ def test_what_is_settled_and_costly_waits_until_no_verdict_is_open() -> None:
         return row(task, ns=ns, facts={"wall_s": seconds[task.cell.variant]})
 
     def settled(count: int) -> Standing:
-        assert count >= 3
+        assert count >= 2
         return Standing.SETTLED
 
     given = {66e6: settled, 77e6: lambda _: Standing.OPEN}
     most = QUICK.max_samples
-    for budget_s, samples, doubted in ((8.0, 3, 15), (60.0, 6, most), (None, 6, most)):
+    for budget_s, samples, doubted in ((7.6, 2, most), (60.0, 6, most), (None, 6, most)):
         schedule = make(cells, budget_s=budget_s, standings=stand(given))
         counts = Counter(task.cell.variant for task in play(schedule, answer))
-        assert (counts["a"], counts["b"], counts["c"]) == (samples, 6, doubted)
+        assert (counts["a"], counts["b"], counts["c"]) == (samples, samples, doubted)
         told = [note for note in schedule.notes() if "not change a verdict: fib tbb:a" in note]
         assert len(told) == (samples < 6)
 
@@ -280,13 +291,13 @@ def test_a_time_out_of_a_busy_machine_is_taken_again() -> None:
         return row(task, status=Status.TIMEOUT, disturbed=disturbed)
 
     tasks = play(make(cells), answer)
-    assert Counter(task.cell for task in tasks) == {SERIAL: 11, cells[1]: 2}
+    assert Counter(task.cell for task in tasks) == {SERIAL: 14, cells[1]: 2}
 
 
 def test_what_ended_once_is_not_stopped_for_a_noisy_moment() -> None:
     cells = [SERIAL, cell(program="fib", threads=2)]
-    tasks = play(make(cells), lambda task: row(task, facts={"wall_s": 0.6}))
-    limits = [task.time_limit_s for task in tasks if task.cell == cells[1]]
+    tasks = play(make(cells), lambda task: row(task, ns=40e6 if task.cell == SERIAL else 600e6))
+    limits = [task.repeat_limit_s for task in tasks if task.cell == cells[1]]
     assert limits[0] < 1.7 < min(limits[1:])
 
 
@@ -334,7 +345,7 @@ def test_a_resumed_run_does_what_was_left() -> None:
         assert schedule.replay(rows) == sum(each.facts["wall_s"] for each in rows)
         rest = play(schedule)
         done = Counter(task.cell for task in whole[:cut] + rest)
-        assert 10 <= done.pop(SERIAL) <= 11  # its second process of the round is not made up for
+        assert 12 <= done.pop(SERIAL) <= 14  # its other processes of the round are not made up for
         assert done == dict.fromkeys(CELLS[1:], 6)
         assert all(a.round <= b.round for a, b in pairwise(rest))
 

@@ -13,5 +13,6 @@ PROFILES = {
         Profile(CATALOGUE, "longer windows", "full", 6, 25, 0.0, 120, 1, 120, None, 1),
     )
 }
+FEWEST_PROCESSES = 3  # whose threads ran side by side; with fewer nothing is said
 CALIBRATION = "calibration"  # the program that all others are held against
 FREE, BOUND = "arithmetic", "shared_atomic"  # its ways: what cannot contend and what must

@@ -13,7 +13,7 @@ from rich.console import Console
 from threadmark import machine
 from threadmark.catalogue import outcome, selection
 from threadmark.catalogue.judgement import processes, sample
-from threadmark.catalogue.profiles import CALIBRATION, PROFILES
+from threadmark.catalogue.profiles import CALIBRATION, FEWEST_PROCESSES, PROFILES
 from threadmark.cell import Cell, Row
 from threadmark.limits import Cage
 from threadmark.measurement import Attempts, Measurement, Take
@@ -22,7 +22,6 @@ from threadmark.schedule import Schedule, Task
 from threadmark.selection import Request, Selection
 from threadmark.session import Session
 from threadmark.store import Store
-from threadmark.verdict import FEWEST_UNDISTURBED
 
 
 class CatalogueMeasurement(Measurement):
@@ -49,7 +48,7 @@ class CatalogueMeasurement(Measurement):
         """Give the calibration one more chance where it did not come out."""
         from threadmark.catalogue import judgement
 
-        if schedule.profile.min_samples < FEWEST_UNDISTURBED:
+        if schedule.profile.min_samples < FEWEST_PROCESSES:
             return  # then there are no verdicts that it could be needed for
         take = self.taker(cage, retry=True)
         stored = self.store.rows(self.run_id)

@@ -8,11 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from threadmark import statistics
-from threadmark.catalogue.profiles import BOUND, CALIBRATION, FREE
+from threadmark.catalogue.profiles import BOUND, CALIBRATION, FEWEST_PROCESSES, FREE
 from threadmark.statistics import Interval
 from threadmark.verdict import (
     EFFICIENT,
-    FEWEST_UNDISTURBED,
     GAIN,
     Kind,
     Point,
@@ -150,11 +149,11 @@ def _gap(most: int, measured: Mapping[int, Point]) -> str:
     if most < 2:
         return "measured on one thread only"
     point = measured[most]
-    if len(point.samples_ns) < FEWEST_UNDISTURBED:
+    if len(point.samples_ns) < FEWEST_PROCESSES:
         if point.disturbed:
             ended = len(point.samples_ns) + point.disturbed
             return f"{point.disturbed} of {ended} processes disturbed: {point.disturbance}"
-        return f"fewer than {FEWEST_UNDISTURBED} processes"
+        return f"fewer than {FEWEST_PROCESSES} processes"
     return ""
 
 
