@@ -86,22 +86,6 @@ std::int64_t own_delay_ns() {
   return schedstat >> running >> waiting ? waiting : 0;
 }
 
-// How long a fixed computation takes now: about 10 us. Its chains fill the units of a core, so that
-// it shows who else uses that core, which the waits of a single chain would hide.
-double yardstick_ns() {
-  std::uint64_t a = 1, b = 1, c = 1, d = 1, e = 1, f = 1;
-  const auto start = Clock::now();
-  for (int i = 0; i < 10'000; ++i) {
-    a = opaque(a * 3 + 1);
-    b = opaque(b * 5 + 1);
-    c = opaque(c * 7 + 1);
-    d = opaque(d ^ (d << 3) ^ 7);
-    e = opaque(e + (e >> 3) + 1);
-    f = opaque(f ^ (f >> 5) ^ 9);
-  }
-  return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
-}
-
 // Runs batches until the window is over.
 Part contend(Contender& contender, std::uint64_t batch, nanoseconds window) {
   Part part;

@@ -2,6 +2,8 @@
 #include "executable.hpp"
 
 #include <cerrno>
+#include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -21,6 +23,8 @@
 #include <sched.h>
 #include <sys/mman.h>
 #endif
+
+#include "opaque.hpp"
 
 namespace bench {
 namespace {
@@ -192,6 +196,20 @@ unsigned available_cpus() {
   if (sched_getaffinity(0, sizeof set, &set) == 0) return static_cast<unsigned>(CPU_COUNT(&set));
 #endif
   return std::thread::hardware_concurrency();
+}
+
+double yardstick_ns() {
+  std::uint64_t a = 1, b = 1, c = 1, d = 1, e = 1, f = 1;
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < 10'000; ++i) {
+    a = opaque(a * 3 + 1);
+    b = opaque(b * 5 + 1);
+    c = opaque(c * 7 + 1);
+    d = opaque(d ^ (d << 3) ^ 7);
+    e = opaque(e + (e >> 3) + 1);
+    f = opaque(f ^ (f >> 5) ^ 9);
+  }
+  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
 }
 
 }  // namespace bench

@@ -49,5 +49,8 @@ std::int64_t voluntary_switches();
 // what the process that started this one had in memory.
 std::int64_t max_rss_bytes();
 unsigned available_cpus();
+// How long a fixed computation takes now: about 10 us. Its chains fill the units of a core, so that
+// it shows who else uses that core, which the waits of a single chain would hide.
+double yardstick_ns();
 
 }  // namespace bench

@@ -1,6 +1,7 @@
 // The only file that reads a clock, repeats, checks and prints. Compiled once per platform; see
 // ARCHITECTURE.md, "What an executable says", for the lines it prints and the exit codes.
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #if defined(__linux__)
+#include <sched.h>
 #include <sys/resource.h>
 #endif
 
@@ -148,6 +150,40 @@ void raise_stack_limit() {
 #endif
 }
 
+// The middle one of nine yardsticks: what interrupts one of them is not what slows a core.
+double own_yardstick_ns() {
+  std::array<double, 9> times{};
+  std::generate(times.begin(), times.end(), yardstick_ns);
+  std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
+  return times[times.size() / 2];
+}
+
+// The mean of that over the processors of this process: the calling thread visits them one after
+// the other, and its own last, so that it stays where it was.
+double mean_yardstick_ns() {
+#if defined(__linux__)
+  cpu_set_t all;
+  if (sched_getaffinity(0, sizeof all, &all) == 0 && CPU_COUNT(&all) > 1) {
+    const int own = sched_getcpu();
+    double sum = 0;
+    int visited = 0;
+    for (int i = 1; i <= CPU_SETSIZE; ++i) {
+      const int cpu = (own + i) % CPU_SETSIZE;
+      if (!CPU_ISSET(cpu, &all)) continue;
+      cpu_set_t one;
+      CPU_ZERO(&one);
+      CPU_SET(cpu, &one);
+      if (sched_setaffinity(0, sizeof one, &one) != 0) continue;  // it went away
+      sum += own_yardstick_ns();
+      ++visited;
+    }
+    sched_setaffinity(0, sizeof all, &all);
+    if (visited > 0) return sum / visited;
+  }
+#endif
+  return own_yardstick_ns();
+}
+
 // One repeat: clear, time, check, print. Returns what is wrong with the answer, or nothing.
 std::string repeat(Instance& instance, Runtime& runtime, Form form, unsigned index, bool warmup) {
   instance.clear();
@@ -155,6 +191,7 @@ std::string repeat(Instance& instance, Runtime& runtime, Form form, unsigned ind
     Instance& instance;
     Form form;
   } task{instance, form};
+  const double yardstick_before = mean_yardstick_ns();
   const std::uint64_t counted_before = backend().tasks_counted ? backend().tasks_counted() : 0;
   const std::int64_t switches_before = voluntary_switches();
   const std::int64_t delay_before = run_delay_ns();
@@ -170,6 +207,7 @@ std::string repeat(Instance& instance, Runtime& runtime, Form form, unsigned ind
   const std::int64_t cpu_after = cpu_ns();
   const std::int64_t delay_after = run_delay_ns();
   const std::int64_t switches_after = voluntary_switches();
+  const double yardstick_after = mean_yardstick_ns();
   Check check = instance.check();
   if (backend().tasks_counted) {
     const std::uint64_t counted = backend().tasks_counted() - counted_before;
@@ -186,6 +224,7 @@ std::string repeat(Instance& instance, Runtime& runtime, Form form, unsigned ind
             {"cpu_ns", cpu_after - cpu_before},
             {"run_delay_ns", std::max<std::int64_t>(0, delay_after - delay_before)},
             {"voluntary_switches", switches_after - switches_before},
+            {"yardstick_ns", (yardstick_before + yardstick_after) / 2},
             {"max_rss_bytes", max_rss_bytes()},
             {"tasks", check.tasks},
             {"nodes", check.nodes},

@@ -22,10 +22,12 @@ from threadmark.cell import Cell, Row, Run
 from threadmark.errors import LabError
 from threadmark.profile import CATALOGUE
 
+_MEASURED = (
+    "yardstick_ns", "tasks", "nodes", "cpu_ns", "max_rss_bytes", "per_second", "overlap",
+)  # fmt: skip
 FIELDS = (
     "run", "program", "size", "arguments", "backend", "variant", "platform", "allocator", "threads",
-    "round", "status", "reason", "sample_ns", "disturbed", "tasks", "nodes", "cpu_ns",
-    "max_rss_bytes", "started_at", "command", "per_second", "overlap",
+    "round", "status", "reason", "sample_ns", "disturbed", "started_at", "command", *_MEASURED,
 )  # fmt: skip
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a spreadsheet recognises code in a cell
 
@@ -40,7 +42,7 @@ def to_csv(run: Run, rows: Sequence[Row]) -> str:
         record: dict[str, Any] = {**records.row_record(row), "run": run.id}
         record["command"] = records.shell_command(row)
         record["arguments"] = " ".join(f"{k}={v}" for k, v in row.cell.arguments)
-        for name in ("tasks", "nodes", "cpu_ns", "max_rss_bytes", "per_second", "overlap"):
+        for name in _MEASURED:
             record[name] = measured(row, name)
         writer.writerow({k: _inert(v) for k, v in record.items()})
     return text.getvalue()

@@ -17,6 +17,7 @@ from threadmark.cell import Cell, Row, Status
 from threadmark.known import FEWEST_UNDISTURBED, fastest
 from threadmark.statistics import Interval, Spread
 from threadmark.verdict import GAIN, Kind, Point, Verdict, verdict
+from threadmark.yardstick import corrected
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def judge(rows: Iterable[Row], descriptions: Sequence[Mapping[str, Any]] = ()) -
     backend `serial` and variant `deferred` cannot.
     """
     groups: dict[Cell, dict[int, list[Row]]] = defaultdict(lambda: defaultdict(list))
-    for row in rows:
+    for row in corrected(rows):
         groups[replace(row.cell, threads=0)][row.cell.threads].append(row)
     spread = statistics.common_spread(
         [r.sample_ns for r in evidence(of_cell) if r.sample_ns is not None]

@@ -9,7 +9,8 @@ from enum import Enum
 from statistics import median
 from typing import TypeVar
 
-from threadmark.cell import Cell
+from threadmark.cell import Cell, Row
+from threadmark.yardstick import corrected
 
 # With fewer samples that ran side by side nothing is said; what two are worth, the interval says.
 FEWEST_UNDISTURBED = 2
@@ -46,7 +47,8 @@ def fastest(samples: Mapping[_Key, Sequence[float]]) -> _Key | None:
 class State:
     """What is known of a cell."""
 
-    samples_ns: list[float] = field(default_factory=list)
+    evidence: list[Row] = field(default_factory=list)  # what counts, as measured
+    samples_ns: list[float] = field(default_factory=list)  # of it, see Known.correct()
     times_ns: list[float] = field(default_factory=list)  # with the disturbed ones: good for limits
     rounds: set[int] = field(default_factory=set)
     costs_s: list[float] = field(default_factory=list)  # of its processes
@@ -74,6 +76,14 @@ class Known(UserDict[Cell, State]):
             if cell.backend == "serial":
                 self._serial.setdefault(cell.problem, []).append(cell)
         self.main = {cell.column: cell for cell in sorted(self, key=lambda cell: cell.threads)}
+
+    def correct(self) -> None:
+        """Take the samples anew from the evidence, corrected by all that is known now."""
+        rows = corrected(row for state in self.values() for row in state.evidence)
+        for state in self.values():
+            state.samples_ns.clear()
+        for row in rows:
+            self[row.cell].samples_ns.append(row.sample_ns or 0.0)
 
     def base(self, cell: Cell) -> Cell | None:
         """The fastest serial cell of the same problem, with which `cell` is compared."""

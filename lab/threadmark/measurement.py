@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from threadmark import allocators, machine
+from threadmark import allocators, machine, yardstick
 from threadmark.cell import Cell, Row, Status
 from threadmark.errors import LabError
 from threadmark.executable import Executable
@@ -162,7 +162,7 @@ class Measurement:
             self.run_id,
             [Row(cell, 0, Status.DROPPED, why) for cell, why in schedule.dropped().items()],
         )
-        for sentence in schedule.notes():
+        for sentence in [*yardstick.note(self.store.rows(self.run_id)), *schedule.notes()]:
             self.store.add_note(self.run_id, sentence)
         self.store.finish(self.run_id)
 

@@ -107,7 +107,8 @@ class Schedule:
         elif state.failures:
             state.open = False
         elif row.sample_ns is not None and not (row.disturbed and row.cell.threads > 1):
-            state.samples_ns.append(row.sample_ns)  # as what counts as evidence in judgement.py
+            state.evidence.append(row)  # as in judgement.py
+            state.samples_ns.append(row.sample_ns)
 
     def replay(self, rows: Iterable[Row]) -> float:
         """Take note of what an interrupted run has measured; returns the seconds it took."""
@@ -169,6 +170,7 @@ class Schedule:
 
     def _fill(self, elapsed_s: float) -> bool:
         """Start the next round; False when there is none."""
+        self._cells.correct()
         while True:
             self._round, extras = next(self._passes)
             if extras:

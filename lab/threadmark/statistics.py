@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
 FEWEST_SAMPLES = 6  # the fewest for which a distribution-free 95 % interval of the median exists
+FEWEST_FREE = 30  # degrees of freedom, without which no slope is told
 FEWEST_CELLS = 20  # the fewest whose variances tell how variances spread
 MOST_WEIGHT = 100.0  # most samples that what others tell of a cell's variance is worth
 
@@ -246,6 +247,28 @@ def paired_delta(a: Sequence[float], b: Sequence[float]) -> float:
     """Share of the rounds with a > b less that with a < b: Cliff's delta within pairs."""
     x, y = _paired(a, b)
     return float(np.sign(x - y).mean())
+
+
+def common_slope(groups: Iterable[Sequence[tuple[float, float]]]) -> float | None:
+    """The slope of y over x that groups of points (x, y) with intercepts of their own have in
+    common; None where the groups have fewer than FEWEST_FREE points more than there are groups, or
+    x never differs.
+
+    The median of the slopes between two points of a group, weighted with their distance in x: it
+    makes the sum of |differences of residuals| least, which a few wild points do not move (Jaeckel,
+    Ann. Math. Stat. 43, 1972).
+    """
+    points = [np.asarray(group, dtype=np.float64) for group in groups if len(group) > 1]
+    if sum(len(group) - 1 for group in points) < FEWEST_FREE:
+        return None
+    pairs = [np.triu_indices(len(group), 1) for group in points]
+    x, y = np.concatenate([g[i] - g[j] for g, (i, j) in zip(points, pairs, strict=True)]).T
+    slopes, weights = y[x != 0] / x[x != 0], np.abs(x[x != 0])
+    if slopes.size == 0:
+        return None
+    order = np.argsort(slopes)
+    below = np.cumsum(weights[order])
+    return float(slopes[order][np.searchsorted(below, below[-1] / 2)])
 
 
 def effect_word(delta: float) -> str:

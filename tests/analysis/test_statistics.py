@@ -217,3 +217,30 @@ def test_stopping_when_it_is_known_well_enough_keeps_the_coverage_of_the_median(
         misses += statistics.median_interval(samples).excludes(1.0)
     # Stopping at the first narrow interval costs coverage: 95 % becomes about 92 %.
     assert misses <= 0.10 * 400
+
+
+def test_the_common_slope_is_the_weighted_median_of_the_slopes_within_groups() -> None:
+    # Per group a slope of 1 over a distance of 1, of 2 over 3 and of 5 over 1: half of the weights
+    # of 5 lies below or at 2.
+    points = [[(0, 10), (1, 11)], [(0, 20), (3, 26)], [(0, 30), (1, 35)]]
+    assert statistics.common_slope(points * 10) == 2
+    assert statistics.common_slope([[(x, 7.0) for x in range(31)]]) == 0
+
+
+def test_a_few_wild_points_do_not_move_the_common_slope() -> None:
+    rng = np.random.default_rng(1)
+    groups = [
+        [(x, i + 0.6 * x + rng.normal(0, 0.02)) for x in rng.uniform(0, 0.5, 6)] for i in range(20)
+    ]
+    wild = [[(x, y + 3 * (k == 0)) for k, (x, y) in enumerate(group)] for group in groups]
+    assert statistics.common_slope(groups) == pytest.approx(0.6, abs=0.05)
+    assert statistics.common_slope(wild) == pytest.approx(0.6, abs=0.15)
+
+
+@pytest.mark.parametrize(
+    "groups", [[], [[(1, 2)]] * 100, [[(0, 1), (1, 2)]] * 29, [[(1, 1), (1, 2)]] * 100]
+)
+def test_no_slope_is_told_by_too_few_points_or_one_place(
+    groups: list[list[tuple[float, float]]],
+) -> None:
+    assert statistics.common_slope(groups) is None

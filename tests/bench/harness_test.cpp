@@ -164,6 +164,7 @@ TEST(Harness, a_run_says_what_ran_and_then_every_repeat) {
       EXPECT_TRUE(line.at(key).is_number_integer() && line.at(key) >= 0) << key;
     }
     EXPECT_GT(line["max_rss_bytes"], 500'000);
+    EXPECT_GT(line.at("yardstick_ns"), 100);
   }
   EXPECT_EQ(lines[6], (json{{"event", "end"}, {"status", "ok"}, {"reason", ""}}));
 }
