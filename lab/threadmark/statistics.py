@@ -71,6 +71,12 @@ def median(samples: Sequence[float]) -> float:
     return float(np.median(_checked(samples)))
 
 
+def _students_reach(values: NDArray[np.float64], level: float) -> float:
+    """How far from their mean Student's t puts the limits of that of the population."""
+    error = float(values.std(ddof=1)) / math.sqrt(values.size)
+    return float(stats.t.ppf((1 + level) / 2, values.size - 1)) * error
+
+
 def median_interval(samples: Sequence[float], level: float = 0.95) -> Interval:
     """Confidence interval of the median, of coverage >= `level` where the samples can give it.
 
@@ -88,11 +94,7 @@ def median_interval(samples: Sequence[float], level: float = 0.95) -> Interval:
     if values.size == 1 or values[0] == values[-1] or values[0] == 0:
         return Interval(0.0, estimate, math.inf)
     logs = np.log(values)
-    reach = (
-        float(stats.t.ppf((1 + level) / 2, values.size - 1))
-        * float(logs.std(ddof=1))
-        / math.sqrt(values.size)
-    )
+    reach = _students_reach(logs, level)
     centre = float(logs.mean())  # log(median) and mean of the logs differ: keep the estimate inside
     return Interval(
         min(estimate, math.exp(centre - reach)),
@@ -292,10 +294,5 @@ def geometric_mean(values: Sequence[float], level: float = 0.95) -> Interval:
     estimate = math.exp(float(logs.mean()))
     if x.size == 1:
         return Interval(0.0, estimate, math.inf)
-    reach = (
-        float(stats.t.ppf((1 + level) / 2, x.size - 1))
-        * float(logs.std(ddof=1))
-        / math.sqrt(x.size)
-    )
-    reach = min(reach, 700.0)  # exp() of more than 709 overflows
+    reach = min(_students_reach(logs, level), 700.0)  # exp() of more than 709 overflows
     return Interval(estimate * math.exp(-reach), estimate, estimate * math.exp(reach))

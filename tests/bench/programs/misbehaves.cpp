@@ -1,5 +1,5 @@
 // A program that fails in the way that --arg how=N asks for, so that every status of the harness
-// can be seen. Its answer is wrong also when the harness leaves it other processors than there were.
+// can be seen. Its answer is also wrong when the harness leaves it other processors than before.
 #include <sched.h>
 
 #include <chrono>
