@@ -15,7 +15,6 @@
 #include <vector>
 
 #if defined(__linux__)
-#include <sched.h>
 #include <sys/resource.h>
 #endif
 
@@ -150,38 +149,14 @@ void raise_stack_limit() {
 #endif
 }
 
-// The middle one of nine yardsticks: what interrupts one of them is not what slows a core.
+// The middle one of nine yardsticks: what interrupts one of them is not what slows a core. On the
+// processor where the thread is: to visit the others would drive the runtime's threads from them,
+// and the next repeat would begin with two on one.
 double own_yardstick_ns() {
   std::array<double, 9> times{};
   std::generate(times.begin(), times.end(), yardstick_ns);
   std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
   return times[times.size() / 2];
-}
-
-// The mean of that over the processors of this process: the calling thread visits them one after
-// the other, and its own last, so that it stays where it was.
-double mean_yardstick_ns() {
-#if defined(__linux__)
-  cpu_set_t all;
-  if (sched_getaffinity(0, sizeof all, &all) == 0 && CPU_COUNT(&all) > 1) {
-    const int own = sched_getcpu();
-    double sum = 0;
-    int visited = 0;
-    for (int i = 1; i <= CPU_SETSIZE; ++i) {
-      const int cpu = (own + i) % CPU_SETSIZE;
-      if (!CPU_ISSET(cpu, &all)) continue;
-      cpu_set_t one;
-      CPU_ZERO(&one);
-      CPU_SET(cpu, &one);
-      if (sched_setaffinity(0, sizeof one, &one) != 0) continue;  // it went away
-      sum += own_yardstick_ns();
-      ++visited;
-    }
-    sched_setaffinity(0, sizeof all, &all);
-    if (visited > 0) return sum / visited;
-  }
-#endif
-  return own_yardstick_ns();
 }
 
 // One repeat: clear, time, check, print. Returns what is wrong with the answer, or nothing.
@@ -191,7 +166,7 @@ std::string repeat(Instance& instance, Runtime& runtime, Form form, unsigned ind
     Instance& instance;
     Form form;
   } task{instance, form};
-  const double yardstick_before = mean_yardstick_ns();
+  const double yardstick_before = own_yardstick_ns();
   const std::uint64_t counted_before = backend().tasks_counted ? backend().tasks_counted() : 0;
   const std::int64_t switches_before = voluntary_switches();
   const std::int64_t delay_before = run_delay_ns();
@@ -207,7 +182,7 @@ std::string repeat(Instance& instance, Runtime& runtime, Form form, unsigned ind
   const std::int64_t cpu_after = cpu_ns();
   const std::int64_t delay_after = run_delay_ns();
   const std::int64_t switches_after = voluntary_switches();
-  const double yardstick_after = mean_yardstick_ns();
+  const double yardstick_after = own_yardstick_ns();
   Check check = instance.check();
   if (backend().tasks_counted) {
     const std::uint64_t counted = backend().tasks_counted() - counted_before;

@@ -24,7 +24,6 @@ from threadmark.errors import LabError
 from threadmark.judgement import evidence
 from threadmark.statistics import FEWEST_SAMPLES, Interval
 from threadmark.verdict import short_factor
-from threadmark.yardstick import corrected
 
 LEVEL = 0.05
 DRIFT = 0.05  # what separate runs of one program differ by on shared machines, minutes apart
@@ -126,7 +125,7 @@ class Outcome:
 
 def compare_runs(a: Iterable[Row], b: Iterable[Row]) -> Outcome:
     """Cell by cell two separate runs; see the module for what is done about drift."""
-    first, second = _by_cell(corrected(a)), _by_cell(corrected(b))
+    first, second = _by_cell(a), _by_cell(b)
     skipped = [Skipped(cell, "only in A") for cell in first if cell not in second]
     skipped += [Skipped(cell, "only in B") for cell in second if cell not in first]
     both = {cell: cell for cell in first if cell in second}
@@ -148,7 +147,6 @@ def compare_sides(rows: Sequence[Row], a: str, b: str) -> Outcome:
     must agree in everything else. Of two backends the variants with the same name are paired, or
     the fastest of each where no name is the same. LabError for a name that the run does not have.
     """
-    rows = corrected(rows)
     select_a, select_b = _selector(rows, a), _selector(rows, b)
     asked = set(select_a) | set(select_b)
     if asked not in ({"backend", "variant"}, *({field} for field in FIELDS)):

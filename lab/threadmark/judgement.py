@@ -12,12 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from threadmark import statistics
+from threadmark import statistics, yardstick
 from threadmark.cell import Cell, Row, Status
 from threadmark.known import FEWEST_UNDISTURBED, fastest
 from threadmark.statistics import Interval, Spread
 from threadmark.verdict import GAIN, Kind, Point, Verdict, verdict
-from threadmark.yardstick import corrected
 
 
 @dataclass(frozen=True)
@@ -59,13 +58,15 @@ def judge(rows: Iterable[Row], descriptions: Sequence[Mapping[str, Any]] = ()) -
     backend `serial` and variant `deferred` cannot.
     """
     groups: dict[Cell, dict[int, list[Row]]] = defaultdict(lambda: defaultdict(list))
-    for row in corrected(rows):
+    rows = list(rows)
+    for row in yardstick.corrected(rows):
         groups[replace(row.cell, threads=0)][row.cell.threads].append(row)
     spread = statistics.common_spread(
         [r.sample_ns for r in evidence(of_cell) if r.sample_ns is not None]
         for by_threads in groups.values()
         for of_cell in by_threads.values()
     )
+    spread = replace(spread, shared=2 * max((s.error for s in yardstick.scales(rows)), default=0.0))
     described = {
         tuple(map(d.get, ("platform_name", "program", "backend"))): d for d in descriptions
     }
@@ -165,7 +166,7 @@ def _judged(
     group: Cell,
     by_threads: Mapping[int, list[Row]],
     base: Base | None,
-    spread: Spread | None,
+    spread: Spread,
     described: Mapping[tuple[Any, ...], Mapping[str, Any]],
 ) -> Judged:
     description = described.get((group.platform, group.program, group.backend))
@@ -192,7 +193,7 @@ def _judged(
     )
 
 
-def _point(rows: Sequence[Row], base: Base | None, spread: Spread | None) -> Point:
+def _point(rows: Sequence[Row], base: Base | None, spread: Spread) -> Point:
     used = evidence(rows)
     timed = [r for r in rows if r.sample_ns is not None]
     if len(used) < FEWEST_UNDISTURBED and base and _slower_anyway(timed, base, spread):
@@ -208,7 +209,7 @@ def _point(rows: Sequence[Row], base: Base | None, spread: Spread | None) -> Poi
     )
 
 
-def _slower_anyway(timed: Sequence[Row], base: Base, spread: Spread | None) -> bool:
+def _slower_anyway(timed: Sequence[Row], base: Base, spread: Spread) -> bool:
     """Whether these samples are slower than serial even if the disturbance has kept all threads
     from running side by side and has taken as much time again."""
     samples = [r.sample_ns for r in timed if r.sample_ns is not None]

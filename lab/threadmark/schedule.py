@@ -306,6 +306,7 @@ class Schedule:
         return cell.backend != "serial" and cell != self._cells.main[cell.column]
 
     def _give_up(self) -> None:
+        self._cells.correct()
         for cell, state in self._cells.items():
             if state.open and len(state.samples_ns) < self.profile.min_samples:
                 self._shorten(cell)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,14 +124,16 @@ def conservative_ratio(a: Sequence[float], b: Sequence[float], level: float = 0.
 @dataclass(frozen=True)
 class Spread:
     """How the samples of one machine spread, as many cells tell together: the variance of a
-    sample's logarithm, and how many degrees of freedom of a cell's own variance that is worth."""
+    sample's logarithm, and how many degrees of freedom of a cell's own variance that is worth.
+    `shared` is a variance of a ratio's logarithm that more samples do not lessen."""
 
-    variance: float
-    weight: float
+    variance: float = 0.0
+    weight: float = 0.0
+    shared: float = 0.0
 
 
-def common_spread(cells: Iterable[Sequence[float]]) -> Spread | None:
-    """The spread that cells have in common; None when too few of them tell of it.
+def common_spread(cells: Iterable[Sequence[float]]) -> Spread:
+    """The spread that cells have in common; of weight 0 when too few of them tell of it.
 
     Each cell has a variance of its own, drawn from a scaled inverse chi-square, whose two
     parameters are fitted to the moments of the logarithms of the variances seen (Smyth, Stat. Appl.
@@ -142,7 +145,7 @@ def common_spread(cells: Iterable[Sequence[float]]) -> Spread | None:
         if len(cell) > 1 and min(cell) > 0 and np.ptp(logs := np.log(_checked(cell))) > 0
     ]
     if len(spreads) < FEWEST_CELLS:
-        return None
+        return Spread()
     variances, freedom = np.array(spreads).T
     seen = np.log(variances) - special.digamma(freedom / 2) + np.log(freedom / 2)
     excess = float(seen.var(ddof=1) - special.polygamma(1, freedom / 2).mean())
@@ -156,7 +159,7 @@ def common_spread(cells: Iterable[Sequence[float]]) -> Spread | None:
 
 
 def ratio_of_medians(
-    a: Sequence[float], b: Sequence[float], level: float = 0.95, spread: Spread | None = None
+    a: Sequence[float], b: Sequence[float], level: float = 0.95, spread: Spread = Spread()
 ) -> Interval:
     """median(a) / median(b) with Welch's interval on the logarithms (Biometrika 34, 1947).
 
@@ -167,21 +170,19 @@ def ratio_of_medians(
     conservative_ratio().
     """
     x, y = _checked(a), _checked(b)
-    if min(x.min(), y.min()) == 0 or (spread is None and min(x.size, y.size) < 2):
+    if min(x.min(), y.min()) == 0 or (spread.weight == 0 and min(x.size, y.size) < 2):
         return conservative_ratio(a, b, level)
     logs = np.log(x), np.log(y)
-    prior = spread or Spread(0.0, 0.0)
     squares, freedom = 0.0, 0.0
     for side in logs:
-        own = side.size - 1
-        known = prior.weight + own
-        sum_of_squares = prior.weight * prior.variance + side.size * float(side.var())
+        known = spread.weight + side.size - 1
+        sum_of_squares = spread.weight * spread.variance + side.size * float(side.var())
         square = sum_of_squares / known / side.size
         squares += square
         freedom += square**2 / known
-    estimate = median(a) / median(b)
     if squares == 0:
         return conservative_ratio(a, b, level)
+    estimate, squares = median(a) / median(b), squares + spread.shared
     reach = float(stats.t.ppf((1 + level) / 2, squares**2 / freedom)) * math.sqrt(squares)
     centre = float(logs[0].mean() - logs[1].mean())
     low, high = math.exp(max(centre - reach, -700.0)), math.exp(min(centre + reach, 700.0))
@@ -253,24 +254,25 @@ def paired_delta(a: Sequence[float], b: Sequence[float]) -> float:
 
 def common_slope(groups: Iterable[Sequence[tuple[float, float]]]) -> float | None:
     """The slope of y over x that groups of points (x, y) with intercepts of their own have in
-    common; None where the groups have fewer than FEWEST_FREE points more than there are groups, or
-    x never differs.
+    common; None where they have not FEWEST_FREE points more than groups, or x never differs.
 
-    The median of the slopes between two points of a group, weighted with their distance in x: it
-    makes the sum of |differences of residuals| least, which a few wild points do not move (Jaeckel,
-    Ann. Math. Stat. 43, 1972).
+    The median of the slopes between two points of a group, weighted with their distance in x, and
+    of n points with 1/n: it makes the sum of |differences of residuals| least, which a few wild
+    points do not move (Jaeckel, Ann. Math. Stat. 43, 1972).
     """
-    points = [np.asarray(group, dtype=np.float64) for group in groups if len(group) > 1]
-    if sum(len(group) - 1 for group in points) < FEWEST_FREE:
+    told = [group for group in groups if len(group) > 1]
+    steps = [
+        (x - u, y - v, abs(x - u) / len(group))
+        for group in told
+        for (x, y), (u, v) in combinations(group, 2)
+        if x != u
+    ]
+    if not steps or sum(len(group) - 1 for group in told) < FEWEST_FREE:
         return None
-    pairs = [np.triu_indices(len(group), 1) for group in points]
-    x, y = np.concatenate([g[i] - g[j] for g, (i, j) in zip(points, pairs, strict=True)]).T
-    slopes, weights = y[x != 0] / x[x != 0], np.abs(x[x != 0])
-    if slopes.size == 0:
-        return None
-    order = np.argsort(slopes)
+    dx, dy, weights = np.array(steps).T
+    order = np.argsort(dy / dx)
     below = np.cumsum(weights[order])
-    return float(slopes[order][np.searchsorted(below, below[-1] / 2)])
+    return float((dy / dx)[order][np.searchsorted(below, below[-1] / 2)])
 
 
 def effect_word(delta: float) -> str:

@@ -84,7 +84,7 @@ def verdict(
     parallel: bool = True,
     medians_only: bool = False,
     level: float = 0.95,
-    spread: Spread | None = None,
+    spread: Spread = Spread(),
 ) -> Verdict:
     """Judges one (program, size, backend, variant, platform, allocator) from its times by threads.
 

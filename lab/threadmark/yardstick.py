@@ -1,11 +1,15 @@
 """Corrects times for processors that others slowed, by the yardstick beside each repeat.
 
 Who uses the other half of a core, such as another guest of the same host, slows a program without a
-trace in any counter of the system. A program therefore times a fixed computation on each of its
-processors before and after each repeat. How far samples of one cell follow it is an exponent that
-all cells of a run have in common (analysis of covariance: Fisher, Statistical Methods for Research
-Workers, 4th ed., section 49.1); the yardstick knows nothing of what is measured, so that nothing is
-left out or changed because of its own time.
+trace in any counter of the system. A program therefore times a fixed computation before and after
+each repeat. How far times follow it is an exponent that all cells of a run with as many threads
+have in common, told by how samples of one cell differ (analysis of covariance: Fisher, Statistical
+Methods for Research Workers, 4th ed., section 49.1).
+
+Times are brought to the yardstick that is usual for their compiler, backend and number of threads,
+not to the fastest: whatever a backend, its idle threads or a clock that falls with many threads do
+to the yardstick belongs to what is measured, and is in none of the ratios that the correction
+changes. It takes from the spread of times, and on average nothing from the times.
 """
 
 from __future__ import annotations
@@ -13,75 +17,99 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from statistics import median
+from dataclasses import dataclass, replace
+from statistics import fmean, median, variance
 
-from threadmark.cell import Row
+from threadmark.cell import Cell, Row
 from threadmark.executable import CONTENTION
 
-_FASTEST = 0.05  # share of the yardsticks that count as those of undisturbed processors
-_SLOWED = 1.1  # a processor that takes so much longer is told of
+_FEWEST_CELLS = 10  # with fewer to tell what is usual, the correction would gain little
+_MUCH = 1.1  # a correction by more is told of
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How times of one compiler, backend and number of threads are corrected: multiplied by
+    (usual_ns / yardstick) to the power of exponent."""
+
+    platform: str
+    backend: str
+    threads: int
+    usual_ns: float  # geometric mean of their yardsticks
+    exponent: float  # from 0, times do not follow the yardstick, to 1
+    error: float  # variance of the logarithm of times that usual_ns, from so many samples, leaves
+
+    def factor(self, row: Row) -> float:
+        """By how much others made the time of `row`, one of those, longer than usual."""
+        time_ns = _yardstick_ns(row)
+        return (time_ns / self.usual_ns) ** self.exponent if time_ns else 1.0
+
+
+def scales(rows: Iterable[Row]) -> list[Scale]:
+    """What a run tells of its yardsticks; nothing where it has too few cells or samples."""
+    groups: dict[tuple[str, str, int], dict[Cell, list[tuple[float, float]]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
+    for row in rows:
+        if (time_ns := _yardstick_ns(row)) and row.sample_ns:
+            point = math.log(time_ns), math.log(row.sample_ns)
+            groups[_group(row.cell)][row.cell].append(point)
+    if not groups:
+        return []
+    from threadmark.statistics import common_slope  # brings numpy: not before the first round
+
+    by_threads: dict[int, list[list[tuple[float, float]]]] = defaultdict(list)
+    for (_, _, threads), cells in groups.items():
+        by_threads[threads] += cells.values()
+    powers = {n: min(1.0, max(0.0, common_slope(x) or 0.0)) for n, x in by_threads.items()}
+    found = []
+    for group, cells in sorted(groups.items()):
+        if (power := powers[group[2]]) and len(cells) >= _FEWEST_CELLS:
+            logs = [log for of in cells.values() for log, _ in of]
+            error = power**2 * variance(logs) / len(logs)
+            found.append(Scale(*group, math.exp(fmean(logs)), power, error))
+    return found
 
 
 def corrected(rows: Iterable[Row]) -> list[Row]:
-    """The rows of one run with the times of undisturbed processors: divided by slowed() to the
-    power of exponent()."""
+    """The rows of one run, all of them, with the times of usual processors."""
     rows = list(rows)
-    factors = slowed(rows)
-    power = exponent(rows, factors)
     return [
-        row if row.sample_ns is None else replace(row, sample_ns=row.sample_ns / factor**power)
-        for row, factor in zip(rows, factors, strict=True)
+        row
+        if factor == 1 or row.sample_ns is None
+        else replace(row, sample_ns=row.sample_ns / factor)
+        for row, factor in zip(rows, _factors(rows, scales(rows)), strict=True)
     ]
-
-
-def slowed(rows: Sequence[Row]) -> list[float]:
-    """By how much others slowed the processors of each row of a run; 1 where it is not known.
-
-    Undisturbed are the fastest of those with as many threads: more of them may be slower by nature.
-    """
-    found = [_yardstick_ns(row) for row in rows]
-    alike = defaultdict(list)
-    for row, time_ns in zip(rows, found, strict=True):
-        if time_ns:
-            alike[row.cell.platform, row.cell.threads].append(time_ns)
-    usual = {key: sorted(times)[int(_FASTEST * len(times))] for key, times in alike.items()}
-    return [
-        max(1.0, time_ns / usual[row.cell.platform, row.cell.threads]) if time_ns else 1.0
-        for row, time_ns in zip(rows, found, strict=True)
-    ]
-
-
-def exponent(rows: Sequence[Row], factors: Sequence[float]) -> float:
-    """How far times follow the yardstick: from 0, not at all or not known, to 1."""
-    if max(factors, default=1.0) == 1:
-        return 0.0
-    from threadmark.statistics import common_slope  # brings numpy: not before the first round
-
-    cells = defaultdict(list)
-    for row, factor in zip(rows, factors, strict=True):
-        if row.sample_ns:
-            cells[row.cell].append((math.log(factor), math.log(row.sample_ns)))
-    return min(1.0, max(0.0, common_slope(cells.values()) or 0.0))
 
 
 def note(rows: Sequence[Row]) -> list[str]:
     """What a run is to say of it; nothing where nothing was corrected."""
-    factors = slowed(rows)
-    power = exponent(rows, factors)
-    timed = [factor for row, factor in zip(rows, factors, strict=True) if row.sample_ns]
-    share = sum(factor > _SLOWED for factor in timed) / max(1, len(timed))
-    if power == 0 or share == 0:
+    found = scales(rows)
+    if not found:
         return []
+    timed = [row for row in rows if row.sample_ns]
+    much = sum(max(x, 1 / x) > _MUCH for x in _factors(timed, found)) / len(timed)
+    powers = sorted({(scale.threads, f"{scale.exponent:.2f}") for scale in found})
+    said = ", ".join(f"{power} with {n} thread{'s' * (n > 1)}" for n, power in powers)
     return [
-        f"Others slowed the processors by more than 10 % in {100 * share:.0f} % of the samples; "
-        f"times are corrected for it (yardstick to the power of {power:.2f})."
+        f"Times are corrected for what others took of the processors, {100 * much:.0f} % of the "
+        f"samples by more than 10 % (yardstick to the power of {said})."
     ]
+
+
+def _factors(rows: Sequence[Row], found: Iterable[Scale]) -> list[float]:
+    by_group = {(scale.platform, scale.backend, scale.threads): scale for scale in found}
+    known = [(row, by_group.get(_group(row.cell))) for row in rows]
+    return [scale.factor(row) if scale else 1.0 for row, scale in known]
+
+
+def _group(cell: Cell) -> tuple[str, str, int]:
+    return cell.platform, cell.backend, cell.threads
 
 
 def _yardstick_ns(row: Row) -> float | None:
     """Of the measured repeats; None for rows without one. The catalogue uses its own by itself."""
-    if row.sample_ns is None or row.cell.backend == CONTENTION:
+    if row.cell.backend == CONTENTION:
         return None
     times = [each.get("yardstick_ns") for each in row.repeats if each.get("warmup") is False]
     known = [float(each) for each in times if each]

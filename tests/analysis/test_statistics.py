@@ -124,7 +124,7 @@ def test_cells_that_spread_alike_weigh_as_much_as_they_may() -> None:
     alike = [list(np.exp(rng.normal(0, 0.1, 6))) for _ in range(30)]
     found = statistics.common_spread(alike)
     assert found is not None and found.weight > 20
-    assert statistics.common_spread(alike[:19]) is None
+    assert statistics.common_spread(alike[:19]) == statistics.Spread()
     same = [[1.0, 1.0], [2.0], [0.0, 1.0], []]  # tells nothing
     assert statistics.common_spread(alike + same) == found
 
@@ -144,6 +144,14 @@ def test_an_interval_with_the_others_spread_covers_and_is_narrower(count: int) -
             alone.append(math.log(own.high / own.low))
     assert misses <= 0.08 * len(widths)  # 5 % expected, 6 to 7 seen
     assert np.median(widths) < np.median(alone)
+
+
+def test_what_all_samples_share_stays_however_many_there_are() -> None:
+    rng = np.random.default_rng(21)
+    a, b = (list(np.exp(rng.normal(0, 0.1, 4000))) for _ in range(2))
+    shared = statistics.ratio_of_medians(a, b, spread=statistics.Spread(0.01, 8.0, 0.02**2))
+    assert shared.half_width == pytest.approx(1.96 * 0.02, rel=0.15)
+    assert statistics.ratio_of_medians(a, b).half_width < 0.01
 
 
 def test_one_sample_is_enough_where_others_tell_the_spread() -> None:
@@ -220,10 +228,18 @@ def test_stopping_when_it_is_known_well_enough_keeps_the_coverage_of_the_median(
 
 
 def test_the_common_slope_is_the_weighted_median_of_the_slopes_within_groups() -> None:
-    # Per group a slope of 1 over a distance of 1, of 2 over 3 and of 5 over 1: half of the weights
-    # of 5 lies below or at 2.
-    points = [[(0, 10), (1, 11)], [(0, 20), (3, 26)], [(0, 30), (1, 35)]]
-    assert statistics.common_slope(points * 10) == 2
+    # Per group a slope of 1 over a distance of 1, of 2 over 1 and of 5 over 3: half of the weights
+    # of 5 is reached at 5 only.
+    points = [[(0, 10), (1, 11)], [(0, 20), (1, 22)], [(0, 30), (3, 45)]]
+    assert statistics.common_slope(points * 10) == 5
+
+
+def test_a_group_counts_as_much_as_it_can_tell() -> None:
+    # 20 points on a slope of 1 have 100 pairs that differ in x, 30 groups of 2 on a slope of 3 have
+    # one each, and the distance of all is 1.
+    large = [(x % 2, float(x % 2)) for x in range(20)]
+    small = [[(0.0, 7.0), (1.0, 10.0)]] * 30
+    assert statistics.common_slope([large, *small]) == 3
     assert statistics.common_slope([[(x, 7.0) for x in range(31)]]) == 0
 
 

@@ -42,11 +42,11 @@ def start(**other):
     say(**(dict(event="start", program=program, backend=backend, backend_version="fake 1",
         variant=option("--variant"), threads=threads, size=option("--size"), seed=1,
         arguments={{}}, cpus=len(os.sched_getaffinity(0))) | other))
-def repeats(wall_ns=20_000_000, ok=True):
+def repeats(wall_ns=20_000_000, slowed=1.0, ok=True):
     for index in range(1 + int(option("--repeats"))):
         say(event="repeat", repeat=index, warmup=index == 0, wall_ns=wall_ns, cpu_ns=wall_ns,
-            run_delay_ns=0, voluntary_switches=0, yardstick_ns=11_500.0, max_rss_bytes=1 << 20,
-            tasks=1, nodes=0, answer="42", ok=ok)
+            run_delay_ns=0, voluntary_switches=0, yardstick_ns=11_500.0 * slowed,
+            max_rss_bytes=1 << 20, tasks=1, nodes=0, answer="42", ok=ok)
 def rounds(speedup=1.9, count=9, one=1e6, **other):
     for index in range(1 + count):
         for p in counts:

@@ -88,15 +88,18 @@ def _agreement(opened: Store, a: str, b: str, program: str) -> Agreement | None:
 
     if not all(x.isdecimal() or x == "last" for x in (a, b)):
         return None
-    filters: dict[str, str | int] = {"program": program} if program else {}
     ids = [opened.run(x).id for x in (a, b)]
     kinds = {opened.run(n).profile == CATALOGUE for n in ids}
     if len(kinds) == 2:
         raise LabError(f"Of the runs {a} and {b} one is of the catalogue; compare two of one kind.")
-    found = [(opened.rows(n, **filters), opened.descriptions(n)) for n in ids]
+    found = [(opened.rows(n), opened.descriptions(n)) for n in ids]
     if kinds == {True}:
-        return judgement.agreement(*(catalogue.judge(*each).said for each in found))
-    return judgement.agreement(*(judgement.judge(*each) for each in found))
+        said = [catalogue.judge(*each).said for each in found]
+    else:
+        said = [judgement.judge(*each) for each in found]
+    # Judged with all others: their samples have a part in each verdict.
+    of = [[judged for judged in each if program in ("", judged.cell.program)] for each in said]
+    return judgement.agreement(*of)
 
 
 def _at_most_threads(outcome: Outcome) -> Outcome:
