@@ -59,14 +59,15 @@ def judge(rows: Iterable[Row], descriptions: Sequence[Mapping[str, Any]] = ()) -
     """
     groups: dict[Cell, dict[int, list[Row]]] = defaultdict(lambda: defaultdict(list))
     rows = list(rows)
-    for row in yardstick.corrected(rows):
+    scales = yardstick.scales(rows)
+    for row in yardstick.corrected(rows, scales):
         groups[replace(row.cell, threads=0)][row.cell.threads].append(row)
     spread = statistics.common_spread(
         [r.sample_ns for r in evidence(of_cell) if r.sample_ns is not None]
         for by_threads in groups.values()
         for of_cell in by_threads.values()
     )
-    spread = replace(spread, shared=2 * max((s.error for s in yardstick.scales(rows)), default=0.0))
+    spread = replace(spread, shared=yardstick.shared(scales))
     described = {
         tuple(map(d.get, ("platform_name", "program", "backend"))): d for d in descriptions
     }

@@ -10,7 +10,7 @@ from statistics import median
 from typing import TypeVar
 
 from threadmark.cell import Cell, Row
-from threadmark.yardstick import corrected
+from threadmark.yardstick import corrected, scales, shared
 
 # With fewer samples that ran side by side nothing is said; what two are worth, the interval says.
 FEWEST_UNDISTURBED = 2
@@ -26,11 +26,14 @@ class Standing(Enum):
     SETTLED = 3  # and would be with a much wider interval
 
 
-# Of each (serial samples, samples, threads), as they are seen among all of them.
-Standings = Callable[[Sequence[tuple[Sequence[float], Sequence[float], int]]], Sequence[Standing]]
+# Of each (serial samples, samples, threads), as they are seen among all of them, and with what
+# their correction leaves (yardstick.shared).
+Standings = Callable[
+    [Sequence[tuple[Sequence[float], Sequence[float], int]], float], Sequence[Standing]
+]
 
 
-def all_clear(cases: Sequence[object]) -> list[Standing]:
+def all_clear(cases: Sequence[object], _shared: float) -> list[Standing]:
     """Where no verdict is to be furthered."""
     return [Standing.CLEAR] * len(cases)
 
@@ -72,6 +75,7 @@ class Known(UserDict[Cell, State]):
     def __init__(self, cells: Iterable[Cell]) -> None:
         super().__init__({cell: State() for cell in sorted(cells)})
         self._serial: dict[tuple[object, ...], list[Cell]] = {}
+        self._shared = 0.0
         for cell in self:
             if cell.backend == "serial":
                 self._serial.setdefault(cell.problem, []).append(cell)
@@ -79,10 +83,12 @@ class Known(UserDict[Cell, State]):
 
     def correct(self) -> None:
         """Take the samples anew from the evidence, corrected by all that is known now."""
-        rows = corrected(row for state in self.values() for row in state.evidence)
+        rows = [row for state in self.values() for row in state.evidence]
+        found = scales(rows)
+        self._shared = shared(found)
         for state in self.values():
             state.samples_ns.clear()
-        for row in rows:
+        for row in corrected(rows, found):
             self[row.cell].samples_ns.append(row.sample_ns or 0.0)
 
     def base(self, cell: Cell) -> Cell | None:
@@ -111,7 +117,7 @@ class Known(UserDict[Cell, State]):
             if state.open and state.samples_ns and cell.backend != "serial"
             if (base := self.base(cell))
         }
-        return dict(zip(cases, judge(list(cases.values())), strict=True))
+        return dict(zip(cases, judge(list(cases.values()), self._shared), strict=True))
 
     def cost_s(self, cell: Cell) -> float:
         """Seconds that a process of the cell takes, as far as one can tell."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from threadmark import allocators, machine, yardstick
@@ -34,15 +35,16 @@ _SETTLED = 0.999  # the level at which more samples are not expected to change a
 
 
 def standings(
-    cases: Sequence[tuple[Sequence[float], Sequence[float], int]],
+    cases: Sequence[tuple[Sequence[float], Sequence[float], int]], shared: float
 ) -> list[Standing]:
     """What the (serial samples, samples, threads) of cells measured together leave of their
-    verdicts."""
+    verdicts; `shared` as in statistics.Spread."""
     from threadmark.statistics import common_spread  # brings scipy too
     from threadmark.verdict import Kind, Point, verdict
 
     serial = {id(each): each for each, *_ in cases}
     spread = common_spread([*serial.values(), *(samples for _, samples, _ in cases)])
+    spread = replace(spread, shared=shared)
 
     def standing(serial_ns: Sequence[float], samples_ns: Sequence[float], threads: int) -> Standing:
         if threads == 1:

@@ -163,11 +163,10 @@ def ratio_of_medians(
 ) -> Interval:
     """median(a) / median(b) with Welch's interval on the logarithms (Biometrika 34, 1947).
 
-    On times with a slow state it covers as it should and is narrower than what the ranks or a
-    bootstrap of so few samples give. `spread` is what the other cells of the machine tell of the
-    variances: each variance is the mean of that and of its own, weighted with degrees of freedom
+    It is narrower than ranks or a bootstrap and covers. `spread` is what the machine's other cells
+    tell of the variances: each is the mean of that and of its own, weighted with degrees of freedom
     (Smyth 2004), which also makes one sample of a side enough. Where no variance is known it is
-    conservative_ratio().
+    conservative_ratio(). Times that are corrected to a mean are compared by their means.
     """
     x, y = _checked(a), _checked(b)
     if min(x.min(), y.min()) == 0 or (spread.weight == 0 and min(x.size, y.size) < 2):
@@ -182,10 +181,11 @@ def ratio_of_medians(
         freedom += square**2 / known
     if squares == 0:
         return conservative_ratio(a, b, level)
-    estimate, squares = median(a) / median(b), squares + spread.shared
+    squares += spread.shared
     reach = float(stats.t.ppf((1 + level) / 2, squares**2 / freedom)) * math.sqrt(squares)
     centre = float(logs[0].mean() - logs[1].mean())
     low, high = math.exp(max(centre - reach, -700.0)), math.exp(min(centre + reach, 700.0))
+    estimate = math.exp(centre) if spread.shared else median(a) / median(b)
     return Interval(min(estimate, low), estimate, max(estimate, high))
 
 

@@ -18,7 +18,8 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean, median, variance
+from itertools import chain
+from statistics import fmean, median
 
 from threadmark.cell import Cell, Row
 from threadmark.executable import CONTENTION
@@ -37,7 +38,7 @@ class Scale:
     threads: int
     usual_ns: float  # geometric mean of their yardsticks
     exponent: float  # from 0, times do not follow the yardstick, to 1
-    error: float  # variance of the logarithm of times that usual_ns, from so many samples, leaves
+    error: float  # variance of the logarithm of corrected times that is that of usual_ns
 
     def factor(self, row: Row) -> float:
         """By how much others made the time of `row`, one of those, longer than usual."""
@@ -46,14 +47,23 @@ class Scale:
 
 
 def scales(rows: Iterable[Row]) -> list[Scale]:
-    """What a run tells of its yardsticks; nothing where it has too few cells or samples."""
+    """What a run tells of its yardsticks; nothing where it has too few cells or samples.
+
+    By what counts as evidence: disturbed rows have another yardstick than the times that are
+    corrected. What slows processors lasts, and is common to all cells of a round: the rounds are
+    the sample that `error` is from (cluster-robust variance: Liang & Zeger, Biometrika 73, 1986).
+    """
     groups: dict[tuple[str, str, int], dict[Cell, list[tuple[float, float]]]] = defaultdict(
         lambda: defaultdict(list)
     )
+    rounds: dict[tuple[str, str, int], dict[int, list[float]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     for row in rows:
-        if (time_ns := _yardstick_ns(row)) and row.sample_ns:
-            point = math.log(time_ns), math.log(row.sample_ns)
-            groups[_group(row.cell)][row.cell].append(point)
+        if not row.disturbed and row.sample_ns and (time_ns := _yardstick_ns(row)):
+            group, log = _group(row.cell), math.log(time_ns)
+            groups[group][row.cell].append((log, math.log(row.sample_ns)))
+            rounds[group][row.round].append(log)
     if not groups:
         return []
     from threadmark.statistics import common_slope  # brings numpy: not before the first round
@@ -64,21 +74,27 @@ def scales(rows: Iterable[Row]) -> list[Scale]:
     powers = {n: min(1.0, max(0.0, common_slope(x) or 0.0)) for n, x in by_threads.items()}
     found = []
     for group, cells in sorted(groups.items()):
-        if (power := powers[group[2]]) and len(cells) >= _FEWEST_CELLS:
-            logs = [log for of in cells.values() for log, _ in of]
-            error = power**2 * variance(logs) / len(logs)
-            found.append(Scale(*group, math.exp(fmean(logs)), power, error))
+        logs, count = list(rounds[group].values()), len(rounds[group])
+        if (power := powers[group[2]]) and len(cells) >= _FEWEST_CELLS and count > 1:
+            usual, of = fmean(chain(*logs)), sum(map(len, logs))
+            apart = sum(sum(log - usual for log in each) ** 2 for each in logs)
+            error = power**2 * apart / of**2 * count / (count - 1)
+            found.append(Scale(*group, math.exp(usual), power, error))
     return found
 
 
-def corrected(rows: Iterable[Row]) -> list[Row]:
-    """The rows of one run, all of them, with the times of usual processors."""
-    rows = list(rows)
+def shared(found: Iterable[Scale]) -> float:
+    """The largest variance that a quotient of corrected times has from two of `found`."""
+    return 2 * max((scale.error for scale in found), default=0.0)
+
+
+def corrected(rows: Sequence[Row], found: Iterable[Scale]) -> list[Row]:
+    """The rows of a run with the times of usual processors, by what scales() tells of all."""
     return [
         row
         if factor == 1 or row.sample_ns is None
         else replace(row, sample_ns=row.sample_ns / factor)
-        for row, factor in zip(rows, _factors(rows, scales(rows)), strict=True)
+        for row, factor in zip(rows, _factors(rows, found), strict=True)
     ]
 
 
@@ -112,5 +128,5 @@ def _yardstick_ns(row: Row) -> float | None:
     if row.cell.backend == CONTENTION:
         return None
     times = [each.get("yardstick_ns") for each in row.repeats if each.get("warmup") is False]
-    known = [float(each) for each in times if each]
+    known = [float(each) for each in times if each and 1 <= each <= 1e9]  # others mean nothing
     return median(known) if known else None

@@ -219,7 +219,7 @@ def test_what_is_settled_waits_until_no_verdict_is_open() -> None:
 
 def stand(by_time: dict[float, Callable[[int], Standing]]) -> Standings:
     """Standings of cells by their first time, from the number of their samples."""
-    return lambda cases: [
+    return lambda cases, _: [
         by_time.get(samples[0], lambda _: Standing.CLEAR)(len(samples)) for _, samples, _ in cases
     ]
 
@@ -230,7 +230,7 @@ def test_a_verdict_is_open_where_its_interval_lies_on_both_sides_of_a_limit() ->
     near = [each / factor for each, factor in zip(serial, (1.5, 1.7) * 3, strict=True)]
     straddles = [each / factor for each, factor in zip(serial, (1.2, 1.6) * 3, strict=True)]
     cases = [(scales, 2), (near, 2), (straddles, 2), (straddles, 1)]
-    assert standings([(serial, samples, threads) for samples, threads in cases]) == [
+    assert standings([(serial, samples, threads) for samples, threads in cases], 0.0) == [
         Standing.SETTLED,
         Standing.CLEAR,
         Standing.OPEN,
