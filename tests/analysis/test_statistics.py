@@ -123,7 +123,7 @@ def test_cells_that_spread_alike_weigh_as_much_as_they_may() -> None:
     rng = np.random.default_rng(8)
     alike = [list(np.exp(rng.normal(0, 0.1, 6))) for _ in range(30)]
     found = statistics.common_spread(alike)
-    assert found is not None and found.weight > 20
+    assert found.weight > 20
     assert statistics.common_spread(alike[:19]) == statistics.Spread()
     same = [[1.0, 1.0], [2.0], [0.0, 1.0], []]  # tells nothing
     assert statistics.common_spread(alike + same) == found
@@ -152,6 +152,14 @@ def test_what_all_samples_share_stays_however_many_there_are() -> None:
     shared = statistics.ratio_of_medians(a, b, spread=statistics.Spread(0.01, 8.0, 0.02**2))
     assert shared.half_width == pytest.approx(1.96 * 0.02, rel=0.15)
     assert statistics.ratio_of_medians(a, b).half_width < 0.01
+
+
+def test_what_is_corrected_to_a_mean_is_compared_by_its_mean() -> None:
+    a, b = [1.0, 1.0, 1.0, 16.0], [1.0, 1.1, 0.9, 1.0]
+    mean = 2 / (1.1 * 0.9) ** 0.25  # the quotient of the geometric means
+    found = statistics.ratio_of_medians(a, b, spread=statistics.Spread(0.01, 8.0, 1e-4))
+    assert found.estimate == pytest.approx(mean)
+    assert statistics.ratio_of_medians(a, b).estimate == 1
 
 
 def test_one_sample_is_enough_where_others_tell_the_spread() -> None:
@@ -232,6 +240,7 @@ def test_the_common_slope_is_the_weighted_median_of_the_slopes_within_groups() -
     # of 5 is reached at 5 only.
     points = [[(0, 10), (1, 11)], [(0, 20), (1, 22)], [(0, 30), (3, 45)]]
     assert statistics.common_slope(points * 10) == 5
+    assert statistics.common_slope([[(x, 7.0) for x in range(31)]]) == 0
 
 
 def test_a_group_counts_as_much_as_it_can_tell() -> None:
@@ -240,7 +249,6 @@ def test_a_group_counts_as_much_as_it_can_tell() -> None:
     large = [(x % 2, float(x % 2)) for x in range(20)]
     small = [[(0.0, 7.0), (1.0, 10.0)]] * 30
     assert statistics.common_slope([large, *small]) == 3
-    assert statistics.common_slope([[(x, 7.0) for x in range(31)]]) == 0
 
 
 def test_a_few_wild_points_do_not_move_the_common_slope() -> None:

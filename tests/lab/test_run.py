@@ -53,7 +53,11 @@ def test_a_run_measures_shows_and_reports(lab: Lab, programs: Path, tmp_path: Pa
 def test_a_run_on_slowed_processors_says_that_its_times_are_corrected(
     lab: Lab, tmp_path: Path
 ) -> None:
-    slowed = "f = (1.0, 1.4)[os.getpid() % 2]; start(); repeats(int(2e7 * f), f); end()"
+    slowed = """
+import random
+slow = random.Random(os.getpid()).choice((1.0, 1.4))
+start(); repeats(int(2e7 * slow), slow); end()
+"""
     for backend in ("serial", "tbb"):
         for number in range(10):
             fakes.write(tmp_path / "programs", f"p{number}.{backend}", slowed)

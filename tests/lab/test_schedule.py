@@ -238,6 +238,13 @@ def test_a_verdict_is_open_where_its_interval_lies_on_both_sides_of_a_limit() ->
     ]
 
 
+def test_a_verdict_is_open_where_what_the_correction_leaves_makes_it_so() -> None:
+    serial = [100.0, 101.0, 99.0, 100.5, 99.5, 100.0]
+    case = (serial, [each / 1.5 for each in serial], 2)
+    assert standings([case], 0.0) == [Standing.SETTLED]
+    assert standings([case], 0.1**2) == [Standing.OPEN]
+
+
 def test_a_budget_drops_repeats_above_six_before_cells() -> None:
     schedule = make(budget_s=5 * 6 * 0.11, uncertainty=lambda _: 1.0)
     tasks = play(schedule)

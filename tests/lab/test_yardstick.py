@@ -8,6 +8,7 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, median, variance
 
@@ -17,7 +18,7 @@ from lab_support import cell
 from threadmark import cli, exchange, statistics, yardstick
 from threadmark.cell import Cell, Row, Run, Status
 from threadmark.judgement import judge
-from threadmark.known import Known
+from threadmark.known import Known, all_clear
 from threadmark.profile import PROFILES
 from threadmark.schedule import Schedule
 from threadmark.store import Store
@@ -106,6 +107,18 @@ def test_how_far_times_follow_is_told_by_cells_with_as_many_threads() -> None:
     ]
     found = {scale.threads: scale.exponent for scale in yardstick.scales(rows)}
     assert found == {1: pytest.approx(0.9, abs=0.04), 2: pytest.approx(0.3, abs=0.04)}
+
+
+def test_times_are_corrected_by_no_more_than_the_yardstick_says() -> None:
+    rng = np.random.default_rng(15)
+    rows = [r for i in range(24) for r in samples(rng, cell(program=f"p{i}"), 1e7, power=1.6)]
+    assert [scale.exponent for scale in yardstick.scales(rows)] == [1.0]
+
+
+def test_ten_cells_tell_what_is_usual() -> None:
+    rows, _ = run(np.random.default_rng(16), cells=10)
+    assert len(yardstick.scales(rows)) == 1
+    assert yardstick.scales([each for each in rows if each.cell.program != "p00"]) == []
 
 
 def test_a_program_with_two_ways_of_going_keeps_both() -> None:
@@ -257,12 +270,14 @@ def test_the_schedule_sees_corrected_times() -> None:
     rng = np.random.default_rng(9)
     rows = both_ways(rng, 14, 1.5)
     seen: list[list[float]] = []
+    shared: list[float] = []
     schedule = Schedule(
         {each.cell for each in rows},
         PROFILES["quick"],
         seed=1,
         budget_s=None,
         uncertainty=lambda times: seen.append(list(times)) or 0.0,  # type: ignore[func-returns-value]
+        standings=lambda cases, of: shared.append(of) or all_clear(cases, of),  # type: ignore[func-returns-value]
     )
     schedule.replay(rows)
     schedule.next(0)
@@ -270,6 +285,7 @@ def test_the_schedule_sees_corrected_times() -> None:
     for each, other in zip(rows, corrected(rows), strict=True):
         raw[each.cell].append(each.sample_ns)
         now[each.cell].append(other.sample_ns)
+    assert set(shared) == {yardstick.shared(yardstick.scales(rows))} != {0.0}
     assert seen
     assert all(times in now.values() for times in seen)
     assert not any(times in raw.values() for times in seen)
@@ -335,5 +351,12 @@ def test_a_run_says_how_much_was_corrected() -> None:
     assert "of the samples by more than 10 %" in sentence
     assert "to the power of 0.8" in sentence or "to the power of 0.79" in sentence
     assert sentence.endswith(" with 2 threads).")
+    mostly = [  # 1.28 is usual
+        row(cell(program=f"p{i}"), 1e7 * factor, factor)
+        for i in range(12)
+        for factor in (1.0, 1.5, 1.0, 1.5, 1.5)
+    ]
+    mostly = [replace(each, round=i % 5) for i, each in enumerate(mostly)]
+    assert "100 % of the samples" in yardstick.note(mostly)[0]  # shorter ones as well
     quiet = [row(each.cell, each.sample_ns or 0, 1.0) for each in rows]
     assert yardstick.note(quiet) == yardstick.note([]) == []
