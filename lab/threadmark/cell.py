@@ -39,12 +39,12 @@ class Cell:
     @property
     def problem(self) -> tuple[object, ...]:
         """What cells with the same serial time have in common."""
-        return self.program, self.size, self.arguments, self.platform
+        return self.program, self.size, self.arguments, self.platform, self.allocator
 
     @property
     def column(self) -> tuple[object, ...]:
         """What the cells of one verdict have in common."""
-        return *self.problem, self.backend, self.variant, self.allocator
+        return *self.problem, self.backend, self.variant
 
 
 @dataclass(frozen=True)

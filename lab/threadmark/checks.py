@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import partial
 from pathlib import Path
 
 from threadmark import build, packages, platforms
@@ -86,6 +87,10 @@ def checks() -> list[Check]:
         Check("package", Level.CHECK, lambda: [*python, "pytest", package]),
         Check("model", Level.CHECK, lambda: [*python, "pytest", model]),
     ]
+    for name in ("tasks", "catalogue"):
+        script = str(ROOT / f"tests/simulation/{name}.py")
+        command = partial(lambda path: [sys.executable, path], script)
+        found.append(Check(f"simulation-{name}", Level.ALL, command))
     sanitized = next((each for each in platforms.platforms() if "clang" in each.compiler), None)
     # The schedulers of others give false reports under ThreadSanitizer, none under the other.
     sanitizers = (("asan", Level.CHECK), ("tsan", Level.CHECK), ("asan-all", Level.ALL))

@@ -21,7 +21,7 @@ import numpy as np
 from threadmark import statistics
 from threadmark.cell import Cell, Row
 from threadmark.errors import LabError
-from threadmark.judgement import evidence
+from threadmark.evidence import evidence
 from threadmark.statistics import FEWEST_SAMPLES, Interval
 from threadmark.verdict import short_factor
 

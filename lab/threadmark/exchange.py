@@ -14,11 +14,10 @@ import os
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from threadmark import judgement, records, statistics, yardstick
+from threadmark import judgement, records, statistics
 from threadmark.cell import Cell, Row, Run
 from threadmark.errors import LabError
 from threadmark.profile import CATALOGUE
@@ -67,10 +66,8 @@ def _verdicts(
         from threadmark.catalogue import records as entries
 
         return entries.catalogue_record(catalogue.judge(rows, descriptions))
-    return {
-        "scales": [asdict(scale) for scale in yardstick.scales(rows)],
-        "verdicts": [records.judged_record(j) for j in judgement.judge(rows, descriptions)],
-    }
+    judged = judgement.judge(rows, descriptions)
+    return {"verdicts": [records.judged_record(each) for each in judged]}
 
 
 def to_google_benchmark(run: Run, rows: Sequence[Row]) -> str:

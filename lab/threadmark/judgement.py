@@ -1,8 +1,8 @@
 """From the rows of a run to one Judged per (program, size, backend, variant, platform, allocator).
 
-The one thing to know: the base of a speed-up is the fastest variant of backend `serial` on the same
-platform, size, allocator and arguments (see known.fastest); imported results have no such row and
-are judged against their `deferred`.
+The one thing to know: the base of a speed-up is the fastest variant of backend `serial` of the same
+problem (see Cell.problem and evidence.fastest), and both are compared round by round; imported
+results have no such row and are judged against their `deferred`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from threadmark import statistics, yardstick
+from threadmark import statistics
 from threadmark.cell import Cell, Row, Status
-from threadmark.known import FEWEST_UNDISTURBED, fastest
+from threadmark.evidence import by_round, evidence, fastest, ratios, slowed
 from threadmark.statistics import Interval, Spread
-from threadmark.verdict import GAIN, Kind, Point, Verdict, verdict
+from threadmark.verdict import Kind, Point, Verdict, verdict
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,10 @@ class Base:
     """The serial time that speed-ups of a group refer to."""
 
     name: str  # backend:variant
+    rounds_ns: Mapping[int, float]  # by round, see evidence.by_round()
+    slowed: frozenset[int]  # rounds in which its processor was slower than usual
     samples_ns: tuple[float, ...]
-    time_ns: Interval
+    time_ns: Interval  # median
     ns_per_node: float | None
 
 
@@ -44,6 +46,9 @@ class Judged:
     )
     overhead_ns: float | None = None  # (time on one thread - serial time) / tasks
     facts: Mapping[str, Any] = field(default_factory=dict)  # the executable's own --describe object
+    # The speed-up at verdict.at_threads without the rounds in which a processor was slower than
+    # usual: shows how sensitive the verdict is to these, and decides nothing.
+    steady: Interval | None = None
 
     @property
     def column(self) -> str:
@@ -58,59 +63,77 @@ def judge(rows: Iterable[Row], descriptions: Sequence[Mapping[str, Any]] = ()) -
     backend `serial` and variant `deferred` cannot.
     """
     groups: dict[Cell, dict[int, list[Row]]] = defaultdict(lambda: defaultdict(list))
-    rows = list(rows)
-    scales = yardstick.scales(rows)
-    for row in yardstick.corrected(rows, scales):
+    for row in rows:
         groups[replace(row.cell, threads=0)][row.cell.threads].append(row)
-    spread = statistics.common_spread(
-        [r.sample_ns for r in evidence(of_cell) if r.sample_ns is not None]
-        for by_threads in groups.values()
-        for of_cell in by_threads.values()
-    )
-    spread = replace(spread, shared=yardstick.shared(scales))
     described = {
         tuple(map(d.get, ("platform_name", "program", "backend"))): d for d in descriptions
     }
-    serial: dict[Cell, dict[str, Base]] = defaultdict(dict)
+    serial: dict[tuple[object, ...], dict[str, Base]] = defaultdict(dict)
     for group, by_threads in groups.items():
         if base := _base(group, by_threads):
-            serial[_base_key(group)][base.name] = base
+            serial[group.problem][base.name] = base
     bases = {
-        at: by_name[name]
-        for at, by_name in serial.items()
+        problem: by_name[name]
+        for problem, by_name in serial.items()
         if (name := fastest({base.name: base.samples_ns for base in by_name.values()}))
     }
+    points = {
+        group: {p: _point(rows, bases.get(group.problem)) for p, rows in sorted(by_threads.items())}
+        for group, by_threads in groups.items()
+    }
+    spread = statistics.common_spread(
+        point.speedups
+        for by_threads in points.values()
+        for threads, point in by_threads.items()
+        if threads > 1
+    )
     return [
-        _judged(group, groups[group], bases.get(_base_key(group)), spread, described)
+        _judged(group, groups[group], points[group], bases.get(group.problem), spread, described)
         for group in sorted(groups)
     ]
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far two runs come to the same verdicts on what both have judged."""
+    """How far two runs come to the same verdicts, of those that could differ."""
 
-    equal: int
+    equal: int  # definite in both runs, and the same
     of: int
+    unclear: tuple[int, int]  # how many of them are unclear in the first run, in the second
     differ: tuple[tuple[str, str, str], ...]  # what, label in the first run, in the second
+
+
+# What a variant is by declaration, or what is not installed, is the same in every run.
+_FIXED = (Kind.SEQUENTIAL, Kind.UNAVAILABLE)
+_NOTHING_SAID = (Kind.UNCLEAR, Kind.DROPPED)
 
 
 def agreement(first: Sequence[Judged], second: Sequence[Judged]) -> Agreement:
     """Verdicts are equal when they are of one kind and, where they scale, up to as many threads.
 
-    The factor of `slower than serial` is a measurement and may differ.
+    The factor of `slower than serial` is a measurement and may differ. What is `unclear` or dropped
+    in both runs is not equal, because nothing was said twice.
     """
     others = {judged.cell: judged for judged in second}
-    pairs = [(j, others[j.cell]) for j in first if j.cell in others]
+    pairs = [
+        (j, others[j.cell])
+        for j in first
+        if j.cell in others
+        if not (j.verdict.kind in _FIXED and others[j.cell].verdict.kind in _FIXED)
+    ]
 
-    def key(judged: Judged) -> tuple[Any, ...]:
-        scales = judged.verdict.kind is Kind.SCALES
-        return judged.verdict.kind, judged.verdict.at_threads if scales else None
+    def said(judged: Judged) -> tuple[Kind, int | None] | None:
+        kind = judged.verdict.kind
+        at = judged.verdict.at_threads if kind is Kind.SCALES else None
+        return None if kind in _NOTHING_SAID else (kind, at)
 
     differ = tuple(
-        (_where(a), a.verdict.label, b.verdict.label) for a, b in pairs if key(a) != key(b)
+        (_where(a), a.verdict.label, b.verdict.label)
+        for a, b in pairs
+        if said(a) is None or said(a) != said(b)
     )
-    return Agreement(len(pairs) - len(differ), len(pairs), differ)
+    unclear = sum(said(a) is None for a, _ in pairs), sum(said(b) is None for _, b in pairs)
+    return Agreement(len(pairs) - len(differ), len(pairs), unclear, differ)
 
 
 def _where(judged: Judged) -> str:
@@ -124,22 +147,6 @@ def is_published(row: Row) -> bool:
     return bool(row.facts.get("published"))
 
 
-def evidence(rows: Sequence[Row]) -> list[Row]:
-    """The rows of a cell with a time that counts: those whose threads ran side by side.
-
-    One thread cannot fail to overlap: when fewer than three of its rows are calm all count, and
-    what the loaded machine did to them shows in the interval.
-    """
-    timed = [r for r in rows if r.sample_ns is not None]
-    calm = [r for r in timed if not r.disturbed]
-    alone = all(r.cell.threads == 1 for r in timed)
-    return timed if alone and len(calm) < FEWEST_UNDISTURBED else calm
-
-
-def _base_key(group: Cell) -> Cell:
-    return replace(group, backend="", variant="")
-
-
 def _base(group: Cell, by_threads: Mapping[int, Sequence[Row]]) -> Base | None:
     rows = by_threads.get(1, ())
     may = group.backend == "serial" or (
@@ -151,6 +158,8 @@ def _base(group: Cell, by_threads: Mapping[int, Sequence[Row]]) -> Base | None:
     samples = tuple(r.sample_ns for r in used if r.sample_ns is not None)
     return Base(
         f"{group.backend}:{group.variant}",
+        by_round(used),
+        frozenset(row.round for row in slowed(used)),
         samples,
         statistics.median_interval(samples),
         _per_node(used),
@@ -166,58 +175,58 @@ def _parallel(group: Cell, description: Mapping[str, Any] | None) -> bool:
 def _judged(
     group: Cell,
     by_threads: Mapping[int, list[Row]],
+    points: Mapping[int, Point],
     base: Base | None,
     spread: Spread,
     described: Mapping[tuple[Any, ...], Mapping[str, Any]],
 ) -> Judged:
     description = described.get((group.platform, group.program, group.backend))
-    points = {p: _point(rows, base, spread) for p, rows in sorted(by_threads.items())}
     everything = [row for rows in by_threads.values() for row in rows]
     found = verdict(
-        base.samples_ns if base else (),
         points,
         parallel=_parallel(group, description),
-        medians_only=all(map(is_published, everything)),
+        published=all(map(is_published, everything)),
         spread=spread,
     )
     if not found.detail and found.kind.value in ("unavailable", "dropped"):
         found = replace(found, detail=next((r.reason for r in everything if r.reason), ""))
+    times = {p: [r.sample_ns or 0.0 for r in evidence(rows)] for p, rows in by_threads.items()}
     return Judged(
         group,
         found,
         base,
-        {p: statistics.median_interval(x.samples_ns) for p, x in points.items() if x.samples_ns},
+        {p: statistics.median_interval(each) for p, each in sorted(times.items()) if each},
         {p: tuple(rows) for p, rows in sorted(by_threads.items())},
         _node_speedup(base, by_threads.get(found.at_threads or 0, ())),
         _overhead(base, by_threads.get(1, ())),
         description or {},
+        _steady(base, by_threads.get(found.at_threads or 0, ()), spread),
     )
 
 
-def _point(rows: Sequence[Row], base: Base | None, spread: Spread) -> Point:
-    used = evidence(rows)
-    timed = [r for r in rows if r.sample_ns is not None]
-    if len(used) < FEWEST_UNDISTURBED and base and _slower_anyway(timed, base, spread):
-        used = timed
-    disturbed = [r for r in rows if r.sample_ns is not None and r not in used]
+def _steady(base: Base | None, rows: Sequence[Row], spread: Spread) -> Interval | None:
+    if base is None:
+        return None
+    left_out = base.slowed.union(row.round for row in slowed(rows))
+    times = {at: each for at, each in by_round(rows).items() if at not in left_out}
+    speedups = ratios(base.rounds_ns, times)
+    return statistics.geometric_mean(speedups, spread=spread) if speedups else None
+
+
+def _point(rows: Sequence[Row], base: Base | None) -> Point:
+    disturbed = [r for r in rows if r.status is Status.OK and r.disturbed]
     timed_out_busy = [r for r in rows if r.status is Status.TIMEOUT and r.disturbed]
     fair = [r for r in rows if r not in timed_out_busy]  # a time-out may be due to what was busy
+    lacking = next((r.reason for r in rows if r.status is Status.DROPPED), "")
+    if base is None:
+        lacking = "there is no serial time to compare with"
+    elif disturbed:
+        lacking = f"{len(disturbed)} of its processes were disturbed: {disturbed[0].disturbed}"
     return Point(
-        tuple(r.sample_ns for r in used if r.sample_ns is not None),
+        ratios(base.rounds_ns, by_round(rows)) if base else (),
         tuple(r.status for r in fair or rows),
-        len(disturbed),
-        disturbed[0].disturbed if disturbed else "",
+        lacking,
     )
-
-
-def _slower_anyway(timed: Sequence[Row], base: Base, spread: Spread) -> bool:
-    """Whether these samples are slower than serial even if the disturbance has kept all threads
-    from running side by side and has taken as much time again."""
-    samples = [r.sample_ns for r in timed if r.sample_ns is not None]
-    if len(samples) < FEWEST_UNDISTURBED:
-        return False
-    speedup = statistics.ratio_of_medians(base.samples_ns, samples, spread=spread)
-    return speedup.high * 2 * timed[0].cell.threads < 1 / GAIN
 
 
 def _measured(row: Row, key: str) -> float | None:

@@ -3,64 +3,52 @@
 from __future__ import annotations
 
 from collections import UserDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from statistics import median
-from typing import TypeVar
 
 from threadmark.cell import Cell, Row
-from threadmark.yardstick import corrected, scales, shared
+from threadmark.evidence import FEWEST_ROUNDS, by_round, evidence, fastest, ratios
 
-# With fewer samples that ran side by side nothing is said; what two are worth, the interval says.
-FEWEST_UNDISTURBED = 2
 _FIRST_GUESS_S = 0.15  # a process of which nothing is known
-_Key = TypeVar("_Key")
 
 
-class Standing(Enum):
-    """What more samples of a cell would do to its verdict."""
-
-    OPEN = 1  # it is unclear
-    CLEAR = 2
-    SETTLED = 3  # and would be with a much wider interval
-
-
-# Of each (serial samples, samples, threads), as they are seen among all of them, and with what
-# their correction leaves (yardstick.shared).
-Standings = Callable[
-    [Sequence[tuple[Sequence[float], Sequence[float], int]], float], Sequence[Standing]
-]
-
-
-def all_clear(cases: Sequence[object], _shared: float) -> list[Standing]:
-    """Where no verdict is to be furthered."""
-    return [Standing.CLEAR] * len(cases)
-
-
-def fastest(samples: Mapping[_Key, Sequence[float]]) -> _Key | None:
-    """Whose samples have the lowest median, among those that have at least half as many as any: of
-    two that are alike, the one with few has it by chance. None where there are no samples."""
-    most = max(map(len, samples.values()), default=0)
-    enough = {key: values for key, values in samples.items() if values and 2 * len(values) >= most}
-    return min(enough, key=lambda key: median(enough[key]), default=None)
+# For each (speed-ups in rounds, threads) of cells that are measured together: after how many rounds
+# its verdict is expected to be sure; at most as many as there are if it is sure now.
+RoundsNeeded = Callable[[Sequence[tuple[Sequence[float], int]]], Sequence[float]]
 
 
 @dataclass
 class State:
     """What is known of a cell."""
 
-    evidence: list[Row] = field(default_factory=list)  # what counts, as measured
-    samples_ns: list[float] = field(default_factory=list)  # of it, see Known.correct()
+    evidence: list[Row] = field(default_factory=list)
     times_ns: list[float] = field(default_factory=list)  # with the disturbed ones: good for limits
     rounds: set[int] = field(default_factory=set)
     costs_s: list[float] = field(default_factory=list)  # of its processes
     failures: int = 0
-    disturbed: int = 0
+    retaken: int = 0  # disturbed samples that were taken again
     open: bool = True
-    doubted: bool = False  # its verdict was open once
-    settled: bool = False  # more samples would not change its verdict
-    spared: int = 0  # so many samples have to do while others need the time; 0: it is not spared
+    sure: bool = False  # more rounds are not expected to change its verdict
+    _by_round: dict[int, float] | None = None
+
+    def take(self, row: Row) -> None:
+        """Take note of a row with a time."""
+        self.times_ns.append(row.sample_ns or 0.0)
+        self.evidence += evidence([row])
+        self._by_round = None
+
+    @property
+    def samples_ns(self) -> list[float]:
+        """Times of the evidence."""
+        return [row.sample_ns or 0.0 for row in self.evidence]
+
+    @property
+    def by_round(self) -> dict[int, float]:
+        """See evidence.by_round()."""
+        if self._by_round is None:
+            self._by_round = by_round(self.evidence)
+        return self._by_round
 
     @property
     def cost_s(self) -> float | None:
@@ -70,26 +58,15 @@ class State:
 
 class Known(UserDict[Cell, State]):
     """The states of all cells, in their order. `main` is the cell of each column with the most
-    threads, on which its verdict rests."""
+    threads."""
 
     def __init__(self, cells: Iterable[Cell]) -> None:
         super().__init__({cell: State() for cell in sorted(cells)})
         self._serial: dict[tuple[object, ...], list[Cell]] = {}
-        self._shared = 0.0
         for cell in self:
             if cell.backend == "serial":
                 self._serial.setdefault(cell.problem, []).append(cell)
         self.main = {cell.column: cell for cell in sorted(self, key=lambda cell: cell.threads)}
-
-    def correct(self) -> None:
-        """Take the samples anew from the evidence, corrected by all that is known now."""
-        rows = [row for state in self.values() for row in state.evidence]
-        found = scales(rows)
-        self._shared = shared(found)
-        for state in self.values():
-            state.samples_ns.clear()
-        for row in corrected(rows, found):
-            self[row.cell].samples_ns.append(row.sample_ns or 0.0)
 
     def base(self, cell: Cell) -> Cell | None:
         """The fastest serial cell of the same problem, with which `cell` is compared."""
@@ -109,15 +86,20 @@ class Known(UserDict[Cell, State]):
         ]
         return min(times, default=None)
 
-    def standings(self, judge: Standings) -> dict[Cell, Standing]:
-        """Of the open cells that have a base and samples."""
-        cases = {
-            cell: (self[base].samples_ns, state.samples_ns, cell.threads)
+    def rounds_missing(self, needed: RoundsNeeded) -> dict[Cell, float]:
+        """How many rounds the verdict of each open cell still lacks, 0 where it is sure; none of
+        cells that decide no verdict or have nothing to be compared with."""
+        bases = {problem: self.base(serial[0]) for problem, serial in self._serial.items()}
+        speedups = {
+            cell: ratios(self[base].by_round, state.by_round)
             for cell, state in self.items()
-            if state.open and state.samples_ns and cell.backend != "serial"
-            if (base := self.base(cell))
+            if state.open and cell.backend != "serial" and cell.threads > 1
+            if (base := bases.get(cell.problem))
         }
-        return dict(zip(cases, judge(list(cases.values()), self._shared), strict=True))
+        known = {cell: each for cell, each in speedups.items() if each}
+        found = needed([(each, cell.threads) for cell, each in known.items()])
+        total = dict.fromkeys(speedups, float(FEWEST_ROUNDS)) | dict(zip(known, found, strict=True))
+        return {cell: max(0.0, total[cell] - len(each)) for cell, each in speedups.items()}
 
     def cost_s(self, cell: Cell) -> float:
         """Seconds that a process of the cell takes, as far as one can tell."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
-from threadmark import allocators, machine, yardstick
+from threadmark import allocators, machine
 from threadmark.cell import Cell, Row, Status
 from threadmark.errors import LabError
+from threadmark.evidence import FEWEST_ROUNDS, SLOWED, evidence, slowed
 from threadmark.executable import Executable
-from threadmark.known import Standing
 from threadmark.limits import Cage, Limits
 from threadmark.outcome import Attempt, judge
 from threadmark.process import Ending, TimeLimits, execute
@@ -19,6 +21,9 @@ from threadmark.progress import Progress
 from threadmark.schedule import Schedule, Task
 from threadmark.selection import Request, Selection
 from threadmark.store import Store
+
+if TYPE_CHECKING:
+    from threadmark.statistics import Interval
 
 # Runs the process of a task, keeps what it left, and returns what the schedule is to know of it.
 Take = Callable[[Task], Row]
@@ -31,35 +36,34 @@ def uncertainty(samples_ns: Sequence[float]) -> float:
     return median_interval(samples_ns).half_width
 
 
-_SETTLED = 0.999  # the level at which more samples are not expected to change a verdict
+# A verdict that is clear at this level while others are open gets no more rounds. It is higher than
+# that of the verdicts, because it is asked after each round (Haybittle 1971, Peto et al. 1976).
+_SURE = 0.995
 
 
-def standings(
-    cases: Sequence[tuple[Sequence[float], Sequence[float], int]], shared: float
-) -> list[Standing]:
-    """What the (serial samples, samples, threads) of cells measured together leave of their
-    verdicts; `shared` as in statistics.Spread."""
-    from threadmark.statistics import common_spread  # brings scipy too
-    from threadmark.verdict import Kind, Point, verdict
+def rounds_needed(cases: Sequence[tuple[Sequence[float], int]]) -> list[float]:
+    """After how many rounds the verdict of each (speed-ups in rounds, threads) is expected to be
+    clear at _SURE, by the estimates and the spread of all of them. Infinite on a limit.
 
-    serial = {id(each): each for each, *_ in cases}
-    spread = common_spread([*serial.values(), *(samples for _, samples, _ in cases)])
-    spread = replace(spread, shared=shared)
+    Each number of threads is judged as if it were the only one. The error of a mean falls with the
+    square root of the number of rounds.
+    """
+    from threadmark.statistics import common_spread, geometric_means  # brings scipy too
+    from threadmark.verdict import limits
 
-    def standing(serial_ns: Sequence[float], samples_ns: Sequence[float], threads: int) -> Standing:
-        if threads == 1:
-            return Standing.CLEAR  # one thread decides no verdict
-        points = {threads: Point(samples_ns, [Status.OK])}
+    groups = [speedups for speedups, _ in cases]
+    means = geometric_means(groups, _SURE, common_spread(groups))
 
-        def is_clear(level: float) -> bool:
-            found = verdict(serial_ns, points, level=level, spread=spread)
-            return found.kind is not Kind.UNCLEAR
+    def needed(found: Interval, rounds: int, threads: int) -> float:
+        away = min(abs(math.log(found.estimate / each)) for each in limits(found.estimate, threads))
+        if not math.isfinite(found.high) or away == 0:
+            return math.inf
+        return max(FEWEST_ROUNDS, rounds * (math.log(found.high / found.estimate) / away) ** 2)
 
-        if is_clear(_SETTLED):
-            return Standing.SETTLED
-        return Standing.CLEAR if is_clear(0.95) else Standing.OPEN
-
-    return [standing(*case) for case in cases]
+    return [
+        needed(mean, len(speedups), threads)
+        for mean, (speedups, threads) in zip(means, cases, strict=True)
+    ]
 
 
 class Attempts:
@@ -164,9 +168,25 @@ class Measurement:
             self.run_id,
             [Row(cell, 0, Status.DROPPED, why) for cell, why in schedule.dropped().items()],
         )
-        for sentence in [*yardstick.note(self.store.rows(self.run_id)), *schedule.notes()]:
+        for sentence in [*self._remarks(), *schedule.notes()]:
             self.store.add_note(self.run_id, sentence)
         self.store.finish(self.run_id)
+
+    def _remarks(self) -> list[str]:
+        """How much the machine was disturbed, in a sentence."""
+        cells: dict[Cell, list[Row]] = defaultdict(list)
+        for row in self.store.rows(self.run_id):
+            cells[row.cell].append(row)
+        timed = sum(row.sample_ns is not None for rows in cells.values() for row in rows)
+        marked = timed - sum(len(evidence(rows)) for rows in cells.values())
+        slow = sum(len(slowed(rows)) for rows in cells.values())
+        if not timed:
+            return []
+        return [
+            f"Other processes or the hypervisor disturbed {100 * marked / timed:.1f} % of the "
+            f"samples, which count for nothing; {100 * slow / timed:.1f} % more ran on a processor "
+            f"that was slower than usual by {100 * (SLOWED - 1):.0f} % or more."
+        ]
 
 
 def arguments(executable: Executable, task: Task, request: Request) -> list[str]:

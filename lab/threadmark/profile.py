@@ -45,7 +45,7 @@ PROFILES = {
             "a verdict in minutes",
             "quick",
             6,
-            20,
+            60,
             0.02,
             0.85,
             20,

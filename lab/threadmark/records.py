@@ -51,6 +51,7 @@ def judged_record(judged: Judged) -> dict[str, Any]:
         "at_threads": verdict.at_threads,
         "speedup": interval_record(verdict.speedup),
         "efficiency": interval_record(verdict.efficiency),
+        "steady_speedup": interval_record(judged.steady),
         "speedups": {str(p): interval_record(s) for p, s in verdict.speedups.items()},
         "times_ns": {str(p): interval_record(t) for p, t in judged.times_ns.items()},
         "base": base and {"name": base.name, "time_ns": interval_record(base.time_ns)},

@@ -1,20 +1,20 @@
 """Which cell is measured next, with which limits, and when it is enough. Pure: no clock, no files.
 It is long because order, limits and budget rest on the same few figures of a cell.
 
-Round 0 takes the serial cells first, because their times set the limits of the others, and last, if
-there is time, the cells that no verdict rests on (`_extra`). From then on a round is one process of
-every open cell in a random order of its own, so that compared cells alternate, and more of the
-serial ones, of which the others of their problem, about ten, are compared with one: its error is in
-each of their speed-ups, and the sum of the variances is least where it has about three times as
-many samples. After `min_samples` rounds only uncertain cells go on, first those that leave a
-verdict open; these go on together also when it has become clear, as a rule that stops at the first
-clear interval would err more often than it says. Where there is a budget, cells whose verdict two
-samples settle wait until none is open; where it is too small, three samples of a cell come before
-the fourth of another.
+A round is one process of every open cell, problem by problem in a random order, so that what is
+compared is measured side by side. Round 0 takes the serial cells first, because their times set the
+limits of the others, and last, if there is time, the cells that no verdict rests on (`_extra`).
 
-A cell that failed is closed: timeout, refused and out_of_memory cost their limit each time, and
-once tells all. Only crashed and wrong get a second try, if cheap, to tell an accident from a rule;
-and what happened while something else used the processors is taken again.
+With a budget every cell gets three rounds first. Then those whose verdict is not sure go on,
+with what they are compared with: as many as are expected to become sure in the time that is left,
+the cheapest first, because a speed-up that lies on a limit would take all of it. What is left
+brings all cells to `min_samples`. Where three rounds of all do not fit, whole columns are left out,
+because a verdict needs every number of threads. Without a budget all cells get `min_samples`, and
+those that are not sure `max_samples`. In the end the cells go on whose median is not known well.
+
+A cell that failed is closed: timeout, refused and out_of_memory cost their limit each time, and one
+process shows all. Only crashed and wrong get a second try, if cheap, to tell an accident from a
+rule; and what was disturbed is taken again.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from itertools import accumulate, chain, count
 from statistics import median
 
 from threadmark.cell import Cell, Row, Status
-from threadmark.known import FEWEST_UNDISTURBED, Known, Standing, Standings, all_clear
+from threadmark.evidence import FEWEST_ROUNDS
+from threadmark.known import Known, RoundsNeeded
 from threadmark.profile import Profile
 from threadmark.shortfall import sentences
 
 _BLOCK_NS = 45e6  # a sample of less is the median of several repeats: a short disturbance is none
 _CHEAP_S = 1.0
-_FEW = 3  # samples that each cell gets before the fourth of another
 _NO_SERIAL_S = 10.0  # limit where no serial time is known
 _PATIENCE = 3  # times its median: what ended once is not to be stopped for a noisy moment
 _OVERHEAD_S = 0.01  # of the lab, per process
-_MAX_DISTURBED = 3  # samples of a cell that are taken again because something disturbed them
+_MAX_RETAKEN = 3  # samples of a cell that are taken again because something disturbed them
 _SHARE_DISTURBED = 0.1  # of all samples; beyond it the machine is busy, and repeats do not help
 
 
@@ -54,8 +54,8 @@ class Task:
 class Schedule:
     """Ask `next` for a task, give its row to `record`, until there is none.
 
-    `uncertainty` gives the relative half width of the 95 % interval of the median; `standings` say
-    of each cell what its samples leave of its verdict.
+    `uncertainty` gives the relative half width of the 95 % interval of the median; `needed` says
+    after how many rounds verdicts are sure, and by default that they are.
     """
 
     def __init__(
@@ -66,16 +66,19 @@ class Schedule:
         seed: int,
         budget_s: float | None,
         uncertainty: Callable[[Sequence[float]], float],
-        standings: Standings = all_clear,
+        needed: RoundsNeeded = lambda cases: [0.0] * len(cases),
     ) -> None:
         self.profile = profile
         self.budget_s = budget_s
         self._seed = seed
         self._uncertainty = uncertainty
-        self._standings = standings
+        self._needed = needed
         self._cells = Known(cells)
+        self._least = profile.min_samples
+        if budget_s is not None:
+            self._least = min(FEWEST_ROUNDS, profile.min_samples)
         most = _SHARE_DISTURBED * len(self._cells) * profile.min_samples
-        self._repeats_left = max(_MAX_DISTURBED, int(most))
+        self._repeats_left = max(_MAX_RETAKEN, int(most))
         self._passes = chain([(0, False), (0, True)], ((number, True) for number in count(1)))
         self._round = 0
         self._queue: list[Cell] = []
@@ -91,24 +94,21 @@ class Schedule:
         cost_s = float(row.facts.get("wall_s", 0.0)) + _OVERHEAD_S
         state.costs_s.append(cost_s)
         if row.sample_ns is not None:
-            state.times_ns.append(row.sample_ns)
-        again = not state.failures and state.disturbed < _MAX_DISTURBED and self._repeats_left > 0
-        if row.disturbed and again and not (row.status is Status.TIMEOUT and state.disturbed):
+            state.take(row)
+        again = not state.failures and state.retaken < _MAX_RETAKEN and self._repeats_left > 0
+        if row.disturbed and again and not (row.status is Status.TIMEOUT and state.retaken):
             self._repeats_left -= 1
-            state.disturbed += 1
+            state.retaken += 1
             self._again.append(row.cell)
         elif row.status is not Status.OK:
             state.failures += 1
             second = row.status in (Status.CRASHED, Status.WRONG) and cost_s < _CHEAP_S
-            if second and state.failures == 1 and not state.samples_ns:
+            if second and state.failures == 1 and not state.times_ns:
                 self._again.append(row.cell)
             else:
                 state.open = False
         elif state.failures:
             state.open = False
-        elif row.sample_ns is not None and not (row.disturbed and row.cell.threads > 1):
-            state.evidence.append(row)  # as in judgement.py
-            state.samples_ns.append(row.sample_ns)
 
     def replay(self, rows: Iterable[Row]) -> float:
         """Take note of what an interrupted run has measured; returns the seconds it took."""
@@ -140,13 +140,11 @@ class Schedule:
 
     def remaining_s(self, elapsed_s: float = 0.0) -> float:
         """Seconds that the cells need at least, by what is known so far, as the budget allows."""
-        left_s = math.inf if self.budget_s is None else max(0.0, self.budget_s - elapsed_s)
-        return min(left_s, self._need_s())
+        return min(max(0.0, self._left_s(elapsed_s)), self._need_s())
 
-    def _need_s(self, more: Sequence[Cell] = ()) -> float:
-        """Seconds for all that is missing, and again for `more`."""
-        cells = [*self._cells, *more]
-        return sum(self._missing(cell) * self._cells.cost_s(cell) for cell in cells)
+    def _need_s(self) -> float:
+        """Seconds for all that is missing."""
+        return sum(self._missing(cell) * self._cells.cost_s(cell) for cell in self._cells)
 
     def left(self) -> list[Cell]:
         """Cells that need more processes, by what is known so far."""
@@ -170,35 +168,23 @@ class Schedule:
 
     def _fill(self, elapsed_s: float) -> bool:
         """Start the next round; False when there is none."""
-        self._cells.correct()
         while True:
             self._round, extras = next(self._passes)
             if extras:
                 self._trim(elapsed_s)
             wanted = self.left()
-            if wanted and self._round < self.profile.min_samples:
-                wanted += self._more_serial(wanted, elapsed_s)
-                self._shuffle(wanted)
-                if not extras:
-                    wanted = [cell for cell in wanted if not self._extra(cell)]
-                    wanted.sort(key=lambda cell: cell.backend != "serial")
-            elif not wanted:
-                wanted = self._doubtful(elapsed_s) or self._spared(elapsed_s)
+            if not wanted:
+                wanted = self._unsure(elapsed_s) or self._few(elapsed_s)
                 wanted = wanted or self._uncertain(elapsed_s)
             if not wanted and extras:
                 return False
+            self._shuffle(wanted)
+            if not extras:
+                wanted = [cell for cell in wanted if not self._extra(cell)]
+                wanted.sort(key=lambda cell: cell.backend != "serial")
             self._queue = [c for c in wanted if self._round not in self._cells[c].rounds]
             if self._queue:
                 return True
-
-    def _more_serial(self, cells: Iterable[Cell], elapsed_s: float) -> list[Cell]:
-        """If there is time: all serial ones of `cells` once more until it is clear which is the
-        fastest, then that one twice more."""
-        few = self._round < _FEW
-        serial = [cell for cell in cells if cell.backend == "serial"]
-        more = serial if few else 2 * self._cells.bases(serial)
-        left_s = math.inf if self.budget_s is None else self.budget_s - elapsed_s
-        return more if self._round and self._need_s(more) <= left_s else []
 
     def _shuffle(self, cells: list[Cell]) -> None:
         """What is compared stays together: a shared machine is slow for seconds, then for both."""
@@ -206,114 +192,103 @@ class Schedule:
         places = {cell.problem: draw.random() for cell in cells}
         cells.sort(key=lambda cell: (places[cell.problem], draw.random()))
 
-    def _spare(self) -> None:
-        """A few samples must do for what is settled, and for serial cells that no other one is
-        compared with."""
-        bases = self._cells.bases()
+    def _unsure(self, elapsed_s: float) -> list[Cell]:
+        """Cells that are expected to become sure in the time that is left, if they get all of it,
+        with what they are compared with; the one that lacks least, if there is no such cell."""
+        missing = self._cells.rounds_missing(self._needed)
         for cell, state in self._cells.items():
-            state.settled = cell.backend == "serial" and cell not in bases
-        if self._round >= FEWEST_UNDISTURBED:
-            for cell, standing in self._cells.standings(self._standings).items():
-                known = len(self._cells[cell].samples_ns) >= FEWEST_UNDISTURBED
-                self._cells[cell].settled = known and standing is Standing.SETTLED
-        for cell, state in self._cells.items():
-            enough = _FEW if cell.backend == "serial" else FEWEST_UNDISTURBED
-            state.spared = enough if state.settled else 0
+            state.sure = not missing.get(cell, 0.0)
+        most = self.profile.max_samples
+        lacks_s = {
+            cell: rounds * (self._cells.cost_s(cell) + self._base_cost_s(cell))
+            for cell, rounds in missing.items()
+            if rounds and len(self._cells[cell].rounds) < most
+        }
+        ordered = sorted(lacks_s, key=lambda cell: (lacks_s[cell], cell))
+        after_s = accumulate(lacks_s[cell] for cell in ordered)
+        left_s = self._left_s(elapsed_s)
+        fitting = [c for c, end_s in zip(ordered, after_s, strict=True) if end_s <= left_s]
+        return self._in_time(self._with_bases(fitting or ordered[:1]), elapsed_s)
 
-    def _spared(self, elapsed_s: float) -> list[Cell]:
-        """What was spared, as far as there is time for it in the end."""
+    def _few(self, elapsed_s: float) -> list[Cell]:
+        """Cells with fewer samples than the profile has."""
         least = self.profile.min_samples
-        found = [c for c, s in self._cells.items() if s.spared and s.open and len(s.rounds) < least]
-        return self._in_time(found, elapsed_s)
-
-    def _doubtful(self, elapsed_s: float) -> list[Cell]:
-        """Cells whose verdict is or was open, those of which too much was disturbed where a budget
-        bounds their number, and what they are compared with."""
-        for cell, standing in self._cells.standings(self._standings).items():
-            self._cells[cell].doubted |= standing is Standing.OPEN
-        if self.budget_s is not None:
-            least = min(FEWEST_UNDISTURBED, self.profile.min_samples)
-            for state in self._cells.values():
-                state.doubted |= len(state.samples_ns) < least
-        found = [c for c, s in self._cells.items() if s.open and s.doubted]
-        return self._affordable(found, elapsed_s)
+        found = [c for c, s in self._cells.items() if s.open and len(s.rounds) < least]
+        return self._in_time(self._with_bases(found), elapsed_s)
 
     def _uncertain(self, elapsed_s: float) -> list[Cell]:
-        """Cells whose median is not known well enough, and what others are compared with."""
-        known = [c for c, s in self._cells.items() if s.open and s.samples_ns]
-        wide = [
-            c for c in known if self._uncertainty(self._cells[c].samples_ns) > self.profile.target
-        ]
-        return self._affordable(wide, elapsed_s)
+        """Cells whose median is not known well enough, and what others are compared with; the
+        least known first."""
+        wide = {
+            cell: width
+            for cell, state in self._cells.items()
+            if state.open and state.samples_ns and len(state.rounds) < self.profile.max_samples
+            if (width := self._uncertainty(state.samples_ns)) > self.profile.target
+        }
+        ordered = sorted(wide, key=lambda cell: (-wide[cell], cell))
+        return self._in_time(self._with_bases(ordered), elapsed_s)
 
-    def _affordable(self, cells: Iterable[Cell], elapsed_s: float) -> list[Cell]:
-        """Those of `cells` for which there is time, the least known first; before them what they
-        are compared with."""
-        most = self.profile.max_samples
-        cells = [cell for cell in cells if len(self._cells[cell].rounds) < most]
+    def _with_bases(self, cells: Sequence[Cell]) -> list[Cell]:
+        """What `cells` are compared with, and these."""
         bases = {base for cell in cells if (base := self._cells.base(cell))}
+        return [*sorted(bases), *(cell for cell in cells if cell not in bases)]
 
-        def rank(cell: Cell) -> tuple[float, Cell]:
-            samples = self._cells[cell].samples_ns
-            return -self._uncertainty(samples) if samples else -math.inf, cell
+    def _base_cost_s(self, cell: Cell) -> float:
+        base = self._cells.base(cell)
+        return self._cells.cost_s(base) if base else 0.0
 
-        others = sorted((cell for cell in cells if cell not in bases), key=rank)
-        return self._in_time([*sorted(bases), *others], elapsed_s)
+    def _left_s(self, elapsed_s: float) -> float:
+        return math.inf if self.budget_s is None else self.budget_s - elapsed_s
 
     def _in_time(self, cells: Sequence[Cell], elapsed_s: float) -> list[Cell]:
         """As many of `cells`, from the first, as there is time for."""
-        left_s = math.inf if self.budget_s is None else self.budget_s - elapsed_s
+        left_s = self._left_s(elapsed_s)
         spent_s = accumulate(map(self._cells.cost_s, cells))
         return [cell for cell, after_s in zip(cells, spent_s, strict=True) if after_s < left_s]
 
     def _trim(self, elapsed_s: float) -> None:
-        """Give up the extra cells, then spare others, then give these up, until the rest fits the
-        budget: first those whose main cell has failed, then other allocators, then the costliest.
-        Serial cells stay: without them no other one has a speed-up. What was given up in a slower
-        moment comes back."""
+        """Give up the extra cells, then whole columns, until the rest fits the budget: first
+        columns that have failed, then other allocators, then the costliest. Serial cells stay:
+        without them no other one has a speed-up. What was given up in a slower moment comes
+        back."""
         if self.budget_s is None:
             return
         for cell in self._shortened:
             self._cells[cell].open = True
         self._shortened.clear()
-        self._spare()
-        left_s = self.budget_s - elapsed_s
-        need_s = self._need_s()
+        need_s, left_s = self._need_s(), self._left_s(elapsed_s)
+        if need_s <= left_s:
+            return
+        columns: dict[tuple[object, ...], list[Cell]] = {}
+        for cell, state in self._cells.items():
+            if state.open and cell.backend != "serial":
+                columns.setdefault(cell.column, []).append(cell)
+        failed = {cell.column for cell, state in self._cells.items() if state.failures}
 
-        def rank(cell: Cell) -> tuple[bool, bool, float, Cell]:
-            failed = self._cells[self._cells.main[cell.column]].failures > 0
-            other = cell.allocator != "glibc"
-            return not failed, not other, -self._cells.cost_s(cell), cell
+        def rank(column: list[Cell]) -> tuple[bool, bool, float]:
+            other = column[0].allocator != "glibc"
+            return column[0].column not in failed, not other, -sum(map(self._cells.cost_s, column))
 
-        candidates = [c for c, s in self._cells.items() if s.open and c.backend != "serial"]
-        candidates.sort(key=rank)
-        extra = [cell for cell in candidates if self._extra(cell)]
-        main = [cell for cell in candidates if not self._extra(cell)]
-        steps = chain(
-            ((cell, self._shorten) for cell in extra),
-            ((cell, self._only_few) for cell in main),
-            ((cell, self._shorten) for cell in main),
-        )
-        for cell, step in steps:
+        ranked = sorted(columns.values(), key=rank)
+        extra = [[cell for cell in column if self._extra(cell)] for column in ranked]
+        for cells in [*extra, *ranked]:
             if need_s <= left_s:
                 return
-            before = self._missing(cell)
-            step(cell)
-            need_s -= (before - self._missing(cell)) * self._cells.cost_s(cell)
+            need_s -= sum(self._missing(cell) * self._cells.cost_s(cell) for cell in cells)
+            for cell in cells:
+                self._shorten(cell)
 
     def _extra(self, cell: Cell) -> bool:
-        """Whether the verdict of its column rests on another cell. Those of serial are none."""
-        return cell.backend != "serial" and cell != self._cells.main[cell.column]
+        """Whether no verdict rests on it: one thread of what runs on more."""
+        return (
+            cell.backend != "serial" and cell.threads < 2 <= self._cells.main[cell.column].threads
+        )
 
     def _give_up(self) -> None:
-        self._cells.correct()
         for cell, state in self._cells.items():
-            if state.open and len(state.samples_ns) < self.profile.min_samples:
+            if state.open and len(state.rounds) < self._least:
                 self._shorten(cell)
         self._queue, self._again = [], []
-
-    def _only_few(self, cell: Cell) -> None:
-        self._cells[cell].spared = self._cells[cell].spared or _FEW
 
     def _shorten(self, cell: Cell) -> None:
         state = self._cells[cell]
@@ -345,5 +320,4 @@ class Schedule:
 
     def _missing(self, cell: Cell) -> int:
         state = self._cells[cell]
-        wanted = min(self.profile.min_samples, state.spared or self.profile.min_samples)
-        return max(0, wanted - len(state.rounds)) if state.open else 0
+        return max(0, self._least - len(state.rounds)) if state.open else 0

@@ -13,7 +13,7 @@ from threadmark import allocators, doctor, machine, measurement, preparation
 from threadmark.cell import Cell, Row
 from threadmark.errors import LabError
 from threadmark.limits import Cage, default_limits
-from threadmark.measurement import Measurement, standings, uncertainty
+from threadmark.measurement import Measurement, rounds_needed, uncertainty
 from threadmark.output import write_json
 from threadmark.places import report_path
 from threadmark.preparation import Prepared
@@ -154,7 +154,7 @@ class Session:
             seed=self.request.seed,
             budget_s=self.request.budget_s,
             uncertainty=uncertainty,
-            standings=standings,
+            needed=rounds_needed,
         )
 
     def _complaints(self, others: list[int]) -> list[str]:

@@ -20,8 +20,8 @@ def sentences(
     well enough."""
     result, least = [], profile.min_samples
     few = {cell for cell, state in cells.items() if state.open and len(state.rounds) < least}
-    settled = [cell for cell in sorted(few) if cells[cell].settled]
-    lacking = sorted(few.union(shortened).difference(settled))
+    sure = [cell for cell in sorted(few) if cells[cell].sure]
+    lacking = sorted(few.union(shortened).difference(sure))
     partly = [cell for cell in lacking if cells[cell].rounds]
     if lacking and budget_s is not None:
         result.append(
@@ -31,9 +31,9 @@ def sentences(
         )
     if partly:
         result.append(f"Fewer samples than {least}: {columns(partly)}.")
-    if settled:
+    if sure:
         result.append(
-            f"Fewer samples than {least}, as more would not change a verdict: {columns(settled)}."
+            f"Fewer samples than {least}, because more would not change a verdict: {columns(sure)}."
         )
     if (wide := len(list(loose))) and profile.max_samples > least:
         result.append(

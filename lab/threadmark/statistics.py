@@ -11,14 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
 FEWEST_SAMPLES = 6  # the fewest for which a distribution-free 95 % interval of the median exists
-FEWEST_FREE = 30  # degrees of freedom, without which no slope is told
 FEWEST_CELLS = 20  # the fewest whose variances tell how variances spread
 MOST_WEIGHT = 100.0  # most samples that what others tell of a cell's variance is worth
 
@@ -64,6 +62,13 @@ def _checked(samples: Sequence[float]) -> NDArray[np.float64]:
         raise ValueError("samples must be a list of at least one number")
     if not np.all(np.isfinite(values)) or np.any(values < 0):
         raise ValueError("samples must be finite and not negative")
+    return values
+
+
+def _positive(samples: Sequence[float]) -> NDArray[np.float64]:
+    values = _checked(samples)
+    if values.min() == 0:
+        raise ValueError("ratios and their times must be positive")
     return values
 
 
@@ -123,31 +128,42 @@ def conservative_ratio(a: Sequence[float], b: Sequence[float], level: float = 0.
 
 @dataclass(frozen=True)
 class Spread:
-    """How the samples of one machine spread, as many cells tell together: the variance of a
-    sample's logarithm, and how many degrees of freedom of a cell's own variance that is worth.
-    `shared` is a variance of a ratio's logarithm that more samples do not lessen."""
+    """How the samples of one machine spread, estimated from many cells: the variance of the
+    logarithm of a sample, and the degrees of freedom that this estimate is worth for one cell."""
 
     variance: float = 0.0
     weight: float = 0.0
-    shared: float = 0.0
 
 
 def common_spread(cells: Iterable[Sequence[float]]) -> Spread:
-    """The spread that cells have in common; of weight 0 when too few of them tell of it.
+    """The spread that cells of positive samples have in common; of weight 0 when too few of them
+    tell of it.
 
     Each cell has a variance of its own, drawn from a scaled inverse chi-square, whose two
     parameters are fitted to the moments of the logarithms of the variances seen (Smyth, Stat. Appl.
     Genet. Mol. Biol. 3, article 3, 2004, section 6.2).
     """
-    spreads = [
-        (float(logs.var(ddof=1)), logs.size - 1)
-        for cell in cells
-        if len(cell) > 1 and min(cell) > 0 and np.ptp(logs := np.log(_checked(cell))) > 0
-    ]
-    if len(spreads) < FEWEST_CELLS:
-        return Spread()
-    variances, freedom = np.array(spreads).T
-    seen = np.log(variances) - special.digamma(freedom / 2) + np.log(freedom / 2)
+    told = [cell for cell in cells if len(cell) > 1 and min(cell) < max(cell)]
+    return _common(*_moments(told)) if len(told) >= FEWEST_CELLS else Spread()
+
+
+def _moments(
+    cells: Sequence[Sequence[float]],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Of the logarithms of each cell: how many, their mean, and the sum of squares around it."""
+    counts = np.array([len(cell) for cell in cells], dtype=np.float64)
+    logs = np.log(_positive([value for cell in cells for value in cell]))
+    starts = np.concatenate(([0], np.cumsum(counts[:-1]))).astype(int)
+    means = np.add.reduceat(logs, starts) / counts
+    squares = np.add.reduceat((logs - np.repeat(means, counts.astype(int))) ** 2, starts)
+    return counts, means, squares
+
+
+def _common(
+    counts: NDArray[np.float64], _means: NDArray[np.float64], squares: NDArray[np.float64]
+) -> Spread:
+    freedom = counts - 1
+    seen = np.log(squares / freedom) - special.digamma(freedom / 2) + np.log(freedom / 2)
     excess = float(seen.var(ddof=1) - special.polygamma(1, freedom / 2).mean())
     weight = MOST_WEIGHT
     if excess > special.polygamma(1, MOST_WEIGHT / 2):
@@ -156,37 +172,6 @@ def common_spread(cells: Iterable[Sequence[float]]) -> Spread:
         )
     centre = float(seen.mean() + special.digamma(weight / 2) - math.log(weight / 2))
     return Spread(math.exp(centre), weight)
-
-
-def ratio_of_medians(
-    a: Sequence[float], b: Sequence[float], level: float = 0.95, spread: Spread = Spread()
-) -> Interval:
-    """median(a) / median(b) with Welch's interval on the logarithms (Biometrika 34, 1947).
-
-    It is narrower than ranks or a bootstrap and covers. `spread` is what the machine's other cells
-    tell of the variances: each is the mean of that and of its own, weighted with degrees of freedom
-    (Smyth 2004), which also makes one sample of a side enough. Where no variance is known it is
-    conservative_ratio(). Times that are corrected to a mean are compared by their means.
-    """
-    x, y = _checked(a), _checked(b)
-    if min(x.min(), y.min()) == 0 or (spread.weight == 0 and min(x.size, y.size) < 2):
-        return conservative_ratio(a, b, level)
-    logs = np.log(x), np.log(y)
-    squares, freedom = 0.0, 0.0
-    for side in logs:
-        known = spread.weight + side.size - 1
-        sum_of_squares = spread.weight * spread.variance + side.size * float(side.var())
-        square = sum_of_squares / known / side.size
-        squares += square
-        freedom += square**2 / known
-    if squares == 0:
-        return conservative_ratio(a, b, level)
-    squares += spread.shared
-    reach = float(stats.t.ppf((1 + level) / 2, squares**2 / freedom)) * math.sqrt(squares)
-    centre = float(logs[0].mean() - logs[1].mean())
-    low, high = math.exp(max(centre - reach, -700.0)), math.exp(min(centre + reach, 700.0))
-    estimate = math.exp(centre) if spread.shared else median(a) / median(b)
-    return Interval(min(estimate, low), estimate, max(estimate, high))
 
 
 def paired_ratio(a: Sequence[float], b: Sequence[float], level: float = 0.95) -> Interval:
@@ -252,29 +237,6 @@ def paired_delta(a: Sequence[float], b: Sequence[float]) -> float:
     return float(np.sign(x - y).mean())
 
 
-def common_slope(groups: Iterable[Sequence[tuple[float, float]]]) -> float | None:
-    """The slope of y over x that groups of points (x, y) with intercepts of their own have in
-    common; None where they have not FEWEST_FREE points more than groups, or x never differs.
-
-    The median of the slopes between two points of a group, weighted with their distance in x, and
-    of n points with 1/n: it makes the sum of |differences of residuals| least, which a few wild
-    points do not move (Jaeckel, Ann. Math. Stat. 43, 1972).
-    """
-    told = [group for group in groups if len(group) > 1]
-    steps = [
-        (x - u, y - v, abs(x - u) / len(group))
-        for group in told
-        for (x, y), (u, v) in combinations(group, 2)
-        if x != u
-    ]
-    if not steps or sum(len(group) - 1 for group in told) < FEWEST_FREE:
-        return None
-    dx, dy, weights = np.array(steps).T
-    order = np.argsort(dy / dx)
-    below = np.cumsum(weights[order])
-    return float((dy / dx)[order][np.searchsorted(below, below[-1] / 2)])
-
-
 def effect_word(delta: float) -> str:
     """Romano's words for the size of Cliff's delta: negligible < 0.147 <= small < 0.33 <= medium <
     0.474 <= large."""
@@ -282,19 +244,29 @@ def effect_word(delta: float) -> str:
     return next((word for limit, word in limits if abs(delta) < limit), "large")
 
 
-def geometric_mean(values: Sequence[float], level: float = 0.95) -> Interval:
-    """Geometric mean of positive ratios with Student's t on their logarithms; one value alone is
-    [0, inf].
+def geometric_mean(
+    values: Sequence[float], level: float = 0.95, spread: Spread = Spread()
+) -> Interval:
+    """Geometric mean of positive ratios with Student's t on their logarithms.
 
-    The mean to use for ratios, as it does not depend on which side is the base (Fleming & Wallace,
-    CACM 29, 1986).
+    The mean to use for ratios, because it does not depend on which side is the base (Fleming &
+    Wallace, CACM 29, 1986). The variance is shrunk towards `spread`, weighted with degrees of
+    freedom (Smyth 2004). Where no variance is known, as of one value alone, it is [0, inf].
     """
-    x = _checked(values)
-    if x.min() == 0:
-        raise ValueError("a geometric mean needs positive values")
-    logs = np.log(x)
-    estimate = math.exp(float(logs.mean()))
-    if x.size == 1:
-        return Interval(0.0, estimate, math.inf)
-    reach = min(_students_reach(logs, level), 700.0)  # exp() of more than 709 overflows
-    return Interval(estimate * math.exp(-reach), estimate, estimate * math.exp(reach))
+    return geometric_means([values], level, spread)[0]
+
+
+def geometric_means(
+    groups: Sequence[Sequence[float]], level: float = 0.95, spread: Spread = Spread()
+) -> list[Interval]:
+    """geometric_mean() of each group, none of which is empty."""
+    found = []
+    for count, centre, squares in zip(*_moments(groups), strict=True) if groups else ():
+        estimate, freedom = math.exp(centre), spread.weight + count - 1
+        if freedom == 0:
+            found.append(Interval(0.0, estimate, math.inf))
+            continue
+        error = math.sqrt((spread.weight * spread.variance + squares) / freedom / count)
+        reach = min(float(special.stdtrit(freedom, (1 + level) / 2)) * error, 700.0)
+        found.append(Interval(estimate * math.exp(-reach), estimate, estimate * math.exp(reach)))
+    return found

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from threadmark import statistics
 from threadmark.cell import Status
-from threadmark.known import FEWEST_UNDISTURBED
+from threadmark.evidence import FEWEST_ROUNDS
 from threadmark.statistics import Interval, Spread
 
 EFFICIENT = 0.7  # least speed-up per thread that counts as scaling
@@ -68,62 +68,88 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Point:
-    """What was seen at one number of threads. `disturbed` samples are those of `samples_ns` not to
-    rely on."""
+    """What was seen at one number of threads."""
 
-    samples_ns: Sequence[float] = ()  # of the processes that ended well and ran side by side
+    speedups: Sequence[float] = ()  # of each round in which both sides were undisturbed
     statuses: Sequence[Status] = ()  # of every process, less time-outs that a busy machine explains
-    disturbed: int = 0  # processes that ended well, but whose threads may not have overlapped
-    disturbance: str = ""
+    lacking: str = ""  # why there are no more rounds, in a sentence
 
 
 def verdict(
-    serial_ns: Sequence[float],
     points: Mapping[int, Point],
     *,
     parallel: bool = True,
-    medians_only: bool = False,
+    published: bool = False,
     level: float = 0.95,
     spread: Spread = Spread(),
 ) -> Verdict:
-    """Judges one (program, size, backend, variant, platform, allocator) from its times by threads.
+    """Judges one (program, size, backend, variant, platform, allocator) from its speed-ups.
 
-    `serial_ns` are samples of the fastest serial variant on the same platform: the base of every
-    speed-up. `parallel` is False for a variant that cannot use more than one thread (serial,
-    deferred). `medians_only` takes estimates for facts, for published medians whose samples nobody
-    has. `spread` is how samples of this run vary, see statistics.common_spread().
+    A speed-up of a round is the serial time / the time, both of that round; the serial time is of
+    the fastest serial variant on the same platform with the same allocator. `parallel` is False for
+    a variant that cannot use more than one thread (serial, deferred). `published` takes the one
+    known speed-up for exact, because nobody has the samples of published medians. `spread` is how
+    the speed-ups of this run vary, see statistics.common_spread().
 
-    The rule, first match wins; S(p) = median(serial) / median(T(p)), each with its interval at
-    `level`:
+    The rule, first match wins; S(p) is the geometric mean of the speed-ups at p threads with its
+    interval at `level`:
     1. every process failed in one way -> that way; every cell dropped or unavailable -> that word;
     2. any failure among successes -> the gravest; time-outs among successes -> partial timeout;
-    3. no serial time, no parallel time, or too few undisturbed samples -> unclear;
-    4. not parallel -> sequential, S(1) is its overhead against serial;
+    3. not parallel -> sequential, S(1) is its overhead against serial;
+    4. fewer than three undisturbed rounds at any number of threads from 2 -> unclear;
     5. going up through the thread counts from 2, N is the last with S(p) / p >= 0.7 -> scales to N;
     6. else by the best S(p): >= 1.1 scales poorly; < 1 / 1.1 slower than serial xK; between: no
-       scaling.
+       scaling. The lower limit of the best of k counts is the highest of k lower limits at the
+       level 1 - (1 - level) / k (Bonferroni), because the best of k is high by chance; its upper
+       limit is the highest of the upper limits.
     An interval that straddles a limit it is compared with -> unclear.
     """
     measured = ran(points)
     found = failure(points, measured)
-    speedups = {
-        p: statistics.ratio_of_medians(serial_ns, point.samples_ns, level, spread)
-        for p, point in sorted(measured.items())
-        if serial_ns and point.samples_ns
-    }
-    if medians_only:
-        speedups = {p: Interval(s.estimate, s.estimate, s.estimate) for p, s in speedups.items()}
+
+    def intervals(level: float) -> dict[int, Interval]:
+        return {
+            p: _exactly(point.speedups[0])
+            if published
+            else statistics.geometric_mean(point.speedups, level, spread)
+            for p, point in sorted(measured.items())
+            if point.speedups
+        }
+
+    speedups = intervals(level)
     if found is not None:
         kind, detail = found
         return _at_best(kind, detail, speedups)
-    gap = _gap(serial_ns, measured, parallel)
+    if not parallel:
+        if not speedups:
+            return Verdict(
+                Kind.SEQUENTIAL, Kind.SEQUENTIAL.value, detail=points[min(points)].lacking
+            )
+        p = min(speedups)
+        detail = f"cannot use a second thread; takes x{1 / speedups[p].estimate:.2f} serial time"
+        return _at(Kind.SEQUENTIAL, Kind.SEQUENTIAL.value, detail, p, speedups)
+    gap = _gap(points, 1 if published else FEWEST_ROUNDS)
     if gap:
         return _at_best(Kind.UNCLEAR, gap, speedups)
-    if not parallel:
-        p = min(measured)
-        detail = f"cannot use a second thread; takes x{1 / speedups[p].estimate:.2f} serial time"
-        return _at(Kind.SEQUENTIAL, "sequential", detail, p, speedups)
-    return _scaling({p: s for p, s in speedups.items() if p >= 2}, speedups)
+    counts = [p for p in speedups if p >= 2]
+    cautious = intervals(1 - (1 - level) / len(counts))
+    best = max(counts, key=lambda p: speedups[p].estimate)
+    bounds = Interval(
+        max(cautious[p].low for p in counts),
+        speedups[best].estimate,
+        max(speedups[p].high for p in counts),
+    )
+    return _scaling(counts, best, bounds, speedups)
+
+
+def _exactly(value: float) -> Interval:
+    return Interval(value, value, value)
+
+
+def limits(speedup: float, threads: int) -> tuple[float, ...]:
+    """The speed-ups that the verdict on this one is decided at."""
+    efficient = EFFICIENT * threads
+    return (efficient,) if speedup >= efficient else (efficient, GAIN, 1 / GAIN)
 
 
 def ran(points: Mapping[int, Point]) -> dict[int, Point]:
@@ -159,19 +185,15 @@ def _listed(threads: Sequence[int] | Mapping[int, Point]) -> str:
     return f"{', '.join(names)} thread{'s' if names != ['1'] else ''}"
 
 
-def _gap(serial_ns: Sequence[float], measured: Mapping[int, Point], parallel: bool) -> str:
+def _gap(points: Mapping[int, Point], fewest: int) -> str:
     """Why nothing can be said although everything ended well; empty if something can."""
-    if not serial_ns:
-        return "there is no serial time to compare with"
-    judged = [p for p in sorted(measured) if p >= 2] if parallel else [min(measured)]
+    judged = {p: point for p, point in sorted(points.items()) if p >= 2}
     if not judged:
         return "measured on one thread only"
-    for p in judged:
-        point = measured[p]
-        if point.disturbed and len(point.samples_ns) < FEWEST_UNDISTURBED:
-            ended = len(point.samples_ns) + point.disturbed
-            where = _listed([p])
-            return f"{point.disturbed} of {ended} samples on {where} disturbed: {point.disturbance}"
+    for p, point in judged.items():
+        if len(point.speedups) < fewest:
+            few = f"{len(point.speedups)} of the {fewest} undisturbed rounds needed"
+            return f"{few} on {_listed([p])}" + (f": {point.lacking}" if point.lacking else "")
     return ""
 
 
@@ -189,10 +211,13 @@ def _best(speedups: Mapping[int, Interval]) -> int:
     return max(speedups, key=lambda p: speedups[p].estimate)
 
 
-def _scaling(usable: Mapping[int, Interval], speedups: Mapping[int, Interval]) -> Verdict:
+def _scaling(
+    counts: Sequence[int], best: int, bounds: Interval, speedups: Mapping[int, Interval]
+) -> Verdict:
+    """Rules 5 and 6. `bounds` is the speed-up at `best`, the count with the highest one."""
     reached = 0
-    for p, speedup in usable.items():
-        efficiency = speedup.scaled(1 / p)
+    for p in counts:
+        efficiency = speedups[p].scaled(1 / p)
         if efficiency.low >= EFFICIENT:
             reached = p
             continue
@@ -202,25 +227,23 @@ def _scaling(usable: Mapping[int, Interval], speedups: Mapping[int, Interval]) -
             )
             return _at(Kind.UNCLEAR, "unclear", detail, p, speedups)
         break
-    best = _best(usable)
     if reached:
-        detail = f"efficiency {usable[reached].estimate / reached:.2f} on {reached} threads"
-        if reached != max(usable):
-            detail += f"; fastest on {best} with x{usable[best].estimate:.2f}"
+        detail = f"efficiency {speedups[reached].estimate / reached:.2f} on {reached} threads"
+        if reached != max(counts):
+            detail += f"; fastest on {best} with x{speedups[best].estimate:.2f}"
         return _at(Kind.SCALES, f"scales to {reached}", detail, reached, speedups)
-    speedup = usable[best]
-    detail = f"at best x{speedup.estimate:.2f} the speed of serial, on {best} threads"
-    if 1 in speedups and speedup.estimate < 1:
-        gain = speedup.estimate / speedups[1].estimate
+    detail = f"at best x{bounds.estimate:.2f} the speed of serial, on {best} threads"
+    if 1 in speedups and bounds.estimate < 1:
+        gain = bounds.estimate / speedups[1].estimate
         detail += f" (x{gain:.2f} its own speed on one)"
     for limit in (GAIN, 1 / GAIN):
-        if speedup.low < limit <= speedup.high:
-            detail = f"speed-up on {best} threads is {_span(speedup)}, on both sides of {limit:.2f}"
+        if bounds.low < limit <= bounds.high:
+            detail = f"speed-up on {best} threads is {_span(bounds)}, on both sides of {limit:.2f}"
             return _at(Kind.UNCLEAR, "unclear", detail, best, speedups)
-    if speedup.low >= GAIN:
+    if bounds.low >= GAIN:
         return _at(Kind.POORLY, "scales poorly", detail, best, speedups)
-    if speedup.high < 1 / GAIN:
-        label = f"slower than serial x{short_factor(1 / speedup.estimate)}"
+    if bounds.high < 1 / GAIN:
+        label = f"slower than serial x{short_factor(1 / bounds.estimate)}"
         return _at(Kind.SLOWER, label, detail, best, speedups)
     return _at(Kind.NONE, "no scaling", detail, best, speedups)
 

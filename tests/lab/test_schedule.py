@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -9,8 +10,9 @@ from itertools import pairwise
 
 from lab_support import cell
 from threadmark.cell import Cell, Row, Status
-from threadmark.known import Standing, Standings, fastest
-from threadmark.measurement import standings
+from threadmark.evidence import FEWEST_ROUNDS, fastest
+from threadmark.known import RoundsNeeded
+from threadmark.measurement import rounds_needed
 from threadmark.profile import PROFILES, thread_counts
 from threadmark.schedule import Schedule, Task
 
@@ -55,17 +57,6 @@ def test_every_cell_gets_six_samples_and_rounds_alternate() -> None:
     tasks = play(make(CELLS[1:]))
     assert Counter(task.cell for task in tasks) == dict.fromkeys(CELLS[1:], 6)
     assert [task.round for task in tasks] == [r for r in range(6) for _ in CELLS[1:]]
-
-
-def test_what_others_are_compared_with_is_taken_more_often() -> None:
-    slower = cell(program="fib", backend="serial", variant="fork_join", threads=1)
-    tasks = play(
-        make([*CELLS, slower]), lambda task: row(task, ns=9e6 if task.cell == slower else 8e6)
-    )
-    assert Counter(task.cell for task in tasks) == dict.fromkeys(CELLS, 6) | {SERIAL: 14, slower: 8}
-    rounds = [Counter(task.cell for task in tasks if task.round == each) for each in range(6)]
-    assert [each[SERIAL] for each in rounds] == [1, 2, 2, 3, 3, 3]
-    assert [each[slower] for each in rounds] == [1, 2, 2, 1, 1, 1]
 
 
 def test_the_fastest_of_two_that_are_alike_is_not_the_one_with_few_samples() -> None:
@@ -163,128 +154,157 @@ def test_only_uncertain_cells_go_on_after_six_samples() -> None:
     assert counts[CELLS[1]] == 6
 
 
-def test_uncertain_serial_cells_go_first_then_the_most_uncertain() -> None:
-    def uncertainty(samples: Sequence[float]) -> float:
-        return samples[0] / 1e9
-
-    times = dict(zip(CELLS, (50e6, 90e6, 60e6, 70e6, 80e6), strict=True))
-    schedule = make(uncertainty=uncertainty)
-    tasks = play(schedule, lambda task: row(task, ns=times[task.cell]))
-    late = [times[task.cell] for task in tasks if task.round == 6]
-    assert late == [times[SERIAL], *sorted((times[c] for c in CELLS[1:]), reverse=True)]
-    assert "5 of 5 cells" in schedule.notes()[-1]
+def needs(by_time: dict[float, float]) -> RoundsNeeded:
+    """How many rounds verdicts need, by the time of the cell where serial takes 40 ms."""
+    by_speedup = {round(40e6 / ns, 6): rounds for ns, rounds in by_time.items()}
+    return lambda cases: [by_speedup.get(round(speedups[0], 6), 0.0) for speedups, _ in cases]
 
 
-def test_cells_that_leave_a_verdict_open_go_before_others_however_sure_their_median() -> None:
-    tasks = play(
-        make(
-            [SERIAL, *(cell(program="fib", variant=each, threads=2) for each in "abc")],
-            uncertainty=lambda samples: 0.0 if samples[0] == 77e6 else 0.5,
-            standings=stand({77e6: lambda count: Standing.OPEN if count < 9 else Standing.CLEAR}),
-        ),
-        lambda task: row(task, ns=77e6 if task.cell.variant == "c" else 40e6),
-    )
+def test_what_is_compared_is_measured_side_by_side() -> None:
+    programs = ("fib", "sort", "uts")
+    cells = [
+        cell(program=each, backend=backend, variant=variant, threads=threads)
+        for each in programs
+        for backend, variant, threads in (
+            ("serial", "plain", 1), ("tbb", "a", 2), ("tbb", "b", 2), ("tbb", "c", 2)
+        )
+    ]  # fmt: skip
+    # Every round but the first, also those of verdicts that are open, which are not of all cells.
+    schedule = make(cells, needed=needs({77e6: 99.0}), uncertainty=lambda _: 1.0)
+    tasks = play(schedule, lambda task: row(task, ns=77e6 if task.cell.variant in "ab" else 40e6))
+    rounds = max(task.round for task in tasks)
+    assert rounds > 10
+    for number in range(1, rounds + 1):
+        order = [task.cell.program for task in tasks if task.round == number]
+        changes = sum(a != b for a, b in pairwise(order))
+        assert changes == len(set(order)) - 1
+        for program in set(order):
+            assert any(t.cell.backend == "serial" for t in tasks if t.round == number
+                       and t.cell.program == program)  # fmt: skip
+
+
+THREE = [SERIAL, *(cell(program="fib", variant=each, threads=2) for each in "abc")]
+
+
+def test_verdicts_that_are_not_sure_go_on_before_others_get_their_six_samples() -> None:
+    schedule = make(THREE, budget_s=14 * 0.3, needed=needs({66e6: 12.0}))
+    tasks = play(schedule, lambda task: row(task, ns=66e6 if task.cell.variant == "c" else 40e6))
     rounds = [
-        [task.cell.variant for task in tasks if task.round == each]
-        for each in range(6, 2 * QUICK.max_samples - 6)
+        sorted(task.cell.variant for task in tasks if task.round == each) for each in range(14)
     ]
-    # A verdict that was open goes on when it is not: who stops as soon as it is clear errs more.
-    more = QUICK.max_samples - 6
-    assert rounds[:more] == [["plain", "c"]] * more
-    assert rounds[more:] == [["plain", "a", "b"]] * more
-    assert max(task.round for task in tasks) == 5 + 2 * more
+    assert rounds[:3] == [["a", "b", "c", "plain"]] * 3
+    assert rounds[3:12] == [["c", "plain"]] * 9
+    assert {"a", "b"} <= set(rounds[12])
+    schedule = make(THREE, budget_s=12 * 0.22 + 0.7, needed=needs({66e6: 12.0}))
+    play(schedule, lambda task: row(task, ns=66e6 if task.cell.variant == "c" else 40e6))
+    assert "not change a verdict: fib tbb:a" in " ".join(schedule.notes())
 
 
-def test_what_is_settled_waits_until_no_verdict_is_open() -> None:
-    cells = [SERIAL, *(cell(program="fib", variant=each, threads=2) for each in "abc")]
-    seconds = {"a": 1.0, "b": 0.1, "c": 0.1, "plain": 0.1}
-
-    def answer(task: Task) -> Row:
-        ns = {"a": 66e6, "b": 66e6, "c": 77e6}.get(task.cell.variant, 40e6)
-        return row(task, ns=ns, facts={"wall_s": seconds[task.cell.variant]})
-
-    def settled(count: int) -> Standing:
-        assert count >= 2
-        return Standing.SETTLED
-
-    given = {66e6: settled, 77e6: lambda _: Standing.OPEN}
-    most = QUICK.max_samples
-    for budget_s, samples, doubted in ((7.6, 2, most), (60.0, 6, most), (None, 6, most)):
-        schedule = make(cells, budget_s=budget_s, standings=stand(given))
-        counts = Counter(task.cell.variant for task in play(schedule, answer))
-        assert (counts["a"], counts["b"], counts["c"]) == (samples, samples, doubted)
-        told = [note for note in schedule.notes() if "not change a verdict: fib tbb:a" in note]
-        assert len(told) == (samples < 6)
+def test_without_a_budget_all_have_six_samples_and_the_unsure_as_many_as_they_may() -> None:
+    tasks = play(
+        make(THREE, needed=needs({66e6: 99.0})),
+        lambda task: row(task, ns=66e6 if task.cell.variant == "c" else 40e6),
+    )
+    counts = Counter(task.cell.variant for task in tasks)
+    assert counts == {"a": 6, "b": 6, "c": QUICK.max_samples, "plain": QUICK.max_samples}
 
 
-def stand(by_time: dict[float, Callable[[int], Standing]]) -> Standings:
-    """Standings of cells by their first time, from the number of their samples."""
-    return lambda cases, _: [
-        by_time.get(samples[0], lambda _: Standing.CLEAR)(len(samples)) for _, samples, _ in cases
+def test_a_speed_up_on_a_limit_does_not_take_the_time_of_those_that_can_become_sure() -> None:
+    given = needs({50e6: 1e6, 60e6: 20.0, 70e6: 30.0})
+    times = {"a": 50e6, "b": 60e6, "c": 70e6, "plain": 40e6}
+
+    def counts(budget_s: float) -> Counter[str]:
+        schedule = make(THREE, budget_s=budget_s, needed=given)
+        tasks = play(schedule, lambda task: row(task, ns=times[task.cell.variant]))
+        return Counter(task.cell.variant for task in tasks)
+
+    # Three rounds of all take 1.3 s, the rest of b alone 3.7 s, of b and c with their base 8.0 s.
+    some, more, all_sure = counts(6.0), counts(12.0), counts(30.0)
+    assert some["b"] == 20 > some["c"] > some["a"]
+    assert (more["b"], more["c"]) == (20, 30)
+    assert all_sure["a"] > 30
+
+
+def test_what_a_verdict_lacks_follows_from_its_distance_to_the_limits() -> None:
+    wide = [1.8, 2.0, 1.9, 1.7, 2.1, 1.9]
+    tight = [each**0.1 * 1.9**0.9 for each in wide]
+
+    def needed(speedups: Sequence[float], threads: int = 2) -> float:
+        return rounds_needed([(speedups, threads)])[0]
+
+    assert needed(tight) == FEWEST_ROUNDS
+    near = needed([each * 1.41 / 1.9 for each in tight])  # the limit is 1.4
+    assert near > 6
+    # A spread ten times as large needs about a hundred times as many rounds.
+    assert needed([each * 1.41 / 1.9 for each in wide]) > 30 * near
+    for speedup, threads in ((1.09, 2), (0.915, 2), (1.11, 16), (11.3, 16)):
+        assert needed([each * speedup / 1.9 for each in tight], threads) > 6
+    assert needed([each * 0.5 / 1.9 for each in tight]) == FEWEST_ROUNDS
+    assert needed([each * 1.09 / 1.9 for each in tight], 1) == FEWEST_ROUNDS
+    assert needed([1.4] * 6) == math.inf  # nothing is known of its spread
+    assert needed(wide[:1]) == math.inf
+
+
+def test_allocators_have_serial_times_of_their_own() -> None:
+    cells = [
+        cell(program="fib", backend=backend, variant="plain", threads=threads, allocator=name)
+        for name in ("glibc", "jemalloc")
+        for backend, threads in (("serial", 1), ("tbb", 2))
     ]
+    seen: list[float] = []
+
+    def needed(cases: Sequence[tuple[Sequence[float], int]]) -> list[float]:
+        seen.extend(round(speedup, 6) for speedups, _ in cases for speedup in speedups)
+        return [99.0] * len(cases)
+
+    # With jemalloc everything takes four times as long: the speed-up is the same.
+    times = {("serial", "glibc"): 40e6, ("tbb", "glibc"): 20e6}
+    times |= {(backend, "jemalloc"): 4 * ns for (backend, _), ns in times.items()}
+    play(
+        make(cells, needed=needed, budget_s=30.0),
+        lambda task: row(task, ns=times[task.cell.backend, task.cell.allocator]),
+    )
+    assert set(seen) == {2.0}
 
 
-def test_a_verdict_is_open_where_its_interval_lies_on_both_sides_of_a_limit() -> None:
-    serial = [100.0, 101.0, 99.0, 100.5, 99.5, 100.0]
-    scales = [each / 1.9 for each in serial]
-    near = [each / factor for each, factor in zip(serial, (1.5, 1.7) * 3, strict=True)]
-    straddles = [each / factor for each, factor in zip(serial, (1.2, 1.6) * 3, strict=True)]
-    cases = [(scales, 2), (near, 2), (straddles, 2), (straddles, 1)]
-    assert standings([(serial, samples, threads) for samples, threads in cases], 0.0) == [
-        Standing.SETTLED,
-        Standing.CLEAR,
-        Standing.OPEN,
-        Standing.CLEAR,  # one thread decides no verdict
-    ]
-
-
-def test_a_verdict_is_open_where_what_the_correction_leaves_makes_it_so() -> None:
-    serial = [100.0, 101.0, 99.0, 100.5, 99.5, 100.0]
-    case = (serial, [each / 1.5 for each in serial], 2)
-    assert standings([case], 0.0) == [Standing.SETTLED]
-    assert standings([case], 0.1**2) == [Standing.OPEN]
-
-
-def test_a_budget_drops_repeats_above_six_before_cells() -> None:
-    schedule = make(budget_s=5 * 6 * 0.11, uncertainty=lambda _: 1.0)
-    tasks = play(schedule)
-    counts = Counter(task.cell for task in tasks)
-    assert min(counts.values()) == 6
-    assert counts[SERIAL] < 9  # there is no time to take it twice in each round
+def test_a_budget_drops_repeats_before_cells() -> None:
+    schedule = make(budget_s=5 * 4 * 0.11, uncertainty=lambda _: 1.0)
+    counts = Counter(task.cell for task in play(schedule))
+    assert 3 <= min(counts.values()) < 6
     assert not schedule.dropped()
 
 
-def test_a_budget_drops_the_least_telling_cells_and_says_so() -> None:
+def test_a_budget_drops_whole_columns_and_says_so() -> None:
     cells = [
         SERIAL,
-        *(cell(threads=each) for each in (1, 2, 4)),
-        cell(threads=4, allocator="jemalloc"),
+        *(cell(program="fib", variant="a", threads=each) for each in (1, 2, 4)),
+        *(cell(program="fib", variant="b", threads=each) for each in (2, 4)),
     ]
-    # Fewer threads than the most go first, then the last samples of the other allocator.
-    for budget_s, whole in ((2.7, 4), (2.1, 3), (1.7, 2), (1.4, 1)):
+    # One thread decides no verdict and goes first; then a column goes with all of its numbers of
+    # threads, because with some of them it would have no verdict.
+    for budget_s, with_one, whole_columns in ((5.0, True, 2), (1.75, False, 2), (1.2, False, 1)):
         schedule = make(cells, budget_s=budget_s)
         counts = Counter(task.cell for task in play(schedule))
-        assert sum(each >= 6 for each in counts.values()) == whole
-        assert counts[SERIAL] >= 6
-        assert (counts[cells[3]] == 6) is (whole > 1)
-        assert (counts[cells[4]] == 6) is (whole > 2)
-        assert min(counts[cells[3]], counts[cells[4]]) >= 3
-        assert "budget" in schedule.notes()[0]
-    assert "fib tbb:futures gcc jemalloc x4" in schedule.notes()[1]
+        enough = [each for each in cells if each.threads > 1 and counts[each] >= FEWEST_ROUNDS]
+        columns = Counter(each.variant for each in enough)
+        assert list(columns.values()) == [2] * whole_columns
+        assert (counts[cells[1]] >= FEWEST_ROUNDS) is with_one
+        assert counts[SERIAL] >= FEWEST_ROUNDS
+        assert ("budget" in " ".join(schedule.notes())) is not with_one
 
 
 def test_cells_whose_verdict_is_settled_by_a_failure_are_dropped_first() -> None:
-    cells = [SERIAL, *(cell(program="fib", variant=v, threads=p) for v in "ab" for p in (1, 2))]
+    cells = [SERIAL, *(cell(program="fib", variant=v, threads=p) for v in "ab" for p in (2, 4))]
 
     def answer(task: Task) -> Row:
-        failed = task.cell.variant == "b" and task.cell.threads == 2
+        failed = task.cell.variant == "b" and task.cell.threads == 4
         return row(task, status=Status.TIMEOUT if failed else Status.OK)
 
-    tasks = play(make(cells, budget_s=6 * 3 * 0.11 + 0.3), answer)
+    tasks = play(make(cells, budget_s=3 * 3 * 0.11 + 0.3), answer)
     counts = Counter((task.cell.variant, task.cell.threads) for task in tasks)
-    assert counts["plain", 1] >= 6
-    assert counts["a", 1] == counts["a", 2] == 6
-    assert (counts["b", 1], counts["b", 2]) == (0, 1)
+    assert min(counts["plain", 1], counts["a", 2], counts["a", 4]) >= 3
+    assert counts["b", 2] < 3
+    assert counts["b", 4] == 1
 
 
 def test_a_time_out_of_a_busy_machine_is_taken_again() -> None:
@@ -298,7 +318,7 @@ def test_a_time_out_of_a_busy_machine_is_taken_again() -> None:
         return row(task, status=Status.TIMEOUT, disturbed=disturbed)
 
     tasks = play(make(cells), answer)
-    assert Counter(task.cell for task in tasks) == {SERIAL: 14, cells[1]: 2}
+    assert sum(task.cell == cells[1] for task in tasks) == 2
 
 
 def test_what_ended_once_is_not_stopped_for_a_noisy_moment() -> None:
@@ -352,7 +372,7 @@ def test_a_resumed_run_does_what_was_left() -> None:
         assert schedule.replay(rows) == sum(each.facts["wall_s"] for each in rows)
         rest = play(schedule)
         done = Counter(task.cell for task in whole[:cut] + rest)
-        assert 12 <= done.pop(SERIAL) <= 14  # its other processes of the round are not made up for
+        assert done.pop(SERIAL) >= 6
         assert done == dict.fromkeys(CELLS[1:], 6)
         assert all(a.round <= b.round for a, b in pairwise(rest))
 

@@ -35,7 +35,12 @@ def entry_record(entry: Entry) -> dict[str, Any]:
         "gain_many": entry.gain_many,
     }
     record: dict[str, Any] = records.judged_record(entry.judged) | records.finite(known)
-    for name in ("base", "node_speedup", "overhead_ns_per_task"):  # of runs with serial times
+    for name in (
+        "base",
+        "node_speedup",
+        "overhead_ns_per_task",
+        "steady_speedup",
+    ):  # of runs with serial times
         del record[name]
     return record
 
