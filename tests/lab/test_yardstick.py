@@ -319,7 +319,7 @@ def test_a_verdict_does_not_depend_on_which_programs_are_asked_for(
             store.append_all(number, both_ways(np.random.default_rng(seed), 14, 1.45))
             store.finish(number)
     found = []
-    for asked in ([], *(["--program", f"p{i:02}"] for i in range(14))):
+    for asked in ([], *(["--programs", f"p{i:02}"] for i in range(14))):
         words = ["compare", "1", "2", "--json", "--store", str(tmp_path / "s.db")]
         assert cli.main([*words, *asked]) == 0
         found.append(json.loads(capsys.readouterr().out)["verdicts"])
