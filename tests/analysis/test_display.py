@@ -123,6 +123,45 @@ def test_compare_as_json_keeps_its_shape(
     assert {"equal", "of", "differ"} <= set(json.loads(out)["verdicts"])
 
 
+@pytest.mark.parametrize("sides", [("tbb", "openmp"), ("tbb", "std_async"), ("serial", "tbb")])
+def test_compare_says_the_same_of_a_and_b_as_of_b_and_a(
+    database: Path, capsys: pytest.CaptureFixture[str], sides: tuple[str, str]
+) -> None:
+    found = []
+    for a, b in (sides, sides[::-1]):
+        _, out, _ = run(capsys, "compare", a, b, "--all", "--json", "--store", database)
+        found.append(json.loads(out)["pairs"])
+    forth = {(str(pair["a"]), str(pair["b"])): pair["ratio"] for pair in found[0]}
+    back = {(str(pair["b"]), str(pair["a"])): pair["ratio"] for pair in found[1]}
+    assert forth.keys() == back.keys()
+    for cells, ratio in forth.items():
+        if ratio["high"] is None:
+            assert back[cells]["low"] == 0
+        else:
+            assert ratio["high"] * back[cells]["low"] == pytest.approx(1)
+        assert ratio["estimate"] * back[cells]["estimate"] == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("second", "may_move"), [("aa", False), ("bb", True), (None, True)])
+def test_runs_of_other_or_unknown_executables_must_differ_by_more_than_layout(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    second: str | None,
+    may_move: bool,
+) -> None:
+    path = tmp_path / "two.db"
+    cell = Cell("p", "quick", "tbb", "futures", "gcc", "glibc", 2)
+    with Store.open(path, create=True) as store:
+        for digest in ("aa", second):
+            known = {"executables": {"gcc/p.tbb": digest}} if digest else {}
+            number = store.start_run("quick", 1, {}, known)
+            store.append_all(number, [Row(cell, i, Status.OK, sample_ns=1e6) for i in range(3)])
+            store.finish(number)
+    _, out, _ = run(capsys, "compare", "1", "2", "--json", "--store", path)
+    (pair,) = json.loads(out)["pairs"]
+    assert (pair["layout"] > 0) == may_move
+
+
 @pytest.mark.parametrize(
     ("sides", "percent", "status"),
     [
