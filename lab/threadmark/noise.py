@@ -17,7 +17,7 @@ import numpy as np
 from scipy import stats
 
 from threadmark.doctor import Complaint
-from threadmark.ratios import LEVEL, within_rounds
+from threadmark.ratios import LEVEL, percent, within_rounds
 
 ROUNDS = 6  # samples per side, as in the quick profile
 POWER = 0.8  # of the smallest difference: how often it is seen
@@ -67,7 +67,7 @@ class Noise:
         return []
 
     def _smallest(self) -> str:
-        return "the interval" if self.smallest is None else f"{self.smallest:.1%}"
+        return "the interval" if self.smallest is None else percent(self.smallest)
 
 
 def noise(

@@ -130,5 +130,5 @@ def test_what_the_rule_predicts_is_binomial() -> None:
     assert not Noise("", 200, 4, 0.02).complaints()
     assert not Noise("", 200, 16, 0.02).complaints()
     (said,) = Noise("", 200, 17, 0.02).complaints()
-    assert "several times 2.0%" in said.remedy
+    assert "several times 2.0 %" in said.remedy
     assert not said.remedy.endswith(".")

@@ -54,6 +54,7 @@ def doctor(
         print(f"{name}: {value}")
     if noise:
         from threadmark.noise import POWER
+        from threadmark.ratios import percent
 
         low, high = noise.expected
         print(
@@ -61,7 +62,8 @@ def doctor(
             f"the rule predicts {low} to {high} ({noise.cell})"
         )
         if noise.smallest is not None:
-            print(f"smallest difference seen with {POWER:.0%} probability: {noise.smallest:.1%}")
+            share = f"{100 * POWER:.0f} %"
+            print(f"smallest difference seen with {share} probability: {percent(noise.smallest)}")
     for each in complaints:
         print(f"! {each.what}; {each.remedy}.")
     if not complaints:
@@ -101,10 +103,13 @@ def _noise(pairs: int) -> Noise | None:
         name = f"{task.cell.program}, {times[task] / 1e6:.1f} ms, {task.cell.platform}"
         console = Console(stderr=True)
         console.print(f"Comparing a cell with itself {pairs} times: {name}")
-        with Progress(console=console, transient=True, auto_refresh=False) as progress:
+        shown = Progress(
+            console=console, transient=True, auto_refresh=False, disable=not console.is_terminal
+        )
+        with shown as progress:
             bar = progress.add_task("pairs", total=pairs)
 
             def seen(done: int) -> None:
-                progress.update(bar, completed=done, refresh=console.is_terminal)
+                progress.update(bar, completed=done, refresh=True)
 
             return noise.noise(lambda: once(task), name, pairs, seen)
