@@ -106,8 +106,8 @@ def pairs(
 
 
 def ratio(a: Sequence[Sample], b: Sequence[Sample]) -> statistics.Interval:
-    """Median time of a / median time of b, with its interval."""
-    return statistics.ratio_of_medians([s.wall_ns for s in a], [s.wall_ns for s in b])
+    """Mean of time of a / time of b of each turn, with its interval."""
+    return statistics.geometric_mean([x.wall_ns / y.wall_ns for x, y in zip(a, b, strict=True)])
 
 
 def row(what: str, value: float, bar: str, met: bool | None, note: str = "") -> None:

@@ -1,99 +1,32 @@
-"""compare_samples(): is A slower than B, by how much, or is there no difference?
+"""Compares A with B pair of cells by pair: by how much is A slower, and is that distinguishable?
 
-Level: 5 %. A difference needs both a rank test and an interval of the ratio, which guard each
-other: the test against one wild sample, the interval against a tiny shift. Drift of the machine:
-samples of one run alternate round by round, so they are paired and what is common to a round
-cancels. Two runs share no round: their medians' own intervals must part (conservative), and by more
-than DRIFT or whatever the two runs differ by on the whole, because then the machine is the likelier
-cause.
+The samples of a cell in one round are averaged (of logarithms), so that a pair has one ratio per
+round. Within one run what slows a round cancels. Two runs share no round: their intervals allow for
+DRIFT, for what the runs differ by on the whole and for what both cells wandered, because then the
+machine is the likelier cause. The order of the sides does not matter: A / B is the reciprocal of
+B / A.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from threadmark import statistics
+from threadmark import ratios, statistics
 from threadmark.cell import Cell, Row
 from threadmark.errors import LabError
-from threadmark.evidence import evidence
-from threadmark.statistics import FEWEST_SAMPLES, Interval
-from threadmark.verdict import short_factor
+from threadmark.evidence import by_round, round_ratios
+from threadmark.ratios import LAYOUT, Comparison
+from threadmark.statistics import Interval, Spread
 
-LEVEL = 0.05
 DRIFT = 0.05  # what separate runs of one program differ by on shared machines, minutes apart
 FIELDS = ("backend", "variant", "platform", "allocator")  # what a side may name
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Time(A) / time(B): `ratio` above 1 means that A is slower. `different` is None: too little
-    known."""
-
-    ratio: Interval
-    p_value: float
-    delta: float  # effect size, Cliff's delta: 1 if every A is slower than every B
-    samples: tuple[int, int]
-    paired: bool
-    different: bool | None
-
-    @property
-    def words(self) -> str:
-        """The answer for people."""
-        if self.different is None:
-            return f"too few samples ({min(self.samples)} of {FEWEST_SAMPLES})"
-        if not self.different:
-            return "no difference"
-        ratio = self.ratio.estimate
-        if 0.5 < ratio < 2:
-            return f"A takes {100 * abs(ratio - 1):.0f} % {'more' if ratio > 1 else 'less'}"
-        return f"A x{short_factor(max(ratio, 1 / ratio))} {'slower' if ratio > 1 else 'faster'}"
-
-
-def compare_samples(
-    a: Sequence[float], b: Sequence[float], paired: bool, *, margin: float = 0.0
-) -> Comparison:
-    """Compare times of A and B in one unit; `paired` when a[i] and b[i] come from the same round.
-
-    Samples stand in the order in which they were measured. Paired: Wilcoxon's signed ranks and the
-    interval of the median of a[i] / b[i]. Not paired: Mann-Whitney and the quotient of the medians'
-    intervals. `margin` (0.05 = 5 %) is how far beyond 1 the interval must lie; samples that are not
-    paired also have to differ by more than both sides wandered(). ValueError for samples that are
-    not positive.
-    """
-    if min(*a, *b, math.inf) <= 0:
-        raise ValueError("times must be positive")
-    if paired:
-        ratio = statistics.paired_ratio(a, b)
-        p_value = statistics.paired_rank_test(a, b).p_value
-        delta = statistics.paired_delta(a, b)
-    else:
-        ratio = statistics.conservative_ratio(a, b)
-        p_value = statistics.rank_test(a, b).p_value
-        delta = statistics.cliffs_delta(a, b)
-        margin = max(margin, wandered(a) + wandered(b))
-    beyond = ratio.low > 1 + margin or ratio.high < 1 / (1 + margin)
-    known = min(len(a), len(b)) >= FEWEST_SAMPLES
-    different = beyond and p_value <= LEVEL if known else None
-    return Comparison(ratio, p_value, delta, (len(a), len(b)), paired, different)
-
-
-def wandered(samples: Sequence[float]) -> float:
-    """How far a cell drifted in its own run: highest to lowest median of its thirds, less 1.
-
-    Samples of a drifting machine resemble their neighbours, so that their interval is too narrow
-    for a comparison with another run. Below nine samples it is their whole range, which needs no
-    help.
-    """
-    if len(samples) < 9:
-        return 0.0
-    thirds = [statistics.median(list(third)) for third in np.array_split(np.asarray(samples), 3)]
-    return max(thirds) / min(thirds) - 1
+_CELLS_WITH_SHIFT = 6  # fewer cells tell nothing of what two runs differ by on the whole
 
 
 @dataclass(frozen=True)
@@ -115,29 +48,61 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Everything that `compare` has to say. `overall` is the geometric mean of the ratios."""
+    """Everything that `compare` has to say. `drift`: the least that the limits of two runs allow
+    for; None within one run."""
 
     pairs: tuple[Pair, ...]
     skipped: tuple[Skipped, ...]
-    overall: Interval | None
-    margin: float  # how far beyond 1 the intervals had to lie
+    drift: float | None = None
+
+    @property
+    def overall(self) -> Interval | None:
+        """The geometric mean of the ratios; the pairs count as a sample of all programs."""
+        estimates = [pair.comparison.ratio.estimate for pair in self.pairs]
+        return statistics.geometric_mean(estimates) if estimates else None
+
+    def of_programs(self, programs: Sequence[str]) -> Outcome:
+        """Only these programs. All pairs have a part in the variance of each, so they are compared
+        before."""
+        return replace(
+            self,
+            pairs=tuple(pair for pair in self.pairs if pair.a.program in programs),
+            skipped=tuple(each for each in self.skipped if each.cell.program in programs),
+        )
+
+    def at_most_threads(self) -> Outcome:
+        """Only the pairs with the most threads of their program, platform, size and variants."""
+        most: dict[tuple[Any, ...], Pair] = {}
+        for pair in self.pairs:
+            variant = pair.a.variant if pair.a.variant == pair.b.variant else ""
+            key = (replace(pair.a, threads=0, variant=variant), pair.b.backend)
+            if key not in most or pair.a.threads > most[key].a.threads:
+                most[key] = pair
+        return replace(self, pairs=tuple(most.values()))
 
 
-def compare_runs(a: Iterable[Row], b: Iterable[Row]) -> Outcome:
-    """Cell by cell two separate runs; see the module for what is done about drift."""
+def compare_runs(
+    a: Iterable[Row], b: Iterable[Row], same_executable: Callable[[Cell], bool]
+) -> Outcome:
+    """Compare two separate runs cell by cell; `same_executable` tells whether both ran the same
+    file for a cell. The module says what is done about drift."""
     first, second = _by_cell(a), _by_cell(b)
     skipped = [Skipped(cell, "only in A") for cell in first if cell not in second]
     skipped += [Skipped(cell, "only in B") for cell in second if cell not in first]
-    both = {cell: cell for cell in first if cell in second}
-    logs = [
-        math.log(statistics.median(x) / statistics.median(y))
-        for cell in both
-        if (x := _times(first[cell])) and (y := _times(second[cell]))
-    ]
+    found = _with_times({cell: cell for cell in first if cell in second}, first, second, skipped)
+    sides = {cell: (list(x.values()), list(y.values())) for (cell, _), (x, y) in found.items()}
+    shifts = [float(np.mean(x) - np.mean(y)) for x, y in sides.values()]
     # The common shift needs several cells: that of one cell would explain away its own difference.
-    shift = abs(float(np.median(logs))) if len(logs) >= FEWEST_SAMPLES else 0.0
-    margin = max(DRIFT, math.expm1(shift))
-    return _outcome(both, first, second, skipped, margin)
+    shift = abs(float(np.median(shifts))) if len(shifts) >= _CELLS_WITH_SHIFT else 0.0
+    drift = max(DRIFT, math.expm1(shift))
+    spread = _spread(side for both in sides.values() for side in both)
+    pairs = []
+    for cell, (x, y) in sides.items():
+        own = max(drift, wandered(x) + wandered(y))
+        ratio = ratios.between_runs(x, y, spread, own)
+        layout = 0.0 if same_executable(cell) else LAYOUT
+        pairs.append(Pair(cell, cell, Comparison(ratio, (len(x), len(y)), layout, own)))
+    return _outcome(pairs, skipped, drift)
 
 
 def compare_sides(rows: Sequence[Row], a: str, b: str) -> Outcome:
@@ -156,6 +121,43 @@ def compare_sides(rows: Sequence[Row], a: str, b: str) -> Outcome:
         )
     first = _by_cell(row for row in rows if _fits(row.cell, select_a))
     second = _by_cell(row for row in rows if _fits(row.cell, select_b))
+    matched, skipped = _matched(first, second, asked, (a, b))
+    differences = {}
+    for cells, (x, y) in _with_times(matched, first, second, skipped).items():
+        common = round_ratios(x, y)
+        if common:
+            differences[cells] = common
+        else:
+            skipped.append(Skipped(cells[0], "A and B were never measured in the same round"))
+    spread = statistics.common_spread(differences.values())
+    pairs = []
+    for (cell, other), each in differences.items():
+        same = (cell.backend, cell.platform) == (other.backend, other.platform)
+        ratio = statistics.geometric_mean(each, ratios.LEVEL, spread)
+        rounds = (len(each), len(each))
+        pairs.append(Pair(cell, other, Comparison(ratio, rounds, 0.0 if same else LAYOUT)))
+    return _outcome(pairs, skipped)
+
+
+def wandered(logs: Sequence[float]) -> float:
+    """How far a cell drifted in its own run: highest to lowest mean of its thirds (0.05 = 5 %).
+
+    Samples of a drifting machine resemble their neighbours, so that their interval is too narrow
+    for a comparison with another run. Below nine rounds the interval is wide enough without it.
+    """
+    if len(logs) < 9:
+        return 0.0
+    thirds = [float(np.mean(third)) for third in np.array_split(np.asarray(logs), 3)]
+    return math.expm1(max(thirds) - min(thirds))
+
+
+def _matched(
+    first: Mapping[Cell, Sequence[Row]],
+    second: Mapping[Cell, Sequence[Row]],
+    asked: set[str],
+    names: tuple[str, str],
+) -> tuple[dict[Cell, Cell], list[Skipped]]:
+    """The cells of A with their counterparts of B, and those that have none."""
     blank: dict[str, Any] = dict.fromkeys(
         asked | ({"variant"} if "backend" in asked else set()), ""
     )
@@ -169,14 +171,13 @@ def compare_sides(rows: Sequence[Row], a: str, b: str) -> Outcome:
         by_variant = {cell.variant: cell for cell in others}
         same = {cell: by_variant[cell.variant] for cell in own if cell.variant in by_variant}
         if not own or not others:
-            skipped += [
-                Skipped(cell, f"no such cell of {b if own else a}") for cell in own + others
-            ]
+            absent = names[1] if own else names[0]
+            skipped += [Skipped(cell, f"no such cell of {absent}") for cell in own + others]
         elif same and "variant" not in asked:
             matched.update(same)
         else:
             matched[_fastest(own, first)] = _fastest(others, second)
-    return _outcome(matched, first, second, skipped, None)
+    return matched, skipped
 
 
 def _selector(rows: Sequence[Row], name: str) -> dict[str, str]:
@@ -203,48 +204,44 @@ def _by_cell(rows: Iterable[Row]) -> dict[Cell, list[Row]]:
     return dict(found)
 
 
-def _times(rows: Sequence[Row]) -> list[float]:
-    return [row.sample_ns for row in evidence(rows) if row.sample_ns is not None]
-
-
 def _fastest(cells: Sequence[Cell], rows: Mapping[Cell, Sequence[Row]]) -> Cell:
     def time(cell: Cell) -> float:
-        samples = _times(rows[cell])
-        return statistics.median(samples) if samples else math.inf
+        logs = by_round(rows[cell])
+        return float(np.mean(list(logs.values()))) if logs else math.inf
 
     return min(cells, key=time)
 
 
-def _outcome(
+def _with_times(
     matched: Mapping[Cell, Cell],
     first: Mapping[Cell, Sequence[Row]],
     second: Mapping[Cell, Sequence[Row]],
     skipped: list[Skipped],
-    margin: float | None,
-) -> Outcome:
-    """Compare what was matched: within one run, paired, if `margin` is None, else between two."""
-    pairs = []
-    for a, b in sorted(matched.items()):
-        x, y = evidence(first[a]), evidence(second[b])
-        if not x or not y:
+) -> dict[tuple[Cell, Cell], tuple[dict[int, float], dict[int, float]]]:
+    """What by_round() says of both cells of each pair; the others are added to `skipped`."""
+    found = {}
+    for a, b in matched.items():
+        x, y = by_round(first[a]), by_round(second[b])
+        if x and y:
+            found[a, b] = x, y
+        else:
             side, rows = ("A", first[a]) if not x else ("B", second[b])
             skipped.append(Skipped(a, f"{side} has no time: {_why(rows)}"))
-            continue
-        if margin is None:
-            rounds = {row.round: row.sample_ns for row in y}
-            both = [(row.sample_ns, rounds[row.round]) for row in x if row.round in rounds]
-            if not both:
-                skipped.append(Skipped(a, "A and B were never measured in the same round"))
-                continue
-            found = compare_samples([p or 0 for p, _ in both], [q or 0 for _, q in both], True)
-        else:
-            found = compare_samples(_times(x), _times(y), False, margin=margin)
-        pairs.append(Pair(a, b, found))
-    ratios = [pair.comparison.ratio.estimate for pair in pairs]
-    overall = statistics.geometric_mean(ratios) if ratios else None
-    return Outcome(tuple(pairs), tuple(sorted(skipped, key=lambda s: s.cell)), overall, margin or 0)
+    return found
 
 
 def _why(rows: Sequence[Row]) -> str:
     failed = next((row for row in rows if row.sample_ns is None), None)
     return failed.status.value if failed else "every sample is disturbed"
+
+
+def _spread(logs: Iterable[Sequence[float]]) -> Spread:
+    return statistics.common_spread([list(np.exp(each)) for each in logs])
+
+
+def _outcome(pairs: list[Pair], skipped: list[Skipped], drift: float | None = None) -> Outcome:
+    return Outcome(
+        tuple(sorted(pairs, key=lambda pair: (pair.a, pair.b))),
+        tuple(sorted(skipped, key=lambda each: each.cell)),
+        drift,
+    )

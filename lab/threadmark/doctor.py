@@ -1,23 +1,18 @@
 """Judges the machine before figures are taken on it: each complaint comes with its remedy.
 
-`instant` takes a tenth of a second and belongs to every run; `thorough` looks longer; `noise` asks
-the comparison itself how often it sees a difference between two copies of one cell.
+`instant` takes a tenth of a second and belongs to every run; `thorough` looks longer.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from threadmark import cgroups, limits, load, machine, processes
 
 _CPU = Path("/sys/devices/system/cpu")
-PAIRS = 200
-ROUNDS = 6  # samples per side, as in the quick profile
-FALSE_ALARMS = 0.08  # a test at 5 % over 200 pairs stays below this
 
 
 @dataclass(frozen=True)
@@ -26,21 +21,6 @@ class Complaint:
 
     what: str
     remedy: str
-
-
-@dataclass(frozen=True)
-class Noise:
-    """How the comparison answered for pairs without any difference."""
-
-    cell: str
-    pairs: int
-    false_alarms: int
-    floor: float  # 95 % of the pairs differed by less than this (0.02 = 2 %)
-
-    @property
-    def rate(self) -> float:
-        """False alarms per pair."""
-        return self.false_alarms / self.pairs
 
 
 def instant() -> list[Complaint]:
@@ -67,26 +47,6 @@ def facts() -> dict[str, str]:
         "thread cap": f"{found.threads} ({found.thread_source}), by "
         + ("control group" if groups["pids"] else "preloading"),
     }
-
-
-def noise(measure: Callable[[], float], cell: str, pairs: int = PAIRS) -> Noise:
-    """Compare two copies of one cell `pairs` times; `measure` starts a process and gives its time.
-
-    The two copies alternate, in an order that alternates too, as cells of a run do.
-    """
-    from threadmark.comparison import compare_samples
-
-    alarms, ratios = 0, []
-    for _ in range(pairs):
-        sides: tuple[list[float], list[float]] = ([], [])
-        for turn in range(ROUNDS):
-            for side in (turn % 2, 1 - turn % 2):
-                sides[side].append(measure())
-        found = compare_samples(*sides, True)
-        alarms += bool(found.different)
-        ratios.append(abs(found.ratio.estimate - 1))
-    ratios.sort()
-    return Noise(cell, pairs, alarms, ratios[min(pairs - 1, int(0.95 * pairs))])
 
 
 def _busy(seconds: float) -> list[Complaint]:

@@ -26,16 +26,17 @@ def evidence(rows: Iterable[Row]) -> list[Row]:
 
 
 def by_round(rows: Iterable[Row]) -> dict[int, float]:
-    """Geometric mean of the times of the evidence in each round, in nanoseconds."""
+    """Mean logarithm of the times of the evidence in each round: what was measured side by side is
+    one sample, however often it was repeated."""
     logs: dict[int, list[float]] = defaultdict(list)
     for row in evidence(rows):
         logs[row.round].append(math.log(row.sample_ns or 1.0))
-    return {number: math.exp(fmean(each)) for number, each in sorted(logs.items())}
+    return {number: fmean(each) for number, each in sorted(logs.items())}
 
 
-def ratios(a: Mapping[int, float], b: Mapping[int, float]) -> list[float]:
-    """a / b in each round that both have, in the order of the rounds."""
-    return [a[number] / b[number] for number in a if number in b]
+def round_ratios(a: Mapping[int, float], b: Mapping[int, float]) -> list[float]:
+    """a / b in each round that both have, in the order of the rounds; see by_round()."""
+    return [math.exp(a[number] - b[number]) for number in a if number in b]
 
 
 def fastest(samples: Mapping[_Key, Sequence[float]]) -> _Key | None:

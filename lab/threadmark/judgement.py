@@ -14,7 +14,7 @@ from typing import Any
 
 from threadmark import statistics
 from threadmark.cell import Cell, Row, Status
-from threadmark.evidence import by_round, evidence, fastest, ratios, slowed
+from threadmark.evidence import by_round, evidence, fastest, round_ratios, slowed
 from threadmark.statistics import Interval, Spread
 from threadmark.verdict import Kind, Point, Verdict, verdict
 
@@ -24,7 +24,7 @@ class Base:
     """The serial time that speed-ups of a group refer to."""
 
     name: str  # backend:variant
-    rounds_ns: Mapping[int, float]  # by round, see evidence.by_round()
+    rounds: Mapping[int, float]  # see evidence.by_round()
     slowed: frozenset[int]  # rounds in which its processor was slower than usual
     samples_ns: tuple[float, ...]
     time_ns: Interval  # median
@@ -209,7 +209,7 @@ def _steady(base: Base | None, rows: Sequence[Row], spread: Spread) -> Interval 
         return None
     left_out = base.slowed.union(row.round for row in slowed(rows))
     times = {at: each for at, each in by_round(rows).items() if at not in left_out}
-    speedups = ratios(base.rounds_ns, times)
+    speedups = round_ratios(base.rounds, times)
     return statistics.geometric_mean(speedups, spread=spread) if speedups else None
 
 
@@ -223,7 +223,7 @@ def _point(rows: Sequence[Row], base: Base | None) -> Point:
     elif disturbed:
         lacking = f"{len(disturbed)} of its processes were disturbed: {disturbed[0].disturbed}"
     return Point(
-        ratios(base.rounds_ns, by_round(rows)) if base else (),
+        round_ratios(base.rounds, by_round(rows)) if base else (),
         tuple(r.status for r in fair or rows),
         lacking,
     )

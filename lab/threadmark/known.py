@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from threadmark.cell import Cell, Row
-from threadmark.evidence import FEWEST_ROUNDS, by_round, evidence, fastest, ratios
+from threadmark.evidence import FEWEST_ROUNDS, by_round, evidence, fastest, round_ratios
 
 _FIRST_GUESS_S = 0.15  # a process of which nothing is known
 
@@ -91,7 +91,7 @@ class Known(UserDict[Cell, State]):
         cells that decide no verdict or have nothing to be compared with."""
         bases = {problem: self.base(serial[0]) for problem, serial in self._serial.items()}
         speedups = {
-            cell: ratios(self[base].by_round, state.by_round)
+            cell: round_ratios(self[base].by_round, state.by_round)
             for cell, state in self.items()
             if state.open and cell.backend != "serial" and cell.threads > 1
             if (base := bases.get(cell.problem))

@@ -47,15 +47,6 @@ class Interval:
         return max(self.high - self.estimate, self.estimate - self.low) / self.estimate
 
 
-@dataclass(frozen=True)
-class Test:
-    """Outcome of a two-sided test of "the same distribution"."""
-
-    __test__ = False  # pytest: not a test case
-    p_value: float
-    statistic: float
-
-
 def _checked(samples: Sequence[float]) -> NDArray[np.float64]:
     values = np.asarray(samples, dtype=np.float64)
     if values.ndim != 1 or values.size == 0:
@@ -107,23 +98,6 @@ def median_interval(samples: Sequence[float], level: float = 0.95) -> Interval:
         estimate,
         max(estimate, math.exp(min(centre + reach, 700.0))),
     )
-
-
-def _quotient(a: Interval, b: Interval) -> Interval:
-    estimate = a.estimate / b.estimate if b.estimate > 0 else math.inf
-    low = 0.0 if math.isinf(b.high) or b.high == 0 else a.low / b.high
-    high = math.inf if b.low == 0 else a.high / b.low
-    return Interval(low, estimate, high)
-
-
-def conservative_ratio(a: Sequence[float], b: Sequence[float], level: float = 0.95) -> Interval:
-    """median(a) / median(b) with the quotient of the two medians' own intervals: too wide on
-    purpose.
-
-    Two 95 % intervals part by chance in well under 1 % of cases (Goldstein & Healy, J. R. Stat.
-    Soc. A 158, 1995).
-    """
-    return _quotient(median_interval(a, level), median_interval(b, level))
 
 
 @dataclass(frozen=True)
@@ -193,55 +167,6 @@ def _paired(
     if min(x.min(), y.min()) == 0:
         raise ValueError("paired times must be positive")
     return x, y
-
-
-def rank_test(a: Sequence[float], b: Sequence[float]) -> Test:
-    """Mann-Whitney U, two-sided (Mann & Whitney 1947); exact without ties up to 8 samples, else
-    with tie correction.
-
-    `statistic` is U of `a`: how many of the pairs (a, b) have a > b, ties counting one half.
-    """
-    x, y = _checked(a), _checked(b)
-    if np.ptp(np.concatenate((x, y))) == 0:
-        return Test(1.0, x.size * y.size / 2)
-    found = stats.mannwhitneyu(x, y, alternative="two-sided")
-    return Test(float(found.pvalue), float(found.statistic))
-
-
-def paired_rank_test(a: Sequence[float], b: Sequence[float]) -> Test:
-    """Wilcoxon's signed ranks on log(a[i] / b[i]), two-sided (Wilcoxon 1945); rounds without a
-    difference are left out.
-
-    What is common to a round, such as a machine that slows down, cancels. `statistic` is the
-    smaller rank sum.
-    """
-    x, y = _paired(a, b)
-    logs = np.log(x) - np.log(y)
-    logs = logs[logs != 0]
-    if logs.size == 0:
-        return Test(1.0, 0.0)
-    found = stats.wilcoxon(logs, alternative="two-sided")
-    return Test(float(found.pvalue), float(found.statistic))
-
-
-def cliffs_delta(a: Sequence[float], b: Sequence[float]) -> float:
-    """P(a > b) - P(a < b), from -1 (every a is below every b) to 1 (Cliff, Psychol. Bull. 114,
-    1993)."""
-    x, y = _checked(a), _checked(b)
-    return float(np.sign(x[:, None] - y[None, :]).mean())
-
-
-def paired_delta(a: Sequence[float], b: Sequence[float]) -> float:
-    """Share of the rounds with a > b less that with a < b: Cliff's delta within pairs."""
-    x, y = _paired(a, b)
-    return float(np.sign(x - y).mean())
-
-
-def effect_word(delta: float) -> str:
-    """Romano's words for the size of Cliff's delta: negligible < 0.147 <= small < 0.33 <= medium <
-    0.474 <= large."""
-    limits = ((0.147, "negligible"), (0.33, "small"), (0.474, "medium"))
-    return next((word for limit, word in limits if abs(delta) < limit), "large")
 
 
 def geometric_mean(

@@ -1,21 +1,26 @@
-"""The level and the power of compare(): simulated machines that are noisy, drift and have fits."""
+"""compare_sides() and compare_runs(): level and power on simulated machines that are noisy, drift
+and have fits; which cells meet; that the order of the sides does not matter."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import synthetic
+from hypothesis import given
+from hypothesis import strategies as st
 from threadmark import comparison
 from threadmark.cell import Cell, Row, Status
-from threadmark.comparison import compare_samples
+from threadmark.comparison import Comparison, Outcome
 from threadmark.errors import LabError
 from threadmark.measurement import uncertainty
 from threadmark.store import Store
 
 PAIRS = 200
 ALLOWED = 16  # 8 % of 200
+TIMES = st.lists(st.lists(st.floats(1, 100), min_size=1, max_size=3), min_size=1, max_size=8)
 
 
 def machine(rng: np.random.Generator, rounds: int, start: float = 0.0) -> np.ndarray:
@@ -30,7 +35,34 @@ def noise(rng: np.random.Generator, count: int) -> np.ndarray:
     return rng.normal(0, 0.02, count) + np.minimum(fits, 0.4)
 
 
-def interleaved(rng: np.random.Generator, effect: float) -> tuple[list[float], list[float]]:
+def made(backend: str, rounds: Sequence[Sequence[float]], disturbed: str = "") -> list[Row]:
+    """Rows of one cell: the times of each round."""
+    cell = Cell("p", "quick", backend, "futures", "gcc", "glibc", 2)
+    return [
+        Row(cell, number, Status.OK, sample_ns=ns, disturbed=disturbed)
+        for number, times in enumerate(rounds)
+        for ns in times
+    ]
+
+
+def of_one_run(a: Sequence[float], b: Sequence[float]) -> Comparison:
+    """Two cells with one sample in each round."""
+    rows = [*made("a", [[x] for x in a]), *made("b", [[x] for x in b])]
+    return only(comparison.compare_sides(rows, "a", "b"))
+
+
+def of_two_runs(a: Sequence[float], b: Sequence[float]) -> Comparison:
+    """One cell of two runs with one sample in each round."""
+    first, second = (made("a", [[x] for x in each]) for each in (a, b))
+    return only(comparison.compare_runs(first, second, lambda _: True))
+
+
+def only(outcome: Outcome) -> Comparison:
+    (pair,) = outcome.pairs
+    return pair.comparison
+
+
+def interleaved(rng: np.random.Generator, effect: float) -> tuple[np.ndarray, np.ndarray]:
     """Two cells of one run, measured until both are known well enough, at most 20 times."""
     walk = machine(rng, 20)
     a = np.exp(walk + noise(rng, 20)) * effect
@@ -38,22 +70,16 @@ def interleaved(rng: np.random.Generator, effect: float) -> tuple[list[float], l
     rounds = 6
     while rounds < 20 and max(uncertainty(a[:rounds]), uncertainty(b[:rounds])) > 0.02:
         rounds += 1
-    return list(a[:rounds]), list(b[:rounds])
+    return a[:rounds], b[:rounds]
 
 
-def test_equal_cells_of_one_run_differ_in_no_more_than_eight_percent() -> None:
-    rng = np.random.default_rng(11)
-    found = [compare_samples(*interleaved(rng, 1.0), True).different for _ in range(PAIRS)]
-    assert sum(d is True for d in found) <= ALLOWED
-
-
-def test_the_adaptive_rule_does_not_raise_the_level_over_thousands_of_pairs() -> None:
+def test_equal_cells_of_one_run_differ_in_about_five_percent_although_rounds_are_added() -> None:
     rng = np.random.default_rng(12)
-    found = [compare_samples(*interleaved(rng, 1.0), True).different for _ in range(1500)]
-    assert sum(d is True for d in found) <= 0.06 * 1500
+    found = [of_one_run(*interleaved(rng, 1.0)).different for _ in range(1500)]
+    assert sum(each is True for each in found) <= 0.06 * 1500
 
 
-@pytest.mark.parametrize("samples", [6, 10, 20])
+@pytest.mark.parametrize("samples", [5, 6, 10, 20])
 def test_equal_cells_of_two_runs_differ_in_no_more_than_eight_percent(samples: int) -> None:
     rng = np.random.default_rng(13)
     alarms = 0
@@ -62,13 +88,52 @@ def test_equal_cells_of_two_runs_differ_in_no_more_than_eight_percent(samples: i
             np.exp(machine(rng, samples, rng.normal(0, 0.02)) + noise(rng, samples))
             for _ in range(2)
         )
-        alarms += bool(compare_samples(a, b, False, margin=comparison.DRIFT).different)
+        alarms += bool(of_two_runs(a, b).different)
     assert alarms <= ALLOWED
+
+
+def test_repeating_a_cell_within_its_rounds_makes_no_difference_of_noise() -> None:
+    rng = np.random.default_rng(16)
+    alarms = 0
+    for _ in range(PAIRS):
+        slow = rng.normal(0, 0.1, (2, 6))  # what a cell meets in a round, all its samples alike
+        a, b = (
+            made(name, [list(np.exp(each + rng.normal(0, 0.01, 3))) for each in side])
+            for name, side in zip("ab", slow, strict=True)
+        )
+        alarms += bool(only(comparison.compare_sides([*a, *b], "a", "b")).different)
+    assert alarms <= ALLOWED
+
+
+def test_samples_of_one_round_count_as_one() -> None:
+    a = made("a", [[2.0, 8.0], [4.0], [4.0, 4.0, 4.0]])
+    b = made("b", [[2.0], [1.0, 4.0], [2.0]])
+    found = only(comparison.compare_sides([*a, *b], "a", "b"))
+    assert found.rounds == (3, 3)
+    assert found.ratio.estimate == pytest.approx(2)
+    assert found.ratio.high == pytest.approx(2)
+
+
+@given(TIMES, TIMES)
+def test_swapping_the_sides_gives_the_reciprocal(
+    a: list[list[float]], b: list[list[float]]
+) -> None:
+    rows = [*made("a", a), *made("b", b)]
+    in_one = [only(comparison.compare_sides(rows, *sides)) for sides in ("ab", "ba")]
+    runs = made("a", a), made("a", b)
+    in_two = [only(comparison.compare_runs(*each, lambda _: True)) for each in (runs, runs[::-1])]
+    for first, second in (in_one, in_two):
+        assert first.ratio.estimate * second.ratio.estimate == pytest.approx(1, rel=1e-9)
+        assert (first.ratio.low == 0) == (second.ratio.low == 0)
+        if first.ratio.low:
+            assert first.ratio.low * second.ratio.high == pytest.approx(1, rel=1e-9)
+            assert first.ratio.high * second.ratio.low == pytest.approx(1, rel=1e-9)
+        assert first.different == second.different
 
 
 def test_a_difference_of_ten_percent_is_found_within_a_run() -> None:
     rng = np.random.default_rng(14)
-    found = [compare_samples(*interleaved(rng, 1.1), True) for _ in range(100)]
+    found = [of_one_run(*interleaved(rng, 1.1)) for _ in range(100)]
     assert sum(c.different is True and c.ratio.estimate > 1 for c in found) >= 85
 
 
@@ -77,44 +142,50 @@ def test_a_difference_of_a_third_is_found_between_runs() -> None:
     hits = 0
     for _ in range(100):
         a, b = (np.exp(machine(rng, 8) + noise(rng, 8)) for _ in range(2))
-        hits += bool(compare_samples(a * 1.33, b, False, margin=comparison.DRIFT).different)
+        hits += bool(of_two_runs(a * 1.33, b).different)
     assert hits >= 70
 
 
-def test_fewer_than_six_samples_say_neither_yes_nor_no() -> None:
-    found = compare_samples([1.0, 1.1, 1.2], [9.0, 9.1, 9.2], False)
-    assert found.different is None
-    assert found.words == "too few samples (3 of 6)"
+def test_three_rounds_answer_and_two_do_not() -> None:
+    steady = [1.0, 1.01, 0.99, 1.0, 1.02]
+    for rounds in (3, 5):
+        few = steady[:rounds]
+        assert of_one_run([2 * x for x in few], few).different is True
+        assert of_two_runs([2 * x for x in few], few).different is True
+    two = of_one_run([2.0, 2.0], [1.0, 1.0])
+    assert (two.different, two.words) == (None, "too few rounds (2 of 3)")
 
 
-def test_identical_samples_show_no_difference() -> None:
-    for paired in (True, False):
-        found = compare_samples([5.0] * 8, [5.0] * 8, paired)
-        assert (found.different, found.words) == (False, "no difference")
+def test_identical_samples_are_not_distinguishable() -> None:
+    assert of_one_run([5.0] * 8, [5.0] * 8).words == "not distinguishable (within 0.0 %)"
+    assert of_two_runs([5.0] * 8, [5.0] * 8).words == "not distinguishable (within 5.0 %)"
 
 
-def test_times_of_zero_are_refused() -> None:
-    with pytest.raises(ValueError, match="positive"):
-        compare_samples([0.0] * 6, [1.0] * 6, True)
+def test_other_executables_must_differ_by_more_than_code_layout_can_do(store: Store) -> None:
+    rows = _rows(store)
+    backends = comparison.compare_sides(rows, "tbb", "openmp")
+    platforms = comparison.compare_sides(rows, "clang-libc++", "gcc-libstdc++")
+    variants = comparison.compare_sides(rows, "std_async:async", "std_async:optional")
+    assert {p.comparison.layout for p in backends.pairs} == {comparison.LAYOUT}
+    assert {p.comparison.layout for p in platforms.pairs} == {comparison.LAYOUT}
+    assert {p.comparison.layout for p in variants.pairs} == {0.0}
+    built_anew = comparison.compare_runs(rows, rows, lambda cell: cell.backend != "tbb")
+    assert {p.a.backend for p in built_anew.pairs if p.comparison.layout} == {"tbb"}
 
 
-def test_words_speak_of_time() -> None:
-    steady = [1.0, 1.01, 0.99, 1.0, 1.02, 0.98]
-
-    def words(factor: float) -> str:
-        return compare_samples([x * factor for x in steady], steady, True).words
-
-    assert words(1.25) == "A takes 25 % more"
-    assert words(0.8) == "A takes 20 % less"
-    assert words(4) == "A x4.0 slower"
-    assert words(0.1) == "A x10 faster"
-
-
-def test_two_runs_that_differ_as_a_whole_blame_the_machine(store: Store) -> None:
+def test_a_uniform_shift_between_two_runs_is_within_drift(store: Store) -> None:
     slow = [_slower(row, 1.2) for row in _rows(store)]
-    outcome = comparison.compare_runs(slow, _rows(store))
-    assert outcome.margin == pytest.approx(0.2, abs=0.01)
-    assert not any(pair.comparison.different for pair in outcome.pairs)
+    outcome = comparison.compare_runs(slow, _rows(store), lambda _: True)
+    assert outcome.drift == pytest.approx(0.2, abs=0.01)
+    known = [each.comparison for each in outcome.pairs if each.comparison.different is not None]
+    assert {each.words.split(" (")[0] for each in known} == {"within drift"}
+
+
+def test_asking_for_some_programs_changes_no_interval(store: Store) -> None:
+    outcome = comparison.compare_sides(_rows(store), "tbb", "openmp")
+    sort = outcome.of_programs(["sort"])
+    assert sort.pairs == tuple(pair for pair in outcome.pairs if pair.a.program == "sort")
+    assert {each.cell.program for each in outcome.of_programs(["uts"]).skipped} == {"uts"}
 
 
 def test_one_cell_that_changed_between_two_runs_is_found(store: Store) -> None:
@@ -122,7 +193,7 @@ def test_one_cell_that_changed_between_two_runs_is_found(store: Store) -> None:
     changed = [
         _slower(r, 1.5) if (r.cell.program, r.cell.backend) == ("sort", "tbb") else r for r in rows
     ]
-    outcome = comparison.compare_runs(changed, rows)
+    outcome = comparison.compare_runs(changed, rows, lambda _: True)
     found = {(p.a.program, p.a.backend) for p in outcome.pairs if p.comparison.different}
     assert found == {("sort", "tbb")}
 
@@ -133,7 +204,7 @@ def test_backends_are_paired_by_variants_of_the_same_name(store: Store) -> None:
     for pair in outcome.pairs:
         assert (pair.a.backend, pair.b.backend) == ("tbb", "openmp")
         assert pair.a.variant == pair.b.variant
-        assert pair.comparison.paired
+        assert pair.comparison.drift is None
     assert any("timeout" in skipped.why for skipped in outcome.skipped)
 
 
@@ -163,16 +234,9 @@ def test_unknown_and_unlike_sides_are_explained(store: Store) -> None:
 
 
 def test_disturbed_samples_are_not_compared() -> None:
-    rows = [*_made("a", [1.0] * 6, "busy"), *_made("b", [1.0] * 6, "")]
+    rows = [*made("a", [[1.0]] * 6, "busy"), *made("b", [[1.0]] * 6)]
     outcome = comparison.compare_sides(rows, "a", "b")
     assert [s.why for s in outcome.skipped] == ["A has no time: every sample is disturbed"]
-
-
-def _made(backend: str, samples: Sequence[float], disturbed: str) -> list[Row]:
-    cell = Cell("p", "quick", backend, "futures", "gcc", "glibc", 2)
-    return [
-        Row(cell, i, Status.OK, sample_ns=ns, disturbed=disturbed) for i, ns in enumerate(samples)
-    ]
 
 
 def _rows(store: Store) -> list[Row]:
@@ -180,6 +244,4 @@ def _rows(store: Store) -> list[Row]:
 
 
 def _slower(row: Row, factor: float) -> Row:
-    from dataclasses import replace
-
     return replace(row, sample_ns=row.sample_ns * factor) if row.sample_ns else row

@@ -99,6 +99,94 @@ def test_compare_prints_ratios(database: Path, capsys: pytest.CaptureFixture[str
     check_golden("compare", out)
 
 
+def test_compare_as_json_keeps_its_shape(
+    database: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever reads it relies on these names: a change of them needs another schema."""
+    words = ["compare", "tbb", "openmp", "--programs", "qap", "sort", "--store", database]
+    _, out, _ = run(capsys, *words, "--json")
+    document = json.loads(out)
+    assert document["schema"] == "threadmark/compare/1"
+    assert set(document) == {
+        "schema", "a", "b", "level", "layout", "drift", "pairs", "skipped", "overall",
+        "different_by_chance", "fail_above", "verdicts",
+    }  # fmt: skip
+    assert {pair["a"]["program"] for pair in document["pairs"]} == {"qap", "sort"}
+    pair = document["pairs"][0]
+    assert set(pair) == {
+        "a", "b", "ratio", "rounds", "drift", "layout", "different", "exceeds_layout", "fails",
+        "words",
+    }  # fmt: skip
+    assert set(pair["ratio"]) == {"low", "estimate", "high"}
+    assert pair["rounds"] == {"a": 6, "b": 6}
+    _, out, _ = run(capsys, "compare", "1", "1", "--store", database, "--json")
+    assert {"equal", "of", "differ"} <= set(json.loads(out)["verdicts"])
+
+
+@pytest.mark.parametrize("sides", [("tbb", "openmp"), ("tbb", "std_async"), ("serial", "tbb")])
+def test_compare_says_the_same_of_a_and_b_as_of_b_and_a(
+    database: Path, capsys: pytest.CaptureFixture[str], sides: tuple[str, str]
+) -> None:
+    found = []
+    for a, b in (sides, sides[::-1]):
+        _, out, _ = run(capsys, "compare", a, b, "--all", "--json", "--store", database)
+        found.append(json.loads(out)["pairs"])
+    forth = {(str(pair["a"]), str(pair["b"])): pair["ratio"] for pair in found[0]}
+    back = {(str(pair["b"]), str(pair["a"])): pair["ratio"] for pair in found[1]}
+    assert forth.keys() == back.keys()
+    for cells, ratio in forth.items():
+        if ratio["high"] is None:
+            assert back[cells]["low"] == 0
+        else:
+            assert ratio["high"] * back[cells]["low"] == pytest.approx(1)
+        assert ratio["estimate"] * back[cells]["estimate"] == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("second", "may_move"), [("aa", False), ("bb", True), (None, True)])
+def test_runs_of_other_or_unknown_executables_must_differ_by_more_than_layout(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    second: str | None,
+    may_move: bool,
+) -> None:
+    path = tmp_path / "two.db"
+    cell = Cell("p", "quick", "tbb", "futures", "gcc", "glibc", 2)
+    with Store.open(path, create=True) as store:
+        for digest in ("aa", second):
+            known = {"executables": {"gcc/p.tbb": digest}} if digest else {}
+            number = store.start_run("quick", 1, {}, known)
+            store.append_all(number, [Row(cell, i, Status.OK, sample_ns=1e6) for i in range(3)])
+            store.finish(number)
+    _, out, _ = run(capsys, "compare", "1", "2", "--json", "--store", path)
+    (pair,) = json.loads(out)["pairs"]
+    assert (pair["layout"] > 0) == may_move
+
+
+@pytest.mark.parametrize(
+    ("sides", "percent", "status"),
+    [
+        (("openmp", "tbb"), "5", 1),  # health takes 35 % more under openmp
+        (("openmp", "tbb"), "5 %", 1),
+        (("openmp", "tbb"), "60", 0),
+        (("tbb", "openmp"), "0", 0),  # faster everywhere
+    ],
+)
+def test_compare_fails_above_what_is_allowed(
+    database: Path,
+    capsys: pytest.CaptureFixture[str],
+    sides: tuple[str, str],
+    percent: str,
+    status: int,
+) -> None:
+    words = ["compare", *sides, "--programs", "health", "sort", "--store", database]
+    found, out, _ = run(capsys, *words, "--fail-above", percent)
+    assert found == status
+    assert ("slower by more than" in out) and ("(health)" in out) == bool(status)
+    found, out, _ = run(capsys, *words, "--fail-above", percent, "--json")
+    assert found == status
+    assert any(pair["fails"] for pair in json.loads(out)["pairs"]) == bool(status)
+
+
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
 @pytest.mark.parametrize("utf8", [True, False])
 def test_no_line_is_wider_than_the_terminal(database: Path, width: int, utf8: bool) -> None:
@@ -177,7 +265,14 @@ def test_show_json_gives_every_row_with_its_status(
         (["show", "1", "--table2"], "not run 1 of this store was imported"),
         (["compare", "1", "tbb"], "compare two runs or two sides"),
         (["compare", "1", "2"], "There is no run '2'"),
-        (["compare", "tbb", "openmp", "--program", "fob"], "no program 'fob'.*alignment, fib"),
+        (["compare", "tbb", "openmp", "--programs", "fob"], "no program 'fob'.*alignment, fib"),
+        (["compare", "tbb", "openmp", "--fail-above", "x"], "percentage such as 5 or 2.5%, not"),
+        (["compare", "tbb", "openmp", "--fail-above=-5"], "percentage such as 5 or 2.5%, not"),
+        (["compare", "tbb", "openmp", "--fail-above", "nan"], "percentage such as 5 or 2.5%, not"),
+        (
+            ["compare", "boost_fiber", "tbb", "--programs", "qap", "--fail-above", "5"],
+            "No pair has enough rounds.*measure",
+        ),
         (["compare", "tbb", "tbc"], "no backend, variant, platform or allocator 'tbc'"),
         (["export", "--format", "xml"], "xml"),
         (["export", "--output", "result.txt"], "does not say the format"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -137,41 +137,12 @@ def test_the_ratio_of_paired_samples_does_not_see_common_drift() -> None:
     noise = [1.003, 1.01, 0.99, 0.998, 1.001, 1.01, 1.0, 0.99]
     a = [2.0 * d * e for d, e in zip(drift, noise, strict=True)]
     paired = statistics.paired_ratio(a, drift)
-    alone = statistics.conservative_ratio(a, drift)
-    assert paired.high - paired.low < (alone.high - alone.low) / 3
-    assert paired.low < 2 < paired.high
+    assert 1.97 < paired.low < 2 < paired.high < 2.03
 
 
-def test_the_rank_test_is_scipys_and_is_sure_of_equal_samples() -> None:
-    a, b = [1.0, 2.0, 3.0, 4.0], [3.5, 5.0, 6.0, 7.0]
-    # By hand: one of the sixteen pairs has a > b.
-    assert statistics.rank_test(a, b).statistic == 1
-    assert statistics.rank_test(a, b).p_value == pytest.approx(4 / 70)  # U <= 1: two of 70 orders
-    assert statistics.rank_test([3.0] * 5, [3.0] * 5).p_value == 1
-
-
-def test_six_rounds_that_all_agree_are_just_significant() -> None:
-    b = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
-    a = [x * (1.1 + i / 100) for i, x in enumerate(b)]
-    assert statistics.paired_rank_test(a, b).p_value == pytest.approx(2 / 64)
-    assert statistics.paired_rank_test(b, b).p_value == 1
-    assert statistics.paired_delta(a, b) == 1
-
-
-@pytest.mark.parametrize(
-    "function", [statistics.paired_rank_test, statistics.paired_delta, statistics.paired_ratio]
-)
-def test_unequal_rounds_cannot_be_paired(function: Callable[..., object]) -> None:
+def test_unequal_rounds_cannot_be_paired() -> None:
     with pytest.raises(ValueError, match="equally many"):
-        function([1.0, 2.0], [1.0])
-
-
-def test_effect_sizes_by_hand() -> None:
-    assert statistics.cliffs_delta([1, 2], [3, 4]) == -1
-    assert statistics.cliffs_delta([1, 3], [2, 2]) == 0
-    assert statistics.cliffs_delta([2, 3], [1, 2]) == 0.75
-    words = [statistics.effect_word(d) for d in (0, 0.2, -0.4, 1)]
-    assert words == ["negligible", "small", "medium", "large"]
+        statistics.paired_ratio([1.0, 2.0], [1.0])
 
 
 def test_the_geometric_mean_does_not_depend_on_the_base() -> None:

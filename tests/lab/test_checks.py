@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import subprocess
 import sys
 from collections.abc import Callable
@@ -63,29 +62,6 @@ def test_without_googletest_the_tests_in_cpp_are_skipped(monkeypatch: pytest.Mon
     for each in checks.checks():
         lacks = each.lacks()
         assert ("GoogleTest is missing" in lacks) == (each.name in presets)
-
-
-def test_two_copies_of_one_cell_rarely_look_different() -> None:
-    source = random.Random(1)
-    found = doctor.noise(lambda: source.lognormvariate(10, 0.05), "made up", 60)
-    assert found.rate <= doctor.FALSE_ALARMS
-    assert 0.01 < found.floor < 0.2
-
-
-def test_the_noise_test_sees_a_comparison_that_always_alarms(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    from threadmark import comparison
-
-    real = comparison.compare_samples
-
-    def biased(a: list[float], b: list[float], paired: bool) -> comparison.Comparison:
-        return real([2 * each for each in a], b, paired)
-
-    monkeypatch.setattr(comparison, "compare_samples", biased)
-    source = random.Random(1)
-    found = doctor.noise(lambda: source.lognormvariate(10, 0.05), "made up", 20)
-    assert found.rate > 0.9
 
 
 def test_each_complaint_has_a_remedy_and_no_full_stop() -> None:

@@ -1,10 +1,10 @@
-"""`threadmark compare`: is A slower than B, by how much, or is there no difference?"""
+"""`threadmark compare`: is A slower than B, by how much, or are they not distinguishable?"""
 
 from __future__ import annotations
 
-import sys
+import re
 from collections import Counter, defaultdict
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import cyclopts
@@ -12,13 +12,17 @@ from cyclopts import Parameter
 
 from threadmark.errors import LabError
 from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption
+from threadmark.output import write_json
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from threadmark.cell import Cell, Run
     from threadmark.comparison import Outcome, Pair
     from threadmark.judgement import Agreement
     from threadmark.store import Store
+
+SCHEMA = "threadmark/compare/1"
 
 
 def command(app: cyclopts.App) -> None:
@@ -30,57 +34,108 @@ def compare(
     a: Annotated[str, Parameter(help="A run's number, or a side: tbb, std_async:async, jemalloc.")],
     b: Annotated[str, Parameter(help="What to compare it with, of the same kind.")],
     *,
-    program: Annotated[str, Parameter(help="Only this program.")] = "",
+    programs: Annotated[
+        tuple[str, ...],
+        Parameter(
+            consume_multiple=True,
+            negative="",
+            show_default=False,
+            help="Only these programs, separated by spaces.",
+        ),
+    ] = (),
     run: Annotated[str, Parameter(help="The run whose sides are compared.")] = "last",
     every_thread_count: Annotated[
         bool, Parameter(name="--all", negative="", help="Not only at the most threads.")
     ] = False,
+    fail_above: Annotated[
+        str,
+        Parameter(
+            show_default=False,
+            help="A percentage such as 5 or 5%: the exit status is 1 when A is slower than B by "
+            "more than that for sure in any pair, beyond the interval, the drift between runs and "
+            "what code layout can do.",
+        ),
+    ] = "",
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
-) -> None:
+) -> int:
     """Compare two runs, or two backends, variants, platforms or allocators of one run.
 
     The ratio is time(A) / time(B) with its 95 % interval. Sides of one run are paired round by
-    round. Two separate runs must differ by more than their drift to count: prefer one run. Of two
-    runs it is also said how many verdicts are equal.
+    round. Of two separate runs the interval allows for the drift between them, so one run sees
+    smaller differences. Of two runs the number of equal verdicts is printed too.
     """
     from rich.console import Console
 
-    from threadmark import records
     from threadmark.store import Store
 
+    share = _share(fail_above) if fail_above else None
     with Store.open(store, create=False) as opened:
-        agreement = _agreement(opened, a, b, program)
-        outcome = _outcome(opened, a, b, run, program)
+        agreement = _agreement(opened, a, b, programs)
+        outcome = _outcome(opened, a, b, run, programs)
     if not every_thread_count:
-        outcome = _at_most_threads(outcome)
+        outcome = outcome.at_most_threads()
+    slower = [] if share is None else _slower(outcome, share)
     if json:
-        record = _record(outcome) | {"verdicts": asdict(agreement) if agreement else None}
-        sys.stdout.write(records.dumps(record) + "\n")
+        write_json(_record(outcome, agreement, (a, b), share))
     else:
         _print(outcome, agreement, a, b, Console())
+        if share is not None:
+            names = sorted({pair.a.program for pair in slower})
+            of = f" ({', '.join(names)})" if names else ""
+            print(f"\n{len(slower)} pairs are slower by more than {100 * share:g} % for sure{of}.")
+    return 1 if slower else 0
 
 
-def _outcome(opened: Store, a: str, b: str, run: str, program: str) -> Outcome:
+def _share(text: str) -> float:
+    """'5%' as 0.05."""
+    if not re.fullmatch(r"\d{1,6}(\.\d+)?\s?%?", text, re.ASCII):
+        raise LabError(f"--fail-above takes a percentage such as 5 or 2.5%, not '{text}'.")
+    return float(text.rstrip("% ")) / 100
+
+
+def _slower(outcome: Outcome, share: float) -> list[Pair]:
+    """The pairs on which --fail-above fails. LabError when no pair can answer."""
+    if all(pair.comparison.different is None for pair in outcome.pairs):
+        raise LabError(
+            "No pair has enough rounds, so --fail-above cannot be answered; "
+            "measure both sides in one run of the quick profile."
+        )
+    return [pair for pair in outcome.pairs if pair.comparison.is_slower_by(share)]
+
+
+def _outcome(opened: Store, a: str, b: str, run: str, programs: tuple[str, ...]) -> Outcome:
     from threadmark import comparison
+    from threadmark.cli import closest
 
-    filters: dict[str, str | int] = {"program": program} if program else {}
-    runs = [opened.run(x).id if x.isdecimal() or x == "last" else None for x in (a, b)]
-    numbers = [n for n in runs if n is not None]
-    if len(numbers) == 1:
+    runs = [opened.run(x) if x.isdecimal() or x == "last" else None for x in (a, b)]
+    numbered = [each for each in runs if each]
+    if len(numbered) == 1:
         raise LabError(f"'{a}' and '{b}' are a run and a side; compare two runs or two sides.")
-    if not numbers:
-        numbers = [opened.run(run).id]
-    rows = [opened.rows(number, **filters) for number in numbers]
-    if not any(rows):
-        known = sorted({row.cell.program for n in numbers for row in opened.rows(n)})
-        raise LabError(f"There is no program '{program}' in it; it has {', '.join(known)}.")
-    if len(rows) == 2:
-        return comparison.compare_runs(*rows)
-    return comparison.compare_sides(rows[0], a, b)
+    rows = [opened.rows(each.id) for each in numbered or [opened.run(run)]]
+    known = sorted({row.cell.program for each in rows for row in each})
+    for name in programs:
+        if name not in known:
+            raise LabError(
+                f"There is no program '{name}' in it{closest(name, known)}; "
+                f"it has {', '.join(known)}."
+            )
+    if numbered:
+        first, second = numbered
+        outcome = comparison.compare_runs(rows[0], rows[1], lambda cell: _same(first, second, cell))
+    else:
+        outcome = comparison.compare_sides(rows[0], a, b)
+    return outcome.of_programs(programs) if programs else outcome
 
 
-def _agreement(opened: Store, a: str, b: str, program: str) -> Agreement | None:
+def _same(first: Run, second: Run, cell: Cell) -> bool:
+    """Whether both runs are known to have measured the same executable."""
+    name = f"{cell.platform}/{cell.program}.{cell.backend}"
+    digests = [each.machine.get("executables", {}).get(name) for each in (first, second)]
+    return first.id == second.id or (digests[0] == digests[1] is not None)
+
+
+def _agreement(opened: Store, a: str, b: str, programs: tuple[str, ...]) -> Agreement | None:
     """Of two runs, how many verdicts are equal; None when two sides of one run are compared."""
     from threadmark import judgement
     from threadmark.catalogue import judgement as catalogue
@@ -98,39 +153,75 @@ def _agreement(opened: Store, a: str, b: str, program: str) -> Agreement | None:
     else:
         said = [judgement.judge(*each) for each in found]
     # Judged with all others: their samples have a part in each verdict.
-    of = [[judged for judged in each if program in ("", judged.cell.program)] for each in said]
+    of = [[one for one in each if not programs or one.cell.program in programs] for each in said]
     return judgement.agreement(*of)
 
 
-def _at_most_threads(outcome: Outcome) -> Outcome:
-    """Only the pairs with the most threads of their program, platform, size and variants."""
-    from threadmark import statistics
+def _record(
+    outcome: Outcome, agreement: Agreement | None, names: tuple[str, str], share: float | None
+) -> dict[str, Any]:
+    """What --json prints. A change that breaks its readers gets another number in SCHEMA."""
+    from threadmark import records
+    from threadmark.ratios import LAYOUT, LEVEL
 
-    most: dict[tuple[Any, ...], Pair] = {}
-    for pair in outcome.pairs:
-        variant = pair.a.variant if pair.a.variant == pair.b.variant else ""
-        key = (replace(pair.a, threads=0, variant=variant), pair.b.backend)
-        if key not in most or pair.a.threads > most[key].a.threads:
-            most[key] = pair
-    ratios = [pair.comparison.ratio.estimate for pair in most.values()]
-    overall = statistics.geometric_mean(ratios) if ratios else None
-    return replace(outcome, pairs=tuple(most.values()), overall=overall)
+    record: dict[str, Any] = records.finite({
+        "schema": SCHEMA,
+        "a": names[0],
+        "b": names[1],
+        "level": LEVEL,
+        "layout": LAYOUT,
+        "drift": outcome.drift,
+        "pairs": [_pair_record(pair, share) for pair in outcome.pairs],
+        "skipped": [
+            {"cell": _cell_record(each.cell), "why": each.why} for each in outcome.skipped
+        ],
+        "overall": records.interval_record(outcome.overall),
+        "different_by_chance": _by_chance(outcome),
+        "fail_above": share,
+        "verdicts": agreement and {
+            "equal": agreement.equal,
+            "of": agreement.of,
+            "differ": [
+                {"cell": cell, "a": first, "b": second} for cell, first, second in agreement.differ
+            ],
+        },
+    })  # fmt: skip
+    return record
 
 
-def _record(outcome: Outcome) -> dict[str, Any]:
+def _pair_record(pair: Pair, share: float | None) -> dict[str, Any]:
     from threadmark import records
 
-    record: dict[str, Any] = records.finite(asdict(outcome))
-    for pair, said in zip(outcome.pairs, record["pairs"], strict=True):
-        said["words"] = pair.comparison.words
-    return record
+    found = pair.comparison
+    return {
+        "a": _cell_record(pair.a),
+        "b": _cell_record(pair.b),
+        "ratio": records.interval_record(found.ratio),
+        "rounds": {"a": found.rounds[0], "b": found.rounds[1]},
+        "drift": found.drift,
+        "layout": found.layout,
+        "different": found.different,
+        "exceeds_layout": found.exceeds_layout,
+        "fails": None if share is None else found.is_slower_by(share),
+        "words": found.words,
+    }
+
+
+def _cell_record(cell: Cell) -> dict[str, Any]:
+    return {**asdict(cell), "arguments": dict(cell.arguments)}
+
+
+def _by_chance(outcome: Outcome) -> float:
+    """How many of the pairs shown would look different if none were."""
+    from threadmark.ratios import LEVEL
+
+    return (1 - LEVEL) * sum(pair.comparison.different is not None for pair in outcome.pairs)
 
 
 def _print(outcome: Outcome, agreement: Agreement | None, a: str, b: str, console: Console) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from threadmark import statistics
     from threadmark.wording import printable
 
     console.print(
@@ -144,14 +235,13 @@ def _print(outcome: Outcome, agreement: Agreement | None, a: str, b: str, consol
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
         for pair in pairs:
             found, cell = pair.comparison, pair.a
-            style = "" if not found.different else "yellow" if found.ratio.estimate > 1 else "cyan"
+            slower = "yellow" if found.ratio.estimate > 1 else "cyan"
             name = " ".join((cell.program, *(f"{k}={v}" for k, v in cell.arguments)))
             table.add_row(
                 Text(printable(name)),
                 f"{found.ratio.estimate:.3f}",
                 f"{found.ratio.low:.3f} .. {found.ratio.high:.3f}",
-                Text(found.words, style=style),
-                f"{statistics.effect_word(found.delta)} ({found.delta:+.2f})",
+                Text(found.words, style=slower if found.exceeds_layout else ""),
             )
         console.print(table, highlight=False)
     console.print(Text("\n".join(["", *_summary(outcome)])), highlight=False)
@@ -171,21 +261,33 @@ def _section(pair: Pair) -> str:
 
 
 def _summary(outcome: Outcome) -> list[str]:
+    from threadmark.ratios import percent
+
+    found = [pair.comparison for pair in outcome.pairs]
     said = []
-    if outcome.overall and len(outcome.pairs) > 1:
+    if outcome.overall and len(found) > 1:
         mean = outcome.overall
         said.append(
-            f"All {len(outcome.pairs)} together: ratio {mean.estimate:.3f} "
+            f"All {len(found)} together: ratio {mean.estimate:.3f} "
             f"({mean.low:.3f} .. {mean.high:.3f}), geometric mean."
         )
+    if found:
+        different = sum(each.different is True for each in found)
         said.append(
-            f"Of {len(outcome.pairs)} equal pairs about {0.05 * len(outcome.pairs):.1f} would "
-            "differ by chance."
+            f"{different} of {len(found)} pairs differ. If none did, "
+            f"{'about' if outcome.drift is None else 'at most'} {_by_chance(outcome):.1f} of them "
+            "would look different by chance, because each interval has a level of 95 %."
         )
-    if outcome.margin:
+    if any(each.different and not each.exceeds_layout for each in found):
+        most = max(each.layout for each in found)
         said.append(
-            f"Separate runs: only what differs by more than {100 * outcome.margin:.0f} % counts, "
-            "as the machine drifts between them; measure both in one run to see less."
+            f"'layout': A and B are different executables, and code layout alone moves a ratio "
+            f"by up to {percent(most)}; such a difference says nothing about their code."
+        )
+    if outcome.drift is not None:
+        said.append(
+            f"Separate runs: the intervals allow for a drift of the machine of "
+            f"{percent(outcome.drift)} or more. Measure both in one run to see less."
         )
     for why, count in Counter(skipped.why for skipped in outcome.skipped).most_common():
         said.append(f"{count} cell{'s' * (count > 1)} not compared: {why}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import cyclopts
@@ -13,7 +14,7 @@ from threadmark.options import JsonOption
 from threadmark.output import write_json
 
 if TYPE_CHECKING:
-    from threadmark.doctor import Noise
+    from threadmark.noise import Noise
 
 
 def command(app: cyclopts.App) -> None:
@@ -28,11 +29,10 @@ def doctor(
 ) -> int:
     """Judge the machine: load, frequency, limits, clock, and the noise of comparisons.
 
-    Two copies of one cell are measured alternately and compared, many times: how often is a
-    difference seen where there is none? The exit status is 1 when there is a complaint.
+    Two copies of one cell are measured in turns and compared, many times. How often does compare
+    see a difference where there is none, and what is the smallest difference that it sees in four
+    of five pairs? The exit status is 1 when there is a complaint.
     """
-    from dataclasses import asdict
-
     from threadmark import doctor as examination
 
     if not 0 <= pairs <= 10000:
@@ -40,28 +40,30 @@ def doctor(
     complaints = examination.thorough()
     facts = examination.facts()
     noise = _noise(pairs) if pairs else None
-    if noise and noise.rate > examination.FALSE_ALARMS:
-        complaints.append(
-            examination.Complaint(
-                f"Comparisons see a difference in {noise.rate:.1%} of pairs that have none",
-                "calm the machine; figures taken on it mislead",
-            )
-        )
+    complaints += noise.complaints() if noise else []
     if json:
         document = {
             "facts": facts,
             "complaints": [asdict(each) for each in complaints],
-            "noise": noise and {**asdict(noise), "rate": noise.rate},
+            "noise": noise
+            and {**asdict(noise), "rate": noise.rate, "expected": list(noise.expected)},
         }
         write_json(document)
         return 1 if complaints else 0
     for name, value in facts.items():
         print(f"{name}: {value}")
     if noise:
+        from threadmark.noise import POWER
+        from threadmark.ratios import percent
+
+        low, high = noise.expected
         print(
-            f"noise: {noise.false_alarms} of {noise.pairs} pairs of equals look different "
-            f"({noise.rate:.1%}), 95 % of them differ by less than {noise.floor:.1%} ({noise.cell})"
+            f"false alarms: {noise.false_alarms} of {noise.pairs} pairs of equals look different, "
+            f"the rule predicts {low} to {high} ({noise.cell})"
         )
+        if noise.smallest is not None:
+            share = f"{100 * POWER:.0f} %"
+            print(f"smallest difference seen with {share} probability: {percent(noise.smallest)}")
     for each in complaints:
         print(f"! {each.what}; {each.remedy}.")
     if not complaints:
@@ -71,9 +73,9 @@ def doctor(
 
 def _noise(pairs: int) -> Noise | None:
     from rich.console import Console
+    from rich.progress import Progress
 
-    from threadmark import doctor as examination
-    from threadmark import executable, limits, measurement, platforms, schedule, selection
+    from threadmark import executable, limits, measurement, noise, platforms, schedule, selection
     from threadmark.cell import Status
 
     names = [each.name for each in platforms.platforms()]
@@ -99,5 +101,15 @@ def _noise(pairs: int) -> Noise | None:
         fitting = [task for task in tasks if times[task] < 30e6] or tasks
         task = max(fitting, key=lambda each: times[each])
         name = f"{task.cell.program}, {times[task] / 1e6:.1f} ms, {task.cell.platform}"
-        Console(stderr=True).print(f"Comparing a cell with itself {pairs} times: {name}")
-        return examination.noise(lambda: once(task), name, pairs)
+        console = Console(stderr=True)
+        console.print(f"Comparing a cell with itself {pairs} times: {name}")
+        shown = Progress(
+            console=console, transient=True, auto_refresh=False, disable=not console.is_terminal
+        )
+        with shown as progress:
+            bar = progress.add_task("pairs", total=pairs)
+
+            def seen(done: int) -> None:
+                progress.update(bar, completed=done, refresh=True)
+
+            return noise.noise(lambda: once(task), name, pairs, seen)
