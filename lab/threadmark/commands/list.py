@@ -8,7 +8,7 @@ import cyclopts
 from cyclopts import Parameter
 
 from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption
-from threadmark.output import write_json
+from threadmark.output import document, write_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +48,7 @@ def list_(
         else:
             records_ = _platforms(here)
     if json:
-        write_json(records_)
+        write_json(document(what, {what: records_}))
         return
     if not records_:
         print("Nothing is built yet; run: ./threadmark run --profile smoke")
@@ -164,6 +164,8 @@ def _runs(path: Path) -> list[dict[str, object]]:
                 "started": each.started_at,
                 "finished": each.finished_at or "unfinished",
                 "profile": each.profile,
+                "seed": each.seed,
+                "order_seed": each.request.get("order_seed", ""),
                 "commit": each.machine.get("commit", ""),
             }
             for each in store.runs()
