@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import cyclopts
@@ -71,7 +72,9 @@ def _sections(listed: list[dict[str, object]]) -> list[tuple[str, list[dict[str,
 
 
 def _words(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    """A value as text; a moment to the minute, so that a run fits on a line."""
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return re.sub(r"^(\d{4}-\d\d-\d\d)T(\d\d:\d\d):.*", r"\1 \2", text)
 
 
 def _programs(executables: list[Executable]) -> list[dict[str, object]]:
