@@ -21,7 +21,7 @@ _QUIET = {"DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"}
 # A machine that has just started updates itself. apt-get waits by itself only for dpkg's lock.
 _LOCK_S = 300
 _LOCKED = "E: Could not get lock"
-_LOCK_POLL_S = 2.0
+LOCK_POLL_S = 2.0
 _UPDATE = ("-q", "-oAPT::Update::Error-Mode=any", "update")  # else half a list counts as success
 _REMOVED = re.compile(r"will be REMOVED:\n((?: .*\n)+)")
 _UNKNOWN = re.compile(
@@ -38,9 +38,14 @@ class Result:
     refusal: str = ""
 
 
+def available() -> bool:
+    """Whether this system has apt-get at all."""
+    return shutil.which("apt-get") is not None
+
+
 def privilege() -> list[str] | None:
     """The prefix that makes a command run as root without a question; None if there is none."""
-    if shutil.which("apt-get") is None:
+    if not available():
         return None
     if os.geteuid() == 0:
         return []
@@ -53,6 +58,11 @@ def privilege() -> list[str] | None:
     if done.returncode != 0:
         return None
     return [sudo, "-n", "env", *(f"{key}={value}" for key, value in _QUIET.items())]
+
+
+def means(prefix: Sequence[str]) -> str:
+    """How packages are installed with this prefix of `privilege`, for the person."""
+    return "apt-get by sudo" if prefix else "apt-get as root"
 
 
 def install_command(names: Sequence[str]) -> str:
@@ -90,7 +100,7 @@ def unpack(names: Sequence[str], folder: Path, log: Path, *, lists: Path | None 
     Only for packages that work from any place (headers, data): nothing of theirs is run. The lists
     are kept in `folder`, or in `lists`.
     """
-    if shutil.which("apt-get") is None or shutil.which("dpkg") is None:
+    if not available() or shutil.which("dpkg") is None:
         return Result(False, "there is no apt-get")
     state, cache, work = (
         (lists or folder) / "apt" / each for each in ("state", "cache", "packages")
@@ -136,7 +146,7 @@ def _run(command: Sequence[str], log: Path, folder: Path | None = None) -> tuple
         done, said = _run_once(command, log, folder)
         if done or _LOCKED not in said or time.monotonic() > deadline:
             return done, said
-        time.sleep(_LOCK_POLL_S)
+        time.sleep(LOCK_POLL_S)
 
 
 def _run_once(command: Sequence[str], log: Path, folder: Path | None) -> tuple[bool, str]:

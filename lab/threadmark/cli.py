@@ -71,7 +71,7 @@ def _dispatch(arguments: list[str]) -> int:
     app = cyclopts.App(
         name="threadmark",
         help="I added threads. Why is it not faster, and what makes it faster?",
-        version_flags=[],
+        version=_version,
         help_format="markdown",
         suppress_keyboard_interrupt=False,  # Ctrl-C is ours to answer, see main()
     )
@@ -90,6 +90,12 @@ def _dispatch(arguments: list[str]) -> int:
             sentence = f"'{' '.join(error.unused_tokens or ())}' is not understood here"
         raise LabError(f"{sentence}; see ./threadmark {first} --help.") from None
     return result if isinstance(result, int) else 0
+
+
+def _version() -> str:
+    from threadmark.version import version
+
+    return f"threadmark {version()}"
 
 
 def closest(word: str, choices: Sequence[str] | dict[str, str]) -> str:

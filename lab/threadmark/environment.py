@@ -1,5 +1,7 @@
 """Makes `.venv` from the lock file; run by the launcher with the system's Python.
 
+The arguments are the checkout and the words of the command, whose --no-install is obeyed.
+
 Only the standard library is used. Works without python3-venv and without pip: pip then comes from
 ensurepip or from Debian's package of its wheel.
 """
@@ -43,7 +45,9 @@ def make(root: Path) -> None:
             if ready(root):
                 return
             print(
-                "threadmark: making its Python environment (once, about a minute)", file=sys.stderr
+                "threadmark: installing the packages of requirements.lock by pip into .venv "
+                "(once, about a minute)",
+                file=sys.stderr,
             )
             shutil.rmtree(venv, ignore_errors=True)
             _run([sys.executable, "-m", "venv", "--without-pip", str(venv)])
@@ -81,6 +85,8 @@ def _pip(python: Path, scratch: Path) -> list[str]:
         log = scratch / "apt.log"
         prefix = apt.privilege()
         if not apt.unpack(["python3-pip-whl"], scratch, log).done and prefix is not None:
+            by = apt.means(prefix)
+            print(f"threadmark: installing by {by}: python3-pip-whl", file=sys.stderr)
             apt.update(prefix, log)
             apt.install(["python3-pip-whl"], prefix, log)
     for wheel in [each for place in places for each in (place / _WHEELS).glob("pip-*.whl")]:
@@ -113,6 +119,11 @@ def _environment() -> dict[str, str]:
 
 if __name__ == "__main__":
     try:
+        if "--no-install" in sys.argv[2:]:
+            raise LabError(
+                "The Python packages of requirements.lock are not installed in .venv; "
+                "./threadmark setup installs them."
+            )
         make(Path(sys.argv[1]))
     except LabError as problem:
         print(f"threadmark: {problem}", file=sys.stderr)

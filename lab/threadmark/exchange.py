@@ -1,9 +1,9 @@
 """Rows in other people's formats: CSV, JSON, and the JSON of Google Benchmark.
 
 Google Benchmark's tools/compare.py pairs entries by `name`, takes every entry of a name as a
-repetition of it, needs real_time, cpu_time and time_unit, and tests with Mann-Whitney; entries of
-failed cells are therefore left out there (they would be compared as times), and kept with their
-status in CSV and JSON.
+repetition of it, needs real_time, cpu_time and time_unit of each, heeds no label, and tests with
+Mann-Whitney. Failed and disturbed processes and those without a processor time are therefore left
+out there (they would be compared as times) and counted in the context; CSV and JSON keep all.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from typing import Any
 from threadmark import judgement, records, statistics
 from threadmark.cell import Cell, Row, Run
 from threadmark.errors import LabError
+from threadmark.output import document
 from threadmark.profile import CATALOGUE
+from threadmark.version import version
 
 _MEASURED = (
     "yardstick_ns", "tasks", "nodes", "cpu_ns", "max_rss_bytes", "per_second", "overlap",
@@ -50,12 +52,14 @@ def to_csv(run: Run, rows: Sequence[Row]) -> str:
 
 def to_json(run: Run, rows: Sequence[Row], descriptions: Sequence[dict[str, Any]]) -> str:
     """The run, its verdicts and every row with its status, as `show --json` gives them."""
-    document = {
+    fields = {
+        "judged_by": version(),
         "run": records.finite(records.run_record(run)),
         **_verdicts(run, rows, descriptions),
         "rows": [records.row_record(row) for row in rows],
     }
-    return records.dumps(document) + "\n"
+    kind = "catalogue" if run.profile == CATALOGUE else "run"
+    return records.dumps(document(kind, fields)) + "\n"
 
 
 def _verdicts(
@@ -71,24 +75,26 @@ def _verdicts(
 
 
 def to_google_benchmark(run: Run, rows: Sequence[Row]) -> str:
-    """What `benchmark --benchmark_out_format=json` writes: context, and an entry per ok process."""
-    machine = run.machine
-    cpus = machine.get("processors")
+    """What `benchmark --benchmark_out_format=json` writes: context, and an entry per ok process.
+
+    LabError when no process of the run has its processor time, which each entry must have.
+    """
+    kept: dict[str, list[Row]] = {"": [], "failed": [], "disturbed": [], "no_cpu_time": []}
+    for row in rows:
+        kept[_left_out(row)].append(row)
+    timed = kept.pop("")
+    if kept["no_cpu_time"] and not timed:
+        raise LabError(
+            f"Run {run.id} has no processor times, which Google Benchmark's format needs; "
+            "write it with --format csv or json."
+        )
     context = {
         "date": run.started_at,
-        "host_name": str(machine.get("host", "")),
         "executable": "threadmark",
-        "num_cpus": cpus
-        if isinstance(cpus, int)
-        else max((r.cell.threads for r in rows), default=1),
-        "mhz_per_cpu": 0,
-        "cpu_scaling_enabled": False,
-        "caches": [],
-        "load_avg": [],
-        "library_build_type": "release",
+        **_known_of(run.machine),
         "threadmark_run": run.id,
+        "threadmark_left_out": {why: len(each) for why, each in kept.items()},
     }
-    timed = [row for row in rows if row.sample_ns is not None]
     repetitions = Counter(row.cell for row in timed)
     families = {cell: number for number, cell in enumerate(dict.fromkeys(r.cell for r in timed))}
     seen: Counter[Cell] = Counter()
@@ -105,13 +111,34 @@ def to_google_benchmark(run: Run, rows: Sequence[Row]) -> str:
             "repetitions": repetitions[cell],
             "repetition_index": seen[cell],
             "threads": cell.threads,
-            "iterations": 1,
+            "iterations": sum(not each.get("warmup") for each in row.repeats),
             "real_time": row.sample_ns,
-            "cpu_time": measured(row, "cpu_ns") or row.sample_ns,
+            "cpu_time": measured(row, "cpu_ns"),
             "time_unit": "ns",
         })  # fmt: skip
         seen[cell] += 1
     return records.dumps({"context": context, "benchmarks": entries}) + "\n"
+
+
+def _left_out(row: Row) -> str:
+    """Why a row has no entry; empty when it has one."""
+    if row.sample_ns is None:
+        return "failed"
+    if row.disturbed:
+        return "disturbed"
+    return "" if measured(row, "cpu_ns") is not None else "no_cpu_time"
+
+
+def _known_of(machine: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a context that the facts of a machine give; the others are left out."""
+    known: dict[str, Any] = {}
+    if machine.get("processors"):
+        known["num_cpus"] = machine["processors"]
+    if machine.get("governor"):
+        known["cpu_scaling_enabled"] = machine["governor"] != "performance"
+    if "load" in machine:
+        known["load_avg"] = [machine["load"]]
+    return known
 
 
 def benchmark_name(cell: Cell) -> str:

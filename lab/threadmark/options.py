@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from threadmark.places import BUILD, DEFAULT_STORE, ROOT
 
-__all__ = ["BUILD", "DEFAULT_STORE", "ROOT", "JsonOption", "StoreOption"]
+__all__ = ["BUILD", "DEFAULT_STORE", "ROOT", "InstallOption", "JsonOption", "StoreOption"]
 
 StoreOption = Annotated[
     Path,
@@ -23,5 +23,13 @@ JsonOption = Annotated[
     bool,
     Parameter(
         name="--json", negative="", show_default=False, help="Print JSON on stdout instead of text."
+    ),
+]
+InstallOption = Annotated[
+    bool,
+    Parameter(
+        name="--install",
+        show_default=False,
+        help="--no-install installs nothing; what is missing is named with the command for it.",
     ),
 ]

@@ -14,13 +14,16 @@ from threadmark.errors import LabError
 from threadmark.platforms import Platform
 
 
-def bring(platforms: Sequence[Platform]) -> dict[str, str]:
-    """Unpack what is absent; returns the platforms that stay without it, with the reason."""
-    found = {each.name: _bring(each) for each in platforms}
+def bring(platforms: Sequence[Platform], report: packages.Report) -> dict[str, str]:
+    """Unpack what is absent; returns the platforms that stay without it, with the reason.
+
+    `report` is called before each installation.
+    """
+    found = {each.name: _bring(each, report) for each in platforms}
     return {name: why for name, why in found.items() if why}
 
 
-def _bring(platform: Platform) -> str:
+def _bring(platform: Platform, report: packages.Report) -> str:
     private = platform.private
     if private is None or private.present():
         return ""
@@ -33,12 +36,15 @@ def _bring(platform: Platform) -> str:
             partial.mkdir(parents=True)
             packages.LOG.parent.mkdir(parents=True, exist_ok=True)
             if private.packages:
+                report(f"Unpacking into {private.folder}: {', '.join(private.packages)}.")
                 lists = private.folder.parent
                 result = unpack(private.packages, partial, packages.LOG, lists=lists)
                 if not result.done:
                     why = result.refusal or "they could not be fetched"
                     return f"{', '.join(private.packages)}: {why}; {packages.LOG} has it all"
             if private.wheels:
+                names = ", ".join(each.split()[0] for each in private.wheels)
+                report(f"Installing by pip into {private.folder}: {names}.")
                 environment.unpack(private.wheels, partial)
             partial.rename(private.folder)
         except LabError as error:

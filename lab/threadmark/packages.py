@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,9 +15,9 @@ from threadmark import apt, lock
 from threadmark.places import ROOT
 
 DEPS = ROOT / ".deps"  # where packages are unpacked for a user who may not install
-_SYSTEM = Path("/")
-_TRIED = DEPS / "tried.json"  # need -> why apt-get would refuse it again
+SYSTEM = Path("/")
 LOG = ROOT / "build/setup.log"
+Report = Callable[[str], None]  # gets one sentence that says what is installed and how
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Need:
     def _found(self, pattern: str) -> bool:
         if "/" not in pattern:
             return shutil.which(pattern) is not None
-        places = (_SYSTEM, DEPS) if self.unpack else (_SYSTEM,)
+        places = (SYSTEM, DEPS) if self.unpack else (SYSTEM,)
         globs = [place.glob(each) for place in places for each in pattern.split("|")]
         return any(next(each, None) is not None for each in globs)
 
@@ -128,10 +128,11 @@ def present() -> list[str]:
     return [each.name for each in NEEDS if each.present()]
 
 
-def bring(*, tests: bool, again: bool) -> list[Need]:
+def bring(*, tests: bool, again: bool, report: Report) -> list[Need]:
     """Install what is absent and may be installed; returns what is still absent.
 
-    Without `again` nothing is tried that apt-get refused before.
+    `report` is called before each installation. Without `again` nothing is tried that apt-get
+    refused before.
     """
     with lock.exclusive():
         known = {} if again else refusals()
@@ -139,20 +140,22 @@ def bring(*, tests: bool, again: bool) -> list[Need]:
         if wanted:
             LOG.parent.mkdir(parents=True, exist_ok=True)
             found = {**refusals(), **dict.fromkeys((each.name for each in wanted), "")}
-            found |= _install(wanted)
-            for each in wanted:
-                if each.unpack and not each.present():
-                    found[each.name] = apt.unpack(each.packages, DEPS, LOG).refusal
+            found |= _install(wanted, report)
+            unpacked = [each for each in wanted if each.unpack and not each.present()]
+            if unpacked and apt.available():
+                report(f"Unpacking into {DEPS}: {', '.join(_packages(unpacked))}.")
+            for each in unpacked:
+                found[each.name] = apt.unpack(each.packages, DEPS, LOG).refusal
             DEPS.mkdir(exist_ok=True)
             lasting = {name: why for name, why in found.items() if why}
-            _TRIED.write_text(json.dumps(lasting), encoding="utf-8")
+            _tried().write_text(json.dumps(lasting), encoding="utf-8")
         return missing(tests=tests)
 
 
 def refusals() -> dict[str, str]:
     """Need -> why apt-get refused it and would again."""
     try:
-        found = json.loads(_TRIED.read_text(encoding="utf-8"))
+        found = json.loads(_tried().read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return {str(name): str(why) for name, why in found.items()} if isinstance(found, dict) else {}
@@ -160,16 +163,25 @@ def refusals() -> dict[str, str]:
 
 def remedy(need: Need) -> str:
     """The command that brings it."""
-    unpacked = need.unpack and shutil.which("apt-get") and apt.privilege() is None
+    unpacked = need.unpack and apt.available() and apt.privilege() is None
     return "./threadmark setup" if unpacked else apt.install_command(need.packages)
 
 
-def _install(needs: Sequence[Need]) -> dict[str, str]:
+def _tried() -> Path:
+    return DEPS / "tried.json"
+
+
+def _packages(needs: Sequence[Need]) -> list[str]:
+    return [package for each in needs for package in each.packages]
+
+
+def _install(needs: Sequence[Need], report: Report) -> dict[str, str]:
     """Install as much as possible; returns what was refused, with the reason."""
     prefix = apt.privilege()
     if prefix is None:
         return {}
-    all_at_once = [package for each in needs for package in each.packages]
+    all_at_once = _packages(needs)
+    report(f"Installing by {apt.means(prefix)}: {', '.join(all_at_once)}.")
     if apt.install(all_at_once, prefix, LOG).done:
         return {}
     fresh = apt.update(prefix, LOG)

@@ -12,6 +12,7 @@ from threadmark import build, executable, own, packages, platforms
 from threadmark.errors import LabError
 from threadmark.executable import Absence, Executable
 from threadmark.selection import check_name
+from threadmark.wording import printable
 
 
 @dataclass(frozen=True)
@@ -23,22 +24,19 @@ class Prepared:
     failed_platforms: dict[str, str]
 
 
-def prepare(names: tuple[str, ...], console: Console) -> Prepared:
-    """Install what may be installed, build the platforms `names`, look at them.
+def prepare(names: tuple[str, ...], console: Console, *, install: bool) -> Prepared:
+    """Install what is missing if `install` allows it, build the platforms `names`, look at them.
 
-    None means all that are not optional.
+    No name means all that are not optional.
     """
     wanted = chosen(names)
-    for need in bring(console, tests=False, again=False):
-        console.print(absence(need), highlight=False, soft_wrap=not console.is_terminal)
-    refused = unpack(console, wanted)
+    absent = bring(console, tests=False) if install else packages.missing(tests=False)
+    for need in absent:
+        say(console, absence(need))
+    refused = unpack(console, wanted) if install else {}
     failed = with_status(console, wanted, tests=False) | refused
     for name, reason in failed.items():
-        console.print(
-            f"Platform {name} is left out: {reason}",
-            highlight=False,
-            soft_wrap=not console.is_terminal,
-        )
+        say(console, f"Platform {name} is left out: {reason}")
     return look([each.name for each in wanted], failed)
 
 
@@ -71,20 +69,20 @@ def look(names: list[str], failed: dict[str, str]) -> Prepared:
     return Prepared(executables, absent, failed)
 
 
-def bring(console: Console, *, tests: bool, again: bool) -> list[packages.Need]:
-    """packages.bring with a word to the person when it takes time."""
-    if again or packages.missing(tests=tests):
-        with console.status("Installing packages") if console.is_terminal else console.capture():
-            return packages.bring(tests=tests, again=again)
-    return []
+def bring(console: Console, *, tests: bool, again: bool = False) -> list[packages.Need]:
+    """packages.bring, which says on `console` what it installs before it does."""
+    if not again and not packages.missing(tests=tests):
+        return []
+    with _status(console, "Installing packages"):
+        return packages.bring(tests=tests, again=again, report=lambda text: say(console, text))
 
 
 def unpack(console: Console, wanted: list[platforms.Platform]) -> dict[str, str]:
-    """own.bring with a word to the person when it takes time."""
+    """own.bring, which says on `console` what it installs before it does."""
     if all(each.private is None or each.private.present() for each in wanted):
         return {}
-    with console.status("Unpacking") if console.is_terminal else contextlib.nullcontext():
-        return own.bring(wanted)
+    with _status(console, "Unpacking"):
+        return own.bring(wanted, lambda text: say(console, text))
 
 
 def absence(need: packages.Need) -> str:
@@ -103,3 +101,14 @@ def with_status(
         return build.build_platforms(wanted, tests=tests, report=lambda _: None)
     with console.status("Building") as status:
         return build.build_platforms(wanted, tests=tests, report=status.update)
+
+
+def _status(console: Console, text: str) -> contextlib.AbstractContextManager[object]:
+    return console.status(text) if console.is_terminal else contextlib.nullcontext()
+
+
+def say(console: Console, sentence: str) -> None:
+    """Print one sentence for the person."""
+    console.print(
+        printable(sentence), highlight=False, markup=False, soft_wrap=not console.is_terminal
+    )

@@ -29,7 +29,8 @@ class Request:
     size: str = "quick"
     arguments: tuple[str, ...] = ()  # name=value or program.name=value
     profile: str = "quick"
-    seed: int = 1
+    seed: int = 1  # of the programs' inputs
+    order_seed: int | None = None  # of the order of measuring; None: the run draws one
     budget_s: float | None = None
     executables: str = ""  # a folder to take them from instead of the build
 
@@ -37,8 +38,14 @@ class Request:
         """LabError for a number that cannot be."""
         if self.budget_s is not None and not 0 < self.budget_s < 1e9:
             raise LabError("--budget is a positive number of seconds; change it.")
-        if not 0 <= self.seed < 1 << 63:
-            raise LabError("--seed goes from 0 to 2^63 - 1; change it.")
+        for name, seed in (("--seed", self.seed), ("--order-seed", self.order_seed or 0)):
+            if not 0 <= seed < 1 << 63:
+                raise LabError(f"{name} goes from 0 to 2^63 - 1; change it.")
+
+    def agrees(self, stored: Request) -> bool:
+        """Whether it asks for the same as a stored request, whatever order that one drew."""
+        seed = stored.order_seed if self.order_seed is None else self.order_seed
+        return replace(self, order_seed=seed) == stored
 
     def as_json(self) -> dict[str, Any]:
         """For the store; `from_json` gives it back."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -10,11 +11,11 @@ from pathlib import Path
 from rich.console import Console
 
 from threadmark import allocators, doctor, machine, measurement, preparation
-from threadmark.cell import Cell, Row
+from threadmark.cell import Cell, Row, Status
 from threadmark.errors import LabError
 from threadmark.limits import Cage, default_limits
 from threadmark.measurement import Measurement, rounds_needed, uncertainty
-from threadmark.output import write_json
+from threadmark.output import document, write_json
 from threadmark.places import report_path
 from threadmark.preparation import Prepared
 from threadmark.profile import PROFILES
@@ -30,9 +31,18 @@ class Session:
     catalogue = False
 
     def __init__(
-        self, request: Request, store: Path, console: Console, *, as_json: bool, report: bool
+        self,
+        request: Request,
+        store: Path,
+        console: Console,
+        *,
+        as_json: bool,
+        report: bool,
+        install: bool,
     ) -> None:
+        self.status = 0  # of the command: 1 when a process crashed or gave a wrong answer
         self.report = report
+        self.install = install
         self.request = request
         self.path = store
         self.console = console
@@ -47,7 +57,12 @@ class Session:
             facts = machine.facts()
             facts["executables"] = measurement.fingerprint(selection.cells)
             others = store.measuring()
+            if self.request.order_seed is None:
+                self.request = replace(self.request, order_seed=_draw())
             request, notes = self.request, self._complaints(others)
+            notes.append(
+                f"The order of measuring was drawn with --order-seed {request.order_seed}."
+            )
             with store.at_once():  # a resumed run cannot tell what a killed lab did not write
                 run_id = store.start_run(request.profile, request.seed, request.as_json(), facts)
                 for sentence in notes:
@@ -65,14 +80,15 @@ class Session:
                     f"{self.path} has no unfinished run{kind}; start one without --resume."
                 )
             stored = store.run(run_id)
-            if given and Request.from_json(stored.request) != self.request:
+            request = Request.from_json(stored.request)
+            if given and not self.request.agrees(request):
                 raise LabError(
                     f"The unfinished run {run_id} was asked for otherwise; give --resume without "
                     "other options, or start a new run without --resume."
                 )
             if not dry_run:
                 store.take_over(run_id)
-            self.request = Request.from_json(stored.request)
+            self.request = request
             selection = self._selection()
             before = stored.machine.get("executables", {})
             now = measurement.fingerprint(selection.cells)
@@ -98,7 +114,7 @@ class Session:
         left = set(schedule.left())
         cells = [each for each in selection.cells if each in left]
         if self.as_json:
-            document = {
+            fields = {
                 "cells": [_record(each) for each in cells],
                 "unavailable": [
                     {**_record(cell), "reason": reason}
@@ -106,7 +122,7 @@ class Session:
                 ],
                 "expected_s": seconds,
             }
-            write_json(document)
+            write_json(document("plan", fields))
             return
         for cell in cells:
             print(
@@ -125,7 +141,7 @@ class Session:
         ready = (
             preparation.look_at(Path(folder), names)
             if folder
-            else preparation.prepare(names, self.console)
+            else preparation.prepare(names, self.console, install=self.install)
         )
         selection = self._select(ready)
         absent = allocators.absent({cell.allocator for cell in selection.cells})
@@ -151,7 +167,7 @@ class Session:
         return Schedule(
             selection.cells,
             PROFILES[self.request.profile],
-            seed=self.request.seed,
+            seed=self.request.order_seed or 0,
             budget_s=self.request.budget_s,
             uncertainty=uncertainty,
             needed=rounds_needed,
@@ -166,9 +182,7 @@ class Session:
                 f"Another lab is measuring at the same time (process {listed}); wait for it"
             )
         for sentence in found:
-            self.console.print(
-                f"{sentence}.", highlight=False, soft_wrap=not self.console.is_terminal
-            )
+            preparation.say(self.console, f"{sentence}.")
         return [f"{each}." for each in found]
 
     def _measure(self, store: Store, run_id: int, selection: Selection) -> None:
@@ -180,6 +194,15 @@ class Session:
             measurement.conclude(schedule, cage)
         measurement.finish(schedule)
         self._show(store, run_id)
+        bad = {r.cell for r in store.rows(run_id) if r.status in (Status.WRONG, Status.CRASHED)}
+        if bad:
+            self.status = 1
+            example = min(f"{each.program} {each.backend}:{each.variant}" for each in bad)
+            preparation.say(
+                self.console,
+                f"The exit status is 1, because {len(bad)} cell{'s' * (len(bad) > 1)} "
+                f"crashed or gave a wrong answer, such as {example}.",
+            )
 
     def _show(self, store: Store, run_id: int) -> None:
         from threadmark import exchange, matrix
@@ -192,9 +215,7 @@ class Session:
             return
         (table if self.catalogue else matrix).render(store, run_id, Console())
         if path:
-            self.console.print(
-                f"Report: {path}", highlight=False, soft_wrap=not self.console.is_terminal
-            )
+            preparation.say(self.console, f"Report: {path}")
 
     def _report(self, store: Store, run_id: int) -> Path:
         from threadmark.reports import catalogue, html
@@ -202,6 +223,11 @@ class Session:
         path = report_path(self.path, run_id)
         (catalogue if self.catalogue else html).write(store, run_id, path)
         return path
+
+
+def _draw() -> int:
+    """A seed of the order that no other run is likely to have, short enough to type again."""
+    return secrets.randbelow(1_000_000)
 
 
 def _record(cell: Cell) -> dict[str, object]:

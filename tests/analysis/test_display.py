@@ -13,12 +13,14 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import synthetic
 from test_table2 import BLOCK
 from threadmark import cli, exchange, judgement, matrix
 from threadmark.cell import Cell, Row, Status
+from threadmark.errors import LabError
 from threadmark.places import report_path
 from threadmark.store import Store
 from threadmark.verdict import Kind, Verdict
@@ -275,6 +277,7 @@ def test_show_json_gives_every_row_with_its_status(
         ),
         (["compare", "tbb", "tbc"], "no backend, variant, platform or allocator 'tbc'"),
         (["export", "--format", "xml"], "xml"),
+        (["export", "--json"], "--json"),
         (["export", "--output", "result.txt"], "does not say the format"),
         (["export", "--output", "/nonexistent/x.csv"], "cannot be written"),
         (["report", "--output", "/nonexistent/x.html"], "cannot be written"),
@@ -300,6 +303,7 @@ def test_an_import_can_be_judged(tmp_path: Path, capsys: pytest.CaptureFixture[s
     cells = {(c["program"], c["column"]): c for c in json.loads(out)["cells"]}
     assert cells["fib", "gcc:async"]["ours"] == "no scaling"
     assert cells["uts", "gcc:async"]["ours"] == "not in the data"
+    assert json.loads(out)["schema"] == "threadmark/table2/1"
 
 
 def test_a_broken_import_leaves_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -325,23 +329,54 @@ def test_csv_has_a_line_for_each_row_and_no_formulas(tmp_path: Path) -> None:
 def test_google_benchmark_json_keeps_the_rules_of_its_comparer(filled: Store) -> None:
     rows = filled.rows(1)
     document = json.loads(exchange.to_google_benchmark(filled.run(1), rows))
-    assert {"date", "num_cpus", "mhz_per_cpu", "library_build_type"} <= set(document["context"])
     entries = document["benchmarks"]
-    assert len(entries) == sum(row.sample_ns is not None for row in rows)
+    ended = [row for row in rows if row.sample_ns is not None]
+    assert len(entries) == sum(not row.disturbed for row in ended) < len(ended)
+    assert document["context"]["threadmark_left_out"] == {
+        "failed": len(rows) - len(ended),
+        "disturbed": len(ended) - len(entries),
+        "no_cpu_time": 0,
+    }
     by_name: dict[str, list[dict[str, object]]] = {}
     for entry in entries:
         assert entry["run_name"] == entry["name"]
-        assert (entry["run_type"], entry["time_unit"], entry["iterations"]) == (
-            "iteration",
-            "ns",
-            1,
-        )
+        assert (entry["run_type"], entry["time_unit"]) == ("iteration", "ns")
+        assert entry["iterations"] == 1
         assert entry["real_time"] > 0
         assert entry["cpu_time"] > 0
         by_name.setdefault(entry["name"], []).append(entry)
     for repeated in by_name.values():
         assert [e["repetition_index"] for e in repeated] == list(range(len(repeated)))
         assert {e["repetitions"] for e in repeated} == {len(repeated)}
+
+
+def test_google_benchmark_json_holds_nothing_that_was_not_measured(store: Store) -> None:
+    cell = Cell("p", "quick", "tbb", "futures", "gcc", "glibc", 2)
+    repeat = {"warmup": False, "wall_ns": 5}
+    timed = Row(cell, 0, Status.OK, sample_ns=5.0, repeats=({**repeat, "cpu_ns": 8},) * 3)
+    number = store.start_run("quick", 1, {}, {"governor": "", "processors": 2})
+    run = store.run(number)
+
+    def written(machine: dict[str, object], *rows: Row) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(
+            exchange.to_google_benchmark(replace(run, machine=machine), rows)
+        )
+        return found
+
+    untimed = replace(timed, repeats=(repeat,))
+    document = written({"governor": ""}, timed, untimed)
+    (entry,) = document["benchmarks"]
+    assert (entry["real_time"], entry["cpu_time"], entry["iterations"]) == (5, 8, 3)
+    assert document["context"]["threadmark_left_out"]["no_cpu_time"] == 1
+    invented = {"num_cpus", "mhz_per_cpu", "cpu_scaling_enabled", "caches", "load_avg"}
+    assert not {*invented, "host_name", "library_build_type"} & set(document["context"])
+    known = {"performance": False, "powersave": True}
+    for governor, scaling in known.items():
+        context = written({"governor": governor, "processors": 4, "load": 0.5}, timed)["context"]
+        assert context["cpu_scaling_enabled"] is scaling
+        assert (context["num_cpus"], context["load_avg"]) == (4, [0.5])
+    with pytest.raises(LabError, match="--format csv or json"):
+        written({}, untimed)
 
 
 def test_google_benchmarks_own_tool_compares_our_export(filled: Store, tmp_path: Path) -> None:
@@ -380,8 +415,6 @@ def test_an_export_replaces_files_only_when_forced_and_at_once(
 
 
 def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from threadmark.errors import LabError
-
     def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 

@@ -158,7 +158,7 @@ def test_every_status_reaches_the_store(lab: Lab, programs: Path, tmp_path: Path
     for status, body in bodies.items():
         fakes.contend(programs, f"is_{status}", [fakes.way("usual")], body)
     done = lab(*TWO, "--json")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 1, done.stderr
     for status in bodies:
         rows = stored(tmp_path, program=f"is_{status}")
         assert {row.status.value for row in rows} == {status}
@@ -331,7 +331,7 @@ def test_a_contention_program_that_does_not_describe_itself_is_unavailable(
         (("--threads", "2000"), "up to 1024 threads"),
         (("--size", "big"), "--size"),
         (("--budget", "0"), "--budget"),
-        (("--seed", "-1"), "--seed"),
+        (("--order-seed", "-1"), "--order-seed"),
         (("--resume",), "no unfinished run of the catalogue"),
     ],
 )
@@ -358,7 +358,7 @@ def test_a_dry_run_lists_processes_and_measures_nothing(
 
 def test_two_catalogues_are_compared_by_their_verdicts(lab: Lab, programs: Path) -> None:
     lab(*TWO)
-    lab(*TWO, "--seed", "2")
+    lab(*TWO, "--order-seed", "2")
     fakes.write(programs, "fib.serial")
     lab("run", "--executables", "programs", "--store", "s.db", "--no-report", "--profile", "smoke")
     done = lab("compare", "1", "2", "--store", "s.db")
@@ -501,11 +501,12 @@ def test_the_lab_lists_contention_programs_apart(
     out = capsys.readouterr().out
     assert out.index("fib") < out.index("Contention programs") < out.index("calibration")
     assert cli.main(["list", "--json"]) == 0
-    listed = {each["program"]: each for each in json.loads(capsys.readouterr().out)}
+    listed = {each["program"]: each for each in json.loads(capsys.readouterr().out)["programs"]}
     assert listed["calibration"]["ways"] == ["arithmetic", "shared_atomic"]
     assert "ways" not in listed["fib"]
     assert cli.main(["list", "backends", "--json"]) == 0
-    assert [each["backend"] for each in json.loads(capsys.readouterr().out)] == ["serial"]
+    listed = json.loads(capsys.readouterr().out)["backends"]
+    assert [each["backend"] for each in listed] == ["serial"]
 
 
 def test_a_row_of_the_catalogue_is_exported_with_what_a_thread_did(

@@ -55,6 +55,10 @@ def fake_apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeApt:
     return write
 
 
+def _ignore(sentence: str) -> None:
+    """Tell nobody what is installed."""
+
+
 def _platform(folder: Path, *wheels: str, names: tuple[str, ...] = ("liba-1",)) -> Platform:
     private = Private(folder, packages=names, wheels=wheels)
     return Platform("x", "c++", (), ("some-package",), optional=True, private=private)
@@ -67,31 +71,33 @@ def test_a_library_beside_another_is_unpacked_and_never_installed(
     monkeypatch.setattr(apt, "privilege", list)  # as root, who could install it
     platform = _platform(tmp_path / "deps/liba")
     assert "not unpacked here; run: ./threadmark setup --platforms x" in platform.missing()
-    assert own.bring([platform]) == {}
+    said: list[tuple[str, str]] = []
+    assert own.bring([platform], lambda text: said.append((text, calls.read_text()))) == {}
+    assert said == [(f"Unpacking into {tmp_path}/deps/liba: liba-1.", "")]
     assert (tmp_path / "deps/liba/usr/liba-1.deb").is_dir()
     assert " install " not in calls.read_text()
     assert "unpacked" not in platform.missing()
     before = calls.read_text()
-    assert own.bring([platform]) == {}
+    assert own.bring([platform], _ignore) == {}
     assert calls.read_text() == before
 
 
 def test_a_library_that_came_in_part_is_not_there(fake_apt: FakeApt, tmp_path: Path) -> None:
     fake_apt('echo "E: Failed to fetch a file"; exit 100')
     platform = _platform(tmp_path / "deps/liba")
-    told = own.bring([platform])
+    told = own.bring([platform], _ignore)
     assert "could not be fetched" in told["x"]
     assert "setup.log" in told["x"]
     assert "not unpacked here" in platform.missing()
     (tmp_path / "deps/liba.partial/left-over").mkdir(parents=True)
     fake_apt(DOWNLOAD)
-    assert own.bring([platform]) == {}
+    assert own.bring([platform], _ignore) == {}
     assert [each.name for each in (tmp_path / "deps/liba").iterdir()] == ["usr"]
 
 
 def test_a_package_that_there_is_not_is_named(fake_apt: FakeApt, tmp_path: Path) -> None:
     fake_apt('case "$*" in *download*) echo "E: Unable to locate package liba-1"; exit 100;; esac')
-    assert "knows no package liba-1" in own.bring([_platform(tmp_path / "deps/liba")])["x"]
+    assert "knows no package liba-1" in own.bring([_platform(tmp_path / "deps/liba")], _ignore)["x"]
 
 
 def test_a_toolchain_that_pip_refuses_costs_its_platform_alone(
@@ -109,8 +115,8 @@ def test_a_toolchain_that_pip_refuses_costs_its_platform_alone(
         _platform(tmp_path / "deps/zag", "zag==1 --hash=sha256:0", names=()),
         _platform(tmp_path / "deps/liba"),
     ]
-    assert own.bring(both[:1]) == {"x": "no network."}
-    assert own.bring(both[1:]) == {}
+    assert own.bring(both[:1], _ignore) == {"x": "no network."}
+    assert own.bring(both[1:], _ignore) == {}
     assert [each.private.present() for each in both if each.private] == [False, True]
 
 

@@ -14,9 +14,22 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import fakes
 import pytest
 from lab_support import lab_environment
-from threadmark import apt, lock, packages, preparation
+from threadmark import (
+    apt,
+    build,
+    checks,
+    cli,
+    executable,
+    lock,
+    own,
+    packages,
+    platforms,
+    preparation,
+)
+from threadmark.executable import find
 from threadmark.packages import Need
 
 FakeApt = Callable[[str], Path]
@@ -39,9 +52,8 @@ def fake_apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeApt:
     calls.touch()
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setattr(apt, "privilege", list)
-    monkeypatch.setattr(apt, "_LOCK_POLL_S", 0)
+    monkeypatch.setattr(apt, "LOCK_POLL_S", 0)
     monkeypatch.setattr(packages, "DEPS", tmp_path / "deps")
-    monkeypatch.setattr(packages, "_TRIED", tmp_path / "deps/tried.json")
     monkeypatch.setattr(packages, "LOG", tmp_path / "setup.log")
     monkeypatch.setattr(packages, "NEEDS", (Need("X", NO_FILE, ("x",), "backend x"),))
     monkeypatch.setattr(lock, "BUILD", tmp_path / "build")
@@ -55,8 +67,97 @@ def fake_apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeApt:
     return write
 
 
-def _bring(*, again: bool = False) -> list[str]:
-    return [each.name for each in packages.bring(tests=True, again=again)]
+@pytest.fixture
+def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout in which everything is built and no check is wanted; returns a folder."""
+    monkeypatch.setenv("COLUMNS", "200")
+    fakes.write(tmp_path, "fib.serial")
+    fakes.calibrate(tmp_path)
+    found = find(["fake"], tmp_path)
+    monkeypatch.setattr(build, "build_platforms", lambda *_, **__: {})
+    monkeypatch.setattr(executable, "find", lambda _: found)
+    monkeypatch.setattr(executable, "absences", lambda _: [])
+    monkeypatch.setattr(own, "bring", lambda *_: {})
+    monkeypatch.setattr(platforms, "platforms", list)
+    monkeypatch.setattr(checks, "checks", list)
+    return tmp_path
+
+
+def _bring(*, again: bool = False, report: packages.Report = lambda _: None) -> list[str]:
+    return [each.name for each in packages.bring(tests=True, again=again, report=report)]
+
+
+@pytest.mark.parametrize(
+    ("prefix", "said"),
+    [
+        ([], "Installing by apt-get as root: x."),
+        (["env"], "Installing by apt-get by sudo: x."),
+        (None, "Unpacking into {deps}: x."),
+    ],
+)
+def test_what_is_installed_and_how_is_said_before_it_is_installed(
+    fake_apt: FakeApt,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    prefix: list[str] | None,
+    said: str,
+) -> None:
+    calls = fake_apt("exit 100")
+    monkeypatch.setattr(apt, "privilege", lambda: prefix)
+    need = Need("X", NO_FILE, ("x",), "backend x", unpack=prefix is None)
+    monkeypatch.setattr(packages, "NEEDS", (need,))
+    seen: list[tuple[str, str]] = []
+    _bring(report=lambda text: seen.append((text, calls.read_text())))
+    assert seen == [(said.format(deps=tmp_path / "deps"), "")]
+    assert calls.read_text()
+
+
+def test_the_first_line_of_a_run_says_what_is_installed(
+    fake_apt: FakeApt, built: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calls = fake_apt("exit 100")
+    assert cli.main(["run", "--dry-run", "--store", str(built / "s.db")]) == 0
+    first, second, *_ = capsys.readouterr().err.splitlines()
+    assert first == "Installing by apt-get as root: x."
+    assert second.startswith("X is missing, which costs backend x")
+    assert "install" in calls.read_text()
+
+
+@pytest.mark.parametrize("command", ["run", "catalogue", "test", "check", "setup"])
+def test_no_install_installs_nothing_and_names_the_command_for_what_is_missing(
+    fake_apt: FakeApt, built: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    calls = fake_apt("")
+    store = ["--dry-run", "--store", str(built / "s.db")]
+    words = [command, "--no-install", *(store if command in ("run", "catalogue") else ())]
+    assert cli.main(words) == 0
+    out, err = capsys.readouterr()
+    assert "X" in out + err
+    assert "apt-get install -y --no-install-recommends x" in " ".join((out + err).split())
+    assert "Installing" not in out + err
+    assert calls.read_text() == ""
+
+
+def test_nothing_is_said_of_installing_when_nothing_is_missing(
+    fake_apt: FakeApt,
+    built: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    fake_apt("")
+    monkeypatch.setattr(packages, "NEEDS", ())
+    assert cli.main(["run", "--dry-run", "--store", str(built / "s.db")]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_no_install_does_not_make_the_python_environment(tmp_path: Path) -> None:
+    words = ["-P", "-m", "threadmark.environment", str(tmp_path), "run", "--no-install"]
+    done = subprocess.run(
+        [sys.executable, *words], check=False, capture_output=True, text=True, env=lab_environment()
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "./threadmark setup installs them" in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_nothing_is_installed_at_the_price_of_a_package_of_the_user(fake_apt: FakeApt) -> None:
@@ -113,7 +214,7 @@ def test_a_package_that_does_not_exist_is_asked_for_once(fake_apt: FakeApt) -> N
 def test_one_unknown_package_does_not_cost_the_others(
     fake_apt: FakeApt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(packages, "_SYSTEM", tmp_path)
+    monkeypatch.setattr(packages, "SYSTEM", tmp_path)
     needs = (packages.NEEDS[0], Need("Y", ("usr/y",), ("y",), "backend y"))
     monkeypatch.setattr(packages, "NEEDS", needs)
     fake_apt(f"{UNKNOWN_X}\ncase $1 in install) mkdir -p {tmp_path}/usr/y;; esac")
@@ -136,7 +237,7 @@ def test_without_privilege_setup_brings_what_can_be_unpacked(
 def test_the_older_boost_of_the_distribution_is_not_taken_for_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, enough: bool
 ) -> None:
-    monkeypatch.setattr(packages, "_SYSTEM", tmp_path)
+    monkeypatch.setattr(packages, "SYSTEM", tmp_path)
     library = tmp_path / "usr/lib/x86_64-linux-gnu"
     (library / f"cmake/boost_fiber-{version}").mkdir(parents=True)
     (library / "libboost_fiber.so").touch()

@@ -6,9 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-
-from rich.console import Console
 
 from threadmark import machine
 from threadmark.catalogue import outcome, selection
@@ -19,7 +16,7 @@ from threadmark.limits import Cage
 from threadmark.measurement import Attempts, Measurement, Take
 from threadmark.preparation import Prepared
 from threadmark.schedule import Schedule, Task
-from threadmark.selection import Request, Selection
+from threadmark.selection import Selection
 from threadmark.session import Session
 from threadmark.store import Store
 
@@ -85,12 +82,7 @@ class CatalogueSession(Session):
     """One invocation of the command."""
 
     catalogue = True
-
-    def __init__(
-        self, request: Request, store: Path, console: Console, *, as_json: bool, report: bool
-    ) -> None:
-        super().__init__(request, store, console, as_json=as_json, report=report)
-        self.valid = True
+    valid = True  # whether the calibration came out
 
     def _select(self, ready: Prepared) -> Selection:
         return selection.select(self.request, ready.executables, ready.absent)
@@ -99,7 +91,7 @@ class CatalogueSession(Session):
         return CatalogueSchedule(
             chosen.cells,
             PROFILES[self.request.size],
-            seed=self.request.seed,
+            seed=self.request.order_seed or 0,
             budget_s=self.request.budget_s,
             uncertainty=self._uncertainty,
         )

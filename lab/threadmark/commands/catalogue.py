@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from threadmark.commands.run import Names, options_given
 from threadmark.errors import LabError
-from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption
+from threadmark.options import DEFAULT_STORE, InstallOption, JsonOption, StoreOption
 from threadmark.selection import Request
 
 NOT_VALID = 1  # exit status: measured and stored, but the calibration did not come out
@@ -30,19 +30,23 @@ def catalogue(
     threads: str | None = None,
     size: Literal["smoke", "quick", "full"] = "quick",
     executables: Path | None = None,
-    seed: int = 1,
+    order_seed: Annotated[int | None, Parameter(show_default=False)] = None,
     budget: float | None = None,
     resume: Annotated[bool, Parameter(negative="", show_default=False)] = False,
     report: Annotated[bool, Parameter(show_default=False)] = True,
     dry_run: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+    install: InstallOption = True,
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
 ) -> int:
     """Measure operations that look independent on one thread and on several; say which scale.
 
     Everything that is needed is set up and built first. Each process measures one way of writing
-    one operation, alone and together in turns; a way gets at least five. The exit status is 1 when
-    the machine could not tell what scales from what does not; the rows are kept.
+    one operation, alone and together in turns; a way gets at least five.
+
+    Exit status: 0 when all was measured, 1 when the machine could not tell what scales from what
+    does not, or a process crashed or gave a wrong answer (the rows are kept), 2 when the request or
+    the machine does not allow it, 130 after Ctrl-C and 143 after SIGTERM.
 
     Parameters
     ----------
@@ -63,10 +67,11 @@ def catalogue(
         smoke: does everything run? quick: windows of 0.5 ms. full: of 2 ms, and more processes.
     executables
         Measure what lies in this folder as PLATFORM/bin/PROGRAM.threads; set up and build nothing.
-    seed
-        Seed of the order of measuring.
+    order_seed
+        Seed of the order of measuring; by default each run draws one and stores it.
     budget
-        Seconds for measuring; beyond it processes, then cells are left out. Quick has 340.
+        Seconds for measuring; when it is used up, processes are dropped first, then whole
+        cells. Quick has 340.
     resume
         Go on with the newest unfinished catalogue of the store; with --dry-run list what is left.
     report
@@ -93,16 +98,19 @@ def catalogue(
         threads=counts,
         size=size,
         profile=CATALOGUE,
-        seed=seed,
+        order_seed=order_seed,
         executables=str(executables.absolute()) if executables else "",
         budget_s=budget if budget is not None else chosen.budget_s,
     )
     request.check()
-    session = CatalogueSession(request, store, Console(stderr=True), as_json=json, report=report)
+    console = Console(stderr=True)
+    session = CatalogueSession(
+        request, store, console, as_json=json, report=report, install=install
+    )
     if resume:
         session.resume(given=options_given(), dry_run=dry_run)
     elif dry_run:
         session.dry_run()
     else:
         session.run()
-    return 0 if session.valid else NOT_VALID
+    return session.status if session.valid else NOT_VALID

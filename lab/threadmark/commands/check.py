@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import cyclopts
 from cyclopts import Parameter
 
+from threadmark.options import InstallOption
+
 if TYPE_CHECKING:
     from threadmark.checks import Level
 
@@ -20,6 +22,7 @@ def check(
     *,
     only: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
     all_: Annotated[bool, Parameter(name="--all", negative="")] = False,
+    install: InstallOption = True,
 ) -> int:
     """Run everything that must hold before a change is taken.
 
@@ -32,21 +35,26 @@ def check(
     """
     from threadmark.checks import Level
 
-    return perform(Level.ALL if all_ or only else Level.CHECK, only)
+    return perform(Level.ALL if all_ or only else Level.CHECK, only, install=install)
 
 
-def perform(level: Level, only: tuple[str, ...]) -> int:
+def perform(level: Level, only: tuple[str, ...], *, install: bool) -> int:
     """Run the checks up to `level`; the last line says how many passed. Returns the exit status."""
     from rich.console import Console
 
-    from threadmark import checks, preparation
+    from threadmark import checks, packages, preparation
     from threadmark.selection import check_name
 
     known = {each.name: each for each in checks.checks()}
     for name in only:
         check_name("check", name, known)
     wanted = [known[name] for name in only] or [c for c in known.values() if c.level <= level]
-    for need in preparation.bring(Console(stderr=True), tests=True, again=False):
+    absent = (
+        preparation.bring(Console(stderr=True), tests=True)
+        if install
+        else packages.missing(tests=True)
+    )
+    for need in absent:
         print(preparation.absence(need))
     total, failed = checks.Count(), []
     for each in wanted:

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from threadmark.errors import LabError
 from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption
-from threadmark.output import write_json
+from threadmark.output import document, write_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from threadmark.comparison import Outcome, Pair
     from threadmark.judgement import Agreement
     from threadmark.store import Store
-
-SCHEMA = "threadmark/compare/1"
 
 
 def command(app: cyclopts.App) -> None:
@@ -45,7 +43,7 @@ def compare(
     ] = (),
     run: Annotated[str, Parameter(help="The run whose sides are compared.")] = "last",
     every_thread_count: Annotated[
-        bool, Parameter(name="--all", negative="", help="Not only at the most threads.")
+        bool, Parameter(negative="", help="Not only at the most threads.")
     ] = False,
     fail_above: Annotated[
         str,
@@ -160,12 +158,11 @@ def _agreement(opened: Store, a: str, b: str, programs: tuple[str, ...]) -> Agre
 def _record(
     outcome: Outcome, agreement: Agreement | None, names: tuple[str, str], share: float | None
 ) -> dict[str, Any]:
-    """What --json prints. A change that breaks its readers gets another number in SCHEMA."""
+    """What --json prints."""
     from threadmark import records
     from threadmark.ratios import LAYOUT, LEVEL
 
-    record: dict[str, Any] = records.finite({
-        "schema": SCHEMA,
+    fields: dict[str, Any] = records.finite({
         "a": names[0],
         "b": names[1],
         "level": LEVEL,
@@ -181,12 +178,13 @@ def _record(
         "verdicts": agreement and {
             "equal": agreement.equal,
             "of": agreement.of,
+            "unclear": {"a": agreement.unclear[0], "b": agreement.unclear[1]},
             "differ": [
                 {"cell": cell, "a": first, "b": second} for cell, first, second in agreement.differ
             ],
         },
     })  # fmt: skip
-    return record
+    return document("compare", fields)
 
 
 def _pair_record(pair: Pair, share: float | None) -> dict[str, Any]:
@@ -247,7 +245,11 @@ def _print(outcome: Outcome, agreement: Agreement | None, a: str, b: str, consol
     console.print(Text("\n".join(["", *_summary(outcome)])), highlight=False)
     if agreement:
         share = agreement.equal / max(1, agreement.of)
-        said = [f"Verdicts: {agreement.equal} of {agreement.of} are equal ({share:.1%})."]
+        said = [
+            f"Verdicts: of {agreement.of} that can differ {agreement.equal} are definite and equal "
+            f"in both runs ({100 * share:.1f} %); unclear in A {agreement.unclear[0]}, "
+            f"in B {agreement.unclear[1]}."
+        ]
         said += [f"  {what}: {first} | {second}" for what, first, second in agreement.differ]
         console.print(Text("\n".join(["", *map(printable, said)])), highlight=False)
 

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from threadmark.errors import LabError
 from threadmark.options import JsonOption
-from threadmark.output import write_json
+from threadmark.output import document, write_json
 
 if TYPE_CHECKING:
     from threadmark.noise import Noise
@@ -42,13 +42,13 @@ def doctor(
     noise = _noise(pairs) if pairs else None
     complaints += noise.complaints() if noise else []
     if json:
-        document = {
+        fields = {
             "facts": facts,
             "complaints": [asdict(each) for each in complaints],
             "noise": noise
             and {**asdict(noise), "rate": noise.rate, "expected": list(noise.expected)},
         }
-        write_json(document)
+        write_json(document("doctor", fields))
         return 1 if complaints else 0
     for name, value in facts.items():
         print(f"{name}: {value}")

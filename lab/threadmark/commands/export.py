@@ -10,7 +10,7 @@ import cyclopts
 from cyclopts import Parameter
 
 from threadmark.errors import LabError
-from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption
+from threadmark.options import DEFAULT_STORE, StoreOption
 
 Format = Literal["csv", "json", "google-benchmark"]
 
@@ -29,7 +29,6 @@ def export(
     output: Annotated[Path | None, Parameter(help="File to write; default: stdout.")] = None,
     force: Annotated[bool, Parameter(negative="", help="Replace a file that exists.")] = False,
     store: StoreOption = DEFAULT_STORE,
-    json: JsonOption = False,
 ) -> None:
     """Write a stored run for other tools; google-benchmark is what its compare.py reads.
 
@@ -38,7 +37,7 @@ def export(
     from threadmark import exchange
     from threadmark.store import Store
 
-    chosen = form or ("json" if json else _by_ending(output))
+    chosen = form or _by_ending(output)
     if output is not None and output.exists() and not force:
         raise LabError(f"{output} exists; name another file or add --force to replace it.")
     with Store.open(store, create=False) as opened:

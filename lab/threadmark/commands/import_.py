@@ -10,6 +10,7 @@ import cyclopts
 from cyclopts import Parameter
 
 from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption
+from threadmark.output import document, write_json
 
 
 def command(app: cyclopts.App) -> None:
@@ -24,7 +25,7 @@ def import_(
     json: JsonOption = False,
 ) -> None:
     """Read the results that INNCABS published into a new run."""
-    from threadmark import inncabs_csv, records
+    from threadmark import inncabs_csv
     from threadmark.store import IMPORTED, Store
 
     rows = inncabs_csv.read(path)  # all of it before the store is touched
@@ -40,9 +41,7 @@ def import_(
         opened.finish(number)
     missing = sum(row.sample_ns is None for row in rows)
     if json:
-        sys.stdout.write(
-            records.dumps({"run": number, "rows": len(rows), "missing": missing}) + "\n"
-        )
+        write_json(document("import", {"run": number, "rows": len(rows), "missing": missing}))
     else:
         sys.stdout.write(
             f"Run {number}: {len(rows)} published medians, {missing} of them missing; "

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import cyclopts
 from cyclopts import Parameter
 
 from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption
-from threadmark.output import write_json
+from threadmark.output import document, write_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +49,7 @@ def list_(
         else:
             records_ = _platforms(here)
     if json:
-        write_json(records_)
+        write_json(document(what, {what: records_}))
         return
     if not records_:
         print("Nothing is built yet; run: ./threadmark run --profile smoke")
@@ -71,7 +72,9 @@ def _sections(listed: list[dict[str, object]]) -> list[tuple[str, list[dict[str,
 
 
 def _words(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    """A value as text; a moment to the minute, so that a run fits on a line."""
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return re.sub(r"^(\d{4}-\d\d-\d\d)T(\d\d:\d\d):.*", r"\1 \2", text)
 
 
 def _programs(executables: list[Executable]) -> list[dict[str, object]]:
@@ -164,6 +167,8 @@ def _runs(path: Path) -> list[dict[str, object]]:
                 "started": each.started_at,
                 "finished": each.finished_at or "unfinished",
                 "profile": each.profile,
+                "seed": each.seed,
+                "order_seed": each.request.get("order_seed", ""),
                 "commit": each.machine.get("commit", ""),
             }
             for each in store.runs()

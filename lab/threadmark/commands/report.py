@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 from threadmark.errors import LabError
 from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption
+from threadmark.output import document, write_json
 from threadmark.places import report_path
 
 
@@ -40,7 +41,6 @@ def report(
 
     An older report is replaced; any other file, a picture too, only with --force.
     """
-    from threadmark import records
     from threadmark.profile import CATALOGUE
     from threadmark.reports import catalogue, figure, html
     from threadmark.store import Store
@@ -56,8 +56,7 @@ def report(
         page = catalogue if of_catalogue else html
         size = (figure if picture else page).write(opened, number, path)
     if json:
-        document = {"run": number, "report": str(path), "bytes": size}
-        sys.stdout.write(records.dumps(document) + "\n")
+        write_json(document("report", {"run": number, "report": str(path), "bytes": size}))
     else:
         sys.stdout.write(f"Report of run {number}: {path} ({size / 1e6:.1f} MB)\n")
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import cyclopts
 from cyclopts import Parameter
 
-from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption
+from threadmark.options import DEFAULT_STORE, InstallOption, JsonOption, StoreOption
 from threadmark.profile import PROFILES, Profile, parse_threads, thread_counts
 from threadmark.selection import Request
 
@@ -36,17 +36,23 @@ def run(
     arg: Annotated[tuple[str, ...], Parameter(negative="", show_default=False)] = (),
     executables: Path | None = None,
     seed: int = 1,
+    order_seed: Annotated[int | None, Parameter(show_default=False)] = None,
     budget: float | None = None,
     resume: Annotated[bool, Parameter(negative="", show_default=False)] = False,
     report: Annotated[bool, Parameter(show_default=False)] = True,
     dry_run: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+    install: InstallOption = True,
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
-) -> None:
+) -> int:
     """Measure how programs scale on backends; print the matrix and write the report.
 
     Everything that is needed is set up and built first. Without options the quick profile measures
     all programs, backends, variants and platforms in at most five minutes.
+
+    Exit status: 0 when all was measured, 1 when a process crashed or gave a wrong answer (the rows
+    are kept), 2 when the request or the machine does not allow it, 130 after Ctrl-C and 143 after
+    SIGTERM.
 
     Parameters
     ----------
@@ -75,9 +81,12 @@ def run(
     executables
         Measure what lies in this folder as PLATFORM/bin/PROGRAM.BACKEND; set up and build nothing.
     seed
-        Seed of the programs' inputs and of the order of measuring.
+        Seed of the programs' inputs.
+    order_seed
+        Seed of the order of measuring; by default each run draws one and stores it.
     budget
-        Seconds for measuring; beyond it repeats, then cells are left out. Quick has 300.
+        Seconds for measuring; when it is used up, repeats are dropped first, then whole
+        cells. Quick has 300.
     resume
         Go on with the newest unfinished run of the store; with --dry-run list what is left of it.
     report
@@ -101,17 +110,20 @@ def run(
         arguments=arg,
         profile=profile,
         seed=seed,
+        order_seed=order_seed,
         executables=str(executables.absolute()) if executables else "",
         budget_s=budget if budget is not None else chosen.budget_s,
     )
     request.check()
-    session = Session(request, store, Console(stderr=True), as_json=json, report=report)
+    console = Console(stderr=True)
+    session = Session(request, store, console, as_json=json, report=report, install=install)
     if resume:
         session.resume(given=options_given(), dry_run=dry_run)
     elif dry_run:
         session.dry_run()
     else:
         session.run()
+    return session.status
 
 
 def _threads(text: str | None, profile: Profile) -> tuple[int, ...]:
@@ -125,4 +137,5 @@ def options_given() -> bool:
     words = sys.argv[2:]
     names = {each.partition("=")[0] for each in words if each.startswith("--")}
     how = {"--resume", "--store", "--json", "--dry-run", "--report", "--no-report"}
+    how |= {"--install", "--no-install"}
     return bool(names - how)

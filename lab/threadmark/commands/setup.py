@@ -5,8 +5,8 @@ from __future__ import annotations
 import cyclopts
 
 from threadmark.commands.run import Names
-from threadmark.options import JsonOption
-from threadmark.output import write_json
+from threadmark.options import InstallOption, JsonOption
+from threadmark.output import document, write_json
 
 
 def command(app: cyclopts.App) -> None:
@@ -14,7 +14,9 @@ def command(app: cyclopts.App) -> None:
     app.command(setup)
 
 
-def setup(*, platforms: Names = (), json: JsonOption = False) -> None:
+def setup(
+    *, platforms: Names = (), install: InstallOption = True, json: JsonOption = False
+) -> None:
     """Install what is missing, for measuring and for the tests; asks nothing.
 
     As root or with password-less sudo packages come from apt; otherwise headers are unpacked into a
@@ -34,8 +36,13 @@ def setup(*, platforms: Names = (), json: JsonOption = False) -> None:
     console = Console(stderr=True)
     named = preparation.chosen(platforms)
     small = [each for each in all_platforms() if each.private and not each.private.wheels]
-    absent = preparation.bring(console, tests=True, again=True)
-    without = preparation.unpack(console, list(dict.fromkeys([*named, *small])))
+    private = list(dict.fromkeys([*named, *small]))
+    if install:
+        absent = preparation.bring(console, tests=True, again=True)
+        without = preparation.unpack(console, private)
+    else:
+        absent = packages.missing(tests=True)
+        without = {each.name: "" for each in private if each.private and not each.private.present()}
     refusals = packages.refusals()
     rows = [
         {
@@ -55,8 +62,8 @@ def setup(*, platforms: Names = (), json: JsonOption = False) -> None:
         for name, why in without.items()
     ]
     if json:
-        document = {"present": packages.present(), "absent": rows, "log": str(packages.LOG)}
-        write_json(document)
+        fields = {"present": packages.present(), "absent": rows, "log": str(packages.LOG)}
+        write_json(document("setup", fields))
         return
     if not rows:
         print("Everything is there.")
@@ -65,4 +72,5 @@ def setup(*, platforms: Names = (), json: JsonOption = False) -> None:
     for row in rows:
         table.add_row(*row.values())
     Console().print(table)
-    print(f"What apt-get said is in {packages.LOG}")
+    if install:
+        print(f"What apt-get said is in {packages.LOG}")

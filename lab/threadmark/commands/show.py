@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from threadmark.errors import LabError
 from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption
+from threadmark.output import document, write_json
 
 if TYPE_CHECKING:
     from threadmark.cell import Row
@@ -59,17 +60,17 @@ def _table2(opened: Store, run: str, *, as_json: bool) -> None:
 
     from rich.console import Console
 
-    from threadmark import plausibility, records, table2, table2_text
+    from threadmark import plausibility, table2, table2_text
 
     rows = _published(opened, run)
     entries, doubts = table2.table(rows), plausibility.doubts(rows)
     if as_json:
-        document = {
+        fields = {
             "agreeing": sum(not e.why for e in entries),
             "cells": [asdict(e) for e in entries],
             "doubts": [asdict(d) for d in doubts],
         }
-        sys.stdout.write(records.dumps(document) + "\n")
+        write_json(document("table2", fields))
     else:
         table2_text.render(entries, doubts, Console())
 
