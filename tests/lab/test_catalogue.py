@@ -506,6 +506,30 @@ def test_a_disturbed_process_leaves_no_sample_and_more_are_wanted() -> None:
     assert 11 <= taken[cells[0]] <= 14
 
 
+@pytest.mark.parametrize("budget_s", [None, 25.0, 60.0])
+def test_every_round_has_the_calibration_whatever_the_budget(budget_s: float | None) -> None:
+    names = ["calibration", *(f"p{number}" for number in range(6))]
+    cells = [cell(program=name, backend="threads", threads=2) for name in names]
+    schedule = CatalogueSchedule(
+        cells,
+        PROFILES["quick"],
+        seed=1,
+        budget_s=budget_s,
+        uncertainty=lambda samples: 1.0 if len(samples) < 9 else 0.0,
+    )
+    rounds: dict[str, set[int]] = {name: set() for name in names}
+    elapsed_s = 0.0
+    while task := schedule.next(elapsed_s):
+        rounds[task.cell.program].add(task.round)
+        elapsed_s += 1.0
+        facts = {"wall_s": 1.0}
+        schedule.record(Row(task.cell, task.round, Status.OK, sample_ns=1.9, facts=facts))
+    everything = set().union(*rounds.values())
+    last = {max(everything)} if budget_s else set()  # the time may end within a round
+    assert everything - last <= rounds["calibration"]
+    assert len(everything) > 2
+
+
 def test_a_machine_that_is_never_calm_does_not_keep_it_going() -> None:
     cells = [cell(program=f"p{number}", backend="threads", threads=2) for number in range(4)]
     profile = PROFILES["quick"]

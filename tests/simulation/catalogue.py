@@ -44,6 +44,7 @@ NEAR, FAR = 0.02, 0.15  # distance of the true speed-up from a limit, as a logar
 REACH = 0.35  # of what is drawn
 ROUNDS, WINDOW_S = 17, 6e-4  # with the warm-up, with the yardsticks; see contention_harness.cpp
 START_S = 0.08  # of a process, with the lab's own time
+SMALL = 40  # ways in a run of the small version
 DEFINITE = (Kind.SCALES, Kind.POORLY, Kind.NONE, Kind.CONTENDED)
 
 
@@ -157,45 +158,49 @@ class World:
 def lines(
     world: World, machine: Machine, way: Way, asked: Asked, start_s: float, rng: np.random.Generator
 ) -> Iterator[dict[str, object]]:
-    """What a process prints, window by window."""
-    most = max(asked.threads)
+    """What a process prints. In even rounds the windows of one thread come first."""
+    most, together = max(asked.threads), [p for p in asked.threads if p > 1]
     luck = rng.normal(0, way.spread)
     if rng.random() < way.wild:
         luck -= min(rng.exponential(0.15), 0.4)
-    together = [p for p in asked.threads if p > 1]
     efficiency = way.speedup / machine.cores * world.shared(machine.cores) * np.exp(luck)
     turns = efficiency < verdict.EFFICIENT  # who waits for others goes at their speed
-    for number in range(ROUNDS):
-        order = [1] * most + together if number % 2 == 0 else together + [1] * most
-        at_s = start_s + WINDOW_S * (len(order) * number + np.arange(len(order)) + 0.5)
-        windows: dict[int, list[tuple[float, float, float]]] = {}
-        alone = 0
-        for threads, middle_s in zip(order, at_s, strict=True):
-            used = [alone] if threads == 1 else list(range(threads))
-            alone += threads == 1
-            moments = middle_s + WINDOW_S * np.array([-0.45, 0, 0.45])
-            slow = np.array([world.slow(each % machine.cores, moments) for each in used])
-            slow *= world.shared(threads)
-            speed = 1 / slow.mean(axis=1)
-            if threads > 1:
-                speed = (np.full(threads, 1 / slow.mean()) if turns else speed) * efficiency
-            speed *= np.exp(rng.normal(0, 0.01, len(used)))
-            waited = np.zeros(len(used))
-            if machine.stalls and rng.random() < machine.stalls * len(used):
-                lost = rng.uniform(0.2, 0.9)
-                speed[rng.integers(len(used))] *= 1 - lost
-                waited[0] = lost if rng.random() < 0.5 else 0.0  # else the hypervisor hides it
-            yardstick = slow[:, [0, 2]].mean(axis=1) * np.exp(rng.normal(0, 0.01, len(used)))
-            windows.setdefault(threads, []).extend(zip(speed, yardstick, waited, strict=True))
-        for threads, parts in windows.items():
-            speeds, yardsticks, waits = np.array(parts).T
+    even = np.arange(ROUNDS) % 2 == 0
+    begin_s = start_s + WINDOW_S * (most + len(together)) * np.arange(ROUNDS)
+    for threads in (1, *together):
+        used = range(most if threads == 1 else threads)
+        if threads == 1:
+            places = [np.where(even, 0, len(together)) + each for each in used]
+        else:
+            places = [np.where(even, most, 0) + together.index(threads) for _ in used]
+        slow = world.shared(threads) * np.array(
+            [
+                [
+                    world.slow(i % machine.cores, begin_s + WINDOW_S * (at + x))
+                    for x in (0.1, 0.5, 0.9)
+                ]
+                for i, at in zip(used, places, strict=True)
+            ]
+        )  # by thread, moment of its window, round
+        speed = 1 / slow.mean(axis=1)
+        if threads > 1:
+            speed = efficiency * (0 * speed + 1 / slow.mean(axis=(0, 1)) if turns else speed)
+        speed *= np.exp(rng.normal(0, 0.01, speed.shape))
+        lost = rng.uniform(0.2, 0.9, speed.shape) * (rng.random(speed.shape) < machine.stalls)
+        waited = lost * (rng.random(speed.shape) < 0.5)  # else the hypervisor hides it
+        speed *= 1 - lost
+        noise = np.exp(rng.normal(0, 0.01, speed.shape))
+        yardstick = (slow[:, [0, 2]].mean(axis=1) * noise).mean(axis=0)
+        for number in range(ROUNDS):
             yield {
                 "event": "repeat", "repeat": number, "warmup": number == 0, "threads": threads,
-                "wall_ns": 5e5, "operations": 5000, "per_second": 1e7 * float(speeds.mean()),
-                "slowest_per_second": 1e7 * float(speeds.min()),
-                "fastest_per_second": 1e7 * float(speeds.max()), "overlap": 1.0,
-                "yardstick_ns": 2e4 * float(yardsticks.mean()),
-                "run_delay_ns": 5e5 * float(waits.sum()), "max_rss_bytes": 1 << 20, "ok": True,
+                "wall_ns": 5e5, "operations": 5000, "overlap": 1.0,
+                "per_second": 1e7 * float(speed[:, number].mean()),
+                "slowest_per_second": 1e7 * float(speed[:, number].min()),
+                "fastest_per_second": 1e7 * float(speed[:, number].max()),
+                "yardstick_ns": 2e4 * float(yardstick[number]),
+                "run_delay_ns": 5e5 * float(waited[:, number].sum()),
+                "max_rss_bytes": 1 << 20, "ok": True,
             }  # fmt: skip
 
 
@@ -313,7 +318,7 @@ def main(words: Sequence[str]) -> int:
     print(f"{'':42}" + "".join(f"{each:>17}" for each in heads))
     complaints = []
     for machine in MACHINES:
-        [count] = measure([machine], ways=20 if small else 100, runs=1 if small else 5).values()
+        [count] = measure([machine], ways=SMALL if small else 100, runs=1 if small else 3).values()
         figures = (
             f"{count.wrong} ({count.wrong / max(1, count.definite):.1%})",
             f"{count.definite} of {count.ways}",

@@ -9,9 +9,9 @@ from threadmark.catalogue.rounds import Usual
 NAMES = {each.name: each for each in catalogue.MACHINES}
 
 
-def missed(machine: catalogue.Machine, ways: int = 20) -> list[str]:
+def missed(machine: catalogue.Machine) -> list[str]:
     """The bars that are missed on this machine."""
-    [count] = catalogue.measure([machine], ways=ways).values()
+    [count] = catalogue.measure([machine], ways=catalogue.SMALL).values()
     return list(count.missed(machine))
 
 

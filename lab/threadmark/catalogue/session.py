@@ -66,8 +66,12 @@ class CatalogueSchedule(Schedule):
         always = [c for c, s in self._cells.items() if c.program == CALIBRATION and s.open]
         return [*always, *found] if found else []
 
+    def _only_few(self, cell: Cell) -> None:
+        if cell.program != CALIBRATION:
+            super()._only_few(cell)
+
     def _shorten(self, cell: Cell) -> None:
-        if cell.program != CALIBRATION:  # without it nothing else can be said
+        if cell.program != CALIBRATION:
             super()._shorten(cell)
 
     def _is_loose(self, cell: Cell) -> bool:

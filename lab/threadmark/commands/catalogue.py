@@ -13,7 +13,7 @@ from threadmark.errors import LabError
 from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption
 from threadmark.selection import Request
 
-NOT_VALID = 1  # exit status: measured and stored, but the calibration did not come out
+NOT_VALID = 1  # exit status: measured and stored, but the calibration failed
 
 
 def command(app: cyclopts.App) -> None:
