@@ -55,6 +55,7 @@ struct Options {
   bool describe = false;
   bool run = false;
   std::vector<unsigned> threads{1, 2};
+  std::vector<unsigned> cpus;  // in the order in which threads get them
   std::string way;
   std::string size = "quick";
 };
@@ -84,6 +85,19 @@ std::int64_t own_delay_ns() {
   std::int64_t running = 0;
   std::int64_t waiting = 0;
   return schedstat >> running >> waiting ? waiting : 0;
+}
+
+// The processors that this process may use, ascending; none where that cannot be asked for.
+std::vector<unsigned> allowed_cpus() {
+  std::vector<unsigned> found;
+#if defined(__linux__)
+  cpu_set_t all;
+  if (sched_getaffinity(0, sizeof all, &all) != 0) return found;
+  for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &all)) found.push_back(cpu);
+  }
+#endif
+  return found;
 }
 
 // Runs batches until the window is over.
@@ -145,10 +159,11 @@ class Crew {
  public:
   using Work = std::function<void(unsigned thread)>;
 
-  Crew(unsigned threads, bool pinned) {
+  // Thread i stays on cpus[i], unless there are fewer than threads.
+  Crew(unsigned threads, const std::vector<unsigned>& cpus) {
     for (unsigned i = 0; i < threads; ++i) {
-      threads_.emplace_back([this, i, pinned, threads] {
-        if (pinned) pin(i, threads);
+      threads_.emplace_back([this, i, cpu = cpus.size() < threads ? kAnyCpu : cpus[i]] {
+        if (cpu != kAnyCpu) pin(cpu);
         serve(i);
       });
     }
@@ -187,19 +202,14 @@ class Crew {
   }
 
  private:
-  static void pin([[maybe_unused]] unsigned thread, [[maybe_unused]] unsigned threads) {
+  static constexpr unsigned kAnyCpu = ~0U;
+
+  static void pin([[maybe_unused]] unsigned cpu) {
 #if defined(__linux__)
-    cpu_set_t all;
-    if (sched_getaffinity(0, sizeof all, &all) != 0) return;
-    if (static_cast<unsigned>(CPU_COUNT(&all)) < threads) return;
-    unsigned seen = 0;
-    for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-      if (!CPU_ISSET(cpu, &all) || seen++ != thread) continue;
-      cpu_set_t one;
-      CPU_ZERO(&one);
-      CPU_SET(cpu, &one);
-      pthread_setaffinity_np(pthread_self(), sizeof one, &one);
-    }
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    pthread_setaffinity_np(pthread_self(), sizeof one, &one);
 #endif
   }
   void serve(unsigned index) {
@@ -306,11 +316,13 @@ std::string print_window(const Window& window, unsigned round, bool warmup) {
 // Measures a way of Use::threads or Use::whole.
 class Rounds {
  public:
-  Rounds(const Way& way, const Size& size, std::vector<unsigned> threads)
+  Rounds(const Way& way, const Size& size, std::vector<unsigned> threads,
+         const std::vector<unsigned>& cpus)
       : way_(way),
         size_(size),
         threads_(std::move(threads)),
-        crew_(way.use == Use::whole ? 1 : threads_.back(), way.use != Use::whole) {
+        crew_(way.use == Use::whole ? 1 : threads_.back(),
+              way.use == Use::whole ? std::vector<unsigned>{} : cpus) {
     const unsigned alone = way.use == Use::whole ? 1 : threads_.back();
     for (unsigned thread = 0; thread < alone; ++thread) alone_.push_back(make(1, thread, 1));
     for (const unsigned count : threads_) {
@@ -444,6 +456,13 @@ int measure(Options options) {
   if (way.use == Use::alone && threads != std::vector{1u}) {
     throw BadInput("variant " + std::string(way.name) + " is measured on one thread: --threads 1");
   }
+  const std::vector<unsigned> allowed = allowed_cpus();
+  const auto& cpus = options.cpus.empty() ? allowed : options.cpus;
+  for (const unsigned cpu : cpus) {
+    if (std::find(allowed.begin(), allowed.end(), cpu) == allowed.end())
+      throw BadInput("--cpus names processor " + std::to_string(cpu) +
+                     ", which this process may not use");
+  }
   const Size& size = *std::find_if(std::begin(kSizes), std::end(kSizes),
                                    [&](const Size& s) { return s.name == options.size; });
   if (contention_program().takes_stdout) give_stdout_away();
@@ -457,7 +476,7 @@ int measure(Options options) {
               {"cpus", available_cpus()}});
   try {
     const std::string wrong =
-        way.use == Use::alone ? run_alone(way, size) : Rounds(way, size, threads).run();
+        way.use == Use::alone ? run_alone(way, size) : Rounds(way, size, threads, cpus).run();
     if (!wrong.empty()) return end_with("wrong", wrong, kWrong);
   } catch (...) {
     return end_with_exception();
@@ -475,6 +494,10 @@ int main_checked(int argc, char** argv) {
                  "numbers of threads, such as 1,2,4; 1 is always measured")
       ->delimiter(',')
       ->check(CLI::Range(1u, 1024u));
+  app.add_option("--cpus", options.cpus,
+                 "processors in the order in which threads get them, such as 0,2,1,3; without it "
+                 "all that the process may use, ascending")
+      ->delimiter(',');
   app.add_option("--variant", options.way, "way of writing the operation, see --describe");
   app.add_option("--size", options.size, "smoke, quick or full: how long and how often")
       ->check(CLI::IsMember({"smoke", "quick", "full"}));

@@ -136,6 +136,7 @@ def refuse_all(executable: str) -> None:
     refuse(executable, "--describe", "--run")
     refuse(executable, "--run", "--variant", "none")
     refuse(executable, "--run", "--size", "huge")
+    refuse(executable, "--run", "--cpus", "1000000")
     for threads in ("0", "-1", "two", "1,0", "2000"):
         refuse(executable, "--run", "--threads", threads)
     for variant in described(executable):

@@ -46,6 +46,11 @@ def processors() -> list[Processor]:
     return sorted(found, key=lambda each: (each.sibling, each.package, each.core, each.number))
 
 
+def cores(order: list[Processor]) -> int:
+    """How many physical cores these processors belong to."""
+    return len({(each.package, each.core) for each in order})
+
+
 def cpus_for(threads: int, order: list[Processor]) -> tuple[int, ...]:
     """The processors that `threads` threads are bound to; all of them when there are fewer."""
     return tuple(sorted(each.number for each in order[:threads]))
@@ -67,7 +72,7 @@ def facts() -> dict[str, Any]:
     return {
         "processor": _processor_name(),
         "processors": len(order),
-        "cores": len({(each.package, each.core) for each in order}),
+        "cores": cores(order),
         "sockets": len({each.package for each in order}),
         "order": [each.number for each in order],
         "caches": _caches(order[0].number),

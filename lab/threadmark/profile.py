@@ -63,10 +63,11 @@ PROFILES = {
 }
 
 
-def thread_counts(profile: Profile, processors: int) -> tuple[int, ...]:
-    """1, 2, 4, ... and the number of processors itself. A profile with little time begins with 2:
-    what runs on one thread decides no verdict."""
-    most = min(processors, profile.max_threads or processors)
+def thread_counts(profile: Profile, cores: int) -> tuple[int, ...]:
+    """1, 2, 4, ... and the number of cores itself. A profile with little time begins with 2: what
+    runs on one thread decides no verdict. Two threads of one core share its units, so their
+    speed-up says more about the core than about the program."""
+    most = min(cores, profile.max_threads or cores)
     powers = [1 << power for power in range(most.bit_length()) if 1 << power <= most]
     return tuple(each for each in sorted({*powers, most}) if each >= min(profile.min_threads, most))
 

@@ -131,7 +131,9 @@ def test_compare_says_the_same_of_a_and_b_as_of_b_and_a(
 ) -> None:
     found = []
     for a, b in (sides, sides[::-1]):
-        _, out, _ = run(capsys, "compare", a, b, "--all", "--json", "--store", database)
+        _, out, _ = run(
+            capsys, "compare", a, b, "--every-thread-count", "--json", "--store", database
+        )
         found.append(json.loads(out)["pairs"])
     forth = {(str(pair["a"]), str(pair["b"])): pair["ratio"] for pair in found[0]}
     back = {(str(pair["b"]), str(pair["a"])): pair["ratio"] for pair in found[1]}

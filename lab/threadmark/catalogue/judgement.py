@@ -26,7 +26,8 @@ from threadmark.verdict import Kind, Point
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of the catalogue. Figures are medians over undisturbed processes."""
+    """One line of the catalogue. Figures are medians over undisturbed processes, speed-ups their
+    geometric means."""
 
     judged: Judged  # its cell has threads 0, its base is None
     way: Mapping[str, Any]  # what the executable says of it: name, meaning, remedy, use, lacks
@@ -57,7 +58,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All that a run says. `processors` is the largest number of threads that verdicts are on."""
+    """All that a run says. `threads` is the largest number of threads that verdicts are on."""
 
     entries: tuple[Entry, ...]
     calibrations: tuple[Calibration, ...]
@@ -92,26 +93,28 @@ def judge(rows: Iterable[Row], descriptions: Sequence[Mapping[str, Any]]) -> Cat
         for each in descriptions
         for way in each.get("variants", ())
     }
-    processors = max(
-        (len(r.facts.get("cpus", ())) for g in groups.values() for s in g.rows.values() for r in s),
-        default=1,
-    )
-    counts = {p for g in groups.values() for p in g.rows if p <= processors}
+    cores = max((_cores(r) for g in groups.values() for s in g.rows.values() for r in s), default=1)
+    counts = {p for g in groups.values() for p in g.rows if p <= cores}
     threads = max(counts, default=1)
     platforms = sorted({cell.platform for cell in groups})
     calibrations = {name: _calibration(name, threads, groups) for name in platforms}
     entries = [
-        _entry(cell, group, ways, calibrations[cell.platform], processors)
+        _entry(cell, group, ways, calibrations[cell.platform], cores)
         for cell, group in sorted(groups.items())
     ]
     return Catalogue(_with_gains(entries, ways), tuple(calibrations.values()), threads)
 
 
-def sample(rows: Sequence[Row], processors: int) -> Row:
+def _cores(row: Row) -> int:
+    # A row of a store from before cores were counted had one for each of its processors.
+    return int(row.facts.get("cores", len(row.facts.get("cpus", ()))))
+
+
+def sample(rows: Sequence[Row]) -> Row:
     """What a schedule is to know of a process: how its verdict's row ended, and the speed-up in the
     place of the time; that is 1 for a way of one thread, of which nothing is open."""
-    fitting = [row for row in rows if row.cell.threads <= processors]
-    row, alone = max(fitting or rows, key=lambda r: r.cell.threads), rows[0]
+    fitting = [row for row in rows if row.cell.threads <= _cores(row)]
+    row, alone = max(fitting or rows[:1], key=lambda r: r.cell.threads), rows[0]
     found = rounds.of_rows(row, alone).speedup if row.status is Status.OK else None
     return replace(row, cell=rows[-1].cell, sample_ns=found)
 
@@ -137,14 +140,13 @@ def _grouped(rows: Iterable[Row]) -> dict[Cell, _Group]:
 
 
 def _calibration(platform: str, threads: int, groups: Mapping[Cell, _Group]) -> Calibration:
-    pooled: dict[str, list[float]] = {FREE: [], BOUND: []}
+    used: dict[str, list[Rounds]] = {FREE: [], BOUND: []}
     for cell, group in groups.items():
-        if cell.platform == platform and cell.program == CALIBRATION and cell.variant in pooled:
-            counted = group.counted[threads]
-            again = [rounds_ for row, rounds_ in counted if row.facts.get("retry")]
-            used = again or [rounds_ for _, rounds_ in counted]
-            pooled[cell.variant] += chain.from_iterable(each.ratios for each in used)
-    return verdict.calibration(platform, threads, pooled[FREE], pooled[BOUND])
+        if cell.platform == platform and cell.program == CALIBRATION and cell.variant in used:
+            used[cell.variant] += (each for _, each in group.counted[threads])
+    free, bound = (list(chain.from_iterable(e.ratios for e in used[x])) for x in (FREE, BOUND))
+    slowings = list(chain.from_iterable(each.slowings for each in used[FREE]))
+    return verdict.calibration(platform, threads, free, bound, slowings)
 
 
 def _entry(
@@ -152,26 +154,24 @@ def _entry(
     group: _Group,
     ways: Mapping[tuple[Any, ...], tuple[Mapping[str, Any], Mapping[str, Any]]],
     calibrated: Calibration,
-    processors: int,
+    cores: int,
 ) -> Entry:
     description, way = ways.get((cell.platform, cell.program, cell.variant), ({}, {}))
     points = {p: _point(rows, group.counted[p]) for p, rows in sorted(group.rows.items())}
-    speedups = {
-        p: [each.speedup for _, each in group.counted[p]]
-        for p in points
-        if p > 1 and group.counted[p]
-    }
     found = verdict.verdict(
         points,
-        speedups,
         use=str(way.get("use", "threads")),
-        processors=processors,
+        cores=cores,
         calibrated=calibrated if cell.backend == CONTENTION else None,
     )
     reason = next((row.reason for rows in group.rows.values() for row in rows if row.reason), "")
     if not found.detail:
         found = replace(found, detail=reason)
-    times = {p: statistics.median_interval(x.samples_ns) for p, x in points.items() if x.samples_ns}
+    times = {
+        p: statistics.median_interval([row.sample_ns or 0.0 for row, _ in counted])
+        for p, counted in sorted(group.counted.items())
+        if counted
+    }
     at = group.counted[found.at_threads or 0]
     return Entry(
         Judged(
@@ -199,10 +199,9 @@ def _point(rows: Sequence[Row], counted: Sequence[tuple[Row, Rounds]]) -> Point:
     late = [row for row in rows if row.status is Status.TIMEOUT and row.disturbed]
     fair = [row for row in rows if row not in late]  # a time-out may be due to what was busy
     return Point(
-        tuple(row.sample_ns for row, _ in counted if row.sample_ns is not None),
+        tuple(each.speedup for _, each in counted),
         tuple(row.status for row in fair or rows),
-        len(disturbed),
-        disturbed[0].disturbed if disturbed else "",
+        f"{len(disturbed)} were disturbed: {disturbed[0].disturbed}" if disturbed else "",
     )
 
 

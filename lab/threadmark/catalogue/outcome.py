@@ -1,8 +1,8 @@
 """From the end of a process of the catalogue to its rows: one for each number of threads.
 
 Whether the process counts is decided here, where it is known what else the processors did: fewer
-than three clean rounds beside other processes, processors that kept changing their speed, or
-threads that did not run side by side, mark it.
+than three clean rounds beside other processes, processors that slowed together otherwise than is
+usual in the run, or threads that did not run side by side, mark it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from threadmark import load, outcome
-from threadmark.catalogue.rounds import OVERLAPPING, Rounds, rounds
+from threadmark.catalogue.rounds import OVERLAPPING, Rounds, Usual, rounds
 from threadmark.cell import Row, Status
 from threadmark.limits import Limits
 from threadmark.outcome import Attempt
@@ -43,8 +43,10 @@ class Asked:
         return max(self.counts) if threads == 1 else threads
 
 
-def judge(asked: Asked, attempt: Attempt, ending: Ending, limits: Limits) -> list[Row]:
-    """The rows of this process, in order of threads."""
+def judge(
+    asked: Asked, attempt: Attempt, ending: Ending, limits: Limits, usual: Usual
+) -> list[Row]:
+    """The rows of this process, in order of threads; `usual` also learns from it."""
     whole = outcome.judge(replace(attempt, repeats=None), ending, limits)
     lines = {p: _lines(whole, p) for p in asked.counts}
     if whole.status is Status.OK and (fault := _fault(whole, lines)):
@@ -59,13 +61,18 @@ def judge(asked: Asked, attempt: Attempt, ending: Ending, limits: Limits) -> lis
             facts={**whole.facts, "callers": asked.callers(threads)},
         )
         if whole.status is Status.OK:
-            used = rounds(lines[threads], lines[1], (asked.callers(threads), asked.callers(1)))
+            callers = asked.callers(threads)
+            slowing = usual.slowing(threads, callers, lines[threads], lines[1])
+            used = rounds(lines[threads], lines[1], (callers, asked.callers(1)), slowing)
             row = replace(
                 row,
                 sample_ns=1e9 / (threads * used.per_second),
                 disturbed=_disturbance(row, used, ending, len(attempt.cpus)),
+                facts={**row.facts, "usual_slowing": slowing},
             )
         found.append(row)
+    if whole.status is Status.OK:
+        usual.learn(found)
     return found
 
 
@@ -104,7 +111,7 @@ def _disturbance(row: Row, used: Rounds, ending: Ending, cpus: int) -> str:
     if callers > cpus:
         return ""
     if not used.even:
-        return "its processors kept changing their speed"
+        return "its processors slowed together otherwise than is usual in this run"
     if used.overlap < OVERLAPPING:
         return f"its threads ran side by side for {100 * used.overlap:.0f} % of a window only"
     return ""

@@ -51,6 +51,7 @@ def _calibration_record(each: Calibration) -> dict[str, Any]:
         "threads": each.threads,
         "arithmetic": each.free,
         "shared_atomic": each.bound,
+        "core_speed": each.given,
         "valid": not each.why,
         "why": each.why,
     }

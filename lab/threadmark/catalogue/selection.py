@@ -15,6 +15,7 @@ from threadmark.catalogue.profiles import CALIBRATION
 from threadmark.cell import Cell
 from threadmark.errors import LabError
 from threadmark.executable import CONTENTION, Absence, Executable
+from threadmark.machine import Processor
 from threadmark.selection import Request, Selection, check_name
 
 
@@ -65,10 +66,15 @@ def asked(request: Request, cell: Cell, executable: Executable) -> Asked:
     return _asked(request, next(each for each in ways if each["name"] == cell.variant))
 
 
-def arguments(request: Request, cell: Cell, executable: Executable) -> list[str]:
-    """The command line of a process of this cell."""
+def arguments(
+    request: Request, cell: Cell, executable: Executable, order: Sequence[Processor]
+) -> list[str]:
+    """The command line of a process of this cell. Its threads get the processors in this order, so
+    that a number of threads up to that of the cores has a core for each."""
     counts = ",".join(map(str, asked(request, cell, executable).counts))
     line = [str(executable.path), "--run", "--threads", counts]
+    if cell.threads <= len(order):
+        line += ["--cpus", ",".join(str(each.number) for each in order[: cell.threads])]
     return [*line, "--variant", cell.variant, "--size", request.size]
 
 

@@ -1,5 +1,5 @@
-"""One invocation of `catalogue`: as of `run`, but a process gives several rows and the run may turn
-out not to be valid. Its options are in commands/catalogue.py.
+"""One invocation of `catalogue`: like one of `run`, but a process gives several rows, and the run
+is not valid where its calibration failed. Its options are in commands/catalogue.py.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from dataclasses import replace
 from threadmark import machine
 from threadmark.catalogue import outcome, selection
 from threadmark.catalogue.judgement import processes, sample
-from threadmark.catalogue.profiles import CALIBRATION, FEWEST_PROCESSES, PROFILES
-from threadmark.cell import Cell, Row
+from threadmark.catalogue.profiles import CALIBRATION, PROFILES
+from threadmark.catalogue.rounds import Usual
+from threadmark.cell import Cell, Row, Status
 from threadmark.limits import Cage
 from threadmark.measurement import Attempts, Measurement, Take
 from threadmark.preparation import Prepared
@@ -24,54 +25,49 @@ from threadmark.store import Store
 class CatalogueMeasurement(Measurement):
     """A run of the catalogue in progress."""
 
-    def taker(self, cage: Cage, **facts: object) -> Take:
-        """What runs one process and keeps its rows, with these facts added."""
+    def taker(self, cage: Cage) -> Take:
+        """What runs one process and keeps its rows."""
         attempts = Attempts(self.request, self.selection.cells, cage)
-        processors = len(machine.processors())
+        order = machine.processors()
+        usual = Usual()
+        for rows in processes(self.store.rows(self.run_id)):  # of a run that is resumed
+            if rows[0].status is Status.OK:
+                usual.learn(rows)
 
         def take(task: Task) -> Row:
             executable = self.selection.cells[task.cell]
             asked = selection.asked(self.request, task.cell, executable)
-            argv = selection.arguments(self.request, task.cell, executable)
-            rows = outcome.judge(asked, *attempts.run(task, argv))
+            argv = selection.arguments(self.request, task.cell, executable, order)
+            rows = outcome.judge(asked, *attempts.run(task, argv), usual)
             for row in rows:
-                row.facts.update(facts)
+                own = [each for each in order if each.number in row.facts["cpus"]]
+                row.facts["cores"] = machine.cores(own)
             self.store.append_all(self.run_id, rows)
-            return sample(rows, processors)
+            return sample(rows)
 
         return take
 
-    def conclude(self, schedule: Schedule, cage: Cage) -> None:
-        """Give the calibration one more chance where it did not come out."""
-        from threadmark.catalogue import judgement
-
-        if schedule.profile.min_samples < FEWEST_PROCESSES:
-            return  # then there are no verdicts that it could be needed for
-        take = self.taker(cage, retry=True)
-        stored = self.store.rows(self.run_id)
-        found = judgement.judge(stored, self.store.descriptions(self.run_id))
-        wanted = {each.platform for each in found.invalid}
-        cells = [
-            cell
-            for cell in self.selection.cells
-            if cell.program == CALIBRATION and cell.platform in wanted
-        ]
-        first = 1 + max((row.round for row in stored), default=0)
-        for number in range(first, first + schedule.profile.min_samples):
-            for cell in cells:
-                take(Task(cell, number, 1, schedule.profile.limit_floor_s))
-
 
 class CatalogueSchedule(Schedule):
-    """Goes on while a cell's interval lies on both sides of a limit of its verdict."""
+    """Goes on with a cell until its verdict is clear at a look, and with the calibration as long as
+    with any other cell: it decides about all that was measured beside it."""
 
     def record(self, row: Row) -> None:
         """Take note of a process. A disturbed one leaves no sample, however often it was taken
         again: with few others the interval stays open, and the cell goes on."""
         super().record(replace(row, sample_ns=None) if row.disturbed else row)
 
+    def _uncertain(self, elapsed_s: float) -> list[Cell]:
+        found = [c for c in super()._uncertain(elapsed_s) if c.program != CALIBRATION]
+        always = [c for c, s in self._cells.items() if c.program == CALIBRATION and s.open]
+        return [*always, *found] if found else []
+
+    def _in_time(self, cells: Sequence[Cell], elapsed_s: float) -> list[Cell]:
+        first = sorted(cells, key=lambda cell: cell.program != CALIBRATION)
+        return super()._in_time(first, elapsed_s)
+
     def _shorten(self, cell: Cell) -> None:
-        if cell.program != CALIBRATION:  # without it nothing else can be said
+        if cell.program != CALIBRATION:
             super()._shorten(cell)
 
     def _is_loose(self, cell: Cell) -> bool:
@@ -97,19 +93,17 @@ class CatalogueSession(Session):
         )
 
     def _uncertainty(self, speedups: Sequence[float]) -> float:
-        """0 when the verdict is clear, else the relative half width of the interval."""
         from threadmark.catalogue import verdict  # brings scipy: not before the first round
 
-        threads = max(p for p in (1, *self.request.threads) if p <= len(machine.processors()))
-        is_open = threads > 1 and verdict.is_open(speedups, threads)
-        return verdict.interval(speedups).half_width if is_open else 0.0
+        cores = machine.cores(machine.processors())
+        threads = max(p for p in (1, *self.request.threads) if p <= cores)
+        return verdict.uncertainty(speedups, threads) if threads > 1 else 0.0
 
     def _measurement(self, store: Store, run_id: int, chosen: Selection) -> CatalogueMeasurement:
         return CatalogueMeasurement(store, run_id, self.request, chosen)
 
     def _measured(self, rows: Sequence[Row]) -> list[Row]:
-        processors = len(machine.processors())
-        return [sample(each, processors) for each in processes(rows)]
+        return [sample(each) for each in processes(rows)]
 
     def _show(self, store: Store, run_id: int) -> None:
         from threadmark.catalogue import judgement

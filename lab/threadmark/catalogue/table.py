@@ -173,7 +173,8 @@ class _Page:
             free, bound = ("-" if x is None else f"x{x:.2f}" for x in (each.free, each.bound))
             said = f"{each.platform}: arithmetic {free}, shared counter {bound}"
             if each.why:
-                self.say(f"{said}. NOT VALID here: {each.why}.", "bold red")
+                why = f"NOT VALID: {each.why}. Every verdict on this platform is unclear."
+                self.say(f"{said}. {why}", "bold red")
             else:
                 self.say(f"{said}: the calibration is in order.")
 

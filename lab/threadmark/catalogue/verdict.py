@@ -1,5 +1,6 @@
 """verdict(): does a way of writing an operation scale? One pure function, its rule in its
-docstring; and the calibration without which nothing is said.
+docstring; the looks at which the sampling of a way may end; and the calibration without which
+nothing is said.
 """
 
 from __future__ import annotations
@@ -8,7 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from threadmark import statistics
-from threadmark.catalogue.profiles import BOUND, CALIBRATION, FEWEST_PROCESSES, FREE
+from threadmark.catalogue.profiles import (
+    BOUND,
+    CALIBRATION,
+    ERROR,
+    FEWEST_PROCESSES,
+    FREE,
+    LOOKS,
+)
 from threadmark.statistics import Interval
 from threadmark.verdict import (
     EFFICIENT,
@@ -21,69 +29,67 @@ from threadmark.verdict import (
     short_factor,
 )
 
-LEAST_FREE = 0.9  # efficiency that arithmetic in registers must reach
+LEAST_FREE = 0.9  # of what the processors give, that arithmetic in registers must reach
+LEAST_GIVEN = 0.75  # efficiency that the processors must leave room for, above EFFICIENT
 MOST_BOUND = 1.0  # speed-up that a counter which all threads share must not exceed
 FEWEST_PAIRS = 9
-ORDERED_FROM = 9  # samples from which the interval leaves the lowest and the highest out
+LEVEL = 1 - ERROR / len(LOOKS)  # of the interval at each look
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """What the two ways of the calibration reached on a platform, on `threads` threads."""
+    """What the two ways of the calibration reached on a platform, on `threads` threads, over all
+    processes of the run. A figure is None if too few rounds were undisturbed."""
 
     platform: str
     threads: int
-    free: float | None = None  # median speed-up over all rounds; None if too few were undisturbed
+    free: float | None = None  # median speed-up over all rounds
     bound: float | None = None
-
-    @property
-    def blind(self) -> str:
-        """Why no way can be said to scale here; empty if one can: contention is seen."""
-        name = f"{CALIBRATION}:{BOUND}"
-        if self.bound is None:
-            return f"{name} has fewer than {FEWEST_PAIRS} undisturbed rounds"
-        if self.bound > MOST_BOUND:
-            return f"{name} reached x{self.bound:.2f} on {self.threads} threads, at most 1 is right"
-        return ""
-
-    @property
-    def cramped(self) -> str:
-        """Why no way can be said not to scale here; empty if one can: there is room to scale."""
-        name = f"{CALIBRATION}:{FREE}"
-        if self.free is None:
-            return f"{name} has fewer than {FEWEST_PAIRS} undisturbed rounds"
-        if self.free < LEAST_FREE * self.threads:
-            least = LEAST_FREE * self.threads
-            return f"{name} reached x{self.free:.2f} on {self.threads} threads, {least:.2g} is due"
-        return ""
+    given: float | None = None  # speed of a processor among all by that of one alone, by yardstick
 
     @property
     def why(self) -> str:
         """Why the run is not valid on this platform; empty if it is."""
-        return self.cramped or self.blind
+        free, bound = f"{CALIBRATION}:{FREE}", f"{CALIBRATION}:{BOUND}"
+        if self.free is None or self.given is None:
+            return f"{free} has fewer than {FEWEST_PAIRS} undisturbed rounds"
+        if self.given < LEAST_GIVEN:
+            return (
+                f"a core gives {self.given:.2f} of its speed when {self.threads} threads run, and "
+                f"verdicts need {LEAST_GIVEN}; try fewer --threads"
+            )
+        due = max(LEAST_FREE * self.given, LEAST_GIVEN) * self.threads
+        if self.free < due:
+            return (
+                f"{free} reached x{self.free:.2f} on {self.threads} threads instead of x{due:.2f}"
+            )
+        if self.bound is None:
+            return f"{bound} has fewer than {FEWEST_PAIRS} undisturbed rounds"
+        if self.bound > MOST_BOUND:
+            return f"{bound} reached x{self.bound:.2f} on {self.threads} threads, more than x1"
+        return ""
 
 
 def calibration(
-    platform: str, threads: int, free: Sequence[float], bound: Sequence[float]
+    platform: str,
+    threads: int,
+    free: Sequence[float],
+    bound: Sequence[float],
+    slowings: Sequence[float],
 ) -> Calibration:
-    """From the speed-ups of every undisturbed round of the two ways."""
-    medians = (
-        statistics.median(each) if len(each) >= FEWEST_PAIRS else None for each in (free, bound)
-    )
-    return Calibration(platform, threads, *medians)
+    """From the speed-ups of every undisturbed round of the two ways, and from the yardstick's
+    slowings in the rounds of the first one."""
+    found = [
+        statistics.median(each) if len(each) >= FEWEST_PAIRS else None
+        for each in (free, bound, slowings)
+    ]
+    return Calibration(platform, threads, found[0], found[1], 1 / found[2] if found[2] else None)
 
 
 def interval(speedups: Sequence[float]) -> Interval:
-    """Median of the processes' speed-ups with its 95 % interval.
-
-    Below nine samples that of Student's t on the logarithms, from nine on the one between order
-    statistics: at six those are the lowest and the highest sample, at nine the wildest ones are
-    left out. Simulated with one process in ten disturbed, both cover as they should.
-    """
-    if len(speedups) >= ORDERED_FROM:
-        return statistics.median_interval(speedups)
-    estimate, mean = statistics.median(speedups), statistics.geometric_mean(speedups)
-    return Interval(min(mean.low, estimate), estimate, max(mean.high, estimate))
+    """Geometric mean of the processes' speed-ups with Student's interval on the logarithms, at the
+    level of one look."""
+    return statistics.geometric_mean(speedups, LEVEL)
 
 
 def limits(threads: int) -> tuple[float, float, float]:
@@ -91,69 +97,89 @@ def limits(threads: int) -> tuple[float, float, float]:
     return EFFICIENT * threads, GAIN, 1 / GAIN
 
 
-def is_open(speedups: Sequence[float], threads: int) -> bool:
-    """Whether the interval lies on both sides of a limit, so that more samples are wanted."""
+def decisive(speedups: Sequence[float], threads: int) -> Sequence[float]:
+    """Those of the speed-ups, in the order of measuring, on which the verdict rests: as many as at
+    the first look that is clear; all where none is.
+
+    The schedule ends sampling at that look, and the judge takes the same ones. A run that ended
+    between two looks is judged by all it has: that spends the error of the look it did not reach.
+    So there are never more looks than LOOKS, and a limit is on the wrong side of a clear interval
+    in at most ERROR / 2 of all cases (Bonferroni; Jennison & Turnbull, Group Sequential Methods,
+    2000, chapter 4, has narrower limits for normal samples of known variance).
+    """
+    passed = [speedups[:look] for look in LOOKS if look <= len(speedups)]
+    return next((each for each in passed if is_clear(each, threads)), speedups[: LOOKS[-1]])
+
+
+def is_clear(speedups: Sequence[float], threads: int) -> bool:
+    """Whether the interval lies on one side of every limit."""
     found = interval(speedups)
-    return any(found.low < limit <= found.high for limit in limits(threads))
+    return not any(found.low < limit <= found.high for limit in limits(threads))
+
+
+def uncertainty(speedups: Sequence[float], threads: int) -> float:
+    """0 when a look was clear or the last one is passed, so that no more samples are wanted; else
+    the relative half width of the interval."""
+    used = decisive(speedups, threads)
+    clear = len(used) in LOOKS and is_clear(used, threads)
+    return 0.0 if clear or len(speedups) >= LOOKS[-1] else interval(speedups).half_width
 
 
 def verdict(
     points: Mapping[int, Point],
-    speedups: Mapping[int, Sequence[float]],
     *,
     use: str,
-    processors: int,
+    cores: int,
     calibrated: Calibration | None,
 ) -> Verdict:
-    """Judges one (program, way, platform, allocator). `speedups` are those of undisturbed processes
-    by threads: P times what one thread does among P against what it does alone.
+    """Judges one (program, way, platform, allocator). The speed-ups of the points are those of
+    undisturbed processes, in the order of measuring: P times what one thread does among P against
+    what it does alone.
 
-    The rule, first match wins; N is the largest number of threads that had a processor each, S its
-    median speed-up with its 95 % interval:
+    The rule, first match wins; N is the largest number of threads that had a core each, S the
+    geometric mean of the speed-ups on N that are decisive(), with its interval:
     1. every process failed in one way -> that way; every cell dropped or unavailable -> that word;
     2. any failure among successes -> the gravest; time-outs among successes -> partial timeout;
     3. a way of one thread (`alone`) -> sequential;
     4. N is 1, or fewer than three processes whose threads ran side by side -> unclear;
     5. S / N >= 0.7 -> scales; S >= 1.1 -> scales poorly; S < 1 / 1.1 -> slower with threads xK;
        between -> no scaling. An interval that straddles a limit it is compared with -> unclear;
-    6. without a counter that all threads share being seen not to scale, nothing scales, and without
-       arithmetic being seen to scale nothing else may be said -> unclear.
+    6. where the calibration failed, or was not measured -> unclear.
     """
     measured = ran(points)
     found = failure(points, measured)
-    known = {p: interval(each) for p, each in sorted(speedups.items()) if each}
+    known = {
+        p: interval(point.speedups)
+        for p, point in sorted(points.items())
+        if p > 1 and point.speedups
+    }
     if found is not None:
         return Verdict(found[0], found[0].value, detail=found[1], speedups=known)
     if use == "alone":
         detail = "on one thread of a process that never had a second"
         return Verdict(Kind.SEQUENTIAL, Kind.SEQUENTIAL.value, detail=detail, speedups=known)
-    most = max((p for p in measured if p <= processors), default=1)
+    most = max((p for p in measured if p <= cores), default=1)
     gap = _gap(most, measured)
     if gap and most not in known:
         return Verdict(Kind.UNCLEAR, Kind.UNCLEAR.value, detail=gap, speedups=known)
-    said = _said(known[most], most)
+    s = known[most] = interval(decisive(points[most].speedups, most))
+    said = _said(s, most)
     why = gap
     if not why and said.kind is not Kind.UNCLEAR:
-        if calibrated is None:
-            why = f"{CALIBRATION} was not measured"
-        else:
-            why = calibrated.blind or (calibrated.cramped if said.kind is not Kind.SCALES else "")
+        why = calibrated.why if calibrated else f"{CALIBRATION} was not measured"
     if why:
         said = Verdict(Kind.UNCLEAR, Kind.UNCLEAR.value, detail=why)
-    s = known[most]
     return Verdict(said.kind, said.label, s, s.scaled(1 / most), most, said.detail, known)
 
 
 def _gap(most: int, measured: Mapping[int, Point]) -> str:
     """Why nothing can be said although every process ended well; empty if something can."""
     if most < 2:
-        return "measured on one thread only"
+        return "no number of threads above one had a core for each thread"
     point = measured[most]
-    if len(point.samples_ns) < FEWEST_PROCESSES:
-        if point.disturbed:
-            ended = len(point.samples_ns) + point.disturbed
-            return f"{point.disturbed} of {ended} processes disturbed: {point.disturbance}"
-        return f"fewer than {FEWEST_PROCESSES} processes"
+    if len(point.speedups) < FEWEST_PROCESSES:
+        few = f"{len(point.speedups)} of the {FEWEST_PROCESSES} undisturbed processes needed"
+        return f"{few}: {point.lacking}" if point.lacking else few
     return ""
 
 

@@ -13,7 +13,7 @@ from threadmark.errors import LabError
 from threadmark.options import DEFAULT_STORE, InstallOption, JsonOption, StoreOption
 from threadmark.selection import Request
 
-NOT_VALID = 1  # exit status: measured and stored, but the calibration did not come out
+NOT_VALID = 1  # exit status: measured and stored, but the calibration failed
 
 
 def command(app: cyclopts.App) -> None:
@@ -42,11 +42,13 @@ def catalogue(
     """Measure operations that look independent on one thread and on several; say which scale.
 
     Everything that is needed is set up and built first. Each process measures one way of writing
-    one operation, alone and together in turns; a way gets at least five.
+    one operation, alone and together in turns. A way gets 5 processes, and 9, 15 or 21 while its
+    verdict is unclear.
 
-    Exit status: 0 when all was measured, 1 when the machine could not tell what scales from what
-    does not, or a process crashed or gave a wrong answer (the rows are kept), 2 when the request or
-    the machine does not allow it, 130 after Ctrl-C and 143 after SIGTERM.
+    Exit status: 0 when all was measured; 1 when the calibration failed on a platform (the run is
+    not valid there and every verdict on it is unclear), or a process crashed or gave a wrong answer
+    (the rows are kept); 2 when the request or the machine does not allow it; 130 after Ctrl-C and
+    143 after SIGTERM.
 
     Parameters
     ----------
@@ -61,10 +63,11 @@ def catalogue(
         tcmalloc, tbbmalloc. Unless some are named, all of them for the usual way of programs about
         memory, and glibc for everything else.
     threads
-        Thread counts such as 1,2,4; the default is 1, 2, 4, ... up to the processors. Verdicts are
-        on the largest that has a processor for each thread.
+        Thread counts such as 1,2,4; the default is 1, 2, 4, ... up to the number of physical cores.
+        Verdicts are on the largest count that has a core for each thread; larger counts are
+        measured and drawn, and decide nothing.
     size
-        smoke: does everything run? quick: windows of 0.5 ms. full: of 2 ms, and more processes.
+        smoke: does everything run? quick: windows of 0.5 ms. full: of 2 ms, and no budget.
     executables
         Measure what lies in this folder as PLATFORM/bin/PROGRAM.threads; set up and build nothing.
     order_seed
@@ -83,11 +86,11 @@ def catalogue(
 
     from threadmark.catalogue.profiles import PROFILES
     from threadmark.catalogue.session import CatalogueSession
-    from threadmark.machine import processors
+    from threadmark.machine import cores, processors
     from threadmark.profile import CATALOGUE, parse_threads, thread_counts
 
     chosen = PROFILES[size]
-    counts = parse_threads(threads) if threads else thread_counts(chosen, len(processors()))
+    counts = parse_threads(threads) if threads else thread_counts(chosen, cores(processors()))
     if max(counts) > 1024:
         raise LabError("A contention program takes up to 1024 threads; change --threads.")
     request = Request(

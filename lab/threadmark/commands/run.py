@@ -70,7 +70,7 @@ def run(
         glibc-one-arena, glibc-no-tcache-one-arena; the default is glibc alone.
     threads
         Thread counts such as 1,2,4 or 1-4; the default is 1 (not in quick), 2, 4, ... up to the
-        processors.
+        number of physical cores.
     size
         Size of the problems; the default is that of the profile.
     profile
@@ -127,9 +127,9 @@ def run(
 
 
 def _threads(text: str | None, profile: Profile) -> tuple[int, ...]:
-    from threadmark.machine import processors
+    from threadmark.machine import cores, processors
 
-    return parse_threads(text) if text else thread_counts(profile, len(processors()))
+    return parse_threads(text) if text else thread_counts(profile, cores(processors()))
 
 
 def options_given() -> bool:
