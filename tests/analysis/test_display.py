@@ -88,11 +88,16 @@ def test_compare_counts_the_equal_verdicts_of_two_runs(
     assert status == 0
     with Store.open(database, create=False) as store:
         judged = judgement.judge(store.rows(1), store.descriptions(1))
-    assert f"Verdicts: {len(judged)} of {len(judged)} are equal (100.0%)." in out
-    changed = [replace(judged[0], verdict=Verdict(Kind.WRONG, "wrong")), *judged[1:]]
-    found = judgement.agreement(judged, changed)
-    assert (found.equal, found.of) == (len(judged) - 1, len(judged))
-    assert found.differ[0][1:] == (judged[0].verdict.label, "wrong")
+    same = judgement.agreement(judged, judged)
+    assert same.of > same.equal > 0
+    words = " ".join(out.split())
+    assert f"of {same.of} that can differ {same.equal} are definite and equal" in words
+    assert f"unclear in A {same.unclear[0]}, in B {same.unclear[1]}" in words
+    at = next(i for i, each in enumerate(judged) if each.verdict.kind is Kind.SCALES)
+    wrong = replace(judged[at], verdict=Verdict(Kind.WRONG, "wrong"))
+    found = judgement.agreement(judged, [*judged[:at], wrong, *judged[at + 1 :]])
+    assert (found.equal, found.of) == (same.equal - 1, same.of)
+    assert (judged[at].verdict.label, "wrong") in [each[1:] for each in found.differ]
 
 
 def test_compare_prints_ratios(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
