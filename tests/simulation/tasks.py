@@ -33,7 +33,7 @@ NEAR, FAR = 0.02, 0.15
 BUDGET = {1: 1, 2: 1.6, 3: 2.2, 4: 2.8}
 START_S = 0.02  # of a process, without its repeats, and of the lab
 
-LAYOUT = 0.012  # see bench/layout: what code layout does to a time, standard deviation
+LAYOUT = 0.014  # standard deviation that bars/layout/layout.py measured, see ratios.LAYOUT
 SCENARIOS = (
     Scenario("calm"),
     Scenario("calm, 16 processors", 16),
