@@ -78,6 +78,7 @@ MACHINES = (
     Machine("drift of 30 %, 4 cores", 4, drift=0.3, wild=0.1),
     Machine("stalls, 4 cores", 4, stalls=0.02, wild=0.1),
     Machine("one process in ten is wild, 2 cores", wild=0.1),
+    Machine("processes that differ much, 2 cores", wild=0.1, spread=(0.05, 0.15)),
     Machine("neighbours, 2 cores", neighbours=0.3, wild=0.1),
     Machine("neighbours, 8 cores", 8, neighbours=0.1, wild=0.1),
     Machine("a neighbour for all of the run, 2 cores", lasting=1.5, wild=0.1),

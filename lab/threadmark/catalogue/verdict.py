@@ -54,9 +54,10 @@ class Calibration:
         if self.free is None or self.given is None:
             return f"{free} has fewer than {FEWEST_PAIRS} undisturbed rounds"
         if self.given < LEAST_GIVEN:
+            remedy = "; give fewer --threads" if self.threads > 2 else ""
             return (
                 f"a core gives {self.given:.2f} of its speed when {self.threads} threads run, and "
-                f"verdicts need {LEAST_GIVEN}; try fewer --threads"
+                f"verdicts need {LEAST_GIVEN}{remedy}"
             )
         due = max(LEAST_FREE * self.given, LEAST_GIVEN) * self.threads
         if self.free < due:
