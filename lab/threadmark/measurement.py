@@ -131,11 +131,9 @@ class Measurement:
         executables = {each.path.name: each for each in self.selection.cells.values()}
         needy = sorted(name for name, each in executables.items() if library_path(each.path))
         if needy:
-            self.store.add_note(
-                self.run_id,
-                f"LD_LIBRARY_PATH was passed to {len(needy)} executables (such as {needy[0]}), "
-                "because they do not start without it.",
-            )
+            more = f" and {len(needy) - 3} more" if len(needy) > 3 else ""
+            note = f"LD_LIBRARY_PATH was passed to {', '.join(needy[:3])}{more}, because"
+            self.store.add_note(self.run_id, f"{note} a library is not found without it.")
         now = _now()
         self.store.append_all(
             self.run_id,

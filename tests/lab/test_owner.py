@@ -6,12 +6,13 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
-from lab_support import alive
+from lab_support import alive, lab_environment
 from threadmark import cgroups, owner
 from threadmark.errors import LabError
 from threadmark.owner import Fate
@@ -90,9 +91,12 @@ def test_a_process_of_another_namespace_in_a_group_does_not_end_the_lab(tmp_path
     (tmp_path / "cgroup.procs").write_text("0\n0\n")
     child = os.fork()
     if child == 0:
-        os.setpgid(0, 0)
-        cgroups.kill_members(tmp_path)
-        os._exit(0)
+        try:
+            os.setpgid(0, 0)
+            cgroups.kill_members(tmp_path)
+            os._exit(0)
+        finally:
+            os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
@@ -101,8 +105,11 @@ def test_members_of_a_group_are_killed(tmp_path: Path, sleeper: subprocess.Popen
     procs.write_text(f"0\n{sleeper.pid}\n")
     child = os.fork()
     if child == 0:
-        cgroups.kill_members(tmp_path)
-        os._exit(0)
+        try:
+            cgroups.kill_members(tmp_path)
+            os._exit(0)
+        finally:
+            os._exit(1)
     assert sleeper.wait(10) == -signal.SIGKILL
     procs.write_text("")
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
@@ -174,6 +181,44 @@ def test_a_run_that_another_lab_may_measure_is_not_taken_over(
     run_of(other)
     assert store.unfinished() == ended
     assert store.measuring() == []
+
+
+def test_a_lab_of_a_real_pid_namespace_keeps_its_groups_and_its_run(tmp_path: Path) -> None:
+    code = f"""
+import time
+from pathlib import Path
+from threadmark import owner
+from threadmark.store import Store
+with Store.open(Path({str(tmp_path / "s.db")!r}), create=True) as store:
+    store.start_run("quick", 1, {{}}, {{}})
+    print(owner.this().label(), flush=True)
+    time.sleep(60)
+"""
+    line = [
+        "unshare",
+        "--pid",
+        "--fork",
+        "--kill-child",
+        "--mount-proc",
+        sys.executable,
+        "-c",
+        code,
+    ]
+    with subprocess.Popen(
+        line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=lab_environment()
+    ) as lab:
+        assert lab.stdout is not None
+        label = lab.stdout.readline().strip()
+        try:
+            if not label:
+                pytest.skip("a pid namespace cannot be made here")
+            assert label.split("-")[1] == "1"  # a process that also lives outside
+            assert not owner.is_left_over(label)
+            refused = pytest.raises(LabError, match="in another container")
+            with Store.open(tmp_path / "s.db", create=False) as store, refused:
+                store.take_over(1)
+        finally:
+            lab.kill()
 
 
 def test_a_run_is_taken_over_after_a_reboot(store: Store, run_of: Own) -> None:
