@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from threadmark import apt
+from threadmark.loader import preloadable
 from threadmark.places import ROOT
 from threadmark.selection import check_name
 
@@ -75,9 +76,9 @@ def library(name: str) -> tuple[str, str]:
         names = [file, *filter(None, [_COMPANIONS.get(file)])]
         own = [_ENVIRONMENT / name for name in names]
         if all(each.exists() for each in own):
-            return ":".join(map(str, own)), ""
+            return ":".join(map(preloadable, own)), ""
         if file in known:
-            return known[file], ""
+            return preloadable(Path(known[file])), ""
     return "", f"{files[0]} is not installed; run: {apt.install_command([package])}"
 
 

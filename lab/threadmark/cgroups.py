@@ -1,23 +1,25 @@
 """Control groups, version 1 and 2: limits that hold for all threads and children of a program.
 
-One group per controller and lab, used for one program after the other and removed at the end; a
-group that a killed lab left behind carries that lab's process in its name and is removed by the
-next lab.
+One group per controller and lab, used for one program after the other and removed at the end. A
+group that a killed lab left behind carries the label of that lab in its name (owner.py), and the
+next lab of the same boot and pid namespace removes it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from threadmark.processes import start_time
+from threadmark.owner import is_left_over
 
 _PREFIX = "threadmark-"
+_PROC = Path("/proc/self")
 
 
 @dataclass(frozen=True)
@@ -93,23 +95,43 @@ def make(controller: str, lab: str, limit: int) -> Group | None:
 
 
 def sweep(parent: Path) -> None:
-    """Remove the groups of labs that are no more, with everything that still runs in them."""
+    """Remove the groups of labs that have ended, with everything that still runs in them.
+
+    Only of labs whose end can be seen: those of another container may still measure.
+    """
     for folder in parent.glob(f"{_PREFIX}*"):
-        pid, _, started = folder.name.removeprefix(_PREFIX).partition("-")
-        if pid.isdecimal() and start_time(int(pid)) != started:
+        if is_left_over(folder.name.removeprefix(_PREFIX)):
             remove(folder)
 
 
 def kill_members(folder: Path) -> None:
-    """Kill every process in the group; returns when it is empty or after 5 s."""
+    """Kill every process in the group; returns when none is seen in it or after 5 s."""
     with contextlib.suppress(OSError):
         _write(folder / "cgroup.kill", 1)
     deadline = time.monotonic() + 5
-    while (members := _read(folder / "cgroup.procs").split()) and time.monotonic() < deadline:
-        for pid in members:
+    while (pids := members(folder)) and time.monotonic() < deadline:
+        for pid in pids:
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(int(pid), signal.SIGKILL)
+                _kill(pid, folder)
         time.sleep(0.001)
+
+
+def members(folder: Path) -> list[int]:
+    """The processes in the group that this process can name.
+
+    Version 2 writes 0 for a process of another pid namespace, and signals to 0 go to the own group.
+    """
+    return [pid for pid in map(int, _read(folder / "cgroup.procs").split()) if pid > 0]
+
+
+def _kill(pid: int, folder: Path) -> None:
+    """Kill `pid` if it is in the group: its number may be that of another process by now."""
+    descriptor = os.pidfd_open(pid)
+    try:
+        if pid in members(folder):  # so the descriptor is of a member, or of one that has ended
+            signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+    finally:
+        os.close(descriptor)
 
 
 def remove(folder: Path) -> None:
@@ -158,12 +180,12 @@ def _parents(controller: str) -> Iterator[tuple[Path, int]]:
 def _hierarchies(controller: str) -> Iterator[tuple[Path, Path, int]]:
     """(mount point, our own group below it, version) of each hierarchy that has `controller`."""
     own: dict[str, str] = {}
-    for line in _read(Path("/proc/self/cgroup")).splitlines():
+    for line in _read(_PROC / "cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         for each in controllers.split(","):
             own[each] = path.lstrip("/")
-    for line in _read(Path("/proc/self/mounts")).splitlines():
-        fields = line.split()
+    for line in _read(_PROC / "mounts").splitlines():
+        fields = [_unescaped(each) for each in line.split(" ")]
         mount = Path(fields[1])
         if fields[2] == "cgroup" and controller in fields[3].split(","):
             path, version = own.get(controller, ""), 1
@@ -173,6 +195,11 @@ def _hierarchies(controller: str) -> Iterator[tuple[Path, Path, int]]:
             continue
         # In a container the path may be the host's, which is not below this mount.
         yield mount, Path(path if (mount / path).is_dir() else ""), version
+
+
+def _unescaped(field: str) -> str:
+    """A field of /proc/self/mounts, where the kernel writes a space in a path as \\040."""
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), field)
 
 
 def _usable(group: Group, limit: int) -> bool:

@@ -38,9 +38,9 @@ def main(arguments: Sequence[str]) -> int:
     except LabError as problem:
         return _say(str(problem), problem.exit_code)
     except KeyboardInterrupt:
-        return _say(f"Interrupted; {_goes_on(arguments)}", INTERRUPTED)
+        return _say(f"Interrupted{_advice(arguments)}", INTERRUPTED)
     except Terminated:
-        return _say(f"Terminated; {_goes_on(arguments)}", TERMINATED)
+        return _say(f"Terminated{_advice(arguments)}", TERMINATED)
     except BrokenPipeError:
         # The reader (`| head`) has gone: nothing can be said, and the exit must not flush.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -104,14 +104,18 @@ def closest(word: str, choices: Sequence[str] | dict[str, str]) -> str:
     return f" (did you mean '{near[0]}'?)" if near else ""
 
 
-def _goes_on(arguments: Sequence[str]) -> str:
-    words = ["./threadmark", "catalogue" if "catalogue" in arguments[:1] else "run", "--resume"]
+def _advice(arguments: Sequence[str]) -> str:
+    """The ending of the sentence about an interrupted command: how a run goes on, if one does."""
+    command = next(iter(arguments), "")
+    if command not in ("run", "catalogue") or "--dry-run" in arguments:
+        return "."
+    words = ["./threadmark", command, "--resume"]
     for word, following in pairwise([*arguments, ""]):
         if word == "--store":
             words += [word, following]
         elif word.startswith("--store="):
             words.append(word)
-    return f"`{shlex.join(words)}` goes on with an unfinished run."
+    return f"; `{shlex.join(words)}` goes on with an unfinished run."
 
 
 def _terminated(number: int, frame: FrameType | None) -> None:

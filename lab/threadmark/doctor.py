@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from threadmark import cgroups, limits, load, machine, processes
+from threadmark import cgroups, limits, load, machine, owner
 
 _CPU = Path("/sys/devices/system/cpu")
 
@@ -160,7 +160,7 @@ def _limits() -> list[Complaint]:
 
 def _group(controller: str) -> bool:
     limit = 1 << 30 if controller == "memory" else 1000
-    group = cgroups.make(controller, processes.this_lab(), limit)
+    group = cgroups.make(controller, owner.this().label(), limit)
     if group:
         group.remove()
     return group is not None

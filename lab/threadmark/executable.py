@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from threadmark.cell import Cell
+from threadmark.loader import surroundings
 from threadmark.places import BUILD
 
 CONTRACT = 1  # ARCHITECTURE.md, "What an executable says"
@@ -117,7 +118,8 @@ def _of_platform(platform: str, folder: Path) -> list[Executable]:
             continue
         entry = known.get(path.name)
         stamp = stamp_of(path)
-        if entry is None or entry.get("stamp") != list(stamp):
+        # A fault may be one of the environment, such as a library that is found by now.
+        if entry is None or entry.get("stamp") != list(stamp) or entry.get("fault"):
             description, fault = _describe(path, program, backend)
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
             entry = {"stamp": list(stamp), "digest": digest, "is": description, "fault": fault}
@@ -144,6 +146,7 @@ def _describe(path: Path, program: str, backend: str) -> tuple[dict[str, Any], s
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_DESCRIBE_S,
+            env=surroundings(path),
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return {}, f"--describe failed: {error}"

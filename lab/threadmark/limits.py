@@ -20,8 +20,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from threadmark import cgroups, processes
+from threadmark import cgroups, owner, processes
 from threadmark.errors import LabError
+from threadmark.loader import preloadable
 from threadmark.places import BUILD, ROOT
 
 _PR_SET_PDEATHSIG = 1
@@ -68,7 +69,7 @@ class Cage:
 
     def __init__(self, limits: Limits, *, use_groups: bool = True) -> None:
         self.limits = limits
-        self.lab = processes.this_lab()
+        self.lab = owner.this().label()
         self.preload: Path | None = None
         make = cgroups.make if use_groups else _no_group
         self.memory = make("memory", self.lab, limits.memory_bytes)
@@ -108,13 +109,11 @@ class Cage:
         _libc.prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
     def environment(self, chosen: Mapping[str, str]) -> dict[str, str]:
-        """What a program gets to see beside what was `chosen` for it: little, so that a user's
-        settings do not change figures."""
-        kept = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "TSAN_OPTIONS")
-        result = {name: os.environ[name] for name in kept if name in os.environ}
-        result |= {"LC_ALL": "C.UTF-8", processes.MARK: self.lab, **chosen}
-        preload = chosen.get("LD_PRELOAD", "")
-        libraries = ([str(self.preload)] if self.preload else []) + ([preload] if preload else [])
+        """What a program gets to see: what was `chosen` for it and what the cage needs. Nothing of
+        the user's, whose settings would change figures."""
+        result = {processes.MARK: self.lab, **chosen}
+        own = [preloadable(self.preload)] if self.preload else []
+        libraries = own + [each for each in (chosen.get("LD_PRELOAD", ""),) if each]
         if libraries:
             result["LD_PRELOAD"] = " ".join(libraries)
         if self.preload:

@@ -14,6 +14,18 @@ from typing import Any
 from threadmark.places import ROOT
 
 _CPU = Path("/sys/devices/system/cpu")
+_OF_FIGURES = {  # facts that must stay the same while a run is measured
+    "processor": "the processor",
+    "order": "the processors in the order of use",
+    "cores": "the number of cores",
+    "sockets": "the number of sockets",
+    "caches": "the caches",
+    "memory_bytes": "the memory in bytes",
+    "virtual": "whether the machine is virtual",
+    "governor": "the frequency governor",
+    "kernel": "the kernel",
+    "system": "the system",
+}
 
 
 @dataclass(frozen=True)
@@ -86,6 +98,18 @@ def facts() -> dict[str, Any]:
         "load": round(os.getloadavg()[0], 2),
         "pid_max": read(Path("/proc/sys/kernel/pid_max")),
     }
+
+
+def changes(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """What of these facts differs although figures depend on it; one phrase for each.
+
+    The name of the host, a boot, the load and the lab's own version change no figure.
+    """
+    return [
+        f"{words} was {before.get(name)}, is {now[name]}"
+        for name, words in _OF_FIGURES.items()
+        if before.get(name) != now[name]
+    ]
 
 
 def commit() -> str:

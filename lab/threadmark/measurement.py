@@ -15,6 +15,7 @@ from threadmark.errors import LabError
 from threadmark.evidence import FEWEST_ROUNDS, SLOWED, evidence, slowed
 from threadmark.executable import Executable
 from threadmark.limits import Cage, Limits
+from threadmark.loader import library_path, surroundings
 from threadmark.outcome import Attempt, judge
 from threadmark.process import Ending, TimeLimits, execute
 from threadmark.progress import Progress
@@ -91,8 +92,8 @@ class Attempts:
                 "is kept, start a new run for the rest."
             )
         cpus = machine.cpus_for(cell.threads, self._order)
-        chosen = self._settings[cell.allocator]
-        environment = self._cage.environment(chosen)
+        chosen = library_path(executable.path) | self._settings[cell.allocator]
+        environment = self._cage.environment(surroundings(executable.path) | chosen)
         prefix = ["taskset", "-c", ",".join(map(str, cpus))]
         if chosen:
             prefix += ["env", *(f"{name}={value}" for name, value in chosen.items())]
@@ -110,7 +111,9 @@ class Attempts:
             argv,
             cage=self._cage,
             cpus=cpus,
-            limits=TimeLimits((1 + task.repeats) * task.repeat_limit_s, task.repeat_limit_s),
+            # A program prints a line at its start, after the warm-up, after each repeat and at its
+            # end: the limit as a whole is for one that prints more than that.
+            limits=TimeLimits((3 + task.repeats) * task.repeat_limit_s, task.repeat_limit_s),
             environment=environment,
         )
         return attempt, ending, self._cage.limits
@@ -129,6 +132,12 @@ class Measurement:
         """Keep what the executables say, and a row for each cell that cannot be measured."""
         for executable in self.selection.executables:
             self.store.add_description(self.run_id, executable.platform, executable.description)
+        executables = {each.path.name: each for each in self.selection.cells.values()}
+        needy = sorted(name for name, each in executables.items() if library_path(each.path))
+        if needy:
+            more = f" and {len(needy) - 3} more" if len(needy) > 3 else ""
+            note = f"LD_LIBRARY_PATH was passed to {', '.join(needy[:3])}{more}, because"
+            self.store.add_note(self.run_id, f"{note} a library is not found without it.")
         now = _now()
         self.store.append_all(
             self.run_id,

@@ -16,6 +16,7 @@ from threadmark import load
 from threadmark.cell import Cell, Row, Status
 from threadmark.limits import Limits
 from threadmark.process import OUTPUT_BYTES, Ending, Killed
+from threadmark.processes import MARK
 
 _EXIT = {  # ARCHITECTURE.md, "What an executable says"
     0: Status.OK,
@@ -31,7 +32,6 @@ _FIGURES = (  # of a repeat, all of them numbers
 )  # fmt: skip
 _MOST = 10**18  # of any figure; 10^18 ns are 31 years
 _LINES = 10_000  # far more than a start, an end and the repeats of a block
-_SHOWN = ("LD_PRELOAD", "GLIBC_TUNABLES", "THREADMARK_THREAD_CAP")  # what changes the figures
 # What the dynamic loader prints of a library that is absent, or that it runs the program without.
 _LOADER = ("from LD_PRELOAD cannot be preloaded", "error while loading shared libraries")
 _NO_MEMORY = ("bad_alloc", "Out of memory allocating")  # of C++ libraries, of libgomp
@@ -88,9 +88,7 @@ def judge(attempt: Attempt, ending: Ending, limits: Limits) -> Row:
             "others_s": round(ending.load.others_s, 3),
             "steal_s": round(ending.load.steal_s, 3),
             "cpus": list(attempt.cpus),
-            "environment": {
-                name: value for name, value in attempt.environment.items() if name in _SHOWN
-            },
+            "environment": {k: v for k, v in attempt.environment.items() if k != MARK},
             "repeats": attempt.repeats,
             "repeat_limit_s": round(attempt.repeat_limit_s, 3),
             "memory_limit_bytes": limits.memory_bytes,
@@ -106,7 +104,7 @@ def judge(attempt: Attempt, ending: Ending, limits: Limits) -> Row:
 def _status(attempt: Attempt, ending: Ending, said: _Said, limits: Limits) -> tuple[Status, str]:
     if ending.not_started:
         return Status.UNAVAILABLE, f"the program could not be started: {ending.not_started}"
-    by_lab = _killed_by_lab(attempt, ending, limits)
+    by_lab = _killed_by_lab(attempt, ending, said, limits)
     if by_lab:
         return by_lab
     code = ending.exit_code
@@ -122,17 +120,28 @@ def _status(attempt: Attempt, ending: Ending, said: _Said, limits: Limits) -> tu
     return _broken(ending, said, limits)
 
 
-def _killed_by_lab(attempt: Attempt, ending: Ending, limits: Limits) -> tuple[Status, str] | None:
+def _killed_by_lab(
+    attempt: Attempt, ending: Ending, said: _Said, limits: Limits
+) -> tuple[Status, str] | None:
     if ending.memory_events or ending.killed is Killed.MEMORY:
         size = limits.memory_bytes / 2**20
         return Status.OUT_OF_MEMORY, f"used more than the limit of {size:.0f} MiB of memory"
     if ending.killed is Killed.TIME:
         refused = f", {ending.thread_events} threads refused" if ending.thread_events else ""
-        limit = f"{attempt.repeat_limit_s:.3g} s"
-        return Status.TIMEOUT, f"a repeat did not end within the limit of {limit}{refused}"
+        limit = f"the limit of {attempt.repeat_limit_s:.3g} s"
+        return Status.TIMEOUT, f"{_awaited(attempt, said)} did not end within {limit}{refused}"
     if ending.killed is Killed.OUTPUT:
         return Status.CRASHED, f"printed more than {OUTPUT_BYTES >> 20} MiB"
     return None
+
+
+def _awaited(attempt: Attempt, said: _Said) -> str:
+    """What a program had to do before its next line; each has the same limit."""
+    if not said.start:
+        return "the start of the program"
+    if sum(each.get("warmup") is False for each in said.repeats) == attempt.repeats:
+        return "the end of the program"
+    return "a repeat, with its input and its check,"
 
 
 def _as_told(attempt: Attempt, said: _Said, status: Status, limits: Limits) -> tuple[Status, str]:

@@ -9,6 +9,7 @@ alone (own.py): the `folder` below .deps, and there `packages` of Debian or `whe
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -77,19 +78,20 @@ class Platform:
 
 def platforms(root: Path = ROOT) -> list[Platform]:
     """All platforms, in the order of the presets."""
-    text = (root / "CMakePresets.json").read_text(encoding="utf-8")
-    presets = json.loads(text.replace("${sourceDir}", str(root)))
+    presets = json.loads((root / "CMakePresets.json").read_text(encoding="utf-8"))
     result = []
     for preset in presets["configurePresets"]:
         ours = preset.get("vendor", {}).get("threadmark")
         if ours is not None:
             variables = preset.get("cacheVariables", {})
-            flags = [variables.get(f"CMAKE_{each}_FLAGS", "") for each in ("CXX", "EXE_LINKER")]
+            names = ("CMAKE_CXX_FLAGS", "CMAKE_EXE_LINKER_FLAGS")
+            flags = shlex.split(" ".join(variables.get(each, "") for each in names))
+            compiler = variables.get("CMAKE_CXX_COMPILER", "c++")
             result.append(
                 Platform(
                     name=preset["name"],
-                    compiler=variables.get("CMAKE_CXX_COMPILER", "c++"),
-                    flags=tuple(" ".join(flags).split()),
+                    compiler=compiler.replace("${sourceDir}", str(root)),
+                    flags=tuple(each.replace("${sourceDir}", str(root)) for each in flags),
                     packages=tuple(ours["packages"]),
                     optional=ours.get("optional", False),
                     private=_private(ours["private"], root) if "private" in ours else None,

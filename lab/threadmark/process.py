@@ -27,7 +27,7 @@ _POLL_S = 0.02  # at 4 GB/s a program takes 80 MB between two looks; the limit h
 
 @dataclass(frozen=True)
 class TimeLimits:
-    """Seconds that a process may take as a whole, and without printing anything."""
+    """Seconds that a process may take as a whole, and until it prints something (again)."""
 
     whole_s: float
     silent_s: float

@@ -20,11 +20,6 @@ def start_time(pid: int) -> str:
     return "" if not fields or fields[0] in "ZX" else fields[19]
 
 
-def this_lab() -> str:
-    """A name for this process that no other one ever has until the next boot."""
-    return f"{os.getpid()}-{start_time(os.getpid())}"
-
-
 def resident_bytes(pid: int) -> int:
     """Resident set of a process and its descendants; 0 when it has ended."""
     try:

@@ -86,6 +86,12 @@ class Session:
                     f"The unfinished run {run_id} was asked for otherwise; give --resume without "
                     "other options, or start a new run without --resume."
                 )
+            if machine_changes := machine.changes(stored.machine, machine.facts()):
+                raise LabError(
+                    f"The machine differs from that of run {run_id} "
+                    f"({'; '.join(machine_changes)}), so its figures cannot be continued; start a "
+                    "new run without --resume."
+                )
             if not dry_run:
                 store.take_over(run_id)
             self.request = request

@@ -7,11 +7,10 @@ Several labs may use one store at once: each write is one short transaction that
 from __future__ import annotations
 
 import json
-import os
-import socket
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -21,7 +20,7 @@ from threadmark.cell import Row, Run
 from threadmark.codec import COLUMNS, INSERT_ROW, dump, row_from, row_values, run_from, text_of
 from threadmark.database import connect, explained, use_wal
 from threadmark.errors import LabError
-from threadmark.processes import start_time
+from threadmark.owner import Fate, Owner, claim, fate, this
 from threadmark.profile import CATALOGUE
 
 SCHEMA_VERSION = 1
@@ -57,6 +56,7 @@ class Store:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self._db = connection
+        self._owned: set[int] = set()  # unfinished runs of this process
 
     @classmethod
     def open(cls, path: Path, *, create: bool) -> Store:
@@ -85,32 +85,39 @@ class Store:
         value: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        ended = dump(asdict(replace(this(), pid=0, started="")))
+        with suppress(LabError):  # on a full disk the next lab has to look for the process
+            for run_id in self._owned:
+                self._set_owner(run_id, ended)
         self._db.close()
 
     def start_run(
         self, profile: str, seed: int, request: dict[str, Any], machine: dict[str, Any]
     ) -> int:
         """Open a run that belongs to this process; returns its number."""
-        values = (_now(), profile, seed, dump(request), dump(machine), dump(_this_process()))
+        values = (_now(), profile, seed, dump(request), dump(machine), dump(asdict(this())))
         with self._writing() as db:
             cursor = db.execute(
                 "INSERT INTO run (started_at, profile, seed, request, machine, owner)"
                 " VALUES (?, ?, ?, ?, ?, ?)",
                 values,
             )
-            return int(cursor.lastrowid or 0)
+            run_id = int(cursor.lastrowid or 0)
+        self._owned.add(run_id)
+        return run_id
 
     def take_over(self, run_id: int) -> None:
-        """Make this process the owner of an unfinished run. LabError when its owner still lives."""
+        """Make this process the owner of an unfinished run. LabError unless its owner has ended."""
         with self._writing() as db:
             found = db.execute("SELECT owner FROM run WHERE id = ?", (run_id,)).fetchone()
-            owner = json.loads(found["owner"])
-            if _lives(owner):
-                raise LabError(
-                    f"Run {run_id} is being measured by process {owner['pid']} on {owner['host']}; "
-                    "wait for it or start another run without --resume."
-                )
-            db.execute("UPDATE run SET owner = ? WHERE id = ?", (dump(_this_process()), run_id))
+            if why := claim(_owner(found)):
+                raise LabError(f"Run {run_id} {why} or start another run without --resume.")
+            self._set_owner(run_id, dump(asdict(this())))
+        self._owned.add(run_id)
+
+    def _set_owner(self, run_id: int, owner: str) -> None:
+        with self._writing() as db:
+            db.execute("UPDATE run SET owner = ? WHERE id = ?", (owner, run_id))
 
     def append(self, run_id: int, row: Row) -> None:
         """Add one row; it is durable on return."""
@@ -157,19 +164,19 @@ class Store:
         """Mark the run as complete."""
         with self._writing() as db:
             db.execute("UPDATE run SET finished_at = ? WHERE id = ?", (_now(), run_id))
+        self._owned.discard(run_id)
 
     def unfinished(self, *, catalogue: bool = False) -> int | None:
-        """The newest unfinished run that nobody measures, or that somebody does, if any."""
+        """The newest unfinished run whose lab has ended, else the newest unfinished run, if any."""
         query = "SELECT id, owner FROM run WHERE finished_at = '' AND profile != ? AND profile "
         runs = self._read(f"{query}{'=' if catalogue else '!='} ? ORDER BY id", IMPORTED, CATALOGUE)
-        found = {each["id"]: _lives(json.loads(each["owner"])) for each in runs}
-        return max(found, key=lambda run_id: (not found[run_id], run_id), default=None)
+        found = {each["id"]: fate(_owner(each)) is Fate.ENDED for each in runs}
+        return max(found, key=lambda run_id: (found[run_id], run_id), default=None)
 
     def measuring(self) -> list[int]:
-        """The processes, other than this one, that are measuring into this store now."""
-        owners = self._read("SELECT owner FROM run WHERE finished_at = ''")
-        found = [json.loads(each["owner"]) for each in owners]
-        return [int(owner["pid"]) for owner in found if _lives(owner)]
+        """The processes, other than this one, that are seen measuring into this store now."""
+        found = map(_owner, self._read("SELECT owner FROM run WHERE finished_at = ''"))
+        return [owner.pid for owner in found if fate(owner) is Fate.LIVES]
 
     def runs(self) -> list[Run]:
         """All runs, oldest first."""
@@ -272,26 +279,9 @@ class Store:
         return version
 
 
-def _this_process() -> dict[str, Any]:
-    return {
-        "pid": os.getpid(),
-        "started": start_time(os.getpid()),
-        "host": socket.gethostname(),
-        "boot": _boot(),
-    }
-
-
-def _lives(owner: dict[str, Any]) -> bool:
-    if owner["pid"] == os.getpid() or owner["boot"] != _boot():
-        return False
-    return bool(owner["started"]) and owner["started"] == start_time(int(owner["pid"]))
-
-
-def _boot() -> str:
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except OSError:
-        return ""
+def _owner(stored: sqlite3.Row) -> Owner:
+    """Whose run it is; a store may have it from a lab that knew no namespaces."""
+    return Owner(**{"namespace": "", **json.loads(stored["owner"])})
 
 
 def _now() -> str:

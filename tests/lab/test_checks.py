@@ -125,6 +125,40 @@ def test_the_launcher_names_the_remedy_when_there_is_no_python(tmp_path: Path) -
     assert done.stderr == ("threadmark: Python 3.11 or newer is needed: apt-get install python3\n")
 
 
+@pytest.mark.parametrize("place", ["a:b", "a;b"])
+def test_the_launcher_refuses_a_path_that_lists_of_paths_cannot_hold(
+    tmp_path: Path, place: str
+) -> None:
+    folder = tmp_path / place
+    folder.mkdir()
+    (folder / "threadmark").write_bytes((ROOT / "threadmark").read_bytes())
+    done = subprocess.run(
+        ["/bin/sh", str(folder / "threadmark"), "list"],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"threadmark: {folder} has a colon or semicolon")
+    assert len(done.stderr.splitlines()) == 1
+    assert [each.name for each in folder.iterdir()] == ["threadmark"]
+
+
+def test_the_launcher_starts_the_lab_below_a_path_with_a_space(tmp_path: Path) -> None:
+    folder = tmp_path / "a pläce"
+    folder.mkdir()
+    (folder / "threadmark").write_bytes((ROOT / "threadmark").read_bytes())
+    (folder / "threadmark").chmod(0o755)
+    (folder / "lab").symlink_to(ROOT / "lab")
+    (folder / ".venv").symlink_to(sys.prefix)
+    (folder / "requirements.lock").symlink_to(Path(sys.prefix) / "requirements.lock")
+    done = subprocess.run(
+        [folder / "threadmark", "no-such-command"], check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert "There is no command 'no-such-command'" in done.stderr
+
+
 def test_every_command_is_one_file_and_explains_itself(lab: Lab) -> None:
     done = lab("--help")
     names = {each.stem.rstrip("_") for each in (ROOT / "lab/threadmark/commands").glob("[a-z]*.py")}

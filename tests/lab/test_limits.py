@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from lab_support import Attempt
-from threadmark import cgroups, machine, processes
+from threadmark import cgroups, machine, owner
 from threadmark.cell import Status
 from threadmark.limits import Cage, Limits, default_limits
 
@@ -86,7 +87,8 @@ def test_the_thread_limit_is_half_of_what_the_system_has() -> None:
 
 def test_groups_of_a_dead_lab_are_removed_by_the_next() -> None:
     limits = Limits(1 << 30, 100, "a test")
-    group = cgroups.make("pids", "999999-1", 100)
+    ended = replace(owner.this(), pid=999999, started="1")
+    group = cgroups.make("pids", ended.label(), 100)
     if group is None:
         pytest.skip("control groups cannot be written here")
     assert group.folder.exists()
@@ -98,7 +100,7 @@ def test_groups_of_a_dead_lab_are_removed_by_the_next() -> None:
 
 
 def test_groups_of_a_living_lab_are_left_alone() -> None:
-    group = cgroups.make("pids", processes.this_lab(), 100)
+    group = cgroups.make("pids", owner.this().label(), 100)
     if group is None:
         pytest.skip("control groups cannot be written here")
     cgroups.sweep(group.folder.parent)

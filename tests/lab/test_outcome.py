@@ -131,7 +131,28 @@ def test_a_program_that_hangs_ends_at_its_limit(attempt: Attempt) -> None:
     row = attempt("start(); time.sleep(60)", limit_s=0.3)
     assert time.monotonic() - begin < 5
     assert row.status is Status.TIMEOUT
-    assert "0.3 s" in row.reason
+    assert row.reason == (
+        "a repeat, with its input and its check, did not end within the limit of 0.3 s"
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "awaited"),
+    [
+        ("time.sleep(60)", "the start of the program did"),
+        ("start(); repeats(); time.sleep(60)", "the end of the program did"),
+    ],
+)
+def test_a_timeout_says_what_did_not_end(attempt: Attempt, body: str, awaited: str) -> None:
+    row = attempt(body, limit_s=0.5)
+    assert row.status is Status.TIMEOUT
+    assert row.reason.startswith(awaited)
+
+
+def test_start_repeats_and_end_have_the_limit_each(attempt: Attempt) -> None:
+    waits = "time.sleep(0.4)"
+    row = attempt(f"{waits}; start(); {waits}; repeats(); {waits}; end()", limit_s=0.6)
+    assert row.status is Status.OK
 
 
 def test_a_program_that_ended_while_the_lab_stood_still_is_no_timeout(
@@ -163,10 +184,12 @@ def test_the_limit_holds_for_each_repeat(attempt: Attempt) -> None:
     assert row.facts["wall_s"] < 1.2
 
 
-def test_a_program_that_goes_on_printing_ends_at_the_limit_of_all_repeats(attempt: Attempt) -> None:
+def test_a_program_that_goes_on_printing_ends_at_the_limit_of_all_its_parts(
+    attempt: Attempt,
+) -> None:
     row = attempt("start()\nwhile True: tell('x'); say(event='x'); time.sleep(0.1)", limit_s=0.5)
     assert row.status is Status.TIMEOUT
-    assert 1.0 <= row.facts["wall_s"] < 2.0
+    assert 2.0 <= row.facts["wall_s"] < 3.0  # start, warm-up, repeat and end have 0.5 s each
 
 
 def test_a_program_that_ignores_every_signal_ends_too(attempt: Attempt) -> None:

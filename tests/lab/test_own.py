@@ -172,7 +172,7 @@ def test_a_program_loads_the_libcxx_that_it_was_compiled_for(name: str, tmp_path
     line = [platform.compiler, *platform.flags, "probe.cpp", "-o", "probe"]
     subprocess.run(line, check=True, cwd=tmp_path, stderr=sys.stderr)
     done = subprocess.run([tmp_path / "probe"], check=True, capture_output=True, text=True)
-    version, *loaded = done.stdout.split()
+    version, *loaded = done.stdout.splitlines()
     number = name.partition("libc++")[2]
     if number:
         assert version.startswith(number)

@@ -109,7 +109,7 @@ from pathlib import Path
 from threadmark.store import Store
 with Store.open(Path({str(path)!r}), create=False) as store:
     print(store.start_run("quick", 1, {{}}, {{}}), flush=True)
-time.sleep(60)
+    time.sleep(60)
 """
         line = [sys.executable, "-c", code]
         lab = subprocess.Popen(line, stdout=subprocess.PIPE, text=True, env=lab_environment())

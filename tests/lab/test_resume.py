@@ -1,0 +1,110 @@
+"""A run is resumed on the machine where it began, and only an interrupted run says how."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import fakes
+import pytest
+from rich.console import Console
+from threadmark import cli, machine
+from threadmark.errors import LabError
+from threadmark.selection import Request
+from threadmark.session import Session
+from threadmark.store import Store
+
+FACTS = machine.facts()
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    """A session whose store has an unfinished run of it."""
+    fakes.write(tmp_path, "fib.serial")
+    asked = Request(executables=str(tmp_path), size="smoke", profile="smoke", threads=(1,))
+    found = Session(asked, tmp_path / "s.db", Console(stderr=True), as_json=True, report=False)
+    found.run()
+    with Store.open(tmp_path / "s.db", create=True) as store, store._writing() as db:
+        db.execute("UPDATE run SET finished_at = ''")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("fact", "value", "words"),
+    [
+        ("kernel", "Linux 99", "the kernel was Linux"),
+        ("processor", "Another", "the processor was"),
+        ("order", [*FACTS["order"], 4095], "the processors in the order of use were"),
+        ("governor", "another", "the frequency governor was"),
+        ("memory_bytes", 1, "the memory in bytes was"),
+        ("system", "Another", "the system was"),
+    ],
+)
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_a_run_is_not_continued_on_a_machine_that_changed(
+    session: Session,
+    monkeypatch: pytest.MonkeyPatch,
+    fact: str,
+    value: object,
+    words: str,
+    dry_run: bool,
+) -> None:
+    changed = copy.deepcopy(FACTS) | {fact: value}
+    monkeypatch.setattr(machine, "facts", lambda: changed)
+    with pytest.raises(LabError) as refused:
+        session.resume(given=False, dry_run=dry_run)
+    sentence = str(refused.value)
+    assert words.replace("were", "was") in sentence
+    assert f"is {value}" in sentence
+    assert sentence.endswith("start a new run without --resume.")
+    assert sentence.count(" was ") == 1
+
+
+def test_a_run_is_continued_when_nothing_changed_that_figures_depend_on(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other: dict[str, Any] = {"load": 99.0, "commit": "another", "python": "4", "pid_max": "1"}
+    monkeypatch.setattr(machine, "facts", lambda: copy.deepcopy(FACTS) | other)
+    session.resume(given=False, dry_run=False)
+    with Store.open(session.path, create=False) as store:
+        assert store.run(1).finished_at
+
+
+def test_the_facts_of_a_machine_are_the_same_a_moment_later() -> None:
+    assert machine.changes(json.loads(json.dumps(FACTS)), machine.facts()) == []
+
+
+def test_a_fact_that_a_stored_run_does_not_have_is_named() -> None:
+    without = {name: value for name, value in FACTS.items() if name != "kernel"}
+    assert machine.changes(without, FACTS) == [f"the kernel was None, is {FACTS['kernel']}"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["run"], "Interrupted; `./threadmark run --resume` goes on with an unfinished run."),
+        (
+            ["catalogue", "--seed", "2", "--store", "a b.db"],
+            "Interrupted; `./threadmark catalogue --resume --store 'a b.db'` goes on with an "
+            "unfinished run.",
+        ),
+        (["run", "--dry-run"], "Interrupted."),
+        (["doctor"], "Interrupted."),
+        (["check", "--all"], "Interrupted."),
+        ([], "Interrupted."),
+    ],
+)
+def test_only_who_interrupts_a_run_is_told_how_it_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    told: str,
+) -> None:
+    def interrupt(_: list[str]) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_dispatch", interrupt)
+    assert cli.main(words) == cli.INTERRUPTED
+    assert capsys.readouterr().err == f"threadmark: {told}\n"
