@@ -27,8 +27,8 @@ def to_summary(run: Run, rows: Sequence[Row], descriptions: Sequence[Mapping[str
     head = {
         "schema": SCHEMA,
         "command": command(run),
-        "date": run.started_at,
-        "finished": run.finished_at,
+        "date": f"{run.started_at[:16]}Z",
+        "finished": f"{run.finished_at[:16]}Z" if run.finished_at else "",
         "commit": run.machine.get("commit", ""),
         "machine": {k: v for k, v in run.machine.items() if k not in _LEFT_OUT},
         "seed": run.seed,
