@@ -46,6 +46,8 @@ def export(name: str, folder: Path) -> dict[str, Any]:
 def verdicts(document: dict[str, Any]) -> list[Judged]:
     """The verdicts of a summary as the lab has them, without their rows."""
     found = []
+    if "verdicts" not in document:
+        raise FigureError("the export has no verdicts")
     for each in document["verdicts"]:
         cell = Cell(
             each["program"],
@@ -157,12 +159,14 @@ def overview(fields: Sequence[Judged]) -> str:
 
 
 def bars(rows: Sequence[dict[str, Any]]) -> str:
-    """The table of a benchmark that prints rows: what, figure, low, high, bar, met, unit."""
+    """The table of a benchmark that writes rows: what, figure, low, high, bar, met, note."""
+    if not rows:
+        raise FigureError("the export has no rows of a benchmark")
     heads = ["measure", "bar", "reached", "95 % interval", ""]
     lines = []
     for row in rows:
-        limits = [row.get("low"), row.get("high")]
-        within = "" if None in limits else f"{limits[0]:.2f} to {limits[1]:.2f}"
+        low, high = row.get("low"), row.get("high")
+        within = row.get("note", "") if None in (low, high) else f"{low:.2f} to {high:.2f}"
         met = {True: "met", False: "**not met**", None: ""}[row.get("met")]
         lines.append([row["what"], row.get("bar", ""), f"{row['figure']:.2f}", within, met])
     return grid(heads, lines)
@@ -199,7 +203,7 @@ def compute(query: str, folder: Path) -> Any:
         shares = {"equal": agreement.equal, "compared": agreement.of}
         return _ratio([verb, *words], lambda part: shares[part[0]])
     if verb == "bars":
-        return bars(documents[0]["figures"]["rows"])
+        return bars(documents[0].get("figures", {}).get("rows", ()))
     if verb == "value":
         return _ratio(words, lambda part: value(documents[0], part))
     if verb not in SELECTING:

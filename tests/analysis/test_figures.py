@@ -166,6 +166,7 @@ def test_a_label_covers_its_section_block_or_item_and_no_more(root: Path) -> Non
         ("quick-1 value processes none", "has no 'none'"),
         ("quick-1 count tbb / uts boost_fiber scales", "divides by 0"),
         ("quick-1 equal", "needs two exports"),
+        ("quick-1 bars", "has no rows"),
     ],
 )
 def test_a_mark_that_means_nothing_is_found(root: Path, mark: str, said: str) -> None:
@@ -263,6 +264,10 @@ def test_a_recorded_command_is_an_export_with_its_time(root: Path) -> None:
     written = (root / "README.md").read_text()
     assert "-->3.0 %<" in written
     assert "-->2.50<" in written
+    table = "<!--=doctor bars-->\n?\n<!--/-->\n"
+    assert found(root, table, write=True) == []
+    assert "| a b |  | 2.50 |" in (root / "README.md").read_text()
+    assert "has no verdicts" in " ".join(found(root, "It is <!--=doctor count tbb-->1<!--/-->.\n"))
     refused = subprocess.run(command, check=False, capture_output=True, text=True)
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
 
