@@ -183,7 +183,9 @@ def test_a_narrow_terminal_folds_between_backends(tmp_path: Path) -> None:
 
 def test_unclear_verdicts_are_explained(database: Path) -> None:
     text = " ".join(text_of(database, 80, utf8=True).split())
-    assert re.search(r"unclear: \d+: speed-up on 2 threads is .* on both sides of (1\.10|0\.91)", text)
+    assert re.search(
+        r"unclear: \d+: speed-up on 2 threads is .* on both sides of (1\.10|0\.91)", text
+    )
 
 
 def test_an_empty_run_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
