@@ -93,11 +93,14 @@ def select(fields: Sequence[Judged], words: Sequence[str]) -> list[Judged]:
 
 
 def value(document: dict[str, Any], words: Sequence[str]) -> Any:
-    """What stands at a path; in a list, the entry whose `what` is the word."""
+    """What stands at a path; in a list, the entry whose `what` or whose number is the word."""
     found: Any = document
     for word in words:
         if isinstance(found, list):
-            found = {each["what"]: each for each in found}
+            found = {
+                each["what"] if isinstance(each, dict) else str(number): each
+                for number, each in enumerate(found)
+            }
         if not isinstance(found, dict) or word not in found:
             raise FigureError(f"the export has no '{word}' in {shlex.join(words)}")
         found = found[word]

@@ -254,16 +254,20 @@ def test_a_recorded_command_is_an_export_with_its_time(root: Path) -> None:
     for name in ("figures", "published.py"):
         shutil.copy(ROOT / "tools" / name, root / "tools")
     (root / "lab").symlink_to(ROOT / "lab")
-    program = 'print(\'{"rate": 0.03, "rows": [{"what": "a b", "figure": 2.5}]}\')'
+    program = (
+        'print(\'{"rate": 0.03, "expected": [4, 16], "rows": [{"what": "a b", "figure": 2.5}]}\')'
+    )
     command = [sys.executable, root / "tools/figures", "record", "doctor", "--"]
     subprocess.run([*command, sys.executable, "-c", program], check=True, capture_output=True)
     text = "At <!--=doctor value figures rate-->? %<!--/-->.\n"
     text += "In <!--=doctor value seconds-->?<!--/-->.\n"
     text += 'Also <!--=doctor value figures rows "a b" figure-->?<!--/-->.\n'
+    text += "At most <!--=doctor value figures expected 1-->?<!--/-->.\n"
     assert found(root, text, write=True) == []
     written = (root / "README.md").read_text()
     assert "-->3.0 %<" in written
     assert "-->2.50<" in written
+    assert "-->16<" in written
     table = "<!--=doctor bars-->\n?\n<!--/-->\n"
     assert found(root, table, write=True) == []
     assert "| a b |  | 2.50 |" in (root / "README.md").read_text()
