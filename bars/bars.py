@@ -1,13 +1,16 @@
 """The bars of tmk: what it must reach, what it reaches, and where it loses.
 
-    bars.py BIN LATENCY BY_HAND [PAIRS]    or: cmake --build build/PLATFORM --target bars
+    bars.py BIN LATENCY BY_HAND [--pairs 9] [--json]
+    cmake --build build/PLATFORM --target bars
 
 Whatever is compared runs in turns (A B A B ...), one process per sample; a figure is the ratio of
-the medians of at least nine pairs with its 95 % interval. Nothing else should run meanwhile.
+the medians of at least nine pairs with its 95 % interval. Nothing else should run meanwhile. With
+--json the table goes to stderr, and its rows go to stdout.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 import os
@@ -17,9 +20,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TextIO
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lab"))
-from threadmark import statistics
+from threadmark import records, statistics
 
 SCALING = ("fib", "nqueens", "uts", "sort", "strassen", "pyramids", "sparselu", "alignment")
 FINE = ("fib", "qap")  # whose tasks are shorter than 25 ns: a ratio to serial says little
@@ -110,18 +114,36 @@ def ratio(a: Sequence[Sample], b: Sequence[Sample]) -> statistics.Interval:
     return statistics.geometric_mean([x.wall_ns / y.wall_ns for x, y in zip(a, b, strict=True)])
 
 
-def row(what: str, value: float, bar: str, met: bool | None, note: str = "") -> None:
-    """One line of the table."""
-    verdict = "" if met is None else "met" if met else "NOT MET"
-    print(f"{what:<44} {value:>8.2f}  {bar:<8} {verdict:<8} {note}", flush=True)
+class Table:
+    """The rows, printed as they come."""
+
+    def __init__(self, out: TextIO) -> None:
+        self.out = out
+        self.rows: list[dict[str, str | float | bool | None]] = []
+        self._print(f"{'what':<44} {'figure':>8}  {'bar':<8} {'':<8} 95 % interval")
+
+    def row(
+        self,
+        what: str,
+        figure: float | statistics.Interval,
+        bar: str = "",
+        met: bool | None = None,
+        note: str = "",
+    ) -> None:
+        """One line; an interval is printed beside its estimate."""
+        record: dict[str, str | float | bool | None] = {"what": what, "bar": bar, "met": met}
+        if isinstance(figure, statistics.Interval):
+            record |= {"low": figure.low, "high": figure.high}
+            note, figure = f"{figure.low:.2f} .. {figure.high:.2f}", figure.estimate
+        self.rows.append({**record, "figure": figure, "note": note})
+        verdict = "" if met is None else "met" if met else "NOT MET"
+        self._print(f"{what:<44} {figure:>8.2f}  {bar:<8} {verdict:<8} {note}")
+
+    def _print(self, line: str) -> None:
+        print(line, file=self.out, flush=True)
 
 
-def within(interval: statistics.Interval) -> str:
-    """An interval as text."""
-    return f"{interval.low:.2f} .. {interval.high:.2f}"
-
-
-def tasks_per_second(suite: Suite, count: int) -> None:
+def tasks_per_second(table: Table, suite: Suite, count: int) -> None:
     """What a task costs, against oneTBB as its users write it, without the context for cancellation
     that each call makes (half of its price, but exceptions then end the program), and with a handle
     for each task.
@@ -146,15 +168,14 @@ def tasks_per_second(suite: Suite, count: int) -> None:
                 found = ratio(a, b)
                 bar = "<= 0.20" if form == "parallel_invoke" else ""
                 met = found.estimate <= 0.2 if bar else None
-                row(f"{program} x{threads}: tmk / {form}", found.estimate, bar, met, within(found))
+                table.row(f"{program} x{threads}: tmk / {form}", found, bar, met)
             per_task = statistics.median([s.wall_ns / s.tasks for s in a])
             bar = "<= 10" if program == "fib" and threads == 1 else ""
-            row(
-                f"{program} x{threads}: ns per task", per_task, bar, per_task <= 10 if bar else None
-            )
+            met = per_task <= 10 if bar else None
+            table.row(f"{program} x{threads}: ns per task", per_task, bar, met)
 
 
-def scaling(suite: Suite, count: int) -> None:
+def scaling(table: Table, suite: Suite, count: int) -> None:
     """One thread against two."""
     for program in SCALING:
         a, b = pairs(
@@ -163,16 +184,11 @@ def scaling(suite: Suite, count: int) -> None:
             lambda p=program: suite.sample(p, "tmk", "optional", 2),
         )
         found = ratio(a, b)
-        row(
-            f"{program}: speed-up with 2 threads",
-            found.estimate,
-            ">= 1.85",
-            found.estimate >= 1.85,
-            within(found),
-        )
+        what = f"{program}: speed-up with 2 threads over 1"
+        table.row(what, found, ">= 1.85", found.estimate >= 1.85)
 
 
-def overhead(suite: Suite, programs: Sequence[str], count: int) -> None:
+def overhead(table: Table, suite: Suite, programs: Sequence[str], count: int) -> None:
     """One thread against the serial program, two where scaling() has none; memory."""
     for program in programs:
 
@@ -189,27 +205,23 @@ def overhead(suite: Suite, programs: Sequence[str], count: int) -> None:
         found = ratio(a, b)
         per_task = statistics.median([s.wall_ns for s in b]) / max(1.0, a[0].tasks)
         bar = 1.05 if program in COARSE else 1.5 if per_task >= 25 else None
-        row(
-            f"{program}: 1 thread / serial ({per_task:.0f} ns a task)",
-            found.estimate,
-            f"<= {bar}" if bar else "",
-            found.estimate <= bar if bar else None,
-            within(found),
-        )
+        what = f"{program}: 1 thread / serial ({per_task:.0f} ns a task)"
+        table.row(what, found, f"<= {bar}" if bar else "", found.estimate <= bar if bar else None)
         if program in RECURSIVE:
             memory = max(s.rss_bytes for s in a)
             allowed = 1.2 * max(s.rss_bytes for s in b) + 8 * 2**20
-            row(f"{program}: peak memory / allowed", memory / allowed, "<= 1", memory <= allowed)
+            what = f"{program}: peak memory / allowed"
+            table.row(what, memory / allowed, "<= 1", memory <= allowed)
         if bar and program not in SCALING:
             two = ratio(*against("plain", threads=2))
-            row(f"{program}: 2 threads / serial", two.estimate, "< 1", two.high < 1, within(two))
+            table.row(f"{program}: 2 threads / serial", two, "< 1", two.high < 1)
         described = json.loads(run(suite.folder / f"{program}.serial", "--describe"))
         if any(each["name"] == "locked" for each in described["variants"]):
             found = ratio(*against("locked"))
-            row(f"{program}: 1 thread / locked serial", found.estimate, "", None, within(found))
+            table.row(f"{program}: 1 thread / locked serial", found)
 
 
-def latency(executable: Path) -> None:
+def latency(table: Table, executable: Path) -> None:
     """Idle cost, and the first task after idle against a bare futex wake."""
     lines = [
         json.loads(subprocess.run([executable], stdout=subprocess.PIPE, check=True).stdout)
@@ -218,20 +230,28 @@ def latency(executable: Path) -> None:
     wake = statistics.median([each["first_us"] / each["bare_us"] for each in lines])
     tail = statistics.median([each["first_p90_us"] / each["bare_p90_us"] for each in lines])
     idle = statistics.median([each["idle_cpu_ms_per_s"] for each in lines])
-    row("first task after idle / a futex wake", wake, "<= 1.3", wake <= 1.3, f"p90: {tail:.2f}")
-    row("idle: ms of processor time per second", idle, "0", idle <= 0.05)
+    what = "first task after idle / a futex wake"
+    table.row(what, wake, "<= 1.3", wake <= 1.3, f"p90: {tail:.2f}")
+    table.row("idle: ms of processor time per second", idle, "0", idle <= 0.05)
 
 
 def main() -> None:
     """See the module's docstring."""
-    suite, executable = Suite(Path(sys.argv[1]), Path(sys.argv[3])), Path(sys.argv[2])
-    count = int(sys.argv[4]) if len(sys.argv) > 4 else 9
+    parser = argparse.ArgumentParser(usage="bars.py BIN LATENCY BY_HAND [--pairs 9] [--json]")
+    for name in ("bin", "latency", "by_hand"):
+        parser.add_argument(name, type=Path)
+    parser.add_argument("--pairs", type=int, default=9)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    suite = Suite(options.bin, options.by_hand)
     programs = sorted(each.stem for each in suite.folder.glob("*.tmk"))
-    print(f"{'what':<44} {'figure':>8}  {'bar':<8} {'':<8} 95 % interval")
-    tasks_per_second(suite, count)
-    latency(executable)
-    overhead(suite, programs, count)
-    scaling(suite, count)
+    table = Table(sys.stderr if options.json else sys.stdout)
+    tasks_per_second(table, suite, options.pairs)
+    latency(table, options.latency)
+    overhead(table, suite, programs, options.pairs)
+    scaling(table, suite, options.pairs)
+    if options.json:
+        print(records.dumps(records.finite({"pairs": options.pairs, "rows": table.rows})))
 
 
 if __name__ == "__main__":

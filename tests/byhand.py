@@ -1,14 +1,16 @@
 """Compare the variants `fork_join` with the same programs written against their libraries by hand.
 
-    byhand.py BY_HAND BIN [ROUNDS]    or: cmake --build build/PLATFORM --target byhand
+    byhand.py BY_HAND BIN [--rounds 15] [--json]
+    cmake --build build/PLATFORM --target byhand
 
 Pairs are BY_HAND/byhand.PROGRAM.BACKEND and BIN/PROGRAM.BACKEND. Both run in turns, so that they
 share whatever else the machine does. A ratio is of medians of the processes' fastest repeats;
-above 1.10 is a failure.
+above 1.10 is a failure. With --json the table goes to stderr, and its rows go to stdout.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import statistics
 import subprocess
@@ -53,18 +55,25 @@ def byhand_ns(executable: Path, threads: int, parameters: list[str]) -> int:
 
 def main() -> None:
     """See the module's docstring."""
-    by_hand_folder, folder = Path(sys.argv[1]), Path(sys.argv[2])
-    rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 15
+    parser = argparse.ArgumentParser(usage="byhand.py BY_HAND BIN [--rounds 15] [--json]")
+    parser.add_argument("by_hand", type=Path)
+    parser.add_argument("bin", type=Path)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    out = sys.stderr if options.json else sys.stdout
+    heads = f"{'program':<20} {'threads':>7} {'by hand ms':>11} {'ours ms':>9} {'ratio':>6}"
+    print(heads, file=out)
     slower = []
-    print(f"{'program':<20} {'threads':>7} {'by hand ms':>11} {'ours ms':>9} {'ratio':>6}")
-    for hand in sorted(by_hand_folder.glob("byhand.*")):
-        ours = folder / hand.name.removeprefix("byhand.")
+    rows = []
+    for hand in sorted(options.by_hand.glob("byhand.*")):
+        ours = options.bin / hand.name.removeprefix("byhand.")
         description = json.loads(output(ours, "--describe")[0])
         parameters = [str(parameter["sizes"]["quick"]) for parameter in description["parameters"]]
         for threads in (1, 2):
             times = [
                 (byhand_ns(hand, threads, parameters), contract_ns(ours, threads))
-                for _ in range(rounds)
+                for _ in range(options.rounds)
             ]
             by_hand, by_contract = (
                 statistics.median(column) for column in zip(*times, strict=True)
@@ -72,10 +81,17 @@ def main() -> None:
             ratio = by_contract / by_hand
             print(
                 f"{ours.name:<20} {threads:>7} {by_hand / 1e6:>11.2f}"
-                f" {by_contract / 1e6:>9.2f} {ratio:>6.2f}"
+                f" {by_contract / 1e6:>9.2f} {ratio:>6.2f}",
+                file=out,
+                flush=True,
             )
-            if ratio > ALLOWED:
+            met = ratio <= ALLOWED
+            what = f"{ours.name}, {threads} thread{'s' * (threads > 1)}"
+            rows.append({"what": what, "figure": ratio, "bar": f"<= {ALLOWED:.2f}", "met": met})
+            if not met:
                 slower.append(f"{ours.name} with {threads} threads")
+    if options.json:
+        print(json.dumps({"rounds": options.rounds, "rows": rows}))
     if slower:
         sys.exit(f"more than {ALLOWED - 1:.0%} slower than by hand: {', '.join(slower)}")
 

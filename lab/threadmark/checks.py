@@ -191,7 +191,7 @@ def _cpp() -> list[str]:
 
 
 def _python() -> list[str]:
-    return ["lab", "tests", "bars", "tools/tidy"]
+    return ["lab", "tests", "bars", "tools/figures", "tools/published.py", "tools/tidy"]
 
 
 def _files(patterns: Sequence[str]) -> list[str]:

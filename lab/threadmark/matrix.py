@@ -1,11 +1,13 @@
 """The matrix in the terminal: programs down, backend and variant across, a block per platform.
 
 A mark says the same as the colour, and ASCII marks stand in where the terminal has no UTF-8.
-Blocks fold when the terminal is narrow; only the names of variants are ever cut.
+A column is as wide as its longest figure. Blocks fold when the terminal is narrow; only the names
+of variants are ever cut.
 """
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,8 +17,9 @@ from itertools import groupby
 from rich.console import Console
 from rich.text import Text
 
-from threadmark import failures, judgement
+from threadmark import columns, failures, judgement
 from threadmark.cell import Row, Run
+from threadmark.columns import Column
 from threadmark.judgement import Judged
 from threadmark.store import Store
 from threadmark.verdict import Kind, short_factor
@@ -51,9 +54,8 @@ MARKS = {
     Kind.UNAVAILABLE: Mark("dim", "not installed", word="n/a"),
     Kind.DROPPED: Mark("dim", "not measured", word="drop"),
 }
-_NARROWEST, _WIDEST = 5, 9
+_NARROWEST, _WIDEST = 5, 9  # of a column; a longer figure widens it
 _TIME = 8  # columns for the serial time
-_Column = tuple[str, str]
 
 
 def render(store: Store, run_id: int, console: Console) -> None:
@@ -86,19 +88,43 @@ def lines(
 
 
 def figure(judged: Judged, *, utf8: bool) -> str:
-    """What stands in a cell of the matrix: '●1.93', '●5.60@8', '-44' or 'crash'."""
+    """What stands in a cell of the matrix: '●1.93', '●5.60@8', '▼x44' or 'crash'.
+
+    Without the interval, which reach() gives; where that is wide the figure has a digit less.
+    """
     verdict, mark = judged.verdict, MARKS[judged.verdict.kind]
     if mark.word:
         return mark.word
     symbol = mark.symbol if utf8 else mark.plain
     if verdict.speedup is None:
         return symbol
-    if verdict.kind is Kind.SLOWER or verdict.speedup.estimate < 0.1:
-        return f"{symbol}x{short_factor(1 / verdict.speedup.estimate)}"
+    estimate = verdict.speedup.estimate
+    if verdict.kind is Kind.SLOWER or estimate < 0.1:
+        return f"{symbol}x{short_factor(1 / estimate)}"
     partly = verdict.kind is Kind.SCALES and verdict.at_threads != max(verdict.speedups)
-    return f"{symbol}{speed(verdict.speedup.estimate)}" + (
-        f"@{verdict.at_threads}" if partly else ""
-    )
+    at = f"@{verdict.at_threads}" if partly else ""
+    return symbol + speed(estimate, rough=(_reach_percent(judged) or 0) >= 10) + at
+
+
+def reach(judged: Judged, *, utf8: bool) -> str:
+    """How far the 95 % interval reaches from the speed-up, in per cent rounded up: '±3'.
+
+    Empty without a figure and for published medians, which have no interval; '±?' when unbounded.
+    """
+    percent = _reach_percent(judged)
+    if percent is None:
+        return ""
+    return ("±" if utf8 else "~") + (f"{percent:.0f}" if math.isfinite(percent) else "?")
+
+
+def _reach_percent(judged: Judged) -> float | None:
+    found = judged.verdict.speedup
+    if found is None or found.low == found.high or MARKS[judged.verdict.kind].word:
+        return None
+    if not found.low:
+        return math.inf
+    percent = 100 * (max(found.high / found.estimate, found.estimate / found.low) - 1)
+    return float(math.ceil(percent)) if math.isfinite(percent) else percent
 
 
 def _name(judged: Judged) -> str:
@@ -106,39 +132,8 @@ def _name(judged: Judged) -> str:
     return printable(" ".join((cell.program, *(f"{k}={v}" for k, v in cell.arguments))))
 
 
-def _column(judged: Judged) -> _Column:
+def _column(judged: Judged) -> Column:
     return judged.cell.backend, judged.cell.variant
-
-
-def _order(column: _Column) -> tuple[bool, _Column]:
-    return column[0] == "serial", column
-
-
-def _gaps(part: Sequence[_Column]) -> Iterable[tuple[_Column, str]]:
-    """Every column with the space before it: two at the first of a backend."""
-    before = [("", ""), *part]
-    return [(at, "  " if at[0] != last[0] else " ") for last, at in zip(before, part, strict=False)]
-
-
-def _folded(columns: Sequence[_Column], wide: int, room: int) -> Iterable[list[_Column]]:
-    """The columns in as many parts as fit into `room` characters, backends whole if possible."""
-
-    def fits(part: Sequence[_Column]) -> bool:
-        return sum(len(gap) + wide for _, gap in _gaps(part)) <= room
-
-    part: list[_Column] = []
-    for _, group in groupby(columns, key=lambda column: column[0]):
-        whole = list(group)
-        if part and fits(whole) and not fits([*part, *whole]):
-            yield part
-            part = []
-        for at in whole:
-            if part and not fits([*part, at]):
-                yield part
-                part = []
-            part.append(at)
-    if part:
-        yield part
 
 
 def _spread(names: Iterable[str], limit: int = 4) -> str:
@@ -183,9 +178,14 @@ class _Page:
         self.say(f"Of {counts.total()} that may run in parallel: {said}.")
         published = any(map(judgement.is_published, rows))
         base = "deferred on one core" if published else "the best serial time, shown first"
+        sign = "±" if self.utf8 else "~"
         self.say(
-            f"Speed-up on up to {threads} threads against {base}."
-            + (" Published medians: no intervals." if published else "")
+            f"Speed-up on up to {threads} threads against {base}. "
+            + (
+                "Published medians: no intervals."
+                if published
+                else f"{sign}3: its 95 % interval reaches 3 % to either side, rounded up."
+            )
         )
 
     def block(self, title: Sequence[str], group: Sequence[Judged]) -> None:
@@ -194,54 +194,61 @@ class _Page:
         cells = {(_name(j), *_column(j)): j for j in group}
         times = {_name(j): duration(j.base.time_ns.estimate) for j in group if j.base}
         bases = Counter(j.base.name for j in group if j.base)
-        columns = sorted({_column(j) for j in group}, key=_order)
-        if bases and len(columns) > 1:  # the usual base would only say 1.00
-            columns = [c for c in columns if ":".join(c) != bases.most_common(1)[0][0]]
-        texts = {at: figure(j, utf8=self.utf8) for at, j in cells.items()}
+        shown = sorted({_column(j) for j in group}, key=columns.order)
+        if bases and len(shown) > 1:  # the usual base would only say 1.00
+            shown = [c for c in shown if ":".join(c) != bases.most_common(1)[0][0]]
+        texts = {
+            at: figure(j, utf8=self.utf8) + reach(j, utf8=self.utf8) for at, j in cells.items()
+        }
         first = min(max(map(len, names)), 24)
         room = self.width - first - _TIME
-        narrowest = max(_NARROWEST, *map(len, texts.values()))
-        for part in _folded(columns, narrowest, room):
-            gaps = len(part) + len({backend for backend, _ in part})
-            wide = max(narrowest, min(_WIDEST, (room - gaps) // len(part)))
+        longest = {
+            at: max([_NARROWEST, *(len(texts.get((name, *at), "")) for name in names)])
+            for at in shown
+        }
+        for part in columns.folded(shown, longest, room):
+            spare = (room - columns.width(part, longest)) // len(part)
+            wide = {at: max(longest[at], min(_WIDEST, longest[at] + spare)) for at in part}
             self.heading(self.dot.join(filter(None, title)))
             self._header(part, first, wide)
             for name in names:
                 line = Text(name[:first].ljust(first))
                 line.append(times.get(name, "-").rjust(_TIME), style="dim")
-                for at, gap in _gaps(part):
+                for at, gap in columns.gaps(part):
                     judged = cells.get((name, *at))
                     style = MARKS[judged.verdict.kind].style if judged else ""
-                    line.append(gap).append(texts.get((name, *at), "").ljust(wide), style=style)
+                    line.append(gap)
+                    line.append(texts.get((name, *at), "").ljust(wide[at]), style=style)
                 line.rstrip()
                 self.lines.append(line)
             self._footer(part, names, cells, first, wide)
 
-    def _header(self, part: Sequence[_Column], first: int, wide: int) -> None:
+    def _header(self, part: Sequence[Column], first: int, wide: Mapping[Column, int]) -> None:
         top, below = Text(" " * (first + _TIME)), Text("".ljust(first) + "serial".rjust(_TIME))
         for backend, group in groupby(part, key=lambda column: column[0]):
-            variants = [printable(variant) for _, variant in group]
-            span = len(variants) * (wide + 1) - 1
-            top.append("  ").append(printable(backend)[:span].ljust(span), style="bold")
-            below.append("  " + " ".join(v[:wide].rstrip("_").ljust(wide) for v in variants))
+            names = [(printable(at[1]), wide[at]) for at in group]
+            said = " ".join(name[:room].rstrip("_").ljust(room) for name, room in names)
+            top.append("  ")
+            top.append(printable(backend)[: len(said)].ljust(len(said)), style="bold")
+            below.append("  " + said)
         for line in (top, below):
             line.rstrip()
             self.lines.append(line)
 
     def _footer(
         self,
-        part: Sequence[_Column],
+        part: Sequence[Column],
         names: Sequence[str],
         cells: Mapping[tuple[str, str, str], Judged],
         first: int,
-        wide: int,
+        wide: Mapping[Column, int],
     ) -> None:
         line = Text("scale".ljust(first + _TIME))
-        for at, gap in _gaps(part):
+        for at, gap in columns.gaps(part):
             column = [cells[name, *at].verdict.kind for name in names if (name, *at) in cells]
             parallel = any(kind is not Kind.SEQUENTIAL for kind in column)
             share = f"{column.count(Kind.SCALES)}/{len(column)}" if parallel else ""
-            line.append(gap).append(share.ljust(wide))
+            line.append(gap).append(share.ljust(wide[at]))
         line.rstrip()
         line.stylize("dim")
         self.lines.append(line)

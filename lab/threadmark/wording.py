@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 
-def speed(value: float) -> str:
-    """A speed-up in at most four characters while it is below 10,000."""
-    return f"{value:.0f}" if value >= 99.95 else f"{value:.{1 if value >= 9.995 else 2}f}"
+def speed(value: float, *, rough: bool = False) -> str:
+    """A speed-up in at most four characters while it is below 10,000; a `rough` one has two
+    significant figures."""
+    if value >= 99.95 or (rough and value >= 9.95):
+        return f"{value:.0f}"
+    return f"{value:.{1 if value >= 9.995 or (rough and value >= 0.995) else 2}f}"
 
 
 def duration(nanoseconds: float) -> str:

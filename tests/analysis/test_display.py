@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import os
 import re
 import shutil
@@ -21,7 +22,9 @@ from test_table2 import BLOCK
 from threadmark import cli, exchange, judgement, matrix
 from threadmark.cell import Cell, Row, Status
 from threadmark.errors import LabError
+from threadmark.judgement import Judged
 from threadmark.places import report_path
+from threadmark.statistics import Interval
 from threadmark.store import Store
 from threadmark.verdict import Kind, Verdict
 
@@ -206,6 +209,53 @@ def test_no_line_is_wider_than_the_terminal(database: Path, width: int, utf8: bo
         assert program in text
 
 
+def test_the_reach_of_a_speed_up_covers_its_interval_and_no_whole_per_cent_more(
+    filled: Store,
+) -> None:
+    timed = 0
+    for judged in judgement.judge(filled.rows(1), filled.descriptions(1)):
+        said = matrix.reach(judged, utf8=True)
+        found = judged.verdict.speedup
+        if found is None or matrix.MARKS[judged.verdict.kind].word:
+            assert not said
+            continue
+        timed += 1
+        share = int(said.removeprefix("±")) / 100
+        farther = max(found.high / found.estimate, found.estimate / found.low) - 1
+        assert farther <= share < farther + 0.01
+    assert timed > 20
+
+
+@pytest.mark.parametrize(
+    ("low", "estimate", "high", "said"),
+    [
+        (1.88, 1.93, 1.98, "●1.93±3"),
+        (1.60, 1.93, 2.20, "●1.9±21"),
+        (0.14, 0.16, 0.18, "●0.16±15"),
+        (0.0, 1.93, math.inf, "●1.9±?"),
+        (1.93, 1.93, 1.93, "●1.93"),
+    ],
+)
+def test_a_field_shows_no_digit_that_its_interval_makes_meaningless(
+    low: float, estimate: float, high: float, said: str
+) -> None:
+    found = Interval(low, estimate, high)
+    verdict = Verdict(Kind.SCALES, "scales to 2", found, None, 2, "", {2: found})
+    cell = Cell("p", "quick", "tbb", "futures", "gcc", "glibc", 0)
+    judged = Judged(cell, verdict, None, {}, {})
+    assert matrix.figure(judged, utf8=True) + matrix.reach(judged, utf8=True) == said
+
+
+def test_every_speed_up_of_the_matrix_stands_with_its_interval(database: Path) -> None:
+    for utf8, sign in ((True, "±"), (False, "~")):
+        text = text_of(database, 80, utf8=utf8)
+        assert f"{sign}3: its 95 % interval" in " ".join(text.split())
+        figures = re.findall(r"(?<=[ ●◐○▼│?#+=|-])x?\d+\.\d+\S*", text.split("scales: at")[0])
+        with_units = [each for each in figures if not each.endswith(("s", ",", "."))]
+        assert len(with_units) > 20
+        assert all(sign in each for each in with_units)
+
+
 def test_without_colour_and_utf8_every_kind_has_a_sign_of_its_own() -> None:
     for choose in (lambda m: m.word or m.symbol, lambda m: m.word or m.plain):
         signs = [choose(mark) for mark in matrix.MARKS.values()]
@@ -229,7 +279,9 @@ def test_a_narrow_terminal_folds_between_backends(tmp_path: Path) -> None:
 
 def test_unclear_verdicts_are_explained(database: Path) -> None:
     text = " ".join(text_of(database, 80, utf8=True).split())
-    assert re.search(r"unclear: \d+: speed-up on 2 threads is .* on both sides of 1\.10", text)
+    assert re.search(
+        r"unclear: \d+: speed-up on 2 threads is .* on both sides of (1\.10|0\.91)", text
+    )
 
 
 def test_an_empty_run_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

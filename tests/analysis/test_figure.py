@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree
@@ -13,11 +14,13 @@ from threadmark.errors import LabError
 from threadmark.reports import figure
 from threadmark.store import Store
 
+SVG = "{http://www.w3.org/2000/svg}"
+
 
 def words(path: Path) -> Counter[str]:
     """The texts of an SVG file, each with its number."""
     root = ElementTree.fromstring(path.read_text(encoding="utf-8"))
-    return Counter(each.text or "" for each in root.iter("{http://www.w3.org/2000/svg}text"))
+    return Counter(each.text or "" for each in root.iter(f"{SVG}text"))
 
 
 def test_every_verdict_stands_in_the_picture_as_text(filled: Store, tmp_path: Path) -> None:
@@ -30,6 +33,43 @@ def test_every_verdict_stands_in_the_picture_as_text(filled: Store, tmp_path: Pa
     for text, number in Counter(matrix.figure(each, utf8=True) for each in shown).items():
         assert said[text] >= number
     assert {each.cell.program for each in shown} <= set(said)
+    reaches = Counter(matrix.reach(each, utf8=True) for each in shown)
+    del reaches[""]
+    assert reaches.total() > 20
+    for text, number in reaches.items():
+        assert said[f"{text} %"] >= number
+
+
+def place(name: ElementTree.Element | None) -> tuple[float, float]:
+    """Where the transformation of an element puts it."""
+    assert name is not None
+    found = re.findall(r"[-\d.]+", name.get("transform", ""))
+    return float(found[0]), float(found[1])
+
+
+def test_the_name_of_a_program_stands_beside_its_first_field(filled: Store, tmp_path: Path) -> None:
+    path = tmp_path / "matrix.svg"
+    figure.write(filled, 1, path)
+    root = ElementTree.fromstring(path.read_text(encoding="utf-8"))
+    above = {child: parent for parent in root.iter() for child in parent}
+
+    def at(text: ElementTree.Element) -> tuple[float, float]:
+        x = y = 0.0
+        each: ElementTree.Element | None = text
+        while each is not None:
+            if "translate" in each.get("transform", ""):
+                dx, dy = place(each)
+                x, y = x + dx, y + dy
+            each = above.get(each)
+        return x, y
+
+    texts = [each for each in root.iter(f"{SVG}text") if each.text]
+    tiles = [each for each in root.iter(f"{SVG}path") if each.get("fill") == "#e4e4e4"]
+    programs = {each.cell.program for each in judgement.judge(filled.rows(1))}
+    ends = {at(each)[0] for each in texts if each.text in programs}
+    left = min(float(each.get("d", "").split(",")[0].strip("M")) + at(each)[0] for each in tiles)
+    assert ends
+    assert all(left - 12 < end <= left for end in ends)
 
 
 def test_a_picture_never_replaces_a_file_unasked(filled: Store, tmp_path: Path) -> None:

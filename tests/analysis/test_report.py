@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import synthetic
-from threadmark import judgement
+from threadmark import judgement, matrix
 from threadmark.reports import html
 from threadmark.store import Store
 
@@ -295,3 +295,16 @@ def test_the_page_says_why_a_variant_is_missing(filled: Store) -> None:
     page = html.page(filled.run(1), rows, judgement.judge(rows, filled.descriptions(1)))
     assert "Boost.Fiber is built for libstdc++; measure it on gcc-libstdc++" in page
     assert "The time budget of 300 s was used up" in page
+
+
+def test_a_field_of_the_page_shows_how_far_its_interval_reaches(filled: Store) -> None:
+    rows, descriptions = filled.rows(1), filled.descriptions(1)
+    judged = judgement.judge(rows, descriptions)
+    text = html.page(filled.run(1), rows, judged)
+    reaches = [(html.figure(each), matrix.reach(each, utf8=True)) for each in judged]
+    shown = [(figure, reach) for figure, reach in reaches if reach]
+    assert len(shown) > 20
+    for figure, reach in shown:
+        assert figure.endswith(f" {reach}")
+        assert f"<b>{figure}</b>" in text
+    assert "Medians with 95 % confidence intervals" not in text

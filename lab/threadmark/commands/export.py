@@ -1,4 +1,4 @@
-"""`threadmark export`: a run as CSV, JSON or Google Benchmark JSON."""
+"""`threadmark export`: a run as CSV, JSON, Google Benchmark JSON or a summary to publish."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from threadmark.errors import LabError
 from threadmark.options import DEFAULT_STORE, StoreOption
 
-Format = Literal["csv", "json", "google-benchmark"]
+Format = Literal["csv", "json", "google-benchmark", "summary"]
 
 
 def command(app: cyclopts.App) -> None:
@@ -32,9 +32,11 @@ def export(
 ) -> None:
     """Write a stored run for other tools; google-benchmark is what its compare.py reads.
 
+    A summary is JSON without single repeats: verdicts, intervals and numbers of processes.
+
     A file that exists is replaced only with --force, and then at once: never half-written.
     """
-    from threadmark import exchange
+    from threadmark import exchange, summary
     from threadmark.store import Store
 
     chosen = form or _by_ending(output)
@@ -47,6 +49,8 @@ def export(
             text = exchange.to_csv(found, rows)
         elif chosen == "json":
             text = exchange.to_json(found, rows, opened.descriptions(found.id))
+        elif chosen == "summary":
+            text = summary.to_summary(found, rows, opened.descriptions(found.id))
         else:
             text = exchange.to_google_benchmark(found, rows)
     if output is None:
@@ -62,6 +66,7 @@ def _by_ending(output: Path | None) -> Format:
     endings: dict[str, Format] = {".csv": "csv", ".json": "json"}
     if output.suffix not in endings:
         raise LabError(
-            f"'{output.name}' does not say the format; add --format csv, json or google-benchmark."
+            f"'{output.name}' does not say the format; add --format csv, json, google-benchmark or "
+            "summary."
         )
     return endings[output.suffix]

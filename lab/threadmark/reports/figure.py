@@ -1,71 +1,110 @@
 """The matrix of a run as one SVG picture, for documents: programs down, backend and variant across.
 
-Colour is the speed-up at the number of threads where the verdict was decided; the mark and the
-figure say the same in words, so the picture needs no colour.
+Colour is the speed-up at the number of threads where the verdict was decided; the mark, the figure
+and its 95 % interval stand in the field as text, so the picture needs no colour. The picture is
+narrow, because a document on a telephone shows it at two thirds of its size.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from threadmark import exchange, judgement, matrix
 from threadmark.errors import LabError
 from threadmark.judgement import Judged
 from threadmark.store import Store
 
+if TYPE_CHECKING:
+    from threadmark.reports import charts
+
+_TILE = 43, 30  # width and height of a field
+
 
 def write(store: Store, run_id: int, path: Path) -> int:
     """Write the picture of a run to `path`, at once or not at all; returns its size in bytes."""
-    import vl_convert
-
-    judged = judgement.judge(store.rows(run_id), store.descriptions(run_id))
-    shown = [each for each in judged if each.cell.backend != "serial"]
-    if not shown:
-        raise LabError("This run has nothing but serial programs; there is no matrix to draw.")
-    text = vl_convert.vegalite_to_svg(chart(shown))
+    text = picture(judgement.judge(store.rows(run_id), store.descriptions(run_id)))
     exchange.write_atomically(path, text)
     return len(text.encode())
 
 
+def picture(judged: Sequence[Judged]) -> str:
+    """The picture as SVG. LabError when there are only serial programs."""
+    import vl_convert
+
+    shown = [each for each in judged if each.cell.backend != "serial"]
+    if not shown:
+        raise LabError("This run has nothing but serial programs; there is no matrix to draw.")
+    svg: str = vl_convert.vegalite_to_svg(chart(shown))
+    return svg
+
+
 def chart(judged: Sequence[Judged]) -> dict[str, Any]:
-    """The picture as Vega-Lite. Names travel as data only."""
+    """The picture as Vega-Lite: a block for each platform, size and allocator.
+
+    Names travel as data only.
+    """
     import altair as alt
 
-    fields = alt.InlineData(values=[_field(each) for each in judged])
-    base = alt.Chart(fields).encode(
-        x=alt.X("column:N", title=None, axis=alt.Axis(labelAngle=-40)),
+    blocks: dict[str, list[Judged]] = defaultdict(list)
+    for each in judged:
+        cell = each.cell
+        blocks[", ".join(filter(None, (cell.platform, cell.size, cell.allocator)))].append(each)
+    drawn = alt.vconcat(*(_block(title, group) for title, group in sorted(blocks.items())))
+    drawing: dict[str, Any] = (
+        drawn.resolve_scale(color="shared")
+        .configure(background="white", padding=8)
+        .configure_axis(labelFontSize=11, ticks=False, domain=False, labelPadding=4)
+        .configure_title(fontSize=12, anchor="start", offset=6)
+        .to_dict()
+    )
+    return drawing
+
+
+def _block(title: str, judged: Sequence[Judged]) -> charts.Chart:
+    import altair as alt
+
+    base = alt.Chart(alt.InlineData(values=[_field(each) for each in judged]), title=title).encode(
+        x=alt.X("column:N", title=None, axis=alt.Axis(orient="top", labelAngle=-40)),
         y=alt.Y("program:N", title=None),
     )
     # A log scale with 1 in its middle: as far from serial means as strong a colour on either side.
     scale = alt.Scale(type="log", domain=[0.25, 1, 4], scheme="brownbluegreen", clamp=True)
-    colour = alt.condition(
-        "isValid(datum.speedup)",
-        alt.Color("speedup:Q", scale=scale, title="speed-up", legend=alt.Legend(format=".2~f")),
-        alt.value("#dddddd"),
+    legend = alt.Legend(
+        orient="bottom",
+        direction="horizontal",
+        format=".2~f",
+        gradientLength=220,
+        title="speed-up, and below it how far its 95 % interval reaches",
+        titleLimit=400,
     )
-    tiles = base.mark_rect(stroke="white").encode(color=colour)
+    colour = alt.Color("speedup:Q", scale=scale, legend=legend)
     # Text is dark on the light middle of the scale and light on its dark ends.
     strong = "isValid(datum.speedup) && (datum.speedup > 2.6 || datum.speedup < 0.4)"
-    words = base.mark_text(fontSize=10).encode(
-        text="figure:N", color=alt.condition(strong, alt.value("white"), alt.value("black"))
+    ink = alt.condition(strong, alt.value("white"), alt.value("black"))
+    timed = base.transform_filter("isValid(datum.speedup)")
+    alone = base.transform_filter("datum.reach === ''")
+    above = base.transform_filter("datum.reach !== ''")
+    layers = alt.layer(
+        base.mark_rect(stroke="white", color="#e4e4e4"),
+        timed.mark_rect(stroke="white").encode(color=colour),
+        alone.mark_text(fontSize=12).encode(text="figure:N", color=ink),
+        above.mark_text(fontSize=12, dy=-5).encode(text="figure:N", color=ink),
+        above.mark_text(fontSize=9.5, dy=8).encode(text="reach:N", color=ink),
     )
-    drawn = (tiles + words).properties(width=alt.Step(46), height=alt.Step(20))
-    faceted = drawn.facet(facet=alt.Facet("platform:N", title=None), columns=1)
-    faceted = faceted.resolve_scale(x="independent")
-    faceted = faceted.configure(background="white", padding=16)  # fonts differ in width
-    drawing: dict[str, Any] = faceted.to_dict()
-    return drawing
+    return layers.properties(width=alt.Step(_TILE[0]), height=alt.Step(_TILE[1]))
 
 
 def _field(judged: Judged) -> dict[str, Any]:
     found = judged.verdict
     word = matrix.MARKS[found.kind].word
+    reach = matrix.reach(judged, utf8=True)
     return {
         "program": judged.cell.program,
-        "platform": f"{judged.cell.platform}, size {judged.cell.size}, {judged.cell.allocator}",
         "column": judged.column,
         "speedup": None if word or found.speedup is None else found.speedup.estimate,
         "figure": matrix.figure(judged, utf8=True),
+        "reach": f"{reach} %" if reach else "",
     }

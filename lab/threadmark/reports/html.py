@@ -196,11 +196,11 @@ def _short(value: float) -> float | None:
 
 
 def figure(judged: Judged) -> str:
-    """Symbol and figure of a field: '● 1.93', or '✕' where there is none."""
+    """Symbol, figure and reach of its interval: '● 1.93 ±2', or '✕' where there is none."""
     if matrix.MARKS[judged.verdict.kind].word:
         return "✕" if judged.verdict.kind.value not in ("unavailable", "dropped") else "-"
     text = matrix.figure(judged, utf8=True)
-    return f"{text[:1]} {text[1:]}".strip()
+    return f"{text[:1]} {text[1:]} {matrix.reach(judged, utf8=True)}".strip()
 
 
 def tools(judged: Sequence[Judged]) -> list[tuple[str, str]]:

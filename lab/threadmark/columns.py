@@ -1,0 +1,43 @@
+"""The columns of the matrix in the terminal: their order, the gaps between them, how they fold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+
+Column = tuple[str, str]  # backend, variant
+
+
+def order(column: Column) -> tuple[bool, Column]:
+    """For sorting: the serial programs come last."""
+    return column[0] == "serial", column
+
+
+def gaps(part: Sequence[Column]) -> list[tuple[Column, str]]:
+    """Every column with the space before it: two at the first of a backend."""
+    before = [("", ""), *part]
+    return [(at, "  " if at[0] != last[0] else " ") for last, at in zip(before, part, strict=False)]
+
+
+def width(part: Sequence[Column], wide: Mapping[Column, int]) -> int:
+    """Characters that these columns and their gaps take."""
+    return sum(len(gap) + wide[at] for at, gap in gaps(part))
+
+
+def folded(
+    columns: Sequence[Column], wide: Mapping[Column, int], room: int
+) -> Iterable[list[Column]]:
+    """The columns in as many parts as fit into `room` characters, backends whole if possible."""
+    part: list[Column] = []
+    for _, group in groupby(columns, key=lambda column: column[0]):
+        whole = list(group)
+        if part and width(whole, wide) <= room < width([*part, *whole], wide):
+            yield part
+            part = []
+        for at in whole:
+            if part and width([*part, at], wide) > room:
+                yield part
+                part = []
+            part.append(at)
+    if part:
+        yield part

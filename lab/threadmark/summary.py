@@ -1,0 +1,133 @@
+"""A run in few bytes, for documents that publish its figures: what was asked, where, and verdicts.
+
+Each verdict has its speed-ups with their intervals and the number of processes behind them; single
+repeats are left out. `tools/figures` reads these files in docs/runs/.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from threadmark import judgement, records
+from threadmark.cell import Row, Run, Status
+from threadmark.judgement import Judged
+from threadmark.profile import CATALOGUE
+from threadmark.statistics import Interval
+
+SCHEMA = "threadmark/summary/1"
+_OPTIONS = {"arguments": "arg", "budget_s": "budget"}  # of a request, where the command differs
+_LEFT_OUT = ("commit", "executables", "host", "order")  # of the machine's facts
+
+
+def to_summary(run: Run, rows: Sequence[Row], descriptions: Sequence[Mapping[str, Any]]) -> str:
+    """The document as JSON, a verdict a line, so that two of them can be compared line by line."""
+    head = {
+        "schema": SCHEMA,
+        "command": command(run),
+        "date": f"{run.started_at[:16]}Z",
+        "finished": f"{run.finished_at[:16]}Z" if run.finished_at else "",
+        "commit": run.machine.get("commit", ""),
+        "machine": {k: v for k, v in run.machine.items() if k not in _LEFT_OUT},
+        "seed": run.seed,
+        "request": {k: v for k, v in run.request.items() if k != "executables"},
+        "notes": list(run.notes),
+        "processes": _processes(rows),
+    }
+    verdicts = [records.dumps(each, indent=None) for each in _verdicts(run, rows, descriptions)]
+    text = records.dumps(records.finite(head)).removesuffix("\n}")
+    return text + ',\n  "verdicts": [\n    ' + ",\n    ".join(verdicts) + "\n  ]\n}\n"
+
+
+def command(run: Run) -> str:
+    """The command line that asks for the same run, with all that was left to defaults."""
+    words = ["./threadmark", "catalogue" if run.profile == CATALOGUE else "run"]
+    for name, value in run.request.items():
+        if value in (None, "", [], ()) or name == "executables" or value == CATALOGUE:
+            continue
+        words.append("--" + _OPTIONS.get(name, name.replace("_", "-")))
+        if name == "threads":
+            words.append(",".join(map(str, value)))
+        elif isinstance(value, list | tuple):
+            words += map(str, value)
+        else:
+            words.append(f"{value:g}" if isinstance(value, float) else str(value))
+    return shlex.join(words)
+
+
+def _processes(rows: Sequence[Row]) -> dict[str, Any]:
+    """How many were run, how they ended, and how many of the good ones were disturbed."""
+    ran = [row for row in rows if row.status not in (Status.DROPPED, Status.UNAVAILABLE)]
+    return {
+        "run": len(ran),
+        "rounds": len({row.round for row in ran}),
+        "timed": sum(row.sample_ns is not None for row in ran),
+        "disturbed": sum(row.sample_ns is not None and bool(row.disturbed) for row in ran),
+        "ended": dict(sorted(Counter(row.status.value for row in ran).items())),
+    }
+
+
+def _verdicts(
+    run: Run, rows: Sequence[Row], descriptions: Sequence[Mapping[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    if run.profile != CATALOGUE:
+        for judged in judgement.judge(rows, descriptions):
+            yield _verdict(judged)
+        return
+    from threadmark.catalogue import judgement as catalogue
+
+    for entry in catalogue.judge(rows, descriptions).entries:
+        known = {
+            "remedy": entry.remedy,
+            "one_ns": entry.one_ns,
+            "gain_one": entry.gain_one,
+            "gain_many": entry.gain_many,
+        }
+        yield _verdict(entry.judged) | {k: _short(v) for k, v in known.items() if v is not None}
+
+
+def _verdict(judged: Judged) -> dict[str, Any]:
+    cell, verdict = judged.cell, judged.verdict
+    record: dict[str, Any] = {
+        "program": cell.program,
+        "backend": cell.backend,
+        "variant": cell.variant,
+        "platform": cell.platform,
+        "size": cell.size,
+        "allocator": cell.allocator,
+        "kind": verdict.kind.value,
+        "at": verdict.at_threads,
+    }
+    if cell.arguments:
+        record["arguments"] = dict(cell.arguments)
+    if verdict.kind.value == "unclear":
+        record["detail"] = verdict.detail
+    if judged.base:
+        record["serial"] = judged.base.name
+        record["serial_ns"] = _short(judged.base.time_ns.estimate)
+    record["threads"] = {str(p): _point(judged, p) for p in judged.rows}
+    return record
+
+
+def _point(judged: Judged, threads: int) -> dict[str, Any]:
+    """How the processes at one number of threads ended, their median time, the speed-up."""
+    rows = judged.rows[threads]
+    ended = Counter("disturbed" if row.disturbed else row.status.value for row in rows)
+    point: dict[str, Any] = {"n": dict(sorted(ended.items()))}
+    if time := judged.times_ns.get(threads):
+        point["ns"] = _short(time.estimate)
+    if speedup := judged.verdict.speedups.get(threads):
+        point["x"] = _limits(speedup)
+    return point
+
+
+def _limits(interval: Interval) -> list[Any]:
+    """Low, estimate and high; null for a limit that is not bounded."""
+    return [_short(x) for x in (interval.low, interval.estimate, interval.high)]
+
+
+def _short(value: Any) -> Any:
+    """Five figures: more would only make the file larger."""
+    return records.finite(float(f"{value:.5g}")) if isinstance(value, float) else value

@@ -1,0 +1,289 @@
+"""The figures in README.md and docs/ are those of the exports in docs/runs/, and a false one fails.
+
+`tools/figures --write` puts the figures of new exports into the documents.
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import synthetic
+from threadmark import judgement, summary
+from threadmark.cell import Run
+from threadmark.commands.export import export
+from threadmark.store import Store
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def load_figures() -> ModuleType:
+    loader = importlib.machinery.SourceFileLoader("figures", str(ROOT / "tools/figures"))
+    spec = importlib.util.spec_from_loader("figures", loader)
+    assert spec
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["figures"] = module  # dataclasses look their module up
+    loader.exec_module(module)
+    return module
+
+
+figures = load_figures()
+published = importlib.import_module("published")
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkout with one export, the picture drawn from it, and an empty README."""
+    folder = tmp_path_factory.mktemp("checkout")
+    runs = folder / "docs" / "runs"
+    runs.mkdir(parents=True)
+    with Store.open(folder / "store.db", create=True) as store:
+        synthetic.fill(store)
+        text = summary.to_summary(store.run(1), store.rows(1), store.descriptions(1))
+    (runs / "quick-1.json").write_text(text, encoding="utf-8")
+    (folder / "README.md").write_text("# Nothing\n")
+    assert figures.check(folder, write=True) == []
+    return folder
+
+
+@pytest.fixture
+def root(drawn: Path, tmp_path: Path) -> Path:
+    """A copy of that checkout."""
+    shutil.copytree(drawn, tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+def found(root: Path, text: str, *, write: bool = False) -> list[str]:
+    """What the check says of a README with this text."""
+    (root / "README.md").write_text(text, encoding="utf-8")
+    return [str(each) for each in figures.check(root, write=write)]
+
+
+def test_every_published_figure_is_that_of_its_export() -> None:
+    assert [str(each) for each in figures.check(ROOT)] == []
+
+
+def test_a_false_figure_is_found_with_its_line_and_the_right_one(root: Path) -> None:
+    count = published.compute("quick-1 count tbb scales", root / "docs" / "runs")
+    assert count > 0
+    right = f"# T\n\nIt scales in <!--=quick-1 count tbb scales-->{count}<!--/--> fields.\n"
+    assert found(root, right) == []
+    (said,) = found(root, right.replace(f">{count}<", f">{count + 1}<"))
+    assert said.startswith(f"README.md:3: says {count + 1}, ")
+    assert f"gives {count};" in said
+    assert "tools/figures --write" in said
+
+
+def test_writing_gives_each_figure_the_precision_that_it_had(root: Path) -> None:
+    words = "count tbb scales / tbb"
+    exact = published.compute(f"quick-1 {words}", root / "docs" / "runs")
+    text = f"A <!--=quick-1 {words}-->9.9 %<!--/--> or <!--=quick-1 {words}-->0.125<!--/-->.\n"
+    assert found(root, text, write=True) == []
+    written = (root / "README.md").read_text(encoding="utf-8")
+    assert f"-->{exact:.1%}".replace("%", " %<!--/-->") in written
+    assert f"-->{exact:.3f}<!--/-->" in written
+    assert found(root, written) == []
+
+
+@pytest.mark.parametrize(
+    ("shown", "value", "better"),
+    [
+        ("?", 16, "16"),
+        ("1", 2506, "2,506"),
+        ("?", 1.9372, "1.94"),
+        ("? %", 0.9595, "96.0 %"),
+        ("3 min 1 s", 611.4, "10 min 11 s"),
+        ("old", "fft and fib", "fft and fib"),
+    ],
+)
+def test_a_value_takes_the_form_of_what_is_printed(
+    shown: str, value: float | str, better: str
+) -> None:
+    assert published.printed(value, shown) == better
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "It is 12 % faster.",
+        "It takes 1.8 ms.",
+        "It takes 30 ns.",
+        "It is x3 slower.",
+        "It is 4 times slower.",
+        "It scales in 16 of the 28 fields.",
+        "It scales in eight of the fourteen programs.",
+        "The speed-up is 1.93.",
+        "| sort | 1.93 |",
+        "* It gains 10 to 20 %.",
+    ],
+)
+def test_a_figure_without_mark_or_label_is_found(root: Path, sentence: str) -> None:
+    assert "looks measured" in " ".join(found(root, f"# T\n\n{sentence}\n"))
+    labelled = f"# T\n\n{sentence}\n".replace(".\n", ". <!-- historical: 2026 -->\n")
+    labelled = labelled.replace(" |\n", " <!-- sourced: a paper --> |\n")
+    assert found(root, labelled) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It needs g++ 12.2, Python 3.11 and clang 19.1.",
+        "On 2026-11-23 there were 14 programs on 2 threads.",
+        "`--budget 5.5` and [a link](x-1.25.md).",
+        "```\nit takes 1.8 ms\n```",
+    ],
+)
+def test_versions_dates_and_code_are_no_figures(root: Path, text: str) -> None:
+    assert found(root, f"# T\n\n{text}\n") == []
+
+
+def test_a_label_covers_its_section_block_or_item_and_no_more(root: Path) -> None:
+    label = "<!-- limit: a rule -->"
+    section = f"# T\n\n## A\n{label}\n\nIt is 0.7.\n\n### B\n\nIt is 0.7.\n\n## C\n\nIt is 0.8.\n"
+    assert [each.split(":")[1] for each in found(root, section)] == ["14"]
+    block = f"# T\n\nText.\n\n{label}\n| a | 0.7 |\n| b | 0.7 |\n\nIt is 0.8.\n"
+    assert [each.split(":")[1] for each in found(root, block)] == ["9"]
+    item = f"# T\n\n* It is 0.7. {label}\n* It is 0.8.\n"
+    assert [each.split(":")[1] for each in found(root, item)] == ["4"]
+    assert found(root, "# T\n\nIt is 0.7. <!-- limit: -->\n") != []
+
+
+@pytest.mark.parametrize(
+    ("mark", "said"),
+    [
+        ("quick-9 count tbb", "there is no export quick-9.json"),
+        ("quick-1 count tbc", "no field of the export has the word 'tbc'"),
+        ("quick-1 guess tbb", "'guess' is no verb"),
+        ("quick-1", "is no export and a verb"),
+        ("quick-1 x tbb", "fields have these words; name one"),
+        ("quick-1 value processes none", "has no 'none'"),
+        ("quick-1 count tbb / uts boost_fiber scales", "divides by 0"),
+        ("quick-1 equal", "needs two exports"),
+        ("quick-1 bars", "has no rows"),
+    ],
+)
+def test_a_mark_that_means_nothing_is_found(root: Path, mark: str, said: str) -> None:
+    assert said in " ".join(found(root, f"It is <!--={mark}-->5<!--/-->.\n"))
+
+
+def test_a_mark_may_not_begin_a_line_of_text(root: Path) -> None:
+    mark = "<!--=quick-1 count tbb-->?<!--/-->"
+    assert "move it" in " ".join(found(root, f"It has\n{mark} fields.\n", write=True))
+    table = "<!--=quick-1 overview-->\n?\n<!--/-->\n"
+    assert found(root, f"# T\n\n{table}", write=True) == []
+    assert "| `tbb` |" in (root / "README.md").read_text()
+
+
+def test_a_word_narrows_a_bar_widens_and_a_mark_negates(root: Path) -> None:
+    def count(words: str) -> int:
+        return int(published.compute(f"quick-1 count {words}", root / "docs" / "runs"))
+
+    assert count("tbb|openmp") == count("tbb") + count("openmp")
+    assert count("tbb scales") + count("tbb !scales") == count("tbb")
+    assert 0 < count("tbb scales") < count("tbb")
+    assert count("parallel") + count("!parallel") == count("clang-libc++|gcc-libstdc++")
+
+
+def test_a_picture_of_another_run_is_found(root: Path) -> None:
+    picture = root / "docs" / "matrix.svg"
+    text = picture.read_text(encoding="utf-8")
+    assert "●1.9" in text
+    picture.write_text(text.replace("●1.9", "●1.2"), encoding="utf-8")
+    assert "docs/matrix.svg:1" in " ".join(found(root, "# T\n"))
+
+
+def test_exports_stay_small_and_say_where_they_are_from(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = root / "docs" / "runs" / "other.json"
+    document = json.loads((root / "docs" / "runs" / "quick-1.json").read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**document, "commit": ""}))
+    assert "does not say commit" in " ".join(found(root, "<!--=other count tbb-->\n5\n<!--/-->\n"))
+    monkeypatch.setattr(figures, "LARGEST_BYTES", 1000)
+    assert "at most 1000 are allowed" in " ".join(found(root, "# T\n"))
+
+
+def test_a_summary_keeps_verdicts_speed_ups_and_numbers_of_processes(filled: Store) -> None:
+    run, rows, descriptions = filled.run(1), filled.rows(1), filled.descriptions(1)
+    judged = judgement.judge(rows, descriptions)
+    text = summary.to_summary(run, rows, descriptions)
+    document = json.loads(text)
+    assert len(text) < 100_000
+    assert document["machine"]["processor"] == run.machine["processor"]
+    read = published.verdicts(document)
+    assert [each.cell for each in read] == [each.cell for each in judged]
+    for ours, theirs in zip(judged, read, strict=True):
+        assert ours.verdict.kind == theirs.verdict.kind
+        assert ours.verdict.speedups.keys() == theirs.verdict.speedups.keys()
+        for p, speedup in ours.verdict.speedups.items():
+            assert theirs.verdict.speedups[p].estimate == pytest.approx(speedup.estimate, rel=1e-4)
+    counted = sum(sum(p["n"].values()) for v in document["verdicts"] for p in v["threads"].values())
+    assert counted == len(rows)
+
+
+def test_a_summary_says_the_command_that_asks_for_the_same() -> None:
+    request = {
+        "programs": ["fib", "sort"],
+        "threads": [1, 2],
+        "seed": 0,
+        "budget_s": 5.5,
+        "arg": "",
+    }
+    run = Run(1, "2026-11-23T06:25:33+00:00", "", "full", 0, {**request, "profile": "full"}, {})
+    said = summary.command(run)
+    assert said == (
+        "./threadmark run --programs fib sort --threads 1,2 --seed 0 --budget 5.5 --profile full"
+    )
+
+
+def test_export_writes_a_summary(filled: Store, tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    export("1", form="summary", output=path, store=tmp_path / "store.db")
+    assert json.loads(path.read_text(encoding="utf-8"))["schema"] == summary.SCHEMA
+
+
+def test_a_recorded_command_is_an_export_with_its_time(root: Path) -> None:
+    (root / "tools").mkdir()
+    for name in ("figures", "published.py"):
+        shutil.copy(ROOT / "tools" / name, root / "tools")
+    (root / "lab").symlink_to(ROOT / "lab")
+    program = (
+        'print(\'{"rate": 0.03, "expected": [4, 16], "rows": [{"what": "a b", "figure": 2.5}]}\')'
+    )
+    command = [sys.executable, root / "tools/figures", "record", "doctor", "--"]
+    subprocess.run([*command, sys.executable, "-c", program], check=True, capture_output=True)
+    text = "At <!--=doctor value figures rate-->? %<!--/-->.\n"
+    text += "In <!--=doctor value seconds-->?<!--/-->.\n"
+    text += 'Also <!--=doctor value figures rows "a b" figure-->?<!--/-->.\n'
+    text += "At most <!--=doctor value figures expected 1-->?<!--/-->.\n"
+    assert found(root, text, write=True) == []
+    written = (root / "README.md").read_text()
+    assert "-->3.0 %<" in written
+    assert "-->2.50<" in written
+    assert "-->16<" in written
+    table = "<!--=doctor bars-->\n?\n<!--/-->\n"
+    assert found(root, table, write=True) == []
+    assert "| a b |  | 2.50 |" in (root / "README.md").read_text()
+    assert "has no verdicts" in " ".join(found(root, "It is <!--=doctor count tbb-->1<!--/-->.\n"))
+    refused = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+
+
+def test_two_exports_agree_as_their_runs_do(root: Path) -> None:
+    runs = root / "docs" / "runs"
+    with Store.open(root / "store.db", create=False) as store:
+        synthetic.fill(store, synthetic.Lab(seed=8))
+        both = [(store.rows(n), store.descriptions(n)) for n in (1, 2)]
+        text = summary.to_summary(store.run(2), *both[1])
+    (runs / "quick-2.json").write_text(text, encoding="utf-8")
+    said = judgement.agreement(*(judgement.judge(*each) for each in both))
+    assert 0 < said.equal < said.of
+    assert published.compute("quick-1+quick-2 equal", runs) == said.equal
+    assert published.compute("quick-1+quick-2 equal / compared", runs) == said.equal / said.of
