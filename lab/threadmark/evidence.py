@@ -15,9 +15,9 @@ from typing import TypeVar
 
 from threadmark.cell import Row, Status
 
-# In so many rounds both sides must have been measured undisturbed, else the verdict is unclear. With
-# two rounds an interval is nine standard deviations wide on each side, and one slow round decides
-# it; with three it is 2.5 standard deviations wide.
+# In so many rounds both sides must have been undisturbed, else the verdict is unclear. With two an
+# interval is nine standard deviations wide on each side, and one slow round decides it; with three
+# it is 2.5 standard deviations wide.
 FEWEST_ROUNDS = 3
 SLOWED = 1.1  # a yardstick this many times the usual one of its cell: the processor was slower
 _Key = TypeVar("_Key")

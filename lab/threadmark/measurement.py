@@ -168,9 +168,6 @@ class Measurement:
             schedule.record(row)
             progress.after(row)
 
-    def conclude(self, schedule: Schedule, cage: Cage) -> None:
-        """Measure what is wanted after all else."""
-
     def finish(self, schedule: Schedule) -> None:
         """Say what was left out and close the run."""
         self.store.append_all(

@@ -72,6 +72,16 @@ def thread_counts(profile: Profile, cores: int) -> tuple[int, ...]:
     return tuple(each for each in sorted({*powers, most}) if each >= min(profile.min_threads, most))
 
 
+def budget_s(profile: Profile, threads: tuple[int, ...]) -> float | None:
+    """Seconds for a run with these thread counts; None without a bound.
+
+    The profile's is for one count that decides verdicts. Each further one needs three fifths of it,
+    because the serial cells are measured once.
+    """
+    counts = sum(each > 1 for each in threads)
+    return profile.budget_s and profile.budget_s * (1 + 0.6 * max(0, counts - 1))
+
+
 def parse_threads(text: str) -> tuple[int, ...]:
     """'1,2,8' or '1-4' as numbers. LabError for anything else, or beyond what a program takes."""
     result: set[int] = set()

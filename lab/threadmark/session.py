@@ -197,7 +197,6 @@ class Session:
         measurement = self._measurement(store, run_id, selection)
         with Cage(default_limits()) as cage, Progress(self.console) as progress:
             measurement.measure(schedule, measurement.taker(cage), progress, spent_s)
-            measurement.conclude(schedule, cage)
         measurement.finish(schedule)
         self._show(store, run_id)
         bad = {r.cell for r in store.rows(run_id) if r.status in (Status.WRONG, Status.CRASHED)}

@@ -13,7 +13,7 @@ from threadmark.cell import Cell, Row, Status
 from threadmark.evidence import FEWEST_ROUNDS, fastest
 from threadmark.known import RoundsNeeded
 from threadmark.measurement import rounds_needed
-from threadmark.profile import PROFILES, thread_counts
+from threadmark.profile import PROFILES, budget_s, thread_counts
 from threadmark.schedule import Schedule, Task
 
 QUICK = PROFILES["quick"]
@@ -377,9 +377,15 @@ def test_a_resumed_run_does_what_was_left() -> None:
         assert all(a.round <= b.round for a, b in pairwise(rest))
 
 
-def test_thread_counts_double_up_to_the_processors() -> None:
+def test_thread_counts_double_up_to_the_cores() -> None:
     assert thread_counts(QUICK, 1) == (1,)
     assert thread_counts(QUICK, 2) == (2,)
     assert thread_counts(QUICK, 12) == (2, 4, 8, 12)
     assert thread_counts(PROFILES["full"], 12) == (1, 2, 4, 8, 12)
     assert thread_counts(PROFILES["smoke"], 12) == (1, 2)
+
+
+def test_the_budget_grows_with_the_numbers_of_threads_that_decide_verdicts() -> None:
+    assert budget_s(QUICK, (1,)) == budget_s(QUICK, (1, 2)) == 300
+    assert budget_s(QUICK, (2, 4, 8)) == 660
+    assert budget_s(PROFILES["full"], (1, 2, 4)) is None

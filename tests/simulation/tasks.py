@@ -23,14 +23,13 @@ from machine import Machine, Scenario
 from threadmark.cell import Cell, Row, Status
 from threadmark.judgement import judge
 from threadmark.measurement import rounds_needed, uncertainty
-from threadmark.profile import PROFILES, thread_counts
+from threadmark.profile import PROFILES, budget_s, thread_counts
 from threadmark.schedule import Schedule, Task
 from threadmark.verdict import EFFICIENT, GAIN, Kind
 
 WRONG = 0.05  # bar: wrong of definite verdicts, in every scenario
 DEFINITE = {False: 0.9, True: 0.7}  # bar: of fields far from a limit, by Scenario.disturbed
 NEAR, FAR = 0.02, 0.15
-BUDGET = {1: 1, 2: 1.6, 3: 2.2, 4: 2.8}
 START_S = 0.02  # of a process, without its repeats, and of the lab
 
 LAYOUT = 0.014  # standard deviation that bars/layout/layout.py measured, see ratios.LAYOUT
@@ -161,8 +160,7 @@ def play(scenario: Scenario, seed: int, programs: int = 14) -> Tally:
     counts = thread_counts(PROFILES["quick"], machine.physical)
     programs = max(4, programs // len(counts))
     truth = dict(fields(counts, rng, programs))
-    # The budget of the quick profile is for 28 problems of one number of threads.
-    share = programs / 28 * BUDGET[len(counts)]
+    whole_s = budget_s(PROFILES["quick"], counts) or 0.0  # for 28 problems
     layout = {
         (cell.program, cell.backend): math.exp(rng.normal(0, scenario.layout)) for cell in truth
     }
@@ -175,7 +173,7 @@ def play(scenario: Scenario, seed: int, programs: int = 14) -> Tally:
         cells,
         PROFILES["quick"],
         seed=seed,
-        budget_s=PROFILES["quick"].budget_s * share,
+        budget_s=whole_s * programs / 28,
         uncertainty=uncertainty,
         needed=rounds_needed,
     )

@@ -10,7 +10,7 @@ import cyclopts
 from cyclopts import Parameter
 
 from threadmark.options import DEFAULT_STORE, InstallOption, JsonOption, StoreOption
-from threadmark.profile import PROFILES, Profile, parse_threads, thread_counts
+from threadmark.profile import PROFILES, Profile, budget_s, parse_threads, thread_counts
 from threadmark.selection import Request
 
 Names = Annotated[
@@ -85,8 +85,9 @@ def run(
     order_seed
         Seed of the order of measuring; by default each run draws one and stores it.
     budget
-        Seconds for measuring; when it is used up, repeats are dropped first, then whole
-        cells. Quick has 300.
+        Seconds for measuring. Where they do not suffice, cells get fewer samples, down to three,
+        and then whole columns are left out. Quick has 300, and 180 more for each further number of
+        threads above one.
     resume
         Go on with the newest unfinished run of the store; with --dry-run list what is left of it.
     report
@@ -99,20 +100,21 @@ def run(
     from threadmark.session import Session
 
     chosen = PROFILES[profile]
+    counts = _threads(threads, chosen)
     request = Request(
         programs=programs,
         backends=backends,
         variants=variants,
         platforms=platforms,
         allocators=tuple(dict.fromkeys(allocators)),
-        threads=_threads(threads, chosen),
+        threads=counts,
         size=size or chosen.size,
         arguments=arg,
         profile=profile,
         seed=seed,
         order_seed=order_seed,
         executables=str(executables.absolute()) if executables else "",
-        budget_s=budget if budget is not None else chosen.budget_s,
+        budget_s=budget if budget is not None else budget_s(chosen, counts),
     )
     request.check()
     console = Console(stderr=True)
