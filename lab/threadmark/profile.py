@@ -72,7 +72,7 @@ def thread_counts(profile: Profile, cores: int) -> tuple[int, ...]:
     return tuple(each for each in sorted({*powers, most}) if each >= min(profile.min_threads, most))
 
 
-def budget_s(profile: Profile, threads: tuple[int, ...]) -> float | None:
+def time_budget_s(profile: Profile, threads: tuple[int, ...]) -> float | None:
     """Seconds for a run with these thread counts; None without a bound.
 
     The profile's is for one count that decides verdicts. Each further one needs three fifths of it,

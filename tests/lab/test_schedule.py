@@ -13,7 +13,7 @@ from threadmark.cell import Cell, Row, Status
 from threadmark.evidence import FEWEST_ROUNDS, fastest
 from threadmark.known import RoundsNeeded
 from threadmark.measurement import rounds_needed
-from threadmark.profile import PROFILES, budget_s, thread_counts
+from threadmark.profile import PROFILES, thread_counts, time_budget_s
 from threadmark.schedule import Schedule, Task
 
 QUICK = PROFILES["quick"]
@@ -386,6 +386,6 @@ def test_thread_counts_double_up_to_the_cores() -> None:
 
 
 def test_the_budget_grows_with_the_numbers_of_threads_that_decide_verdicts() -> None:
-    assert budget_s(QUICK, (1,)) == budget_s(QUICK, (1, 2)) == 300
-    assert budget_s(QUICK, (2, 4, 8)) == 660
-    assert budget_s(PROFILES["full"], (1, 2, 4)) is None
+    assert time_budget_s(QUICK, (1,)) == time_budget_s(QUICK, (1, 2)) == 300
+    assert time_budget_s(QUICK, (2, 4, 8)) == 660
+    assert time_budget_s(PROFILES["full"], (1, 2, 4)) is None

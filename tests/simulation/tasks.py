@@ -23,7 +23,7 @@ from machine import Machine, Scenario
 from threadmark.cell import Cell, Row, Status
 from threadmark.judgement import judge
 from threadmark.measurement import rounds_needed, uncertainty
-from threadmark.profile import PROFILES, budget_s, thread_counts
+from threadmark.profile import PROFILES, thread_counts, time_budget_s
 from threadmark.schedule import Schedule, Task
 from threadmark.verdict import EFFICIENT, GAIN, Kind
 
@@ -160,7 +160,7 @@ def play(scenario: Scenario, seed: int, programs: int = 14) -> Tally:
     counts = thread_counts(PROFILES["quick"], machine.physical)
     programs = max(4, programs // len(counts))
     truth = dict(fields(counts, rng, programs))
-    whole_s = budget_s(PROFILES["quick"], counts) or 0.0  # for 28 problems
+    whole_s = time_budget_s(PROFILES["quick"], counts) or 0.0  # for 28 problems
     layout = {
         (cell.program, cell.backend): math.exp(rng.normal(0, scenario.layout)) for cell in truth
     }

@@ -10,7 +10,7 @@ import cyclopts
 from cyclopts import Parameter
 
 from threadmark.options import DEFAULT_STORE, InstallOption, JsonOption, StoreOption
-from threadmark.profile import PROFILES, Profile, budget_s, parse_threads, thread_counts
+from threadmark.profile import PROFILES, Profile, parse_threads, thread_counts, time_budget_s
 from threadmark.selection import Request
 
 Names = Annotated[
@@ -114,7 +114,7 @@ def run(
         seed=seed,
         order_seed=order_seed,
         executables=str(executables.absolute()) if executables else "",
-        budget_s=budget if budget is not None else budget_s(chosen, counts),
+        budget_s=budget if budget is not None else time_budget_s(chosen, counts),
     )
     request.check()
     console = Console(stderr=True)
