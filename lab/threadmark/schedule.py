@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, count
 from statistics import median
@@ -79,7 +79,9 @@ class Schedule:
             self._least = min(FEWEST_ROUNDS, profile.min_samples)
         most = _SHARE_DISTURBED * len(self._cells) * profile.min_samples
         self._repeats_left = max(_MAX_RETAKEN, int(most))
-        self._passes = chain([(0, False), (0, True)], ((number, True) for number in count(1)))
+        self._passes: Iterator[tuple[int, bool]] = chain(
+            [(0, False), (0, True)], ((number, True) for number in count(1))
+        )
         self._round = 0
         self._queue: list[Cell] = []
         self._again: list[Cell] = []
@@ -112,10 +114,13 @@ class Schedule:
 
     def replay(self, rows: Iterable[Row]) -> float:
         """Take note of what an interrupted run has measured; returns the seconds it took."""
-        spent_s = 0.0
+        spent_s, begun = 0.0, -1
         for row in rows:
             self.record(row)
             spent_s += float(row.facts.get("wall_s", 0.0))
+            begun = max(begun, row.round)
+        if begun >= 0:  # a round is one moment: what is measured later is another one
+            self._passes = ((number, True) for number in count(begun + 1))
         self._again.clear()  # the next round takes these cells anyway
         return spent_s
 
@@ -139,8 +144,16 @@ class Schedule:
         return done, done + sum(map(self._missing, self._cells))
 
     def remaining_s(self, elapsed_s: float = 0.0) -> float:
-        """Seconds that the cells need at least, by what is known so far, as the budget allows."""
-        return min(max(0.0, self._left_s(elapsed_s)), self._need_s())
+        """Seconds that the run goes on, by what is known so far: until all cells have the fewest
+        samples or, with a budget, the most, as far as it goes."""
+        if self.budget_s is None:
+            return self._need_s()
+        more_s = sum(
+            (self.profile.max_samples - len(state.rounds)) * self._cells.cost_s(cell)
+            for cell, state in self._cells.items()
+            if state.open
+        )
+        return min(max(0.0, self._left_s(elapsed_s)), more_s)
 
     def _need_s(self) -> float:
         """Seconds for all that is missing."""
@@ -172,7 +185,7 @@ class Schedule:
             self._round, extras = next(self._passes)
             if extras:
                 self._trim(elapsed_s)
-            wanted = self.left()
+            wanted = self._with_bases(self.left())
             if not wanted:
                 wanted = self._unsure(elapsed_s) or self._few(elapsed_s)
                 wanted = wanted or self._uncertain(elapsed_s)

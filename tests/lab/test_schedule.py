@@ -375,6 +375,25 @@ def test_a_resumed_run_does_what_was_left() -> None:
         assert done.pop(SERIAL) >= 6
         assert done == dict.fromkeys(CELLS[1:], 6)
         assert all(a.round <= b.round for a, b in pairwise(rest))
+        # What was measured before the interruption is not compared with what is measured after it.
+        assert not {task.round for task in whole[:cut]} & {task.round for task in rest}
+
+
+def test_a_column_that_comes_back_is_measured_beside_what_it_is_compared_with() -> None:
+    cells = [SERIAL, *(cell(program="fib", variant=each, threads=2) for each in "abcdef")]
+    taken: Counter[Cell] = Counter()
+
+    def answer(task: Task) -> Row:
+        taken[task.cell] += 1
+        slow = taken.total() <= len(cells)  # as if there were no time for a second round of all
+        return row(task, facts={"wall_s": 2.0 if slow else 0.1})
+
+    tasks = play(make(cells, budget_s=25.0), answer)
+    for each in cells[1:]:
+        own = {task.round for task in tasks if task.cell == each}
+        base = {task.round for task in tasks if task.cell == SERIAL}
+        assert len(own & base) >= FEWEST_ROUNDS
+        assert own <= base
 
 
 def test_thread_counts_double_up_to_the_cores() -> None:
