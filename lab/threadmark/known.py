@@ -13,9 +13,16 @@ from threadmark.evidence import FEWEST_ROUNDS, by_round, evidence, fastest, roun
 _FIRST_GUESS_S = 0.15  # a process of which nothing is known
 
 
-# For each (speed-ups in rounds, threads) of cells that are measured together: after how many rounds
-# its verdict is expected to be sure; at most as many as there are if it is sure now.
-RoundsNeeded = Callable[[Sequence[tuple[Sequence[float], int]]], Sequence[float]]
+@dataclass(frozen=True)
+class Prospect:
+    """What more rounds would do to the verdict of a cell."""
+
+    rounds: float  # in all, after which it is expected to be definite; infinite on a limit
+    sure: bool  # it is definite, and would be at a higher level
+
+
+# For each (speed-ups in rounds, threads) of cells that are measured together.
+Prospects = Callable[[Sequence[tuple[Sequence[float], int]]], Sequence[Prospect]]
 
 
 @dataclass
@@ -86,9 +93,9 @@ class Known(UserDict[Cell, State]):
         ]
         return min(times, default=None)
 
-    def rounds_missing(self, needed: RoundsNeeded) -> dict[Cell, float]:
-        """How many rounds the verdict of each open cell still lacks, 0 where it is sure; none of
-        cells that decide no verdict or have nothing to be compared with."""
+    def rounds_missing(self, prospects: Prospects) -> dict[Cell, float]:
+        """How many rounds the verdict of each open cell still lacks: 0 where it is sure, at least 1
+        elsewhere. Nothing of cells that decide no verdict or have nothing to be compared with."""
         bases = {problem: self.base(serial[0]) for problem, serial in self._serial.items()}
         speedups = {
             cell: round_ratios(self[base].by_round, state.by_round)
@@ -97,9 +104,11 @@ class Known(UserDict[Cell, State]):
             if (base := bases.get(cell.problem))
         }
         known = {cell: each for cell, each in speedups.items() if each}
-        found = needed([(each, cell.threads) for cell, each in known.items()])
-        total = dict.fromkeys(speedups, float(FEWEST_ROUNDS)) | dict(zip(known, found, strict=True))
-        return {cell: max(0.0, total[cell] - len(each)) for cell, each in speedups.items()}
+        found = prospects([(each, cell.threads) for cell, each in known.items()])
+        missing = dict.fromkeys(speedups, float(FEWEST_ROUNDS))
+        for (cell, each), prospect in zip(known.items(), found, strict=True):
+            missing[cell] = 0.0 if prospect.sure else max(1.0, prospect.rounds - len(each))
+        return missing
 
     def cost_s(self, cell: Cell) -> float:
         """Seconds that a process of the cell takes, as far as one can tell."""

@@ -14,6 +14,7 @@ from threadmark.cell import Cell, Row, Status
 from threadmark.errors import LabError
 from threadmark.evidence import FEWEST_ROUNDS, SLOWED, evidence, slowed
 from threadmark.executable import Executable
+from threadmark.known import Prospect
 from threadmark.limits import Cage, Limits
 from threadmark.loader import library_path, surroundings
 from threadmark.outcome import Attempt, judge
@@ -37,14 +38,14 @@ def uncertainty(samples_ns: Sequence[float]) -> float:
     return median_interval(samples_ns).half_width
 
 
-# A verdict that is clear at this level while others are open gets no more rounds. It is higher than
-# that of the verdicts, because it is asked after each round (Haybittle 1971, Peto et al. 1976).
+# A verdict that is definite at this level gets no more rounds while others lack some. It is higher
+# than that of the verdicts, because it is asked after each round (Haybittle 1971, Peto 1976).
 _SURE = 0.995
 
 
-def rounds_needed(cases: Sequence[tuple[Sequence[float], int]]) -> list[float]:
-    """After how many rounds the verdict of each (speed-ups in rounds, threads) is expected to be
-    clear at _SURE, by the estimates and the spread of all of them. Infinite on a limit.
+def prospects(cases: Sequence[tuple[Sequence[float], int]]) -> list[Prospect]:
+    """What more rounds would do to the verdict of each (speed-ups in rounds, threads), by the
+    estimates and the spread of all of them.
 
     Each number of threads is judged as if it were the only one. The error of a mean falls with the
     square root of the number of rounds.
@@ -53,7 +54,8 @@ def rounds_needed(cases: Sequence[tuple[Sequence[float], int]]) -> list[float]:
     from threadmark.verdict import limits
 
     groups = [speedups for speedups, _ in cases]
-    means = geometric_means(groups, _SURE, common_spread(groups))
+    spread = common_spread(groups)
+    usual, strict = (geometric_means(groups, level, spread) for level in (0.95, _SURE))
 
     def needed(found: Interval, rounds: int, threads: int) -> float:
         away = min(abs(math.log(found.estimate / each)) for each in limits(found.estimate, threads))
@@ -62,8 +64,10 @@ def rounds_needed(cases: Sequence[tuple[Sequence[float], int]]) -> list[float]:
         return max(FEWEST_ROUNDS, rounds * (math.log(found.high / found.estimate) / away) ** 2)
 
     return [
-        needed(mean, len(speedups), threads)
-        for mean, (speedups, threads) in zip(means, cases, strict=True)
+        Prospect(needed(at, n, threads), needed(beyond, n, threads) <= n)
+        for at, beyond, n, threads in zip(
+            usual, strict, map(len, groups), (threads for _, threads in cases), strict=True
+        )
     ]
 
 

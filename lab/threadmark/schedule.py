@@ -5,12 +5,13 @@ A round is one process of every open cell, problem by problem in a random order,
 compared is measured side by side. Round 0 takes the serial cells first, because their times set the
 limits of the others, and last, if there is time, the cells that no verdict rests on (`_extra`).
 
-With a budget every cell gets three rounds first. Then those whose verdict is not sure go on,
-with what they are compared with: as many as are expected to become sure in the time that is left,
-the cheapest first, because a speed-up that lies on a limit would take all of it. What is left
-brings all cells to `min_samples`. Where three rounds of all do not fit, whole columns are left out,
-because a verdict needs every number of threads. Without a budget all cells get `min_samples`, and
-those that are not sure `max_samples`. In the end the cells go on whose median is not known well.
+With a budget every cell gets three rounds first. Then those whose verdict is not sure go on, with
+what they are compared with: as many as are expected to become definite in the time that is left,
+those that lack least first, because a speed-up that lies on a limit would take all of it. What is
+left brings all cells to `min_samples`. Where three rounds of all do not fit, whole columns are left
+out, because a verdict needs every number of threads. Without a budget all cells get `min_samples`,
+and those that are not sure `max_samples`. In the end the cells go on whose median is not known
+well.
 
 A cell that failed is closed: timeout, refused and out_of_memory cost their limit each time, and one
 process shows all. Only crashed and wrong get a second try, if cheap, to tell an accident from a
@@ -28,7 +29,7 @@ from statistics import median
 
 from threadmark.cell import Cell, Row, Status
 from threadmark.evidence import FEWEST_ROUNDS
-from threadmark.known import Known, RoundsNeeded
+from threadmark.known import Known, Prospect, Prospects
 from threadmark.profile import Profile
 from threadmark.shortfall import sentences
 
@@ -54,8 +55,8 @@ class Task:
 class Schedule:
     """Ask `next` for a task, give its row to `record`, until there is none.
 
-    `uncertainty` gives the relative half width of the 95 % interval of the median; `needed` says
-    after how many rounds verdicts are sure, and by default that they are.
+    `uncertainty` gives the relative half width of the 95 % interval of the median; `prospects` say
+    what more rounds would do to verdicts, by default nothing.
     """
 
     def __init__(
@@ -66,13 +67,13 @@ class Schedule:
         seed: int,
         budget_s: float | None,
         uncertainty: Callable[[Sequence[float]], float],
-        needed: RoundsNeeded = lambda cases: [0.0] * len(cases),
+        prospects: Prospects = lambda cases: [Prospect(0.0, sure=True)] * len(cases),
     ) -> None:
         self.profile = profile
         self.budget_s = budget_s
         self._seed = seed
         self._uncertainty = uncertainty
-        self._needed = needed
+        self._prospects = prospects
         self._cells = Known(cells)
         self._least = profile.min_samples
         if budget_s is not None:
@@ -206,21 +207,30 @@ class Schedule:
         cells.sort(key=lambda cell: (places[cell.problem], draw.random()))
 
     def _unsure(self, elapsed_s: float) -> list[Cell]:
-        """Cells that are expected to become sure in the time that is left, if they get all of it,
-        with what they are compared with; the one that lacks least, if there is no such cell."""
-        missing = self._cells.rounds_missing(self._needed)
+        """Cells whose verdict is not sure and is expected to become definite in the time that is
+        left, if they get all of it, with what they are compared with; the one that lacks least, if
+        there is no such cell. Before a cell has `min_samples`, what it lacks in all is not known
+        well enough to give it up."""
+        found = self._cells.rounds_missing(self._prospects)
+        least, most = self.profile.min_samples, self.profile.max_samples
+        missing = {}
         for cell, state in self._cells.items():
-            state.sure = not missing.get(cell, 0.0)
-        most = self.profile.max_samples
-        lacks_s = {
-            cell: rounds * (self._cells.cost_s(cell) + self._base_cost_s(cell))
-            for cell, rounds in missing.items()
-            if rounds and len(self._cells[cell].rounds) < most
-        }
-        ordered = sorted(lacks_s, key=lambda cell: (lacks_s[cell], cell))
-        after_s = accumulate(lacks_s[cell] for cell in ordered)
-        left_s = self._left_s(elapsed_s)
-        fitting = [c for c, end_s in zip(ordered, after_s, strict=True) if end_s <= left_s]
+            state.sure = not found.get(cell, 0.0)
+            if not state.sure and (done := len(state.rounds)) < most:
+                missing[cell] = found[cell] if done >= least else min(found[cell], least - done)
+        ordered = sorted(missing, key=lambda cell: (missing[cell], cell))
+        need_s, left_s = 0.0, self._left_s(elapsed_s)
+        rounds_of_base: dict[Cell | None, float] = {}
+        fitting: list[Cell] = []
+        for cell in ordered:
+            base = self._cells.base(cell)
+            more = missing[cell] - rounds_of_base.get(base, 0.0)  # >= 0: those before lack less
+            need_s += missing[cell] * self._cells.cost_s(cell)
+            need_s += more * self._cells.cost_s(base) if base else 0.0
+            if need_s > left_s:
+                break
+            rounds_of_base[base] = missing[cell]
+            fitting.append(cell)
         return self._in_time(self._with_bases(fitting or ordered[:1]), elapsed_s)
 
     def _few(self, elapsed_s: float) -> list[Cell]:
@@ -245,10 +255,6 @@ class Schedule:
         """What `cells` are compared with, and these."""
         bases = {base for cell in cells if (base := self._cells.base(cell))}
         return [*sorted(bases), *(cell for cell in cells if cell not in bases)]
-
-    def _base_cost_s(self, cell: Cell) -> float:
-        base = self._cells.base(cell)
-        return self._cells.cost_s(base) if base else 0.0
 
     def _left_s(self, elapsed_s: float) -> float:
         return math.inf if self.budget_s is None else self.budget_s - elapsed_s

@@ -14,7 +14,7 @@ from threadmark import allocators, doctor, machine, measurement, preparation
 from threadmark.cell import Cell, Row, Status
 from threadmark.errors import LabError
 from threadmark.limits import Cage, default_limits
-from threadmark.measurement import Measurement, rounds_needed, uncertainty
+from threadmark.measurement import Measurement, prospects, uncertainty
 from threadmark.output import document, write_json
 from threadmark.places import report_path
 from threadmark.preparation import Prepared
@@ -176,7 +176,7 @@ class Session:
             seed=self.request.order_seed or 0,
             budget_s=self.request.budget_s,
             uncertainty=uncertainty,
-            needed=rounds_needed,
+            prospects=prospects,
         )
 
     def _complaints(self, others: list[int]) -> list[str]:

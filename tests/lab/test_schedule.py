@@ -11,8 +11,8 @@ from itertools import pairwise
 from lab_support import cell
 from threadmark.cell import Cell, Row, Status
 from threadmark.evidence import FEWEST_ROUNDS, fastest
-from threadmark.known import RoundsNeeded
-from threadmark.measurement import rounds_needed
+from threadmark.known import Prospect, Prospects
+from threadmark.measurement import prospects
 from threadmark.profile import PROFILES, thread_counts, time_budget_s
 from threadmark.schedule import Schedule, Task
 
@@ -154,10 +154,18 @@ def test_only_uncertain_cells_go_on_after_six_samples() -> None:
     assert counts[CELLS[1]] == 6
 
 
-def needs(by_time: dict[float, float]) -> RoundsNeeded:
+def needs(by_time: dict[float, float]) -> Prospects:
     """How many rounds verdicts need, by the time of the cell where serial takes 40 ms."""
     by_speedup = {round(40e6 / ns, 6): rounds for ns, rounds in by_time.items()}
-    return lambda cases: [by_speedup.get(round(speedups[0], 6), 0.0) for speedups, _ in cases]
+
+    def found(cases: Sequence[tuple[Sequence[float], int]]) -> list[Prospect]:
+        needed = [by_speedup.get(round(speedups[0], 6), 0.0) for speedups, _ in cases]
+        return [
+            Prospect(rounds, sure=rounds <= len(speedups))
+            for rounds, (speedups, _) in zip(needed, cases, strict=True)
+        ]
+
+    return found
 
 
 def test_what_is_compared_is_measured_side_by_side() -> None:
@@ -170,7 +178,7 @@ def test_what_is_compared_is_measured_side_by_side() -> None:
         )
     ]  # fmt: skip
     # Every round but the first, also those of verdicts that are open, which are not of all cells.
-    schedule = make(cells, needed=needs({77e6: 99.0}), uncertainty=lambda _: 1.0)
+    schedule = make(cells, prospects=needs({77e6: 99.0}), uncertainty=lambda _: 1.0)
     tasks = play(schedule, lambda task: row(task, ns=77e6 if task.cell.variant in "ab" else 40e6))
     rounds = max(task.round for task in tasks)
     assert rounds > 10
@@ -187,7 +195,7 @@ THREE = [SERIAL, *(cell(program="fib", variant=each, threads=2) for each in "abc
 
 
 def test_verdicts_that_are_not_sure_go_on_before_others_get_their_six_samples() -> None:
-    schedule = make(THREE, budget_s=14 * 0.3, needed=needs({66e6: 12.0}))
+    schedule = make(THREE, budget_s=14 * 0.3, prospects=needs({66e6: 12.0}))
     tasks = play(schedule, lambda task: row(task, ns=66e6 if task.cell.variant == "c" else 40e6))
     rounds = [
         sorted(task.cell.variant for task in tasks if task.round == each) for each in range(14)
@@ -195,14 +203,14 @@ def test_verdicts_that_are_not_sure_go_on_before_others_get_their_six_samples() 
     assert rounds[:3] == [["a", "b", "c", "plain"]] * 3
     assert rounds[3:12] == [["c", "plain"]] * 9
     assert {"a", "b"} <= set(rounds[12])
-    schedule = make(THREE, budget_s=12 * 0.22 + 0.7, needed=needs({66e6: 12.0}))
+    schedule = make(THREE, budget_s=12 * 0.22 + 0.7, prospects=needs({66e6: 12.0}))
     play(schedule, lambda task: row(task, ns=66e6 if task.cell.variant == "c" else 40e6))
     assert "not change a verdict: fib tbb:a" in " ".join(schedule.notes())
 
 
 def test_without_a_budget_all_have_six_samples_and_the_unsure_as_many_as_they_may() -> None:
     tasks = play(
-        make(THREE, needed=needs({66e6: 99.0})),
+        make(THREE, prospects=needs({66e6: 99.0})),
         lambda task: row(task, ns=66e6 if task.cell.variant == "c" else 40e6),
     )
     counts = Counter(task.cell.variant for task in tasks)
@@ -214,7 +222,7 @@ def test_a_speed_up_on_a_limit_does_not_take_the_time_of_those_that_can_become_s
     times = {"a": 50e6, "b": 60e6, "c": 70e6, "plain": 40e6}
 
     def counts(budget_s: float) -> Counter[str]:
-        schedule = make(THREE, budget_s=budget_s, needed=given)
+        schedule = make(THREE, budget_s=budget_s, prospects=given)
         tasks = play(schedule, lambda task: row(task, ns=times[task.cell.variant]))
         return Counter(task.cell.variant for task in tasks)
 
@@ -230,7 +238,7 @@ def test_what_a_verdict_lacks_follows_from_its_distance_to_the_limits() -> None:
     tight = [each**0.1 * 1.9**0.9 for each in wide]
 
     def needed(speedups: Sequence[float], threads: int = 2) -> float:
-        return rounds_needed([(speedups, threads)])[0]
+        return prospects([(speedups, threads)])[0].rounds
 
     assert needed(tight) == FEWEST_ROUNDS
     near = needed([each * 1.41 / 1.9 for each in tight])  # the limit is 1.4
@@ -238,11 +246,19 @@ def test_what_a_verdict_lacks_follows_from_its_distance_to_the_limits() -> None:
     # A spread ten times as large needs about a hundred times as many rounds.
     assert needed([each * 1.41 / 1.9 for each in wide]) > 30 * near
     for speedup, threads in ((1.09, 2), (0.915, 2), (1.11, 16), (11.3, 16)):
-        assert needed([each * speedup / 1.9 for each in tight], threads) > 6
+        assert needed([each * speedup / 1.9 for each in tight], threads) > FEWEST_ROUNDS
     assert needed([each * 0.5 / 1.9 for each in tight]) == FEWEST_ROUNDS
     assert needed([each * 1.09 / 1.9 for each in tight], 1) == FEWEST_ROUNDS
     assert needed([1.4] * 6) == math.inf  # nothing is known of its spread
     assert needed(wide[:1]) == math.inf
+
+
+def test_a_verdict_is_sure_at_a_higher_level_than_it_is_definite() -> None:
+    clear = [1.50, 1.54, 1.46, 1.52, 1.47, 1.5]
+    barely = [1.47, 1.56, 1.41, 1.53, 1.42, 1.5]  # 95 %: 1.42 to 1.55; 99.5 %: below 1.4
+    found = prospects([(clear, 2), (barely, 2), ([1.2, 1.6] * 3, 2)])
+    assert [each.sure for each in found] == [True, False, False]
+    assert [each.rounds <= 6 for each in found] == [True, True, False]
 
 
 def test_allocators_have_serial_times_of_their_own() -> None:
@@ -253,15 +269,15 @@ def test_allocators_have_serial_times_of_their_own() -> None:
     ]
     seen: list[float] = []
 
-    def needed(cases: Sequence[tuple[Sequence[float], int]]) -> list[float]:
+    def lacking(cases: Sequence[tuple[Sequence[float], int]]) -> list[Prospect]:
         seen.extend(round(speedup, 6) for speedups, _ in cases for speedup in speedups)
-        return [99.0] * len(cases)
+        return [Prospect(99.0, sure=False)] * len(cases)
 
     # With jemalloc everything takes four times as long: the speed-up is the same.
     times = {("serial", "glibc"): 40e6, ("tbb", "glibc"): 20e6}
     times |= {(backend, "jemalloc"): 4 * ns for (backend, _), ns in times.items()}
     play(
-        make(cells, needed=needed, budget_s=30.0),
+        make(cells, prospects=lacking, budget_s=30.0),
         lambda task: row(task, ns=times[task.cell.backend, task.cell.allocator]),
     )
     assert set(seen) == {2.0}

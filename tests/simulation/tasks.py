@@ -22,7 +22,7 @@ import numpy as np
 from machine import Machine, Scenario
 from threadmark.cell import Cell, Row, Status
 from threadmark.judgement import judge
-from threadmark.measurement import rounds_needed, uncertainty
+from threadmark.measurement import prospects, uncertainty
 from threadmark.profile import PROFILES, thread_counts, time_budget_s
 from threadmark.schedule import Schedule, Task
 from threadmark.verdict import EFFICIENT, GAIN, Kind
@@ -175,7 +175,7 @@ def play(scenario: Scenario, seed: int, programs: int = 14) -> Tally:
         seed=seed,
         budget_s=whole_s * programs / 28,
         uncertainty=uncertainty,
-        needed=rounds_needed,
+        prospects=prospects,
     )
     rows: list[Row] = []
     began_s = machine.now_s
