@@ -76,13 +76,11 @@ class Known(UserDict[Cell, State]):
         self.main = {cell.column: cell for cell in sorted(self, key=lambda cell: cell.threads)}
 
     def base(self, cell: Cell) -> Cell | None:
-        """The fastest serial cell of the same problem, with which `cell` is compared."""
-        return fastest({each: self[each].samples_ns for each in self._serial.get(cell.problem, [])})
-
-    def bases(self, cells: Iterable[Cell] | None = None) -> list[Cell]:
-        """Those of `cells`, or of all, with which others are compared."""
-        among = self if cells is None else cells
-        return [each for each in among if each.backend == "serial" and each == self.base(each)]
+        """The fastest serial cell of the same problem that never failed, with which `cell` is
+        compared; any of them while none has evidence."""
+        known = [each for each in self._serial.get(cell.problem, []) if not self[each].failures]
+        found = fastest({each: self[each].samples_ns for each in known})
+        return found or next((each for each in known if self[each].rounds), None)
 
     def serial_s(self, cell: Cell) -> float | None:
         """Seconds of the fastest serial cell of the same problem."""
@@ -107,7 +105,8 @@ class Known(UserDict[Cell, State]):
         found = prospects([(each, cell.threads) for cell, each in known.items()])
         missing = dict.fromkeys(speedups, float(FEWEST_ROUNDS))
         for (cell, each), prospect in zip(known.items(), found, strict=True):
-            missing[cell] = 0.0 if prospect.sure else max(1.0, prospect.rounds - len(each))
+            sure = prospect.sure and len(each) >= FEWEST_ROUNDS
+            missing[cell] = 0.0 if sure else max(1.0, prospect.rounds - len(each))
         return missing
 
     def cost_s(self, cell: Cell) -> float:

@@ -63,6 +63,22 @@ def cores(order: list[Processor]) -> int:
     return len({(each.package, each.core) for each in order})
 
 
+def turned(threads: int, order: list[Processor], turn: int) -> list[Processor]:
+    """`order` with other processors for these threads in each turn, where there are others: of the
+    first socket, if one holds all threads, else of all cores.
+
+    What slows one core all the time slows now the one thread of the serial program and now another
+    one, so that it shows in the spread and not in the speed-up.
+    """
+    first = [each for each in order if each.sibling == order[0].sibling]
+    near = [each for each in first if each.package == first[0].package]
+    group = near if threads <= len(near) else first
+    if threads > len(group):
+        return order
+    at = turn % len(group)
+    return [*group[at:], *group[:at], *(each for each in order if each not in group)]
+
+
 def cpus_for(threads: int, order: list[Processor]) -> tuple[int, ...]:
     """The processors that `threads` threads are bound to; all of them when there are fewer."""
     return tuple(sorted(each.number for each in order[:threads]))

@@ -95,7 +95,7 @@ class Attempts:
                 f"{executable.path} was built anew while it is measured; what was measured before "
                 "is kept, start a new run for the rest."
             )
-        cpus = machine.cpus_for(cell.threads, self._order)
+        cpus = machine.cpus_for(cell.threads, machine.turned(cell.threads, self._order, task.round))
         chosen = library_path(executable.path) | self._settings[cell.allocator]
         environment = self._cage.environment(surroundings(executable.path) | chosen)
         prefix = ["taskset", "-c", ",".join(map(str, cpus))]

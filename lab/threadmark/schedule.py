@@ -1,9 +1,9 @@
 """Which cell is measured next, with which limits, and when it is enough. Pure: no clock, no files.
 It is long because order, limits and budget rest on the same few figures of a cell.
 
-A round is one process of every open cell, problem by problem in a random order, so that what is
-compared is measured side by side. Round 0 takes the serial cells first, because their times set the
-limits of the others, and last, if there is time, the cells that no verdict rests on (`_extra`).
+A round is one process of every cell that is to go on, problem by problem in a random order, so that
+what is compared is measured side by side. In round 0 the serial cells of a problem come first,
+because their times set the limits of the others.
 
 With a budget every cell gets three rounds first. Then those whose verdict is not sure go on, with
 what they are compared with: as many as are expected to become definite in the time that is left,
@@ -15,16 +15,15 @@ well.
 
 A cell that failed is closed: timeout, refused and out_of_memory cost their limit each time, and one
 process shows all. Only crashed and wrong get a second try, if cheap, to tell an accident from a
-rule; and what was disturbed is taken again.
+rule, and what was disturbed is taken again, both in the next round.
 """
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain, count
 from statistics import median
 
 from threadmark.cell import Cell, Row, Status
@@ -80,12 +79,8 @@ class Schedule:
             self._least = min(FEWEST_ROUNDS, profile.min_samples)
         most = _SHARE_DISTURBED * len(self._cells) * profile.min_samples
         self._repeats_left = max(_MAX_RETAKEN, int(most))
-        self._passes: Iterator[tuple[int, bool]] = chain(
-            [(0, False), (0, True)], ((number, True) for number in count(1))
-        )
-        self._round = 0
+        self._round = -1
         self._queue: list[Cell] = []
-        self._again: list[Cell] = []
         self._shortened: dict[Cell, str] = {}  # given up for lack of time
 
     def record(self, row: Row) -> None:
@@ -102,12 +97,11 @@ class Schedule:
         if row.disturbed and again and not (row.status is Status.TIMEOUT and state.retaken):
             self._repeats_left -= 1
             state.retaken += 1
-            self._again.append(row.cell)
         elif row.status is not Status.OK:
             state.failures += 1
             second = row.status in (Status.CRASHED, Status.WRONG) and cost_s < _CHEAP_S
             if second and state.failures == 1 and not state.times_ns:
-                self._again.append(row.cell)
+                state.retaken += 1
             else:
                 state.open = False
         elif state.failures:
@@ -115,14 +109,12 @@ class Schedule:
 
     def replay(self, rows: Iterable[Row]) -> float:
         """Take note of what an interrupted run has measured; returns the seconds it took."""
-        spent_s, begun = 0.0, -1
+        spent_s = 0.0
         for row in rows:
             self.record(row)
             spent_s += float(row.facts.get("wall_s", 0.0))
-            begun = max(begun, row.round)
-        if begun >= 0:  # a round is one moment: what is measured later is another one
-            self._passes = ((number, True) for number in count(begun + 1))
-        self._again.clear()  # the next round takes these cells anyway
+            # A round is one moment: what is measured after the interruption is of another one.
+            self._round = max(self._round, row.round)
         return spent_s
 
     def next(self, elapsed_s: float) -> Task | None:
@@ -131,8 +123,8 @@ class Schedule:
             if self.budget_s is not None and elapsed_s >= self.budget_s:
                 self._give_up()
                 return None
-            if not self._queue:
-                self._queue, self._again = self._again, []
+            if self._round == 0:  # only now one sees what the first processes of the cells take
+                self._trim(elapsed_s)
             if not self._queue and not self._fill(elapsed_s):
                 return None
             cell = self._queue.pop(0)
@@ -182,29 +174,21 @@ class Schedule:
 
     def _fill(self, elapsed_s: float) -> bool:
         """Start the next round; False when there is none."""
-        while True:
-            self._round, extras = next(self._passes)
-            if extras:
-                self._trim(elapsed_s)
-            wanted = self._with_bases(self.left())
-            if not wanted:
-                wanted = self._unsure(elapsed_s) or self._few(elapsed_s)
-                wanted = wanted or self._uncertain(elapsed_s)
-            if not wanted and extras:
-                return False
-            self._shuffle(wanted)
-            if not extras:
-                wanted = [cell for cell in wanted if not self._extra(cell)]
-                wanted.sort(key=lambda cell: cell.backend != "serial")
-            self._queue = [c for c in wanted if self._round not in self._cells[c].rounds]
-            if self._queue:
-                return True
+        self._trim(elapsed_s)
+        self._queue = self._in_time(self.left(), elapsed_s)
+        for more in (self._unsure, self._few, self._uncertain):
+            self._queue = self._queue or more(elapsed_s)
+        self._round += 1
+        self._shuffle(self._queue)
+        return bool(self._queue)
 
     def _shuffle(self, cells: list[Cell]) -> None:
         """What is compared stays together: a shared machine is slow for seconds, then for both."""
         draw = random.Random(f"{self._seed}:{self._round}")
         places = {cell.problem: draw.random() for cell in cells}
-        cells.sort(key=lambda cell: (places[cell.problem], draw.random()))
+        # The serial time sets the limits of the others.
+        later = {cell: not self._round and cell.backend != "serial" for cell in cells}
+        cells.sort(key=lambda cell: (places[cell.problem], later[cell], draw.random()))
 
     def _unsure(self, elapsed_s: float) -> list[Cell]:
         """Cells whose verdict is not sure and is expected to become definite in the time that is
@@ -215,8 +199,9 @@ class Schedule:
         least, most = self.profile.min_samples, self.profile.max_samples
         missing = {}
         for cell, state in self._cells.items():
-            state.sure = not found.get(cell, 0.0)
-            if not state.sure and (done := len(state.rounds)) < most:
+            state.sure = found.get(cell) == 0
+            bounded = self.budget_s is not None or len(state.evidence) >= FEWEST_ROUNDS
+            if bounded and found.get(cell) and (done := len(state.rounds)) < most:
                 missing[cell] = found[cell] if done >= least else min(found[cell], least - done)
         ordered = sorted(missing, key=lambda cell: (missing[cell], cell))
         need_s, left_s = 0.0, self._left_s(elapsed_s)
@@ -231,39 +216,47 @@ class Schedule:
                 break
             rounds_of_base[base] = missing[cell]
             fitting.append(cell)
-        return self._in_time(self._with_bases(fitting or ordered[:1]), elapsed_s)
+        return self._in_time(fitting or ordered[:1], elapsed_s)
 
     def _few(self, elapsed_s: float) -> list[Cell]:
         """Cells with fewer samples than the profile has."""
         least = self.profile.min_samples
         found = [c for c, s in self._cells.items() if s.open and len(s.rounds) < least]
-        return self._in_time(self._with_bases(found), elapsed_s)
+        return self._in_time(found, elapsed_s)
 
     def _uncertain(self, elapsed_s: float) -> list[Cell]:
         """Cells whose median is not known well enough, and what others are compared with; the
         least known first."""
         wide = {
-            cell: width
+            cell: self._width(cell)
             for cell, state in self._cells.items()
-            if state.open and state.samples_ns and len(state.rounds) < self.profile.max_samples
-            if (width := self._uncertainty(state.samples_ns)) > self.profile.target
+            if state.open and 0 < len(state.rounds) < self.profile.max_samples
         }
         ordered = sorted(wide, key=lambda cell: (-wide[cell], cell))
-        return self._in_time(self._with_bases(ordered), elapsed_s)
+        return self._in_time([c for c in ordered if wide[c] > self.profile.target], elapsed_s)
 
-    def _with_bases(self, cells: Sequence[Cell]) -> list[Cell]:
-        """What `cells` are compared with, and these."""
-        bases = {base for cell in cells if (base := self._cells.base(cell))}
-        return [*sorted(bases), *(cell for cell in cells if cell not in bases)]
+    def _width(self, cell: Cell) -> float:
+        samples = self._cells[cell].samples_ns
+        if not samples:  # a machine that is never calm is not to keep a run going without a budget
+            return 0.0 if self.budget_s is None else math.inf
+        return self._uncertainty(samples)
 
     def _left_s(self, elapsed_s: float) -> float:
         return math.inf if self.budget_s is None else self.budget_s - elapsed_s
 
     def _in_time(self, cells: Sequence[Cell], elapsed_s: float) -> list[Cell]:
-        """As many of `cells`, from the first, as there is time for."""
+        """As many of `cells`, from the first, as there is time for, with what they are compared
+        with."""
+        found: dict[Cell, None] = {}
         left_s = self._left_s(elapsed_s)
-        spent_s = accumulate(map(self._cells.cost_s, cells))
-        return [cell for cell, after_s in zip(cells, spent_s, strict=True) if after_s < left_s]
+        for cell in cells:
+            base = self._cells.base(cell)
+            more = {each for each in (base, cell) if each and self._cells[each].open} - found.keys()
+            left_s -= sum(map(self._cells.cost_s, more))
+            if left_s <= 0:
+                break
+            found |= dict.fromkeys(sorted(more))
+        return list(found)
 
     def _trim(self, elapsed_s: float) -> None:
         """Give up the extra cells, then whole columns, until the rest fits the budget: first
@@ -280,7 +273,7 @@ class Schedule:
             return
         columns: dict[tuple[object, ...], list[Cell]] = {}
         for cell, state in self._cells.items():
-            if state.open and cell.backend != "serial":
+            if state.open and self._may_drop(cell):
                 columns.setdefault(cell.column, []).append(cell)
         failed = {cell.column for cell, state in self._cells.items() if state.failures}
 
@@ -297,6 +290,10 @@ class Schedule:
             for cell in cells:
                 self._shorten(cell)
 
+    def _may_drop(self, cell: Cell) -> bool:
+        """Whether others have a verdict without it."""
+        return cell.backend != "serial"
+
     def _extra(self, cell: Cell) -> bool:
         """Whether no verdict rests on it: one thread of what runs on more."""
         return (
@@ -307,7 +304,7 @@ class Schedule:
         for cell, state in self._cells.items():
             if state.open and len(state.rounds) < self._least:
                 self._shorten(cell)
-        self._queue, self._again = [], []
+        self._queue = []
 
     def _shorten(self, cell: Cell) -> None:
         state = self._cells[cell]
@@ -339,4 +336,4 @@ class Schedule:
 
     def _missing(self, cell: Cell) -> int:
         state = self._cells[cell]
-        return max(0, self._least - len(state.rounds)) if state.open else 0
+        return max(0, self._least + state.retaken - len(state.rounds)) if state.open else 0

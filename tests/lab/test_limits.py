@@ -136,6 +136,18 @@ def test_sockets_are_filled_first_and_cores_before_hyper_threads(
     assert machine.cpus_for(3, order) == (0, 1, 2)
     assert machine.cpus_for(99, order) == tuple(range(8))
 
+    def used(threads: int) -> list[tuple[int, ...]]:
+        turns = [machine.turned(threads, order, turn) for turn in range(4)]
+        return [machine.cpus_for(threads, each) for each in turns]
+
+    # Package 0 has the cores of the processors 0, 4 and 2, 6; each turn begins with another core,
+    # and no thread gets the second half of a core before all cores have one.
+    assert used(1) == [(0,), (2,), (0,), (2,)]
+    assert used(2) == [(0, 2)] * 4
+    assert used(3) == [(0, 1, 2), (1, 2, 3), (0, 1, 3), (0, 2, 3)]
+    assert used(4) == [(0, 1, 2, 3)] * 4
+    assert used(5) == [(0, 1, 2, 3, 4)] * 4
+
 
 def test_a_list_of_processors_is_read_as_the_kernel_writes_it() -> None:
     assert machine.expand("0-2,8") == [0, 1, 2, 8]

@@ -33,6 +33,11 @@ class Scenario:
     turbo: float = 1.0  # speed of each processor when all run
     heat: float = 0.0  # share of the speed that processors lose when all have run for a while
     smt: bool = False  # two processors share a core; together each has 0.62 of its speed
+    slow_mode: float = (
+        0.0  # share of the processes of threaded programs that take 1.5 times as long
+    )
+    programs: int = 14  # in a run, of ten columns each; fewer with many numbers of threads
+    profile: str = "quick"
     disturbed: bool = False  # whether the bar for disturbed machines applies
 
 

@@ -37,7 +37,8 @@ class CatalogueMeasurement(Measurement):
         def take(task: Task) -> Row:
             executable = self.selection.cells[task.cell]
             asked = selection.asked(self.request, task.cell, executable)
-            argv = selection.arguments(self.request, task.cell, executable, order)
+            turned = machine.turned(task.cell.threads, order, task.round)
+            argv = selection.arguments(self.request, task.cell, executable, turned)
             rows = outcome.judge(asked, *attempts.run(task, argv), usual)
             for row in rows:
                 own = [each for each in order if each.number in row.facts["cpus"]]
@@ -66,9 +67,8 @@ class CatalogueSchedule(Schedule):
         first = sorted(cells, key=lambda cell: cell.program != CALIBRATION)
         return super()._in_time(first, elapsed_s)
 
-    def _shorten(self, cell: Cell) -> None:
-        if cell.program != CALIBRATION:
-            super()._shorten(cell)
+    def _may_drop(self, cell: Cell) -> bool:
+        return cell.program != CALIBRATION
 
     def _is_loose(self, cell: Cell) -> bool:
         return False  # what is still open is `unclear` in the table
