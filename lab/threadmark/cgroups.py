@@ -10,13 +10,13 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import signal
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from threadmark.owner import is_left_over
+from threadmark.processes import kill_if
 
 _PREFIX = "threadmark-"
 _PROC = Path("/proc/self")
@@ -111,8 +111,7 @@ def kill_members(folder: Path) -> None:
     deadline = time.monotonic() + 5
     while (pids := members(folder)) and time.monotonic() < deadline:
         for pid in pids:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                _kill(pid, folder)
+            kill_if(pid, lambda pid: pid in members(folder))
         time.sleep(0.001)
 
 
@@ -122,16 +121,6 @@ def members(folder: Path) -> list[int]:
     Version 2 writes 0 for a process of another pid namespace, and signals to 0 go to the own group.
     """
     return [pid for pid in map(int, _read(folder / "cgroup.procs").split()) if pid > 0]
-
-
-def _kill(pid: int, folder: Path) -> None:
-    """Kill `pid` if it is in the group: its number may be that of another process by now."""
-    descriptor = os.pidfd_open(pid)
-    try:
-        if pid in members(folder):  # so the descriptor is of a member, or of one that has ended
-            signal.pidfd_send_signal(descriptor, signal.SIGKILL)
-    finally:
-        os.close(descriptor)
 
 
 def remove(folder: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import secrets
 import stat
 import subprocess
 from functools import cache
@@ -35,7 +36,7 @@ def preloadable(library: Path) -> str:
         state = folder.lstat()
         if not stat.S_ISDIR(state.st_mode) or state.st_uid != os.geteuid() or state.st_mode & 0o077:
             raise LabError(f"{folder} is open to other users; remove it {remedy}.")
-        partial = link.with_name(f"{link.name}.{os.getpid()}")
+        partial = link.with_name(f"{link.name}.{secrets.token_hex(8)}")
         partial.symlink_to(library)
         partial.replace(link)
     except OSError as error:

@@ -14,6 +14,7 @@ from typing import Any
 from threadmark.places import ROOT
 
 _CPU = Path("/sys/devices/system/cpu")
+_MEMORY_SHARE = 0.01  # by which a virtual machine's memory may differ between two boots
 _OF_FIGURES = {  # facts that must stay the same while a run is measured
     "processor": "the processor",
     "order": "the processors in the order of use",
@@ -30,7 +31,10 @@ _OF_FIGURES = {  # facts that must stay the same while a run is measured
 
 @dataclass(frozen=True)
 class Processor:
-    """One hardware thread. `sibling` is its rank within its core: 0 for the first thread of it."""
+    """One hardware thread. `sibling` is its rank within its core: 0 for the first thread of it.
+
+    `core` is the number of that first thread: the kernel's core_id may repeat in another die.
+    """
 
     sibling: int
     package: int
@@ -46,12 +50,12 @@ def processors() -> list[Processor]:
     found = []
     for number in os.sched_getaffinity(0):
         topology = _CPU / f"cpu{number}/topology"
-        siblings = expand(read(topology / "thread_siblings_list") or str(number))
+        siblings = expand(read(topology / "thread_siblings_list")) or [number]
         found.append(
             Processor(
                 sibling=siblings.index(number) if number in siblings else 0,
                 package=int(read(topology / "physical_package_id") or 0),
-                core=int(read(topology / "core_id") or number),
+                core=siblings[0],
                 number=number,
             )
         )
@@ -60,7 +64,7 @@ def processors() -> list[Processor]:
 
 def cores(order: list[Processor]) -> int:
     """How many physical cores these processors belong to."""
-    return len({(each.package, each.core) for each in order})
+    return len({each.core for each in order})
 
 
 def turned(threads: int, order: list[Processor], turn: int) -> list[Processor]:
@@ -124,8 +128,13 @@ def changes(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
     return [
         f"{words} was {before.get(name)}, is {now[name]}"
         for name, words in _OF_FIGURES.items()
-        if before.get(name) != now[name]
+        if before.get(name) != now[name] and not _about_equal(name, before.get(name), now[name])
     ]
+
+
+def _about_equal(name: str, before: Any, now: Any) -> bool:
+    """Whether this is memory that differs no more than balloons and boots make it differ."""
+    return name == "memory_bytes" and bool(before) and abs(now / before - 1) <= _MEMORY_SHARE
 
 
 def commit() -> str:

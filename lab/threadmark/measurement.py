@@ -19,6 +19,7 @@ from threadmark.limits import Cage, Limits
 from threadmark.loader import library_path, surroundings
 from threadmark.outcome import Attempt, judge
 from threadmark.process import Ending, TimeLimits, execute
+from threadmark.processes import MARK
 from threadmark.progress import Progress
 from threadmark.schedule import Schedule, Task
 from threadmark.selection import Request, Selection
@@ -96,16 +97,16 @@ class Attempts:
                 "is kept, start a new run for the rest."
             )
         cpus = machine.cpus_for(cell.threads, machine.turned(cell.threads, self._order, task.round))
-        chosen = library_path(executable.path) | self._settings[cell.allocator]
-        environment = self._cage.environment(surroundings(executable.path) | chosen)
+        chosen = surroundings(executable.path) | self._settings[cell.allocator]
+        environment = self._cage.environment(chosen)
+        seen = {name: value for name, value in environment.items() if name != MARK}
         prefix = ["taskset", "-c", ",".join(map(str, cpus))]
-        if chosen:
-            prefix += ["env", *(f"{name}={value}" for name, value in chosen.items())]
+        prefix += ["env", "-i", *(f"{name}={value}" for name, value in seen.items())]
         attempt = Attempt(
             cell=cell,
             round=task.round,
             command=(*prefix, *argv),
-            environment=environment,
+            environment=seen,
             cpus=cpus,
             repeat_limit_s=task.repeat_limit_s,
             repeats=task.repeats,

@@ -16,7 +16,6 @@ from threadmark import load
 from threadmark.cell import Cell, Row, Status
 from threadmark.limits import Limits
 from threadmark.process import OUTPUT_BYTES, Ending, Killed
-from threadmark.processes import MARK
 
 _EXIT = {  # ARCHITECTURE.md, "What an executable says"
     0: Status.OK,
@@ -45,7 +44,7 @@ class Attempt:
     cell: Cell
     round: int
     command: tuple[str, ...]
-    environment: dict[str, str]
+    environment: dict[str, str]  # all of it but the mark of the lab
     cpus: tuple[int, ...]
     repeat_limit_s: float
     repeats: int | None  # None where the program says how many it makes
@@ -88,7 +87,7 @@ def judge(attempt: Attempt, ending: Ending, limits: Limits) -> Row:
             "others_s": round(ending.load.others_s, 3),
             "steal_s": round(ending.load.steal_s, 3),
             "cpus": list(attempt.cpus),
-            "environment": {k: v for k, v in attempt.environment.items() if k != MARK},
+            "environment": attempt.environment,
             "repeats": attempt.repeats,
             "repeat_limit_s": round(attempt.repeat_limit_s, 3),
             "memory_limit_bytes": limits.memory_bytes,

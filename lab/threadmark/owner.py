@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -37,8 +38,8 @@ class Fate(Enum):
     ENDED = ""
     LIVES = "is being measured by process {pid} on {host}; wait for it"
     HIDDEN = (
-        "belongs to process {pid} in another container of this machine ({host}), which may still "
-        "run; resume it there"
+        "belongs to process {pid} in another container of this machine ({host}), and a lab "
+        "measures into this store; wait for it or resume it there"
     )
     ELSEWHERE = "was measured on another host ({host}); resume it there"
 
@@ -48,22 +49,25 @@ def this() -> Owner:
     return Owner(socket.gethostname(), _boot(), _namespace(), os.getpid(), start_time(os.getpid()))
 
 
-def fate(owner: Owner) -> Fate:
-    """Whether a lab other than this one still runs, as far as it can be known here."""
+def fate(owner: Owner, alone: Callable[[], bool]) -> Fate:
+    """Whether a lab other than this one still runs, as far as it can be known here.
+
+    `alone` says whether no other lab of this kernel measures into the store of the run.
+    """
     here = this()
     if owner.boot != here.boot or (not here.boot and owner.host != here.host):
         return Fate.ENDED if owner.host == here.host else Fate.ELSEWHERE
     if not owner.started:
         return Fate.ENDED
-    if owner.namespace != here.namespace:
-        return Fate.HIDDEN
+    if owner.namespace not in (here.namespace, ""):  # empty: of a lab that knew no namespaces
+        return Fate.ENDED if alone() else Fate.HIDDEN
     lives = owner.pid != here.pid and start_time(owner.pid) == owner.started
     return Fate.LIVES if lives else Fate.ENDED
 
 
-def claim(owner: Owner) -> str:
+def claim(owner: Owner, alone: Callable[[], bool]) -> str:
     """What keeps this process from going on with the run of `owner`, with a remedy; or nothing."""
-    return fate(owner).value.format(pid=owner.pid, host=owner.host)
+    return fate(owner, alone).value.format(pid=owner.pid, host=owner.host)
 
 
 def is_left_over(label: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -46,8 +47,19 @@ def kill_marked(lab: str) -> None:
         if not found:
             return
         for pid in found:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
+            kill_if(pid, lambda pid: wanted in _environment(pid))
+
+
+def kill_if(pid: int, wanted: Callable[[int], bool]) -> None:
+    """Kill `pid` if it is still the process that is wanted: its number may be that of another by
+    now. A process that has ended or is not ours is left."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        descriptor = os.pidfd_open(pid)
+        try:
+            if wanted(pid):  # so the descriptor is of such a process, or of one that has ended
+                signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+        finally:
+            os.close(descriptor)
 
 
 def _all() -> list[int]:

@@ -53,9 +53,9 @@ class Request:
 
     @staticmethod
     def from_json(stored: dict[str, Any]) -> Request:
-        """The request of a stored run."""
+        """The request of a stored run; before order_seed, `seed` was that of the order too."""
         lists = {name: tuple(each) for name, each in stored.items() if isinstance(each, list)}
-        return Request(**{**stored, **lists})
+        return Request(**{"order_seed": stored["seed"], **stored, **lists})
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from threadmark.codec import COLUMNS, INSERT_ROW, dump, row_from, row_values, ru
 from threadmark.database import connect, explained, use_wal
 from threadmark.errors import LabError
 from threadmark.owner import Fate, Owner, claim, fate, this
+from threadmark.presence import Presence
 from threadmark.profile import CATALOGUE
 
 SCHEMA_VERSION = 1
@@ -57,6 +58,7 @@ class Store:
         self.path = path
         self._db = connection
         self._owned: set[int] = set()  # unfinished runs of this process
+        self._presence = Presence(path)
 
     @classmethod
     def open(cls, path: Path, *, create: bool) -> Store:
@@ -85,11 +87,15 @@ class Store:
         value: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        ended = dump(asdict(replace(this(), pid=0, started="")))
+        own, ended = (dump(asdict(each)) for each in (this(), replace(this(), pid=0, started="")))
+        # A start that was rolled back left its number to a run that may be of another lab.
+        change = "UPDATE run SET owner = ? WHERE id = ? AND owner = ?"
         with suppress(LabError):  # on a full disk the next lab has to look for the process
             for run_id in self._owned:
-                self._set_owner(run_id, ended)
+                with self._writing() as db:
+                    db.execute(change, (ended, run_id, own))
         self._db.close()
+        self._presence.close()
 
     def start_run(
         self, profile: str, seed: int, request: dict[str, Any], machine: dict[str, Any]
@@ -103,21 +109,21 @@ class Store:
                 values,
             )
             run_id = int(cursor.lastrowid or 0)
-        self._owned.add(run_id)
+            self._own(run_id)
         return run_id
 
     def take_over(self, run_id: int) -> None:
         """Make this process the owner of an unfinished run. LabError unless its owner has ended."""
         with self._writing() as db:
             found = db.execute("SELECT owner FROM run WHERE id = ?", (run_id,)).fetchone()
-            if why := claim(_owner(found)):
+            if why := claim(_owner(found), self._presence.alone):
                 raise LabError(f"Run {run_id} {why} or start another run without --resume.")
-            self._set_owner(run_id, dump(asdict(this())))
-        self._owned.add(run_id)
+            self._own(run_id)
+            db.execute("UPDATE run SET owner = ? WHERE id = ?", (dump(asdict(this())), run_id))
 
-    def _set_owner(self, run_id: int, owner: str) -> None:
-        with self._writing() as db:
-            db.execute("UPDATE run SET owner = ? WHERE id = ?", (owner, run_id))
+    def _own(self, run_id: int) -> None:
+        self._presence.show()
+        self._owned.add(run_id)
 
     def append(self, run_id: int, row: Row) -> None:
         """Add one row; it is durable on return."""
@@ -170,13 +176,14 @@ class Store:
         """The newest unfinished run whose lab has ended, else the newest unfinished run, if any."""
         query = "SELECT id, owner FROM run WHERE finished_at = '' AND profile != ? AND profile "
         runs = self._read(f"{query}{'=' if catalogue else '!='} ? ORDER BY id", IMPORTED, CATALOGUE)
-        found = {each["id"]: fate(_owner(each)) is Fate.ENDED for each in runs}
+        alone = self._presence.alone
+        found = {each["id"]: fate(_owner(each), alone) is Fate.ENDED for each in runs}
         return max(found, key=lambda run_id: (found[run_id], run_id), default=None)
 
     def measuring(self) -> list[int]:
         """The processes, other than this one, that are seen measuring into this store now."""
         found = map(_owner, self._read("SELECT owner FROM run WHERE finished_at = ''"))
-        return [owner.pid for owner in found if fate(owner) is Fate.LIVES]
+        return [owner.pid for owner in found if fate(owner, lambda: False) is Fate.LIVES]
 
     def runs(self) -> list[Run]:
         """All runs, oldest first."""

@@ -149,6 +149,23 @@ def test_sockets_are_filled_first_and_cores_before_hyper_threads(
     assert used(5) == [(0, 1, 2, 3, 4)] * 4
 
 
+@pytest.mark.parametrize("core_id", ["0", "-1"])
+def test_cores_are_counted_by_their_threads_because_core_id_may_repeat(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, core_id: str
+) -> None:
+    # Two dies of one core with two hardware threads each; a kernel may know no core_id (-1).
+    for number in range(4):
+        folder = tmp_path / f"cpu{number}/topology"
+        folder.mkdir(parents=True)
+        (folder / "physical_package_id").write_text("0")
+        (folder / "core_id").write_text(core_id)
+        (folder / "thread_siblings_list").write_text(f"{number % 2},{number % 2 + 2}")
+    monkeypatch.setattr(machine, "_CPU", tmp_path)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1, 2, 3})
+    order = machine.processors()
+    assert [machine.cores(order[:count]) for count in (1, 2, 3, 4)] == [1, 2, 2, 2]
+
+
 def test_a_list_of_processors_is_read_as_the_kernel_writes_it() -> None:
     assert machine.expand("0-2,8") == [0, 1, 2, 8]
     assert machine.expand("") == []

@@ -11,7 +11,7 @@ from pathlib import Path
 import fakes
 import pytest
 from lab_support import Attempt
-from threadmark import allocators, executable, limits, loader
+from threadmark import allocators, executable, limits, loader, records
 from threadmark.cell import Status
 from threadmark.errors import LabError
 from threadmark.limits import Cage, default_limits
@@ -74,6 +74,14 @@ def test_a_library_below_a_plain_path_is_named_by_it(links: Path) -> None:
     assert not list(links.iterdir())
 
 
+def test_what_a_killed_lab_left_beside_a_link_is_no_obstacle(links: Path, tmp_path: Path) -> None:
+    library = tmp_path / "a b.so"
+    link = preloadable(library)
+    Path(f"{link}.{os.getpid()}").symlink_to(library)  # its process number has come again
+    assert preloadable(library) == link
+    assert Path(link).readlink() == library
+
+
 def test_links_are_only_made_where_no_other_user_can_change_them(
     links: Path, tmp_path: Path
 ) -> None:
@@ -132,6 +140,18 @@ def test_what_a_program_sees_of_the_environment_is_in_its_row(
     assert seen.keys() <= {"LC_ALL", "LD_PRELOAD", "THREADMARK_THREAD_CAP"}
 
 
+def test_the_command_of_a_row_gives_its_program_the_same_environment_again(
+    attempt: Attempt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = attempt(f"start(backend_version=json.dumps(dict(os.environ))); {fakes.GOOD[9:]}")
+    for name in ("OMP_NUM_THREADS", "MALLOC_CONF", "LC_TIME"):
+        monkeypatch.setenv(name, "3")
+    line = records.shell_command(row)
+    done = subprocess.run(["sh", "-c", line], check=True, capture_output=True, text=True)
+    seen = json.loads(json.loads(done.stdout.splitlines()[0])["backend_version"])
+    assert seen == row.facts["environment"]
+
+
 def test_the_library_path_is_passed_to_a_program_that_does_not_start_without_it(
     linked: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,7 +187,8 @@ def test_a_run_says_which_programs_got_the_library_path(
     monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
     loader.library_path.cache_clear()
     asked = Request(executables=str(tmp_path), size="smoke", profile="smoke", threads=(1,))
-    Session(asked, tmp_path / "s.db", Console(stderr=True), as_json=True, report=False).run()
+    console = Console(stderr=True)
+    Session(asked, tmp_path / "s.db", console, as_json=True, report=False, install=False).run()
     with Store.open(tmp_path / "s.db", create=False) as store:
         [note] = [each for each in store.run(1).notes if "LD_LIBRARY_PATH" in each]
         assert note.startswith("LD_LIBRARY_PATH was passed to fib.tbb, because")

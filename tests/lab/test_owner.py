@@ -7,13 +7,14 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 from lab_support import alive, lab_environment
-from threadmark import cgroups, owner
+from threadmark import cgroups, owner, processes
 from threadmark.errors import LabError
 from threadmark.owner import Fate
 from threadmark.processes import start_time
@@ -45,6 +46,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 @pytest.mark.parametrize(
     ("other", "fate"),
     [
+        (replace(ENDED, namespace=""), Fate.ENDED),  # of a lab that knew no namespaces
         (HERE, Fate.ENDED),  # of this very process: it does not wait for itself
         (ENDED, Fate.ENDED),
         (HIDDEN, Fate.HIDDEN),
@@ -56,22 +58,29 @@ def store(tmp_path: Path) -> Iterator[Store]:
     ],
 )
 def test_what_can_be_known_of_another_lab(other: owner.Owner, fate: Fate) -> None:
-    assert owner.fate(other) is fate
+    assert owner.fate(other, lambda: False) is fate
+
+
+def test_a_lab_that_cannot_be_seen_has_ended_where_no_lab_measures() -> None:
+    assert owner.fate(HIDDEN, lambda: True) is Fate.ENDED
+    assert owner.fate(ELSEWHERE, lambda: True) is Fate.ELSEWHERE
 
 
 def test_a_lab_that_runs_is_told_from_one_with_its_number(
     sleeper: subprocess.Popen[bytes],
 ) -> None:
     lives = replace(HERE, pid=sleeper.pid, started=start_time(sleeper.pid))
-    assert owner.fate(lives) is Fate.LIVES
-    assert owner.fate(replace(lives, started="1")) is Fate.ENDED
+    for each in (lives, replace(lives, namespace="")):
+        assert owner.fate(each, lambda: True) is Fate.LIVES
+        assert owner.fate(replace(each, started="1"), lambda: False) is Fate.ENDED
     assert not owner.is_left_over(lives.label())
 
 
 def test_hosts_without_a_boot_id_are_told_apart_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(owner, "_boot", lambda: "")
-    assert owner.fate(replace(HERE, boot="", host="another")) is Fate.ELSEWHERE
-    assert owner.fate(replace(ENDED, boot="")) is Fate.ENDED
+    another = replace(HERE, boot="", host="another")
+    assert owner.fate(another, lambda: False) is Fate.ELSEWHERE
+    assert owner.fate(replace(ENDED, boot=""), lambda: False) is Fate.ENDED
 
 
 def test_only_groups_of_labs_that_are_seen_to_have_ended_are_removed(
@@ -133,6 +142,31 @@ def test_a_process_that_is_no_longer_in_the_group_is_not_killed(
     assert alive(sleeper.pid)
 
 
+def test_a_process_that_no_longer_carries_the_mark_is_not_killed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # A marked process ends after its number was read, and a new process gets the number.
+    line = ["sh", "-c", f"read go; exec env -u {processes.MARK} sleep 60"]
+    environment = {**os.environ, processes.MARK: "of-this-test"}
+    with subprocess.Popen(line, stdin=subprocess.PIPE, env=environment) as changed:
+        real = os.pidfd_open
+
+        def too_late(pid: int) -> int:
+            if pid == changed.pid and changed.stdin and not changed.stdin.closed:
+                changed.stdin.close()
+                command = Path(f"/proc/{pid}/cmdline")
+                while not command.read_bytes().startswith(b"sleep"):
+                    time.sleep(0.001)
+            return real(pid)
+
+        monkeypatch.setattr(os, "pidfd_open", too_late)
+        try:
+            processes.kill_marked("of-this-test")
+            assert alive(changed.pid)
+        finally:
+            changed.kill()
+
+
 def test_groups_are_found_below_a_path_with_a_space(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,6 +180,31 @@ def test_groups_are_found_below_a_path_with_a_space(
     assert cgroups.enclosing_limit("pids.max", "pids.max", "pids") == 123
 
 
+def give(store: Store, run: int, lab: dict[str, object]) -> None:
+    """Make that lab the owner of the run."""
+    with store._writing() as db:
+        db.execute("UPDATE run SET owner = ? WHERE id = ?", (json.dumps(lab), run))
+
+
+@pytest.fixture
+def other_lab(store: Store) -> Iterator[subprocess.Popen[str]]:
+    """Another lab that measures into the store, until it is killed."""
+    code = f"""
+import time
+from pathlib import Path
+from threadmark.store import Store
+with Store.open(Path({str(store.path)!r}), create=False) as store:
+    print(store.start_run("quick", 1, {{}}, {{}}), flush=True)
+    time.sleep(60)
+"""
+    line = [sys.executable, "-c", code]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True, env=lab_environment()) as lab:
+        assert lab.stdout is not None
+        assert lab.stdout.readline()
+        yield lab
+        lab.kill()
+
+
 Own = Callable[[owner.Owner], int]
 
 
@@ -155,7 +214,7 @@ def run_of(store: Store) -> Own:
 
     def make(lab: owner.Owner) -> int:
         run = store.start_run("quick", 1, {}, {})
-        store._set_owner(run, json.dumps(asdict(lab)))
+        give(store, run, asdict(lab))
         return run
 
     return make
@@ -169,7 +228,11 @@ def run_of(store: Store) -> Own:
     ],
 )
 def test_a_run_that_another_lab_may_measure_is_not_taken_over(
-    store: Store, run_of: Own, other: owner.Owner, words: str
+    store: Store,
+    run_of: Own,
+    other_lab: subprocess.Popen[str],
+    other: owner.Owner,
+    words: str,
 ) -> None:
     run = run_of(other)
     with pytest.raises(LabError) as refused:
@@ -180,6 +243,21 @@ def test_a_run_that_another_lab_may_measure_is_not_taken_over(
     ended = run_of(ENDED)
     run_of(other)
     assert store.unfinished() == ended
+    assert store.measuring() == [other_lab.pid]
+
+
+def test_a_run_of_a_killed_container_is_taken_over_when_no_lab_measures_any_more(
+    store: Store, run_of: Own, other_lab: subprocess.Popen[str]
+) -> None:
+    run_of(ENDED)
+    run = run_of(HIDDEN)
+    with Store.open(store.path, create=False) as reader:
+        assert reader.unfinished() != run
+        other_lab.kill()
+        other_lab.wait()
+        reader.runs()  # who only reads is no obstacle
+        assert store.unfinished() == run
+        store.take_over(run)
     assert store.measuring() == []
 
 
@@ -211,11 +289,22 @@ with Store.open(Path({str(tmp_path / "s.db")!r}), create=True) as store:
         label = lab.stdout.readline().strip()
         try:
             if not label:
-                pytest.skip("a pid namespace cannot be made here")
+                assert lab.stderr is not None
+                said = lab.stderr.read()
+                assert said.startswith("unshare:"), said
+                pytest.skip(f"a pid namespace cannot be made here: {said.strip()}")
             assert label.split("-")[1] == "1"  # a process that also lives outside
             assert not owner.is_left_over(label)
             refused = pytest.raises(LabError, match="in another container")
             with Store.open(tmp_path / "s.db", create=False) as store, refused:
+                store.take_over(1)
+            lab.kill()
+            lab.wait()
+            with Store.open(tmp_path / "s.db", create=False) as store:
+                deadline = time.monotonic() + 10  # the kernel ends the namespace a little later
+                while store.unfinished() and not store._presence.alone():
+                    assert time.monotonic() < deadline
+                    time.sleep(0.01)
                 store.take_over(1)
         finally:
             lab.kill()
@@ -238,6 +327,21 @@ def test_a_lab_that_ends_in_an_orderly_way_gives_its_runs_up_for_all_containers(
 
 def test_a_store_of_a_lab_that_knew_no_namespaces_can_be_read(store: Store) -> None:
     run = store.start_run("quick", 1, {}, {})
-    old = {k: v for k, v in asdict(REBOOTED).items() if k != "namespace"}
-    store._set_owner(run, json.dumps(old))
+    give(store, run, {k: v for k, v in asdict(ENDED).items() if k != "namespace"})
     assert store.unfinished() == run
+    store.take_over(run)
+
+
+def test_a_start_that_was_rolled_back_gives_no_run_of_another_lab_up(
+    tmp_path: Path, sleeper: subprocess.Popen[bytes]
+) -> None:
+    lives = replace(HERE, pid=sleeper.pid, started=start_time(sleeper.pid))
+    with Store.open(tmp_path / "s.db", create=True) as store:
+        with pytest.raises(KeyboardInterrupt), store.at_once():
+            run = store.start_run("quick", 1, {}, {})
+            raise KeyboardInterrupt
+        with Store.open(tmp_path / "s.db", create=True) as other:
+            assert other.start_run("quick", 1, {}, {}) == run
+            give(other, run, asdict(lives))
+    with Store.open(tmp_path / "s.db", create=True) as store:
+        assert store.measuring() == [sleeper.pid]

@@ -45,8 +45,9 @@ def catalogue(
     one operation, alone and together in turns. A way gets 5 processes, and 9, 15 or 21 while its
     verdict is unclear.
 
-    Exit status: 0 when all was measured; 1 when the calibration failed on a platform (the run is
-    not valid there and every verdict on it is unclear), or a process crashed or gave a wrong answer
+    Exit status: 0 when the run came to its end, also with cells that were dropped, refused, out of
+    memory, out of time or unavailable; 1 when the calibration failed on a platform (the run is not
+    valid there and every verdict on it is unclear), or a process crashed or gave a wrong answer
     (the rows are kept); 2 when the request or the machine does not allow it; 130 after Ctrl-C and
     143 after SIGTERM.
 

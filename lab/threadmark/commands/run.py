@@ -50,8 +50,9 @@ def run(
     Everything that is needed is set up and built first. Without options the quick profile measures
     all programs, backends, variants and platforms in at most five minutes.
 
-    Exit status: 0 when all was measured, 1 when a process crashed or gave a wrong answer (the rows
-    are kept), 2 when the request or the machine does not allow it, 130 after Ctrl-C and 143 after
+    Exit status: 0 when the run came to its end, also with cells that were dropped, refused, out of
+    memory, out of time or unavailable; 1 when a process crashed or gave a wrong answer (the rows
+    are kept); 2 when the request or the machine does not allow it; 130 after Ctrl-C and 143 after
     SIGTERM.
 
     Parameters
