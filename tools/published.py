@@ -34,13 +34,19 @@ def export(name: str, folder: Path) -> dict[str, Any]:
     path = folder / f"{name}.json"
     if not path.is_file():
         raise FigureError(f"there is no export {path.name} in {folder.name}/")
-    found = json.loads(path.read_text(encoding="utf-8"))
-    if found.get("schema") not in (FIGURES, summary.SCHEMA):
-        raise FigureError(f"{path.name} has no schema that this tool knows")
-    missing = [key for key in ("command", "date", "commit", "machine") if not found.get(key)]
-    if missing:
-        raise FigureError(f"{path.name} does not say {', '.join(missing)}")
-    return dict(found)
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or found.get("schema") not in (FIGURES, summary.SCHEMA):
+        raise FigureError(f"{path.name} is no JSON object of a schema that this tool knows")
+    needed = ["command", "date", "commit", "machine"]
+    needed += ["judged_by"] if found["schema"] == summary.SCHEMA else []
+    if missing := [key for key in needed if not found.get(key)]:
+        raise FigureError(f"{path.name} does not say {', '.join(missing)}; export it again")
+    if (status := found.get("exit_status", 0)) not in (0, found.get("accepted_status")):
+        raise FigureError(f"{path.name} is of a command that failed with exit status {status}")
+    return found
 
 
 def verdicts(document: dict[str, Any]) -> list[Judged]:

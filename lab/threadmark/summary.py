@@ -16,6 +16,7 @@ from threadmark.cell import Row, Run, Status
 from threadmark.judgement import Judged
 from threadmark.profile import CATALOGUE
 from threadmark.statistics import Interval
+from threadmark.version import version
 
 SCHEMA = "threadmark/summary/1"
 _OPTIONS = {"arguments": "arg", "budget_s": "budget"}  # of a request, where the command differs
@@ -26,6 +27,7 @@ def to_summary(run: Run, rows: Sequence[Row], descriptions: Sequence[Mapping[str
     """The document as JSON, a verdict a line, so that two of them can be compared line by line."""
     head = {
         "schema": SCHEMA,
+        "judged_by": version(),
         "command": command(run),
         "date": f"{run.started_at[:16]}Z",
         "finished": f"{run.finished_at[:16]}Z" if run.finished_at else "",
