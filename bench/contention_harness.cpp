@@ -462,6 +462,9 @@ int measure(Options options) {
     if (std::find(allowed.begin(), allowed.end(), cpu) == allowed.end())
       throw BadInput("--cpus names processor " + std::to_string(cpu) +
                      ", which this process may not use");
+    if (std::count(cpus.begin(), cpus.end(), cpu) > 1)
+      throw BadInput("--cpus names processor " + std::to_string(cpu) +
+                     " twice; name each processor once");
   }
   const Size& size = *std::find_if(std::begin(kSizes), std::end(kSizes),
                                    [&](const Size& s) { return s.name == options.size; });

@@ -10,6 +10,7 @@ smoke.py refuses EXECUTABLE    a contention program answers bad options with one
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -137,6 +138,8 @@ def refuse_all(executable: str) -> None:
     refuse(executable, "--run", "--variant", "none")
     refuse(executable, "--run", "--size", "huge")
     refuse(executable, "--run", "--cpus", "1000000")
+    allowed = min(os.sched_getaffinity(0))
+    refuse(executable, "--run", "--cpus", f"{allowed},{allowed}")
     for threads in ("0", "-1", "two", "1,0", "2000"):
         refuse(executable, "--run", "--threads", threads)
     for variant in described(executable):

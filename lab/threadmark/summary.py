@@ -16,10 +16,12 @@ from threadmark.cell import Row, Run, Status
 from threadmark.judgement import Judged
 from threadmark.profile import CATALOGUE
 from threadmark.statistics import Interval
+from threadmark.store import IMPORTED
 from threadmark.version import version
 
 SCHEMA = "threadmark/summary/1"
 _OPTIONS = {"arguments": "arg", "budget_s": "budget"}  # of a request, where the command differs
+_NOT_OF_CATALOGUE = ("profile", "seed")  # of a request: no options of that command
 _LEFT_OUT = ("commit", "executables", "host", "order")  # of the machine's facts
 
 
@@ -34,7 +36,7 @@ def to_summary(run: Run, rows: Sequence[Row], descriptions: Sequence[Mapping[str
         "commit": run.machine.get("commit", ""),
         "machine": {k: v for k, v in run.machine.items() if k not in _LEFT_OUT},
         "seed": run.seed,
-        "request": {k: v for k, v in run.request.items() if k != "executables"},
+        "request": run.request,
         "notes": list(run.notes),
         "processes": _processes(rows),
     }
@@ -45,17 +47,22 @@ def to_summary(run: Run, rows: Sequence[Row], descriptions: Sequence[Mapping[str
 
 def command(run: Run) -> str:
     """The command line that asks for the same run, with all that was left to defaults."""
-    words = ["./threadmark", "catalogue" if run.profile == CATALOGUE else "run"]
+    if run.profile == IMPORTED:
+        return shlex.join(["./threadmark", "import", str(run.request["import"])])
+    catalogue = run.profile == CATALOGUE
+    words = ["./threadmark", "catalogue" if catalogue else "run"]
     for name, value in run.request.items():
-        if value in (None, "", [], ()) or name == "executables" or value == CATALOGUE:
+        if value in (None, "", [], ()) or (catalogue and name in _NOT_OF_CATALOGUE):
             continue
-        words.append("--" + _OPTIONS.get(name, name.replace("_", "-")))
+        option = "--" + _OPTIONS.get(name, name.replace("_", "-"))
         if name == "threads":
-            words.append(",".join(map(str, value)))
+            words += [option, ",".join(map(str, value))]
+        elif name == "arguments":
+            words += [word for each in value for word in (option, each)]
         elif isinstance(value, list | tuple):
-            words += map(str, value)
+            words += [option, *value]
         else:
-            words.append(f"{value:g}" if isinstance(value, float) else str(value))
+            words += [option, str(value).removesuffix(".0")]
     return shlex.join(words)
 
 

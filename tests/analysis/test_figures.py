@@ -9,6 +9,7 @@ import importlib.machinery
 import importlib.util
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -16,12 +17,16 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
+import cyclopts
 import pytest
 import synthetic
 from threadmark import judgement, summary
 from threadmark.cell import Run
 from threadmark.commands.export import export
-from threadmark.store import Store
+from threadmark.profile import CATALOGUE
+from threadmark.selection import Request
+from threadmark.store import IMPORTED, Store
+from threadmark.version import version
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -268,6 +273,7 @@ def test_a_summary_keeps_verdicts_speed_ups_and_numbers_of_processes(filled: Sto
     document = json.loads(text)
     assert len(text) < 100_000
     assert document["machine"]["processor"] == run.machine["processor"]
+    assert document["judged_by"] == version()
     read = published.verdicts(document)
     assert [each.cell for each in read] == [each.cell for each in judged]
     for ours, theirs in zip(judged, read, strict=True):
@@ -279,19 +285,72 @@ def test_a_summary_keeps_verdicts_speed_ups_and_numbers_of_processes(filled: Sto
     assert counted == len(rows)
 
 
-def test_a_summary_says_the_command_that_asks_for_the_same() -> None:
-    request = {
-        "programs": ["fib", "sort"],
-        "threads": [1, 2],
-        "seed": 0,
-        "budget_s": 5.5,
-        "arg": "",
-    }
-    run = Run(1, "2026-11-23T06:25:33+00:00", "", "full", 0, {**request, "profile": "full"}, {})
-    said = summary.command(run)
-    assert said == (
-        "./threadmark run --programs fib sort --threads 1,2 --seed 0 --budget 5.5 --profile full"
-    )
+RUN = Request(
+    programs=("fib", "sort"),
+    threads=(1, 2),
+    arguments=("fib.n=20", "sort.n=1000"),
+    profile="full",
+    seed=0,
+    order_seed=7,
+    budget_s=1234567.5,
+    executables="/a folder",
+)
+CATALOGUE_RUN = Request(
+    variants=("usual",), allocators=("glibc", "jemalloc"), profile=CATALOGUE, order_seed=0
+)
+
+
+@pytest.mark.parametrize(
+    ("request_", "options"),
+    [
+        (
+            RUN,
+            {
+                "programs": ("fib", "sort"),
+                "allocators": ("glibc",),
+                "threads": "1,2",
+                "size": "quick",
+                "profile": "full",
+                "arg": ("fib.n=20", "sort.n=1000"),
+                "executables": Path("/a folder"),
+                "seed": 0,
+                "order_seed": 7,
+                "budget": 1234567.5,
+            },
+        ),
+        (
+            CATALOGUE_RUN,
+            {
+                "variants": ("usual",),
+                "allocators": ("glibc", "jemalloc"),
+                "threads": "1",
+                "size": "quick",
+                "order_seed": 0,
+            },
+        ),
+    ],
+)
+def test_a_summary_says_the_command_that_asks_for_the_same(
+    request_: Request, options: dict[str, object]
+) -> None:
+    run = Run(1, "", "", request_.profile, request_.seed, request_.as_json(), {})
+    launcher, *words = shlex.split(summary.command(run))
+    assert launcher == "./threadmark"
+    assert parsed(words) == options
+
+
+def test_a_summary_of_an_import_says_the_command_that_imports(tmp_path: Path) -> None:
+    run = Run(1, "", "", IMPORTED, 0, {"import": "a b.csv"}, {})
+    assert parsed(shlex.split(summary.command(run))[1:]) == {"path": Path("a b.csv")}
+
+
+def parsed(words: list[str]) -> dict[str, object]:
+    """What the real command line understands."""
+    app = cyclopts.App()
+    name = "import_" if words[0] == "import" else words[0]
+    importlib.import_module(f"threadmark.commands.{name}").command(app)
+    _, bound, _ = app.parse_args(words, exit_on_error=False, print_error=False)
+    return dict(bound.arguments)
 
 
 def test_export_writes_a_summary(filled: Store, tmp_path: Path) -> None:
