@@ -22,6 +22,7 @@ from threadmark.statistics import Interval
 from threadmark.verdict import Kind, Verdict
 
 FIGURES = "threadmark/figures/1"
+LIBRARIES = ("gcc-libstdc++", "clang-libc++")  # the order of the figures of both()
 
 
 class FigureError(Exception):
@@ -72,7 +73,7 @@ def verdicts(document: dict[str, Any]) -> list[Judged]:
         }
         kind, at = Kind(each["kind"]), each["at"]
         verdict = Verdict(kind, each["kind"], speedups.get(at), None, at, "", speedups)
-        found.append(Judged(cell, verdict, None, {}, {}))
+        found.append(Judged(cell, verdict, None, {}, {}, facts=each))
     return found
 
 
@@ -81,6 +82,7 @@ def words_of(judged: Judged) -> set[str]:
     cell, kind = judged.cell, judged.verdict.kind
     idle = kind in (Kind.SEQUENTIAL, Kind.UNAVAILABLE)
     names = {cell.program, cell.backend, cell.variant, cell.platform, cell.size, cell.allocator}
+    names.add(f"{cell.program}:{cell.variant}")
     return names | {kind.name.lower(), "sequential" if idle else "parallel"}
 
 
@@ -156,6 +158,39 @@ def table(fields: Sequence[Judged]) -> str:
     return grid(heads, lines)
 
 
+def both(fields: Sequence[Judged]) -> str:
+    """The speed-up with either standard library, or the verdict's word: '0.48 / 0.53 (unclear)'."""
+
+    def text(judged: Judged) -> str:
+        found, kind = judged.verdict.speedup, judged.verdict.kind
+        if found is None:
+            return kind.value
+        return f"{found.estimate:.2f}" + (" (unclear)" if kind is Kind.UNCLEAR else "")
+
+    return _libraries(fields, text)
+
+
+def gains(fields: Sequence[Judged]) -> str:
+    """The gain per thread of a remedy with either standard library: 'x39 / x3.1'."""
+
+    def text(judged: Judged) -> str:
+        gain = judged.facts.get("gain_many")
+        return "-" if gain is None else f"x{gain:.{0 if gain >= 9.95 else 1}f}"
+
+    return _libraries(fields, text)
+
+
+def _libraries(fields: Sequence[Judged], text: Callable[[Judged], str]) -> str:
+    """Of one way of a contention program, with glibc's allocator unless another one is named."""
+    fields = [each for each in fields if each.cell.platform in LIBRARIES]
+    if len(fields) > len(LIBRARIES):
+        fields = [each for each in fields if each.cell.allocator == "glibc"]
+    by_platform = {each.cell.platform: each for each in fields}
+    if len(fields) != len(by_platform) or not set(LIBRARIES) <= set(by_platform):
+        raise FigureError(f"{len(fields)} fields have these words; name one way of one program")
+    return " / ".join(text(by_platform[platform]) for platform in LIBRARIES)
+
+
 def overview(fields: Sequence[Judged]) -> str:
     """Backends down, the kinds of verdicts that occur across, and how many fields are of each."""
     fields = [each for each in fields if each.cell.backend != "serial"]
@@ -195,6 +230,8 @@ SELECTING: dict[str, Callable[[list[Judged]], Any]] = {
     "most": lambda fields: max(estimates(fields)),
     "table": table,
     "overview": overview,
+    "both": both,
+    "gains": gains,
 }
 
 

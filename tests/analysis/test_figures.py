@@ -20,7 +20,9 @@ from types import ModuleType
 import cyclopts
 import pytest
 import synthetic
+import test_catalogue_page
 from threadmark import judgement, summary
+from threadmark.catalogue import judgement as catalogue
 from threadmark.cell import Run
 from threadmark.commands.export import export
 from threadmark.profile import CATALOGUE
@@ -436,3 +438,42 @@ def test_two_exports_agree_as_their_runs_do(root: Path) -> None:
     assert 0 < said.equal < said.of
     assert published.compute("quick-1+quick-2 equal", runs) == said.equal
     assert published.compute("quick-1+quick-2 equal / compared", runs) == said.equal / said.of
+
+
+def test_a_mark_gives_a_way_of_the_catalogue_with_both_libraries(
+    store: Store, tmp_path: Path
+) -> None:
+    number = test_catalogue_page.fill(store)
+    rows, descriptions = store.rows(number), store.descriptions(number)
+    text = summary.to_summary(store.run(number), rows, descriptions)
+    (tmp_path / "catalogue.json").write_text(text, encoding="utf-8")
+    entries = {
+        (each.cell.variant, each.cell.platform): each
+        for each in catalogue.judge(rows, descriptions).entries
+        if each.cell.program == "rand"
+    }
+    ways = {way for way, _ in entries}
+    assert {"rand", "thread_local_engine", "missing"} <= ways
+    for way in ways:
+        ours = [entries[way, platform] for platform in published.LIBRARIES]
+        said = published.compute(f"catalogue both rand:{way}", tmp_path).split(" / ")
+        assert len(said) == len(ours)
+        for each, text in zip(ours, said, strict=True):
+            if each.speedup is None:
+                assert text == each.judged.verdict.kind.value
+            else:
+                assert float(text.removesuffix(" (unclear)")) == pytest.approx(
+                    each.speedup, abs=0.01
+                )
+                assert ("unclear" in text) == (each.judged.verdict.kind.value == "unclear")
+        for each, text in zip(
+            ours,
+            published.compute(f"catalogue gains rand:{way}", tmp_path).split(" / "),
+            strict=True,
+        ):
+            if each.gain_many is None:
+                assert text == "-"
+            else:
+                assert float(text.removeprefix("x")) == pytest.approx(each.gain_many, rel=0.06)
+    with pytest.raises(published.FigureError, match="name one way"):
+        published.compute("catalogue both rand", tmp_path)
