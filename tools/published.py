@@ -22,6 +22,7 @@ from threadmark.statistics import Interval
 from threadmark.verdict import Kind, Verdict
 
 FIGURES = "threadmark/figures/1"
+LIBRARIES = ("gcc-libstdc++", "clang-libc++")  # the order of the figures of both()
 
 
 class FigureError(Exception):
@@ -34,13 +35,19 @@ def export(name: str, folder: Path) -> dict[str, Any]:
     path = folder / f"{name}.json"
     if not path.is_file():
         raise FigureError(f"there is no export {path.name} in {folder.name}/")
-    found = json.loads(path.read_text(encoding="utf-8"))
-    if found.get("schema") not in (FIGURES, summary.SCHEMA):
-        raise FigureError(f"{path.name} has no schema that this tool knows")
-    missing = [key for key in ("command", "date", "commit", "machine") if not found.get(key)]
-    if missing:
-        raise FigureError(f"{path.name} does not say {', '.join(missing)}")
-    return dict(found)
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or found.get("schema") not in (FIGURES, summary.SCHEMA):
+        raise FigureError(f"{path.name} is no JSON object of a schema that this tool knows")
+    needed = ["command", "date", "commit", "machine"]
+    needed += ["judged_by"] if found["schema"] == summary.SCHEMA else []
+    if missing := [key for key in needed if not found.get(key)]:
+        raise FigureError(f"{path.name} does not say {', '.join(missing)}; export it again")
+    if (status := found.get("exit_status", 0)) not in (0, found.get("accepted_status")):
+        raise FigureError(f"{path.name} is of a command that failed with exit status {status}")
+    return found
 
 
 def verdicts(document: dict[str, Any]) -> list[Judged]:
@@ -66,7 +73,7 @@ def verdicts(document: dict[str, Any]) -> list[Judged]:
         }
         kind, at = Kind(each["kind"]), each["at"]
         verdict = Verdict(kind, each["kind"], speedups.get(at), None, at, "", speedups)
-        found.append(Judged(cell, verdict, None, {}, {}))
+        found.append(Judged(cell, verdict, None, {}, {}, facts=each))
     return found
 
 
@@ -75,6 +82,7 @@ def words_of(judged: Judged) -> set[str]:
     cell, kind = judged.cell, judged.verdict.kind
     idle = kind in (Kind.SEQUENTIAL, Kind.UNAVAILABLE)
     names = {cell.program, cell.backend, cell.variant, cell.platform, cell.size, cell.allocator}
+    names.add(f"{cell.program}:{cell.variant}")
     return names | {kind.name.lower(), "sequential" if idle else "parallel"}
 
 
@@ -150,6 +158,39 @@ def table(fields: Sequence[Judged]) -> str:
     return grid(heads, lines)
 
 
+def both(fields: Sequence[Judged]) -> str:
+    """The speed-up with either standard library, or the verdict's word: '0.48 / 0.53 (unclear)'."""
+
+    def text(judged: Judged) -> str:
+        found, kind = judged.verdict.speedup, judged.verdict.kind
+        if found is None:
+            return kind.value
+        return f"{found.estimate:.2f}" + (" (unclear)" if kind is Kind.UNCLEAR else "")
+
+    return _libraries(fields, text)
+
+
+def gains(fields: Sequence[Judged]) -> str:
+    """The gain per thread of a remedy with either standard library: 'x39 / x3.1'."""
+
+    def text(judged: Judged) -> str:
+        gain = judged.facts.get("gain_many")
+        return "-" if gain is None else f"x{gain:.{0 if gain >= 9.95 else 1}f}"
+
+    return _libraries(fields, text)
+
+
+def _libraries(fields: Sequence[Judged], text: Callable[[Judged], str]) -> str:
+    """Of one way of a contention program, with glibc's allocator unless another one is named."""
+    fields = [each for each in fields if each.cell.platform in LIBRARIES]
+    if len(fields) > len(LIBRARIES):
+        fields = [each for each in fields if each.cell.allocator == "glibc"]
+    by_platform = {each.cell.platform: each for each in fields}
+    if len(fields) != len(by_platform) or not set(LIBRARIES) <= set(by_platform):
+        raise FigureError(f"{len(fields)} fields have these words; name one way of one program")
+    return " / ".join(text(by_platform[platform]) for platform in LIBRARIES)
+
+
 def overview(fields: Sequence[Judged]) -> str:
     """Backends down, the kinds of verdicts that occur across, and how many fields are of each."""
     fields = [each for each in fields if each.cell.backend != "serial"]
@@ -189,6 +230,8 @@ SELECTING: dict[str, Callable[[list[Judged]], Any]] = {
     "most": lambda fields: max(estimates(fields)),
     "table": table,
     "overview": overview,
+    "both": both,
+    "gains": gains,
 }
 
 

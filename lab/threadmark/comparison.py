@@ -13,19 +13,21 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from threadmark import ratios, statistics
-from threadmark.cell import Cell, Row
+from threadmark.cell import Cell, Row, Status
 from threadmark.errors import LabError
 from threadmark.evidence import by_round, round_ratios
-from threadmark.ratios import LAYOUT, Comparison
+from threadmark.ratios import LAYOUT, LEVEL, Comparison
 from threadmark.statistics import Interval, Spread
 
 DRIFT = 0.05  # what separate runs of one program differ by on shared machines, minutes apart
 FIELDS = ("backend", "variant", "platform", "allocator")  # what a side may name
+_NOTHING_RAN = (Status.DROPPED, Status.UNAVAILABLE)
 _CELLS_WITH_SHIFT = 6  # fewer cells tell nothing of what two runs differ by on the whole
 
 
@@ -40,10 +42,12 @@ class Pair:
 
 @dataclass(frozen=True)
 class Skipped:
-    """A cell of A without a counterpart or without times, and why."""
+    """A cell of A without a counterpart or without times, and why. `failed`: a process of A did not
+    end well, none gave a time, and B has a time."""
 
     cell: Cell
     why: str
+    failed: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,11 @@ class Outcome:
         """The geometric mean of the ratios; the pairs count as a sample of all programs."""
         estimates = [pair.comparison.ratio.estimate for pair in self.pairs]
         return statistics.geometric_mean(estimates) if estimates else None
+
+    @property
+    def different_by_chance(self) -> float:
+        """How many of the pairs would look different if none were."""
+        return (1 - LEVEL) * sum(pair.comparison.different is not None for pair in self.pairs)
 
     def of_programs(self, programs: Sequence[str]) -> Outcome:
         """Only these programs. All pairs have a part in the variance of each, so they are compared
@@ -99,7 +108,7 @@ def compare_runs(
     pairs = []
     for cell, (x, y) in sides.items():
         own = max(drift, wandered(x) + wandered(y))
-        ratio = ratios.between_runs(x, y, spread, own)
+        ratio = partial(ratios.between_runs, x, y, spread, own)
         layout = 0.0 if same_executable(cell) else LAYOUT
         pairs.append(Pair(cell, cell, Comparison(ratio, (len(x), len(y)), layout, own)))
     return _outcome(pairs, skipped, drift)
@@ -133,7 +142,7 @@ def compare_sides(rows: Sequence[Row], a: str, b: str) -> Outcome:
     pairs = []
     for (cell, other), each in differences.items():
         same = (cell.backend, cell.platform) == (other.backend, other.platform)
-        ratio = statistics.geometric_mean(each, ratios.LEVEL, spread)
+        ratio = partial(statistics.geometric_mean, each, spread=spread)
         rounds = (len(each), len(each))
         pairs.append(Pair(cell, other, Comparison(ratio, rounds, 0.0 if same else LAYOUT)))
     return _outcome(pairs, skipped)
@@ -226,13 +235,15 @@ def _with_times(
             found[a, b] = x, y
         else:
             side, rows = ("A", first[a]) if not x else ("B", second[b])
-            skipped.append(Skipped(a, f"{side} has no time: {_why(rows)}"))
+            failed = next((row for row in rows if row.sample_ns is None), None)
+            why = failed.status.value if failed else "every sample is disturbed"
+            lost = bool(y) and any(_failed(row) for row in rows)
+            skipped.append(Skipped(a, f"{side} has no time: {why}", lost))
     return found
 
 
-def _why(rows: Sequence[Row]) -> str:
-    failed = next((row for row in rows if row.sample_ns is None), None)
-    return failed.status.value if failed else "every sample is disturbed"
+def _failed(row: Row) -> bool:
+    return row.sample_ns is None and row.status not in _NOTHING_RAN
 
 
 def _spread(logs: Iterable[Sequence[float]]) -> Spread:

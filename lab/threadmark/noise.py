@@ -46,25 +46,37 @@ class Noise:
         return int(low), int(high)
 
     def complaints(self) -> list[Complaint]:
-        """What is wrong if the false alarms are not as many as the rule predicts."""
+        """What is wrong if there are more false alarms than the rule predicts."""
+        if self.false_alarms <= self.expected[1]:
+            return []
+        remedy = (
+            "intervals are too narrow here: repeat with more --pairs, and if it stays, trust "
+            f"only differences of several times {self._smallest()}, and report it"
+        )
+        return [Complaint(self._counted, remedy)]
+
+    @property
+    def words(self) -> list[str]:
+        """What was found, complaint or not."""
+        found = [f"false alarms: {self._counted} ({self.cell})"]
+        if self.false_alarms < self.expected[0]:
+            found.append(
+                "fewer than predicted: rare long samples widen the intervals, which hides small "
+                "differences but invents none; end other programs or measure later to see more"
+            )
+        if self.smallest is not None:
+            found.append(
+                f"smallest difference seen with {100 * POWER:.0f} % probability: {self._smallest()}"
+            )
+        return found
+
+    @property
+    def _counted(self) -> str:
         low, high = self.expected
-        said = (
+        return (
             f"{self.false_alarms} of {self.pairs} pairs of equals look different, and the rule "
             f"predicts {low} to {high}"
         )
-        if self.false_alarms > high:
-            remedy = (
-                "intervals are too narrow here: repeat with more --pairs, and if it stays, trust "
-                f"only differences of several times {self._smallest()}, and report it"
-            )
-            return [Complaint(said, remedy)]
-        if self.false_alarms < low:
-            remedy = (
-                "rare long samples widen the intervals, which hides small differences but invents "
-                "none: end other programs or measure later to see more"
-            )
-            return [Complaint(said, remedy)]
-        return []
 
     def _smallest(self) -> str:
         return "the interval" if self.smallest is None else percent(self.smallest)

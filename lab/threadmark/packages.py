@@ -50,19 +50,19 @@ class Need:
 _LLVM = "usr/lib/llvm-19"
 NEEDS = (
     Need("g++", ("g++",), ("g++",), "platform gcc-libstdc++"),
-    Need("cmake", ("cmake",), ("cmake",), "everything: nothing can be built"),
+    Need("cmake", ("cmake",), ("cmake",), "every program, because CMake builds them"),
     Need(
         "nlohmann-json",
         ("usr/include/nlohmann/json.hpp",),
         ("nlohmann-json3-dev",),
-        "everything: programs print JSON with it",
+        "every program, because programs print JSON with it",
         unpack=True,
     ),
     Need(
         "CLI11",
         ("usr/include/CLI/CLI.hpp",),
         ("libcli11-dev",),
-        "everything: programs read their options with it",
+        "every program, because programs read their options with it",
         unpack=True,
     ),
     Need(

@@ -86,11 +86,11 @@ def unpack(console: Console, wanted: list[platforms.Platform]) -> dict[str, str]
 
 
 def absence(need: packages.Need) -> str:
-    """One line on what is missing, what that costs, why it was not installed and what brings it."""
+    """One line on what is missing, why it was not installed, what needs it and what brings it."""
     why = packages.refusals().get(need.name)
     because = f" and was not installed, because {why}" if why else ""
-    brings = f"it comes with: {packages.remedy(need)}"
-    return f"{need.name} is missing, which costs {need.cost}{because}; {brings}"
+    needed = f"it is needed for {need.cost} and comes with: {packages.remedy(need)}"
+    return f"{need.name} is missing{because}; {needed}"
 
 
 def with_status(

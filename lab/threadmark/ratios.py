@@ -10,8 +10,9 @@ of weight 0 gives the ordinary intervals of Student and Welch.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,11 @@ _LARGEST = 700.0  # exp() of more than 709 overflows
 
 
 def between_runs(
-    a: Sequence[float], b: Sequence[float], spread: Spread = Spread(), drift: float = 0.0
+    a: Sequence[float],
+    b: Sequence[float],
+    spread: Spread = Spread(),
+    drift: float = 0.0,
+    level: float = LEVEL,
 ) -> Interval:
     """The ratio of A to B that share no round, by Welch's t (Biometrika 34, 1947).
 
@@ -47,7 +52,12 @@ def between_runs(
         weighted += square**2 / freedom if freedom else math.inf
     total = squares**2 / weighted if weighted else math.inf  # no variance at all
     centre = float(np.mean(a)) - float(np.mean(b))
-    return _interval(centre, squares, total, math.log1p(drift))
+    if total == 0 or math.isnan(total):
+        return Interval(0.0, math.exp(centre), math.inf)
+    error = math.sqrt(squares)
+    reach = float(stats.t.ppf((1 + level) / 2, total)) * error + math.log1p(drift)
+    low, high = centre - reach, centre + reach
+    return Interval(math.exp(max(low, -_LARGEST)), math.exp(centre), math.exp(min(high, _LARGEST)))
 
 
 def _moderated(values: NDArray[np.float64], spread: Spread) -> tuple[float, float]:
@@ -57,22 +67,19 @@ def _moderated(values: NDArray[np.float64], spread: Spread) -> tuple[float, floa
     return (spread.weight * spread.variance + own) / freedom if freedom else 0.0, freedom
 
 
-def _interval(centre: float, square: float, freedom: float, drift: float = 0.0) -> Interval:
-    if freedom == 0 or math.isnan(freedom):
-        return Interval(0.0, math.exp(centre), math.inf)
-    reach = float(stats.t.ppf((1 + LEVEL) / 2, freedom)) * math.sqrt(square) + drift
-    low, high = centre - reach, centre + reach
-    return Interval(math.exp(max(low, -_LARGEST)), math.exp(centre), math.exp(min(high, _LARGEST)))
-
-
 @dataclass(frozen=True)
 class Comparison:
     """Time(A) / time(B): a ratio above 1 means that A is slower."""
 
-    ratio: Interval
+    at: Callable[[float], Interval]  # the ratio with its interval of a level
     rounds: tuple[int, int]  # of A and of B that count; the same ones within one run
     layout: float = 0.0  # what code layout alone may move the ratio by; 0 for one executable
     drift: float | None = None  # what the limits allow for between two runs; None within one run
+
+    @cached_property
+    def ratio(self) -> Interval:
+        """The ratio with its interval of the usual level."""
+        return self.at(LEVEL)
 
     @property
     def different(self) -> bool | None:
@@ -85,10 +92,11 @@ class Comparison:
         least = 1 + self.layout
         return bool(self.different) and (self.ratio.low > least or self.ratio.high < 1 / least)
 
-    def is_slower_by(self, share: float) -> bool:
-        """Whether A takes more than `share` (0.05 = 5 %) longer than B for sure: the whole
-        interval lies beyond that and what code layout alone can do."""
-        return bool(self.different) and self.ratio.low > (1 + share) * (1 + self.layout)
+    def is_slower_by(self, share: float, level: float = LEVEL) -> bool:
+        """Whether the whole interval of `level` says that A takes more than `share` (0.05 = 5 %)
+        longer than B, and more than code layout alone can do."""
+        least = (1 + share) * (1 + self.layout)
+        return self.different is not None and self.at(level).low > least
 
     @property
     def within(self) -> float:

@@ -193,10 +193,24 @@ def test_compare_fails_above_what_is_allowed(
     words = ["compare", *sides, "--programs", "health", "sort", "--store", database]
     found, out, _ = run(capsys, *words, "--fail-above", percent)
     assert found == status
-    assert ("slower by more than" in out) and ("(health)" in out) == bool(status)
+    number, of = (2, " (health)") if status else (0, "")
+    assert f"\n{number} pairs are slower by more than {percent.rstrip(' %')} %{of}.\n" in out
+    assert "\n0 cells of A failed where B has a time.\n" in out
     found, out, _ = run(capsys, *words, "--fail-above", percent, "--json")
     assert found == status
     assert any(pair["fails"] for pair in json.loads(out)["pairs"]) == bool(status)
+
+
+def test_compare_fails_where_a_times_out_and_b_has_a_time(
+    database: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["compare", "boost_fiber", "tbb", "--programs", "qap", "--fail-above", "5"]
+    status, out, _ = run(capsys, *words, "--store", database)
+    assert status == 1
+    assert "failed where B has a time (qap).\n" in out
+    status, out, _ = run(capsys, *words, "--store", database, "--json")
+    assert status == 1
+    assert any(each["fails"] for each in json.loads(out)["skipped"])
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
@@ -331,7 +345,7 @@ def test_show_json_gives_every_row_with_its_status(
         (["compare", "tbb", "openmp", "--fail-above=-5"], "percentage such as 5 or 2.5%, not"),
         (["compare", "tbb", "openmp", "--fail-above", "nan"], "percentage such as 5 or 2.5%, not"),
         (
-            ["compare", "boost_fiber", "tbb", "--programs", "qap", "--fail-above", "5"],
+            ["compare", "tbb", "boost_fiber", "--programs", "qap", "--fail-above", "5"],
             "No pair has enough rounds.*measure",
         ),
         (["compare", "tbb", "tbc"], "no backend, variant, platform or allocator 'tbc'"),

@@ -8,17 +8,21 @@ from __future__ import annotations
 import importlib.machinery
 import importlib.util
 import json
+import re
 import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import cyclopts
 import pytest
 import synthetic
+import test_catalogue_page
 from threadmark import judgement, summary
+from threadmark.catalogue import judgement as catalogue
 from threadmark.cell import Run
 from threadmark.commands.export import export
 from threadmark.profile import CATALOGUE
@@ -127,6 +131,15 @@ def test_a_value_takes_the_form_of_what_is_printed(
         "The speed-up is 1.93.",
         "| sort | 1.93 |",
         "* It gains 10 to 20 %.",
+        "It times out with 8 programs.",
+        "It is slower in 14 fields.",
+        "It was measured in 3 runs of 50 processes.",
+        "Of these 336 verdicts are equal.",
+        "It is 2.5x slower.",
+        "It is 3x slower.",
+        "It is twice as fast.",
+        "A call takes `1.8 ms` here.",
+        "A steal takes `140us`.",
     ],
 )
 def test_a_figure_without_mark_or_label_is_found(root: Path, sentence: str) -> None:
@@ -140,7 +153,7 @@ def test_a_figure_without_mark_or_label_is_found(root: Path, sentence: str) -> N
     "text",
     [
         "It needs g++ 12.2, Python 3.11 and clang 19.1.",
-        "On 2026-11-23 there were 14 programs on 2 threads.",
+        "On 2026-11-23 there were fourteen programs on 2 threads.",
         "`--budget 5.5` and [a link](x-1.25.md).",
         "```\nit takes 1.8 ms\n```",
     ],
@@ -196,12 +209,40 @@ def test_a_word_narrows_a_bar_widens_and_a_mark_negates(root: Path) -> None:
     assert count("parallel") + count("!parallel") == count("clang-libc++|gcc-libstdc++")
 
 
-def test_a_picture_of_another_run_is_found(root: Path) -> None:
+def swapped(text: str, pattern: str) -> str:
+    """The text in which the first two different matches are exchanged."""
+    first, second = list(dict.fromkeys(re.findall(pattern, text)))[:2]
+    return text.replace(first, "\0", 1).replace(second, first, 1).replace("\0", second, 1)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace("●1.9", "●1.2"),
+        lambda text: swapped(text, r">●[\d.]+<"),
+        lambda text: re.sub(r">±\d+ %<", ">±1 %<", text),
+        lambda text: swapped(text, r'fill="rgb[^"]*"'),
+    ],
+    ids=["a speed-up", "swapped fields", "every interval", "colours"],
+)
+def test_a_picture_that_differs_from_its_export_is_found(
+    root: Path, change: Callable[[str], str]
+) -> None:
     picture = root / "docs" / "matrix.svg"
     text = picture.read_text(encoding="utf-8")
-    assert "●1.9" in text
-    picture.write_text(text.replace("●1.9", "●1.2"), encoding="utf-8")
-    assert "docs/matrix.svg:1" in " ".join(found(root, "# T\n"))
+    assert found(root, "# T\n") == []
+    changed = change(text)
+    assert changed != text
+    picture.write_text(changed, encoding="utf-8")
+    (said,) = found(root, "# T\n")
+    assert said.startswith("docs/matrix.svg:1: is not drawn from quick-1")
+    assert found(root, "# T\n", write=True) == []
+
+
+def test_a_picture_without_its_export_is_found(root: Path) -> None:
+    (root / "docs" / "runs" / "quick-1.json").unlink()
+    (said,) = found(root, "# T\n")
+    assert "cannot be drawn from quick-1: there is no export quick-1.json" in said
 
 
 def test_exports_stay_small_and_say_where_they_are_from(
@@ -209,8 +250,20 @@ def test_exports_stay_small_and_say_where_they_are_from(
 ) -> None:
     path = root / "docs" / "runs" / "other.json"
     document = json.loads((root / "docs" / "runs" / "quick-1.json").read_text(encoding="utf-8"))
-    path.write_text(json.dumps({**document, "commit": ""}))
-    assert "does not say commit" in " ".join(found(root, "<!--=other count tbb-->\n5\n<!--/-->\n"))
+    lacking = {
+        "does not say commit": {**document, "commit": ""},
+        "does not say judged_by": {k: v for k, v in document.items() if k != "judged_by"},
+        "failed with exit status 1": {**document, "exit_status": 1},
+        "no JSON object of a schema": [document],
+    }
+    text = "# T\n\n<!--=other count tbb-->\n5\n<!--/-->\n"
+    for said, other in lacking.items():
+        published.export.cache_clear()
+        path.write_text(json.dumps(other))
+        assert said in " ".join(found(root, text))
+    published.export.cache_clear()
+    path.write_text("{")
+    assert "no JSON object of a schema" in " ".join(found(root, text))
     monkeypatch.setattr(figures, "LARGEST_BYTES", 1000)
     assert "at most 1000 are allowed" in " ".join(found(root, "# T\n"))
 
@@ -331,8 +384,47 @@ def test_a_recorded_command_is_an_export_with_its_time(root: Path) -> None:
     assert found(root, table, write=True) == []
     assert "| a b |  | 2.50 |" in (root / "README.md").read_text()
     assert "has no verdicts" in " ".join(found(root, "It is <!--=doctor count tbb-->1<!--/-->.\n"))
-    refused = subprocess.run(command, check=False, capture_output=True, text=True)
-    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (["--"], 2, "give the command after --"),
+        (["--accept", "one", "--", "true"], 2, "invalid int value"),
+        (["--", "echo", "[1]"], 2, "JSON that is no object"),
+        (["--", "false"], 1, "failed with exit status 1 and is not recorded; --accept"),
+        (["--accept", "1", "--", "sh", "-c", "exit 3"], 3, "failed with exit status 3"),
+    ],
+)
+def test_a_command_that_gives_no_figures_is_not_recorded(
+    root: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    words: list[str],
+    status: int,
+    said: str,
+) -> None:
+    monkeypatch.setattr(figures, "ROOT", root)
+    try:
+        found = figures.main(["record", "new", *words])
+    except SystemExit as stop:
+        found = stop.code
+    assert found == status
+    err = capfd.readouterr().err
+    assert said in err
+    assert err.count("\n") == 1
+    assert not (root / "docs" / "runs" / "new.json").exists()
+
+
+def test_a_complaint_is_recorded_where_its_status_is_accepted(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(figures, "ROOT", root)
+    complaint = ["sh", "-c", "echo '{\"rate\": 0.5}'; exit 1"]
+    assert figures.main(["record", "new", "--accept", "1", "--", *complaint]) == 0
+    runs = root / "docs" / "runs"
+    assert json.loads((runs / "new.json").read_text())["exit_status"] == 1
+    assert published.compute("new value figures rate", runs) == 0.5
 
 
 def test_two_exports_agree_as_their_runs_do(root: Path) -> None:
@@ -346,3 +438,42 @@ def test_two_exports_agree_as_their_runs_do(root: Path) -> None:
     assert 0 < said.equal < said.of
     assert published.compute("quick-1+quick-2 equal", runs) == said.equal
     assert published.compute("quick-1+quick-2 equal / compared", runs) == said.equal / said.of
+
+
+def test_a_mark_gives_a_way_of_the_catalogue_with_both_libraries(
+    store: Store, tmp_path: Path
+) -> None:
+    number = test_catalogue_page.fill(store)
+    rows, descriptions = store.rows(number), store.descriptions(number)
+    text = summary.to_summary(store.run(number), rows, descriptions)
+    (tmp_path / "catalogue.json").write_text(text, encoding="utf-8")
+    entries = {
+        (each.cell.variant, each.cell.platform): each
+        for each in catalogue.judge(rows, descriptions).entries
+        if each.cell.program == "rand"
+    }
+    ways = {way for way, _ in entries}
+    assert {"rand", "thread_local_engine", "missing"} <= ways
+    for way in ways:
+        ours = [entries[way, platform] for platform in published.LIBRARIES]
+        said = published.compute(f"catalogue both rand:{way}", tmp_path).split(" / ")
+        assert len(said) == len(ours)
+        for each, text in zip(ours, said, strict=True):
+            if each.speedup is None:
+                assert text == each.judged.verdict.kind.value
+            else:
+                assert float(text.removesuffix(" (unclear)")) == pytest.approx(
+                    each.speedup, abs=0.01
+                )
+                assert ("unclear" in text) == (each.judged.verdict.kind.value == "unclear")
+        for each, text in zip(
+            ours,
+            published.compute(f"catalogue gains rand:{way}", tmp_path).split(" / "),
+            strict=True,
+        ):
+            if each.gain_many is None:
+                assert text == "-"
+            else:
+                assert float(text.removeprefix("x")) == pytest.approx(each.gain_many, rel=0.06)
+    with pytest.raises(published.FigureError, match="name one way"):
+        published.compute("catalogue both rand", tmp_path)

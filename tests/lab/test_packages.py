@@ -119,7 +119,7 @@ def test_the_first_line_of_a_run_says_what_is_installed(
     assert cli.main(["run", "--dry-run", "--store", str(built / "s.db")]) == 0
     first, second, *_ = capsys.readouterr().err.splitlines()
     assert first == "Installing by apt-get as root: x."
-    assert second.startswith("X is missing, which costs backend x")
+    assert second.startswith("X is missing; it is needed for backend x and comes with: ")
     assert "install" in calls.read_text()
 
 
@@ -229,7 +229,7 @@ def test_without_privilege_setup_brings_what_can_be_unpacked(
     need = Need("headers", NO_FILE, ("x",), "everything", unpack=True)
     assert "apt-get install" in preparation.absence(need)
     monkeypatch.setattr(apt, "privilege", lambda: None)
-    assert preparation.absence(need).endswith("it comes with: ./threadmark setup")
+    assert preparation.absence(need).endswith("comes with: ./threadmark setup")
     assert "apt-get install" in preparation.absence(replace(need, unpack=False))
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from threadmark.cell import Cell, Run
     from threadmark.comparison import Outcome, Pair
+    from threadmark.gate import Gate
     from threadmark.judgement import Agreement
     from threadmark.store import Store
 
@@ -50,8 +51,9 @@ def compare(
         Parameter(
             show_default=False,
             help="A percentage such as 5 or 5%: the exit status is 1 when A is slower than B by "
-            "more than that for sure in any pair, beyond the interval, the drift between runs and "
-            "what code layout can do.",
+            "more than that in any pair, or failed where B has a time. Slower means beyond the "
+            "interval, the drift between runs and what code layout can do; all intervals together "
+            "have a one-sided level of 97.5 %.",
         ),
     ] = "",
     store: StoreOption = DEFAULT_STORE,
@@ -65,6 +67,7 @@ def compare(
     """
     from rich.console import Console
 
+    from threadmark import gate as gating
     from threadmark.store import Store
 
     share = _share(fail_above) if fail_above else None
@@ -73,16 +76,14 @@ def compare(
         outcome = _outcome(opened, a, b, run, programs)
     if not every_thread_count:
         outcome = outcome.at_most_threads()
-    slower = [] if share is None else _slower(outcome, share)
+    gate = None if share is None else gating.gate(outcome, share)
     if json:
-        write_json(_record(outcome, agreement, (a, b), share))
+        write_json(_record(outcome, agreement, (a, b), gate))
     else:
         _print(outcome, agreement, a, b, Console())
-        if share is not None:
-            names = sorted({pair.a.program for pair in slower})
-            of = f" ({', '.join(names)})" if names else ""
-            print(f"\n{len(slower)} pairs are slower by more than {100 * share:g} % for sure{of}.")
-    return 1 if slower else 0
+        if gate:
+            print("", *gate.words, sep="\n")
+    return 1 if gate and gate.closed else 0
 
 
 def _share(text: str) -> float:
@@ -90,16 +91,6 @@ def _share(text: str) -> float:
     if not re.fullmatch(r"\d{1,6}(\.\d+)?\s?%?", text, re.ASCII):
         raise LabError(f"--fail-above takes a percentage such as 5 or 2.5%, not '{text}'.")
     return float(text.rstrip("% ")) / 100
-
-
-def _slower(outcome: Outcome, share: float) -> list[Pair]:
-    """The pairs on which --fail-above fails. LabError when no pair can answer."""
-    if all(pair.comparison.different is None for pair in outcome.pairs):
-        raise LabError(
-            "No pair has enough rounds, so --fail-above cannot be answered; "
-            "measure both sides in one run of the quick profile."
-        )
-    return [pair for pair in outcome.pairs if pair.comparison.is_slower_by(share)]
 
 
 def _outcome(opened: Store, a: str, b: str, run: str, programs: tuple[str, ...]) -> Outcome:
@@ -156,7 +147,10 @@ def _agreement(opened: Store, a: str, b: str, programs: tuple[str, ...]) -> Agre
 
 
 def _record(
-    outcome: Outcome, agreement: Agreement | None, names: tuple[str, str], share: float | None
+    outcome: Outcome,
+    agreement: Agreement | None,
+    names: tuple[str, str],
+    gate: Gate | None,
 ) -> dict[str, Any]:
     """What --json prints."""
     from threadmark import records
@@ -168,13 +162,14 @@ def _record(
         "level": LEVEL,
         "layout": LAYOUT,
         "drift": outcome.drift,
-        "pairs": [_pair_record(pair, share) for pair in outcome.pairs],
+        "pairs": [_pair_record(pair, gate) for pair in outcome.pairs],
         "skipped": [
-            {"cell": _cell_record(each.cell), "why": each.why} for each in outcome.skipped
+            {"cell": _cell_record(each.cell), "why": each.why, "fails": gate and each.failed}
+            for each in outcome.skipped
         ],
         "overall": records.interval_record(outcome.overall),
-        "different_by_chance": _by_chance(outcome),
-        "fail_above": share,
+        "different_by_chance": outcome.different_by_chance,
+        "fail_above": gate and gate.share,
         "verdicts": agreement and {
             "equal": agreement.equal,
             "of": agreement.of,
@@ -187,7 +182,7 @@ def _record(
     return document("compare", fields)
 
 
-def _pair_record(pair: Pair, share: float | None) -> dict[str, Any]:
+def _pair_record(pair: Pair, gate: Gate | None) -> dict[str, Any]:
     from threadmark import records
 
     found = pair.comparison
@@ -200,20 +195,13 @@ def _pair_record(pair: Pair, share: float | None) -> dict[str, Any]:
         "layout": found.layout,
         "different": found.different,
         "exceeds_layout": found.exceeds_layout,
-        "fails": None if share is None else found.is_slower_by(share),
+        "fails": gate and pair in gate.slower,
         "words": found.words,
     }
 
 
 def _cell_record(cell: Cell) -> dict[str, Any]:
     return {**asdict(cell), "arguments": dict(cell.arguments)}
-
-
-def _by_chance(outcome: Outcome) -> float:
-    """How many of the pairs shown would look different if none were."""
-    from threadmark.ratios import LEVEL
-
-    return (1 - LEVEL) * sum(pair.comparison.different is not None for pair in outcome.pairs)
 
 
 def _print(outcome: Outcome, agreement: Agreement | None, a: str, b: str, console: Console) -> None:
@@ -275,9 +263,10 @@ def _summary(outcome: Outcome) -> list[str]:
         )
     if found:
         different = sum(each.different is True for each in found)
+        chance = f"{outcome.different_by_chance:.1f}"
         said.append(
             f"{different} of {len(found)} pairs differ. If none did, "
-            f"{'about' if outcome.drift is None else 'at most'} {_by_chance(outcome):.1f} of them "
+            f"{'about' if outcome.drift is None else 'at most'} {chance} of them "
             "would look different by chance, because each interval has a level of 95 %."
         )
     if any(each.different and not each.exceeds_layout for each in found):

@@ -52,18 +52,8 @@ def doctor(
         return 1 if complaints else 0
     for name, value in facts.items():
         print(f"{name}: {value}")
-    if noise:
-        from threadmark.noise import POWER
-        from threadmark.ratios import percent
-
-        low, high = noise.expected
-        print(
-            f"false alarms: {noise.false_alarms} of {noise.pairs} pairs of equals look different, "
-            f"the rule predicts {low} to {high} ({noise.cell})"
-        )
-        if noise.smallest is not None:
-            share = f"{100 * POWER:.0f} %"
-            print(f"smallest difference seen with {share} probability: {percent(noise.smallest)}")
+    for line in noise.words if noise else []:
+        print(line)
     for each in complaints:
         print(f"! {each.what}; {each.remedy}.")
     if not complaints:

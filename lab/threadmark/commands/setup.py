@@ -1,4 +1,4 @@
-"""`threadmark setup`: install what may be installed, and say what is absent and what that costs."""
+"""`threadmark setup`: install what may be installed, and say what is absent and what needs it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def setup(
     """Install what is missing, for measuring and for the tests; asks nothing.
 
     As root or with password-less sudo packages come from apt; otherwise headers are unpacked into a
-    folder of this checkout. What cannot be had costs only its backend or platform.
+    folder of this checkout. A package that cannot be installed disables only the backend or
+    platform that needs it.
 
     Parameters
     ----------
@@ -68,9 +69,9 @@ def setup(
     if not rows:
         print("Everything is there.")
         return
-    table = Table("missing", "what that costs", "why it was not installed", "what brings it")
+    table = Table("missing", "needed for", "why it was not installed", "what brings it")
     for row in rows:
         table.add_row(*row.values())
     Console().print(table)
     if install:
-        print(f"What apt-get said is in {packages.LOG}")
+        print(f"The output of apt-get is in {packages.LOG}")
