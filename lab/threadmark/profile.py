@@ -76,10 +76,10 @@ def time_budget_s(profile: Profile, threads: tuple[int, ...]) -> float | None:
     """Seconds for a run with these thread counts; None without a bound.
 
     The profile's is for one count that decides verdicts. Each further one needs three fifths of it,
-    because the serial cells are measured once.
+    because the serial cells are measured once. Nobody waits for more than twice of it.
     """
     counts = sum(each > 1 for each in threads)
-    return profile.budget_s and profile.budget_s * (1 + 0.6 * max(0, counts - 1))
+    return profile.budget_s and profile.budget_s * min(2.0, 1 + 0.6 * max(0, counts - 1))
 
 
 def parse_threads(text: str) -> tuple[int, ...]:

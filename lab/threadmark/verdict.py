@@ -98,6 +98,7 @@ def verdict(
     3. not parallel -> sequential, S(1) is its overhead against serial;
     4. fewer than three undisturbed rounds at any number of threads from 2 -> unclear;
     5. going up through the thread counts from 2, N is the last with S(p) / p >= 0.7 -> scales to N;
+       where the next count is more than twice N, it might scale to one between them -> unclear;
     6. else by the best S(p): >= 1.1 scales poorly; < 1 / 1.1 slower than serial xK; between: no
        scaling. The lower limit of the best of k counts is the highest of k lower limits at the
        level 1 - (1 - level) / k (Bonferroni), because the best of k is high by chance; its upper
@@ -225,6 +226,9 @@ def _scaling(
             detail = (
                 f"efficiency on {p} threads is {_span(efficiency)}, on both sides of {EFFICIENT}"
             )
+            return _at(Kind.UNCLEAR, "unclear", detail, p, speedups)
+        if p > 2 * max(1, reached):
+            detail = f"efficiency on {p} threads is below {EFFICIENT}; fewer were not measured"
             return _at(Kind.UNCLEAR, "unclear", detail, p, speedups)
         break
     if reached:

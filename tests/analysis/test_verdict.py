@@ -133,6 +133,17 @@ def test_fewer_than_three_rounds_say_nothing_however_sure_others_are_of_the_spre
     assert verdict(at(3, p2=1.9) | at(2, p4=3.8), spread=sure).kind is Kind.UNCLEAR
 
 
+def test_a_count_that_might_scale_and_was_not_measured_leaves_the_verdict_unclear() -> None:
+    for points in (at(p64=30), at(p2=1.9, p16=4)):
+        found = verdict(points)
+        assert found.kind is Kind.UNCLEAR
+        assert "fewer were not measured" in found.detail
+    assert verdict(at(p64=60)).label == "scales to 64"
+    assert verdict(at(p2=1.9, p4=3.6, p8=7, p12=6)).label == "scales to 8"
+    assert verdict(at(p2=1.1)).kind is Kind.UNCLEAR
+    assert verdict(at(p2=1.2)).label == "scales poorly"
+
+
 def test_one_thread_needs_no_rounds_as_no_verdict_rests_on_it() -> None:
     assert verdict(at(p2=1.9) | at(1, p1=0.9)).label == "scales to 2"
 

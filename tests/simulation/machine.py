@@ -93,7 +93,7 @@ class Machine:
         running = min(threads, self.scenario.processors)
         used = [each % self.physical for each in range(running)]
         clock = self.clock(running) * (1 - self.scenario.heat * self._heat)
-        if self._loaded[min(int(self.now_s / 0.5), len(self._loaded) - 1)]:
+        if self.loaded():
             clock *= 0.5 if not dynamic else 1 - 0.5 / running
         cores = sorted(set(used))
         need = work_s / clock
@@ -119,13 +119,16 @@ class Machine:
         return bool(self._loaded[min(int(self.now_s / 0.5), len(self._loaded) - 1)])
 
     def _reach(self, work: NDArray[np.float64], need: float) -> float:
-        """When a processor with this work done by time has done `need` more."""
+        """When a processor with this work done by time has done `need` more; beyond the horizon
+        nothing disturbs it."""
+        if self.now_s >= HORIZON_S - 2 * STEP_S:
+            return self.now_s + need
         place = min(self.now_s / STEP_S, len(work) - 2)
         index = int(place)
         done = work[index] + (place - index) * (work[index + 1] - work[index])
         goal = done + need
         after = int(np.searchsorted(work, goal))
-        if after >= len(work):  # beyond the horizon at full speed
+        if after >= len(work):
             return HORIZON_S + goal - float(work[-1])
         part = (goal - work[after - 1]) / (work[after] - work[after - 1])
         return float((after - 1 + part) * STEP_S)
