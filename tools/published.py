@@ -216,6 +216,20 @@ def bars(rows: Sequence[dict[str, Any]]) -> str:
     return grid(heads, lines)
 
 
+def simulation(rows: Sequence[dict[str, Any]]) -> str:
+    """The table of tests/simulation/tasks.py."""
+    if not rows:
+        raise FigureError("the export has no rows of the simulation")
+    heads = ["machine", "definite", "wrong", "share", "unclear", "far and definite", "disturbed"]
+    counts, shares = ("definite", "wrong"), ("far_definite_share", "disturbed_share")
+    lines = [
+        [row["what"], *(str(row[name]) for name in counts), f"{100 * row['wrong_share']:.1f} %",
+         str(row["unclear"]), *(f"{100 * row[name]:.0f} %" for name in shares)]
+        for row in rows
+    ]  # fmt: skip
+    return grid(heads, lines)
+
+
 def grid(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     rows = [heads, ["---"] * len(heads), *lines]
     return "\n" + "".join(f"| {' | '.join(row)} |\n" for row in rows)
@@ -248,8 +262,9 @@ def compute(query: str, folder: Path) -> Any:
         agreement = judgement.agreement(*map(verdicts, documents))
         shares = {"equal": agreement.equal, "compared": agreement.of}
         return _ratio([verb, *words], lambda part: shares[part[0]])
-    if verb == "bars":
-        return bars(documents[0].get("figures", {}).get("rows", ()))
+    if verb in ("bars", "simulation"):
+        draw = bars if verb == "bars" else simulation
+        return draw(documents[0].get("figures", {}).get("rows", ()))
     if verb == "value":
         return _ratio(words, lambda part: value(documents[0], part))
     if verb not in SELECTING:

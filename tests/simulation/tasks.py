@@ -294,7 +294,7 @@ def main() -> int:
             for what, count in whole.wrongs.most_common(4):
                 print(f"    {count} x {what}")
     if arguments.json:
-        print(json.dumps(figures, indent=2))
+        print(json.dumps({"rows": figures}, indent=2))
     return 1 if missed else 0
 
 
