@@ -21,7 +21,7 @@ import numpy as np
 from threadmark import ratios, statistics
 from threadmark.cell import Cell, Row, Status
 from threadmark.errors import LabError
-from threadmark.evidence import by_round, round_ratios
+from threadmark.evidence import by_round, fastest, round_ratios
 from threadmark.ratios import LAYOUT, LEVEL, Comparison
 from threadmark.statistics import Interval, Spread
 
@@ -184,6 +184,10 @@ def _matched(
             skipped += [Skipped(cell, f"no such cell of {absent}") for cell in own + others]
         elif same and "variant" not in asked:
             matched.update(same)
+            common = {cell.variant for cell in same}
+            for cells, other in ((own, names[1]), (others, names[0])):
+                why = f"{other} has no variant of this name"
+                skipped += [Skipped(cell, why) for cell in cells if cell.variant not in common]
         else:
             matched[_fastest(own, first)] = _fastest(others, second)
     return matched, skipped
@@ -214,11 +218,8 @@ def _by_cell(rows: Iterable[Row]) -> dict[Cell, list[Row]]:
 
 
 def _fastest(cells: Sequence[Cell], rows: Mapping[Cell, Sequence[Row]]) -> Cell:
-    def time(cell: Cell) -> float:
-        logs = by_round(rows[cell])
-        return float(np.mean(list(logs.values()))) if logs else math.inf
-
-    return min(cells, key=time)
+    """The first one where none has a time, so that its reason is said."""
+    return fastest({cell: list(by_round(rows[cell]).values()) for cell in cells}) or cells[0]
 
 
 def _with_times(

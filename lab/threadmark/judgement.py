@@ -101,6 +101,7 @@ class Agreement:
     of: int
     unclear: tuple[int, int]  # how many of them are unclear in the first run, in the second
     differ: tuple[tuple[str, str, str], ...]  # what, label in the first run, in the second
+    unmatched: int  # verdicts that could differ, of cells that only one of the runs has
 
 
 # What a variant is by declaration, or what is not installed, is the same in every run.
@@ -114,13 +115,15 @@ def agreement(first: Sequence[Judged], second: Sequence[Judged]) -> Agreement:
     The factor of `slower than serial` is a measurement and may differ. What is `unclear` or dropped
     in both runs is not equal, because nothing was said twice.
     """
-    others = {judged.cell: judged for judged in second}
+    ours, others = ({judged.cell: judged for judged in each} for each in (first, second))
     pairs = [
-        (j, others[j.cell])
-        for j in first
-        if j.cell in others
-        if not (j.verdict.kind in _FIXED and others[j.cell].verdict.kind in _FIXED)
+        (judged, others[cell])
+        for cell, judged in ours.items()
+        if cell in others
+        if not (judged.verdict.kind in _FIXED and others[cell].verdict.kind in _FIXED)
     ]
+    alone = [(ours | others)[cell] for cell in ours.keys() ^ others.keys()]
+    unmatched = sum(judged.verdict.kind not in _FIXED for judged in alone)
 
     def said(judged: Judged) -> tuple[Kind, int | None] | None:
         kind = judged.verdict.kind
@@ -133,7 +136,7 @@ def agreement(first: Sequence[Judged], second: Sequence[Judged]) -> Agreement:
         if said(a) is None or said(a) != said(b)
     )
     unclear = sum(said(a) is None for a, _ in pairs), sum(said(b) is None for _, b in pairs)
-    return Agreement(len(pairs) - len(differ), len(pairs), unclear, differ)
+    return Agreement(len(pairs) - len(differ), len(pairs), unclear, differ, unmatched)
 
 
 def _where(judged: Judged) -> str:
@@ -153,7 +156,8 @@ def _base(group: Cell, by_threads: Mapping[int, Sequence[Row]]) -> Base | None:
         group.variant == "deferred" and any(map(is_published, rows))
     )
     used = evidence(rows)
-    if not may or not used or any(r.status not in (Status.OK, Status.DROPPED) for r in rows):
+    failed = {r.status for r in fair(rows)} - {Status.OK, Status.DROPPED}
+    if not may or not used or failed:
         return None
     samples = tuple(r.sample_ns for r in used if r.sample_ns is not None)
     return Base(
@@ -213,20 +217,25 @@ def _steady(base: Base | None, rows: Sequence[Row], spread: Spread) -> Interval 
     return statistics.geometric_mean(speedups, spread=spread) if speedups else None
 
 
-def _point(rows: Sequence[Row], base: Base | None) -> Point:
+def point(rows: Sequence[Row], speedups: Sequence[float]) -> Point:
+    """What these processes on one number of threads say, whose undisturbed ones have these
+    speed-ups."""
     disturbed = [r for r in rows if r.status is Status.OK and r.disturbed]
-    timed_out_busy = [r for r in rows if r.status is Status.TIMEOUT and r.disturbed]
-    fair = [r for r in rows if r not in timed_out_busy]  # a time-out may be due to what was busy
     lacking = next((r.reason for r in rows if r.status is Status.DROPPED), "")
-    if base is None:
-        lacking = "there is no serial time to compare with"
-    elif disturbed:
+    if disturbed:
         lacking = f"{len(disturbed)} of its processes were disturbed: {disturbed[0].disturbed}"
-    return Point(
-        round_ratios(base.rounds, by_round(rows)) if base else (),
-        tuple(r.status for r in fair or rows),
-        lacking,
-    )
+    return Point(tuple(speedups), tuple(r.status for r in fair(rows) or rows), lacking)
+
+
+def fair(rows: Sequence[Row]) -> list[Row]:
+    """The rows less time-outs that may be due to what else used the processors."""
+    return [r for r in rows if r.status is not Status.TIMEOUT or not r.disturbed]
+
+
+def _point(rows: Sequence[Row], base: Base | None) -> Point:
+    if base is None:
+        return replace(point(rows, ()), lacking="there is no serial time to compare with")
+    return point(rows, round_ratios(base.rounds, by_round(rows)))
 
 
 def _measured(row: Row, key: str) -> float | None:

@@ -6,7 +6,7 @@ Figures of /proc/stat count in ticks of 10 ms, so a short program gives a coarse
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,9 @@ def between(before: Counters, after: Counters, own_s: float) -> Load:
     )
 
 
-def disturbance(seen: Load, wall_s: float, repeats: Sequence[dict[str, Any]], threads: int) -> str:
+def disturbance(
+    seen: Load, wall_s: float, repeats: Sequence[Mapping[str, Any]], threads: int
+) -> str:
     """Why the program's threads may not have run at the same time; empty if nothing was seen.
 
     A wait for a processor (`run_delay_ns`) counts only beside some use by others: a program that
@@ -84,6 +86,6 @@ def disturbance(seen: Load, wall_s: float, repeats: Sequence[dict[str, Any]], th
     return ""
 
 
-def _number(line: dict[str, Any], name: str) -> float:
+def _number(line: Mapping[str, Any], name: str) -> float:
     value = line.get(name, 0)
     return value if isinstance(value, int | float) else 0.0

@@ -15,11 +15,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from threadmark.cell import Row, Status
 from threadmark.doctor import Complaint
+from threadmark.errors import LabError
 from threadmark.ratios import LEVEL, percent
 from threadmark.statistics import geometric_mean
 
 ROUNDS = 6  # samples per side, as in the quick profile
+TRIES = 10  # processes of which one must be undisturbed
 POWER = 0.8  # of the smallest difference: how often it is seen
 FEWEST_PAIRS = 20  # fewer do not tell what is seen in four pairs of five
 
@@ -32,7 +35,9 @@ class Noise:
     cell: str
     pairs: int
     false_alarms: int
-    smallest: float | None  # (0.02 = 2 %) seen with probability POWER; None: too few pairs
+    # (0.02 = 2 %) seen with probability POWER in this cell, its sides measured back to back; other
+    # cells, as of several threads, have a noise of their own. None: too few pairs.
+    smallest: float | None
 
     @property
     def rate(self) -> float:
@@ -66,7 +71,8 @@ class Noise:
             )
         if self.smallest is not None:
             found.append(
-                f"smallest difference seen with {100 * POWER:.0f} % probability: {self._smallest()}"
+                f"smallest difference seen with {100 * POWER:.0f} % probability: {self._smallest()} "
+                "(of this serial cell, on one thread, in pairs measured back to back)"
             )
         return found
 
@@ -104,6 +110,21 @@ def noise(
     if pairs >= FEWEST_PAIRS:
         smallest = float(np.quantile(limits, POWER, method="higher")) - 1
     return Noise(cell, pairs, alarms, smallest)
+
+
+def sample(attempt: Callable[[], Row]) -> float:
+    """The time of a process that nothing disturbed, in ns: others are no evidence for `compare`
+    either. LabError where a process fails or TRIES in a row are disturbed."""
+    for _ in range(TRIES):
+        row = attempt()
+        if row.status is not Status.OK or row.sample_ns is None:
+            raise LabError(f"{row.cell.program} cannot be measured: {row.reason}.")
+        if not row.disturbed:
+            return row.sample_ns
+    raise LabError(
+        f"{TRIES} processes of {row.cell.program} in a row were disturbed ({row.disturbed}); end "
+        "other programs, measure later, or give --pairs 0 to judge the machine alone."
+    )
 
 
 def _round(measure: Callable[[], float], draw: random.Random) -> float:

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
-FEWEST_SAMPLES = 6  # the fewest for which a distribution-free 95 % interval of the median exists
 FEWEST_CELLS = 20  # the fewest whose variances tell how variances spread
 MOST_WEIGHT = 100.0  # most samples that what others tell of a cell's variance is worth
 
@@ -118,7 +117,10 @@ def common_spread(cells: Iterable[Sequence[float]]) -> Spread:
     Genet. Mol. Biol. 3, article 3, 2004, section 6.2).
     """
     told = [cell for cell in cells if len(cell) > 1 and min(cell) < max(cell)]
-    return _common(*_moments(told)) if len(told) >= FEWEST_CELLS else Spread()
+    if len(told) < FEWEST_CELLS:
+        return Spread()
+    counts, _, squares = _moments(told)
+    return _common(counts, squares)
 
 
 def _moments(
@@ -133,9 +135,7 @@ def _moments(
     return counts, means, squares
 
 
-def _common(
-    counts: NDArray[np.float64], _means: NDArray[np.float64], squares: NDArray[np.float64]
-) -> Spread:
+def _common(counts: NDArray[np.float64], squares: NDArray[np.float64]) -> Spread:
     freedom = counts - 1
     seen = np.log(squares / freedom) - special.digamma(freedom / 2) + np.log(freedom / 2)
     excess = float(seen.var(ddof=1) - special.polygamma(1, freedom / 2).mean())

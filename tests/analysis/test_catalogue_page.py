@@ -118,6 +118,32 @@ def test_where_the_calibration_failed_every_verdict_is_unclear() -> None:
             assert "calibration" in found.detail
 
 
+@pytest.mark.parametrize(("failed", "half"), [(slice(32), "first"), (slice(48, None), "second")])
+def test_a_calibration_that_failed_in_forty_percent_of_the_run_is_not_valid(
+    failed: slice, half: str
+) -> None:
+    def spoilt(usual: float, value: float) -> list[float]:
+        rounds = [usual] * 80
+        rounds[failed] = [value] * len(rounds[failed])
+        return rounds
+
+    usual = {"free": [1.98] * 80, "bound": [0.3] * 80, "slowings": [1.0] * 80}
+    for change, why in (
+        ({"free": spoilt(1.98, 1.5)}, "calibration:arithmetic reached x1.50"),
+        ({"bound": spoilt(0.3, 1.2)}, "calibration:shared_atomic reached x1.20"),
+        ({"slowings": spoilt(1.0, 1.5)}, "a core gives 0.67 of its speed"),
+    ):
+        found = calibration("gcc", 2, **(usual | change))
+        assert found.why.startswith(f"in the {half} half of the run {why}")
+        assert said([1.9] * 6, found).kind is Kind.UNCLEAR
+    assert calibration("gcc", 2, **usual).why == ""
+
+
+def test_half_a_calibration_of_too_few_rounds_decides_nothing() -> None:
+    rounds = [1.5] * 8 + [1.98] * 9
+    assert calibration("gcc", 2, rounds, [0.3] * 17, [1.0] * 17).why == ""
+
+
 def test_the_calibration_needs_nine_rounds() -> None:
     assert calibration("x", 2, [1.9] * 9, [0.3] * 9, [1.0] * 9).why == ""
     assert "fewer than 9" in calibration("x", 2, [1.9] * 8, [0.3] * 9, [1.0] * 8).why
@@ -390,15 +416,39 @@ def test_two_runs_agree_on_what_could_have_come_out_otherwise(
         fill(store)
         fill(store, free=1.5)
         said_by = [judge(store.rows(n), store.descriptions(n)).said for n in (1, 2, 3)]
-    names = {(each.cell.program, each.cell.variant) for each in said_by[0]}
-    assert not names & {("rand", "missing"), ("shared_ptr_copy", "alone")}
-    assert all(program != "calibration" for program, _ in names)
+    assert all(each.cell.program != "calibration" for each in said_by[0])
     same, spoilt = (judgement.agreement(said_by[0], each) for each in said_by[1:])
-    assert same.equal == same.of == len(said_by[0])
+    fixed = (Kind.SEQUENTIAL, Kind.UNAVAILABLE)
+    assert same.equal == same.of == sum(e.verdict.kind not in fixed for e in said_by[0])
     assert spoilt.equal < spoilt.of
     assert all("gcc-libstdc++" in what for what, _, _ in spoilt.differ)
     text = shown(capsys, "compare", "1", "3", "--store", database)
     assert f"of {spoilt.of} that can differ {spoilt.equal} are definite" in " ".join(text.split())
+
+
+@pytest.mark.parametrize("status", [Status.DROPPED, Status.UNAVAILABLE])
+def test_a_way_that_only_one_run_measured_is_a_difference(database: Path, status: Status) -> None:
+    with Store.open(database, create=False) as store:
+        rows, descriptions = store.rows(1), store.descriptions(1)
+    gone = [replace(r, status=status, sample_ns=None) for r in rows if r.cell.variant == "getenv"]
+    others = [row for row in rows if row.cell.variant != "getenv"]
+    whole, lacking = (judge(each, descriptions).said for each in (rows, [*others, *gone]))
+    same, found = (judgement.agreement(whole, each) for each in (whole, lacking))
+    assert (found.of, found.unmatched) == (same.of, 0)
+    assert found.equal < same.equal
+
+
+def test_compare_says_how_many_verdicts_only_one_run_has(
+    database: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Store.open(database, create=False) as store:
+        fill(store, names={"getenv": "setenv"})
+    text = " ".join(shown(capsys, "compare", "1", "2", "--store", database).split())
+    assert "4 more are in only one of the two runs." in text
+    same = shown(capsys, "compare", "1", "1", "--store", database)
+    assert "only one of the two runs" not in same
+    document = json.loads(shown(capsys, "compare", "1", "2", "--json", "--store", database))
+    assert document["verdicts"]["unmatched"] == 4
 
 
 def test_a_catalogue_has_no_picture(database: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -215,6 +215,32 @@ def test_backends_without_a_common_variant_meet_with_their_fastest(store: Store)
     assert sort.b.variant in ("async", "optional")
 
 
+def test_variants_that_only_one_backend_has_are_named() -> None:
+    rows = [*made("a", [[1.0]] * 6), *made("b", [[1.0]] * 6)]
+    for name in ("a", "b"):
+        own = made(name, [[1.0]] * 6)
+        rows += [replace(r, cell=replace(r.cell, variant=f"only_{name}")) for r in own]
+    outcome = comparison.compare_sides(rows, "a", "b")
+    assert [(pair.a.variant, pair.b.variant) for pair in outcome.pairs] == [("futures", "futures")]
+    assert [(each.cell.variant, each.why) for each in outcome.skipped] == [
+        ("only_a", "b has no variant of this name"),
+        ("only_b", "a has no variant of this name"),
+    ]
+
+
+def test_the_fastest_variant_is_not_the_one_that_has_few_samples() -> None:
+    def variant(backend: str, name: str, times: list[list[float]]) -> list[Row]:
+        return [replace(r, cell=replace(r.cell, variant=name)) for r in made(backend, times)]
+
+    rows = [
+        *variant("a", "lucky", [[1.0], [1.0]]),
+        *variant("a", "whole", [[1.1]] * 6),
+        *variant("b", "other", [[2.0]] * 6),
+    ]
+    (pair,) = comparison.compare_sides(rows, "a", "b").pairs
+    assert pair.a.variant == "whole"
+
+
 def test_variants_and_platforms_can_be_sides(store: Store) -> None:
     rows = _rows(store)
     variants = comparison.compare_sides(rows, "std_async:async", "std_async:optional")

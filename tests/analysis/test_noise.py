@@ -8,6 +8,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from threadmark import noise, statistics
+from threadmark.cell import Cell, Row, Status
+from threadmark.errors import LabError
 from threadmark.noise import Noise
 from threadmark.statistics import Interval
 
@@ -121,6 +123,24 @@ def test_few_pairs_tell_no_smallest_difference_and_progress_is_reported() -> Non
     found = noise.noise(calm(np.random.default_rng(7)), "made up", 5, done.append)
     assert found.smallest is None
     assert done == [0, 1, 2, 3, 4]
+
+
+def processes(*disturbed: str) -> Callable[[], Row]:
+    """One process after the other, with what disturbed it; their times are 1, 2, 3 ..."""
+    cell = Cell("fib", "smoke", "serial", "plain", "gcc", "glibc", 1)
+    rows = (
+        Row(cell, 0, Status.OK, sample_ns=number, disturbed=why)
+        for number, why in enumerate(disturbed, 1)
+    )
+    return rows.__next__
+
+
+def test_a_disturbed_sample_is_taken_again_a_bounded_number_of_times() -> None:
+    assert noise.sample(processes("load", "load", "")) == 3
+    with pytest.raises(
+        LabError, match=r"10 processes of fib in a row were disturbed \(load\); end"
+    ):
+        noise.sample(processes(*["load"] * noise.TRIES))
 
 
 def test_what_the_rule_predicts_is_binomial() -> None:

@@ -311,7 +311,7 @@ def test_only_verdicts_that_can_differ_are_counted_as_agreement() -> None:
     first = pair(
         (Kind.SEQUENTIAL, 1), (Kind.UNAVAILABLE, None), (Kind.SCALES, 2), (Kind.TIMEOUT, 2)
     )
-    assert agreement(first, first) == Agreement(2, 2, (0, 0), ())
+    assert agreement(first, first) == Agreement(2, 2, (0, 0), (), 0)
     unclear = pair((Kind.UNCLEAR, 2), (Kind.UNCLEAR, 2), (Kind.DROPPED, None), (Kind.SCALES, 4))
     found = agreement(unclear, unclear)
     assert (found.equal, found.of, found.unclear) == (1, 4, (3, 3))
@@ -319,4 +319,10 @@ def test_only_verdicts_that_can_differ_are_counted_as_agreement() -> None:
     assert (found.equal, found.of, found.unclear) == (0, 1, (0, 0))
     found = agreement(pair((Kind.SLOWER, 2)), pair((Kind.SLOWER, 4)))
     assert found.equal == 1
-    assert agreement([], []) == Agreement(0, 0, (0, 0), ())
+    assert agreement([], []) == Agreement(0, 0, (0, 0), (), 0)
+
+
+def test_a_verdict_that_only_one_run_has_is_counted_as_unmatched() -> None:
+    both, first, second = (of("x", Kind.SCALES, 2, cell) for cell in ("both", "first", "second"))
+    fixed = [of("x", kind, None, kind.value) for kind in (Kind.SEQUENTIAL, Kind.UNAVAILABLE)]
+    assert agreement([both, first, *fixed], [both, second]) == Agreement(1, 1, (0, 0), (), 2)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import fakes
 import pytest
-from threadmark import checks, doctor, packages
+from threadmark import checks, cli, doctor, executable, measurement, noise, packages
+from threadmark.cell import Row, Status
 from threadmark.checks import Count
 from threadmark.places import ROOT
+from threadmark.schedule import Task
 
 Lab = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -69,6 +74,33 @@ def test_each_complaint_has_a_remedy_and_no_full_stop() -> None:
         assert each.remedy
         assert not each.what.endswith(".")
         assert not each.remedy.endswith(".")
+
+
+def test_doctor_takes_a_disturbed_process_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fakes.write(tmp_path, "fib.serial")
+    found = executable.find(["fake"], tmp_path)
+    monkeypatch.setattr(executable, "find", lambda _: found)
+    count = itertools.count()
+
+    class Attempts:
+        """In the place of processes, of which every second one is disturbed and too long."""
+
+        def __init__(self, *_: object) -> None:
+            pass
+
+        def __call__(self, task: Task) -> Row:
+            number = next(count)
+            if number % 2:
+                return Row(task.cell, 0, Status.OK, sample_ns=1e7 + number, disturbed="")
+            return Row(task.cell, 0, Status.OK, sample_ns=1e12, disturbed="load")
+
+    monkeypatch.setattr(measurement, "Attempts", Attempts)
+    cli.main(["doctor", "--pairs", "20", "--json"])
+    said = json.loads(capsys.readouterr().out)["noise"]
+    assert said["smallest"] < 0.01
+    assert next(count) == 2 * (1 + 20 * 2 * noise.ROUNDS)
 
 
 def test_a_busy_machine_is_noticed() -> None:

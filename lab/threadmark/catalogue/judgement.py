@@ -19,9 +19,9 @@ from threadmark.catalogue.profiles import BOUND, CALIBRATION, FREE
 from threadmark.catalogue.rounds import Rounds
 from threadmark.catalogue.verdict import Calibration
 from threadmark.cell import Cell, Row, Status
+from threadmark.evidence import evidence
 from threadmark.executable import CONTENTION
-from threadmark.judgement import Judged
-from threadmark.verdict import Kind, Point
+from threadmark.judgement import Judged, point
 
 
 @dataclass(frozen=True)
@@ -71,10 +71,8 @@ class Catalogue:
 
     @property
     def said(self) -> list[Judged]:
-        """What was judged and could have come out otherwise: no calibration, nothing absent."""
-        settled = (Kind.UNAVAILABLE, Kind.DROPPED, Kind.SEQUENTIAL)
-        judged = [each.judged for each in self.entries if each.cell.program != CALIBRATION]
-        return [each for each in judged if each.verdict.kind not in settled]
+        """The verdict of every way but those of the calibration."""
+        return [each.judged for each in self.entries if each.cell.program != CALIBRATION]
 
 
 @dataclass
@@ -133,9 +131,9 @@ def _grouped(rows: Iterable[Row]) -> dict[Cell, _Group]:
         group = groups[replace(process[0].cell, threads=0)]
         for row in process:
             group.rows[row.cell.threads].append(row)
-            if row.status is Status.OK and row.sample_ns and not row.disturbed:
-                found = rounds.of_rows(row, process[0])
-                group.counted[row.cell.threads].append((row, found))
+        for row in evidence(process):
+            found = rounds.of_rows(row, process[0])
+            group.counted[row.cell.threads].append((row, found))
     return groups
 
 
@@ -157,7 +155,10 @@ def _entry(
     cores: int,
 ) -> Entry:
     description, way = ways.get((cell.platform, cell.program, cell.variant), ({}, {}))
-    points = {p: _point(rows, group.counted[p]) for p, rows in sorted(group.rows.items())}
+    points = {
+        p: point(rows, [each.speedup for _, each in group.counted[p]])
+        for p, rows in sorted(group.rows.items())
+    }
     found = verdict.verdict(
         points,
         use=str(way.get("use", "threads")),
@@ -191,17 +192,6 @@ def _entry(
             if group.counted[p]
         },
         statistics.median([each.fairness for _, each in at]) if at else None,
-    )
-
-
-def _point(rows: Sequence[Row], counted: Sequence[tuple[Row, Rounds]]) -> Point:
-    disturbed = [row for row in rows if row.status is Status.OK and row.disturbed]
-    late = [row for row in rows if row.status is Status.TIMEOUT and row.disturbed]
-    fair = [row for row in rows if row not in late]  # a time-out may be due to what was busy
-    return Point(
-        tuple(each.speedup for _, each in counted),
-        tuple(row.status for row in fair or rows),
-        f"{len(disturbed)} were disturbed: {disturbed[0].disturbed}" if disturbed else "",
     )
 
 

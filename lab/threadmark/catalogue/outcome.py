@@ -7,7 +7,6 @@ usual in the run, or threads that did not run side by side, mark it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -104,7 +103,7 @@ def _disturbance(row: Row, used: Rounds, ending: Ending, cpus: int) -> str:
     """Why the process does not count; empty if it does."""
     callers = int(row.facts["callers"])
     if not used.clean:
-        seen = load.disturbance(ending.load, ending.wall_s, _counted(used), callers)
+        seen = load.disturbance(ending.load, ending.wall_s, used.together, callers)
         if seen:
             return seen
     # More threads than processors take turns: that is what was asked for.
@@ -115,7 +114,3 @@ def _disturbance(row: Row, used: Rounds, ending: Ending, cpus: int) -> str:
     if used.overlap < OVERLAPPING:
         return f"its threads ran side by side for {100 * used.overlap:.0f} % of a window only"
     return ""
-
-
-def _counted(used: Rounds) -> Sequence[dict[str, Any]]:
-    return [dict(each) for each in used.together]

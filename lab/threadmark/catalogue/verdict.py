@@ -6,7 +6,7 @@ nothing is said.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from threadmark import statistics
 from threadmark.catalogue.profiles import (
@@ -46,10 +46,20 @@ class Calibration:
     free: float | None = None  # median speed-up over all rounds
     bound: float | None = None
     given: float | None = None  # speed of a processor among all by that of one alone, by yardstick
+    halves: tuple[Calibration, ...] = ()  # of the rounds, in the order of measuring
 
     @property
     def why(self) -> str:
         """Why the run is not valid on this platform; empty if it is."""
+        if fault := self._fault():
+            return fault
+        for name, half in zip(("first", "second"), self.halves, strict=False):
+            if fault := half._fault():
+                return f"in the {name} half of the run {fault}"
+        return ""
+
+    def _fault(self) -> str:
+        """What is wrong with the figures of all rounds."""
         free, bound = f"{CALIBRATION}:{FREE}", f"{CALIBRATION}:{BOUND}"
         if self.free is None or self.given is None:
             return f"{free} has fewer than {FEWEST_PAIRS} undisturbed rounds"
@@ -79,12 +89,26 @@ def calibration(
     slowings: Sequence[float],
 ) -> Calibration:
     """From the speed-ups of every undisturbed round of the two ways, and from the yardstick's
-    slowings in the rounds of the first one."""
-    found = [
-        statistics.median(each) if len(each) >= FEWEST_PAIRS else None
-        for each in (free, bound, slowings)
-    ]
-    return Calibration(platform, threads, found[0], found[1], 1 / found[2] if found[2] else None)
+    slowings in the rounds of the first one, all in the order of measuring.
+
+    Each half of the rounds must pass too, where both have enough of them: the median of all rounds
+    is in order even if the calibration failed in nearly half of the run.
+    """
+    every = (free, bound, slowings)
+    parts = (
+        [each[: len(each) // 2] for each in every],
+        [each[len(each) // 2 :] for each in every],
+    )
+    enough = all(len(each) >= FEWEST_PAIRS for part in parts for each in part)
+    halves = tuple(_medians(platform, threads, part) for part in parts) if enough else ()
+    return replace(_medians(platform, threads, every), halves=halves)
+
+
+def _medians(platform: str, threads: int, figures: Sequence[Sequence[float]]) -> Calibration:
+    free, bound, slowing = (
+        statistics.median(each) if len(each) >= FEWEST_PAIRS else None for each in figures
+    )
+    return Calibration(platform, threads, free, bound, 1 / slowing if slowing else None)
 
 
 def interval(speedups: Sequence[float]) -> Interval:

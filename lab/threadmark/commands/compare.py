@@ -174,6 +174,7 @@ def _record(
             "equal": agreement.equal,
             "of": agreement.of,
             "unclear": {"a": agreement.unclear[0], "b": agreement.unclear[1]},
+            "unmatched": agreement.unmatched,
             "differ": [
                 {"cell": cell, "a": first, "b": second} for cell, first, second in agreement.differ
             ],
@@ -238,6 +239,8 @@ def _print(outcome: Outcome, agreement: Agreement | None, a: str, b: str, consol
             f"in both runs ({100 * share:.1f} %); unclear in A {agreement.unclear[0]}, "
             f"in B {agreement.unclear[1]}."
         ]
+        if agreement.unmatched:
+            said.append(f"  {agreement.unmatched} more are in only one of the two runs.")
         said += [f"  {what}: {first} | {second}" for what, first, second in agreement.differ]
         console.print(Text("\n".join(["", *map(printable, said)])), highlight=False)
 

@@ -31,7 +31,9 @@ def doctor(
 
     Two copies of one cell are measured in turns and compared, many times. How often does compare
     see a difference where there is none, and what is the smallest difference that it sees in four
-    of five pairs? The exit status is 1 when there is a complaint.
+    of five pairs? Both figures are about this cell alone: it is serial, has one thread, and the
+    processes of a pair follow one another. Other cells have a noise of their own, above all those
+    of several threads. The exit status is 1 when there is a complaint.
     """
     from threadmark import doctor as examination
 
@@ -66,7 +68,6 @@ def _noise(pairs: int) -> Noise | None:
     from rich.progress import Progress
 
     from threadmark import executable, limits, measurement, noise, platforms, schedule, selection
-    from threadmark.cell import Status
 
     names = [each.name for each in platforms.platforms()]
     built = [each for each in executable.find(names) if each.backend == "serial" and not each.fault]
@@ -80,10 +81,7 @@ def _noise(pairs: int) -> Noise | None:
         attempt = measurement.Attempts(request, cells, cage)
 
         def once(task: schedule.Task) -> float:
-            row = attempt(task)
-            if row.status is not Status.OK or row.sample_ns is None:
-                raise LabError(f"{task.cell.program} cannot be measured: {row.reason}.")
-            return row.sample_ns
+            return noise.sample(lambda: attempt(task))
 
         # The longest that still ends within 30 ms: short ones measure the clock and the caches.
         tasks = [schedule.Task(cell, 0, 1, 10.0) for cell in cells]
