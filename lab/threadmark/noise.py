@@ -71,8 +71,8 @@ class Noise:
             )
         if self.smallest is not None:
             found.append(
-                f"smallest difference seen with {100 * POWER:.0f} % probability: {self._smallest()} "
-                "(of this serial cell, on one thread, in pairs measured back to back)"
+                f"smallest difference seen with {100 * POWER:.0f} % probability: "
+                f"{self._smallest()} (of this serial cell, on one thread, in pairs back to back)"
             )
         return found
 
