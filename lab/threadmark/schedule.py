@@ -80,6 +80,7 @@ class Schedule:
         most = _SHARE_DISTURBED * len(self._cells) * profile.min_samples
         self._repeats_left = max(_MAX_RETAKEN, int(most))
         self._round = -1
+        self._begins = True  # some cell has no process yet
         self._queue: list[Cell] = []
         self._shortened: dict[Cell, str] = {}  # given up for lack of time
 
@@ -113,8 +114,9 @@ class Schedule:
         for row in rows:
             self.record(row)
             spent_s += float(row.facts.get("wall_s", 0.0))
-            # A round is one moment: what is measured after the interruption is of another one.
-            self._round = max(self._round, row.round)
+            if row.cell in self._cells:
+                # A round is one moment: what is measured after the interruption is of another one.
+                self._round = max(self._round, row.round)
         return spent_s
 
     def next(self, elapsed_s: float) -> Task | None:
@@ -123,7 +125,7 @@ class Schedule:
             if self.budget_s is not None and elapsed_s >= self.budget_s:
                 self._give_up()
                 return None
-            if self._round == 0:  # only now one sees what the first processes of the cells take
+            if self._begins:  # only now one sees what the first processes of the cells take
                 self._trim(elapsed_s)
             if not self._queue and not self._fill(elapsed_s):
                 return None
@@ -179,6 +181,7 @@ class Schedule:
         for more in (self._unsure, self._few, self._uncertain):
             self._queue = self._queue or more(elapsed_s)
         self._round += 1
+        self._begins = any(not self._cells[cell].rounds for cell in self._queue)
         self._shuffle(self._queue)
         return bool(self._queue)
 
@@ -186,9 +189,11 @@ class Schedule:
         """What is compared stays together: a shared machine is slow for seconds, then for both."""
         draw = random.Random(f"{self._seed}:{self._round}")
         places = {cell.problem: draw.random() for cell in cells}
-        # The serial time sets the limits of the others.
-        later = {cell: not self._round and cell.backend != "serial" for cell in cells}
-        cells.sort(key=lambda cell: (places[cell.problem], later[cell], draw.random()))
+
+        def waits(cell: Cell) -> bool:  # because the serial time sets its limit
+            return cell.backend != "serial" and self._cells.serial_s(cell) is None
+
+        cells.sort(key=lambda cell: (places[cell.problem], waits(cell), draw.random()))
 
     def _unsure(self, elapsed_s: float) -> list[Cell]:
         """Cells whose verdict is not sure and is expected to become definite in the time that is

@@ -487,3 +487,14 @@ def test_nothing_is_said_to_be_sure_that_has_no_evidence() -> None:
     schedule = make(cells, budget_s=3.0)
     play(schedule, lambda task: row(task, disturbed="load"))
     assert "would not change a verdict" not in " ".join(schedule.notes())
+
+
+def test_what_is_not_installed_does_not_change_the_first_round() -> None:
+    schedule = make(with_columns(3, 3))
+    absent = cell(program="p00", backend="absent", threads=1)
+    schedule.replay([row(Task(absent, 0, 1, 1.0), status=Status.UNAVAILABLE)])
+    tasks = play(schedule, lambda task: row(task, ns=10e6))
+    assert tasks[0].round == 0
+    # The serial time of its problem is known before the limit of any cell is needed.
+    limits = {task.repeat_limit_s for task in tasks if task.cell.backend != "serial"}
+    assert limits == {QUICK.limit_floor_s}
