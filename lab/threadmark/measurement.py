@@ -41,7 +41,7 @@ def uncertainty(samples_ns: Sequence[float]) -> float:
 
 # A verdict that is definite at this level gets no more rounds while others lack some. It is higher
 # than that of the verdicts, because it is asked after each round (Haybittle 1971, Peto 1976).
-_SURE = 0.995
+_SURE = 0.99
 
 
 def prospects(cases: Sequence[tuple[Sequence[float], int]]) -> list[Prospect]:

@@ -7,7 +7,7 @@ because their times set the limits of the others.
 
 With a budget every cell gets three rounds first. Then those whose verdict is not sure go on, with
 what they are compared with: as many as are expected to become definite in the time that is left,
-those that lack least first, because a speed-up that lies on a limit would take all of it. What is
+the cheapest first, because a speed-up that lies on a limit would take all of it. What is
 left brings all cells to `min_samples`. Where three rounds of all do not fit, whole columns are left
 out, because a verdict needs every number of threads. Without a budget all cells get `min_samples`,
 and those that are not sure `max_samples`. In the end the cells go on whose median is not known
@@ -197,8 +197,8 @@ class Schedule:
 
     def _unsure(self, elapsed_s: float) -> list[Cell]:
         """Cells whose verdict is not sure and is expected to become definite in the time that is
-        left, if they get all of it, with what they are compared with; the one that lacks least, if
-        there is no such cell. Before a cell has `min_samples`, what it lacks in all is not known
+        left, if they get all of it, with what they are compared with; the cheapest one, if there is
+        no such cell. Before a cell has `min_samples`, what it lacks in all is not known
         well enough to give it up."""
         found = self._cells.rounds_missing(self._prospects)
         least, most = self.profile.min_samples, self.profile.max_samples
@@ -208,18 +208,18 @@ class Schedule:
             bounded = self.budget_s is not None or len(state.evidence) >= FEWEST_ROUNDS
             if bounded and found.get(cell) and (done := len(state.rounds)) < most:
                 missing[cell] = found[cell] if done >= least else min(found[cell], least - done)
-        ordered = sorted(missing, key=lambda cell: (missing[cell], cell))
+        ordered = sorted(missing, key=lambda c: (missing[c] * self._cells.cost_s(c), c))
         need_s, left_s = 0.0, self._left_s(elapsed_s)
         rounds_of_base: dict[Cell | None, float] = {}
         fitting: list[Cell] = []
         for cell in ordered:
             base = self._cells.base(cell)
-            more = missing[cell] - rounds_of_base.get(base, 0.0)  # >= 0: those before lack less
+            more = max(0.0, missing[cell] - rounds_of_base.get(base, 0.0))
             need_s += missing[cell] * self._cells.cost_s(cell)
-            need_s += more * self._cells.cost_s(base) if base else 0.0
+            need_s += more * self._cells.cost_s(base) if base and more else 0.0
             if need_s > left_s:
                 break
-            rounds_of_base[base] = missing[cell]
+            rounds_of_base[base] = rounds_of_base.get(base, 0.0) + more
             fitting.append(cell)
         return self._in_time(fitting or ordered[:1], elapsed_s)
 

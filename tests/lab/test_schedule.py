@@ -256,7 +256,7 @@ def test_what_a_verdict_lacks_follows_from_its_distance_to_the_limits() -> None:
 
 def test_a_verdict_is_sure_at_a_higher_level_than_it_is_definite() -> None:
     clear = [1.50, 1.54, 1.46, 1.52, 1.47, 1.5]
-    barely = [1.47, 1.56, 1.41, 1.53, 1.42, 1.5]  # 95 %: 1.42 to 1.55; 99.5 %: below 1.4
+    barely = [1.47, 1.56, 1.41, 1.53, 1.42, 1.5]  # 95 %: 1.42 to 1.55; 99 %: below 1.4
     found = prospects([(clear, 2), (barely, 2), ([1.2, 1.6] * 3, 2)])
     assert [each.sure for each in found] == [True, False, False]
     assert [each.rounds <= 6 for each in found] == [True, True, False]
