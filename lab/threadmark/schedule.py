@@ -198,8 +198,8 @@ class Schedule:
     def _unsure(self, elapsed_s: float) -> list[Cell]:
         """Cells whose verdict is not sure and is expected to become definite in the time that is
         left, if they get all of it, with what they are compared with; the cheapest one, if there is
-        no such cell. Before a cell has `min_samples`, what it lacks in all is not known
-        well enough to give it up."""
+        no such cell. Before a cell has `min_samples`, what it lacks in all is not known well enough
+        to give it up."""
         found = self._cells.rounds_missing(self._prospects)
         least, most = self.profile.min_samples, self.profile.max_samples
         missing = {}
@@ -226,8 +226,8 @@ class Schedule:
     def _few(self, elapsed_s: float) -> list[Cell]:
         """Cells with fewer samples than the profile has."""
         least = self.profile.min_samples
-        found = [c for c, s in self._cells.items() if s.open and len(s.rounds) < least]
-        return self._in_time(found, elapsed_s)
+        few = [c for c, s in self._cells.items() if s.open and len(s.rounds) < least + s.retaken]
+        return self._in_time(few, elapsed_s)
 
     def _uncertain(self, elapsed_s: float) -> list[Cell]:
         """Cells whose median is not known well enough, and what others are compared with; the
