@@ -424,9 +424,9 @@ def test_thread_counts_double_up_to_the_cores() -> None:
 
 
 def test_the_budget_grows_with_the_numbers_of_threads_that_decide_verdicts() -> None:
-    assert time_budget_s(QUICK, (1,)) == time_budget_s(QUICK, (1, 2)) == 300
-    assert time_budget_s(QUICK, (2, 4)) == 480
-    assert time_budget_s(QUICK, (2, 4, 8)) == time_budget_s(QUICK, (2, 4, 8, 16)) == 600
+    assert time_budget_s(QUICK, (1,)) == time_budget_s(QUICK, (1, 2)) == 340
+    assert time_budget_s(QUICK, (2, 4)) == 544
+    assert time_budget_s(QUICK, (2, 4, 8)) == time_budget_s(QUICK, (2, 4, 8, 16)) == 680
     assert time_budget_s(PROFILES["full"], (1, 2, 4)) is None
 
 

@@ -48,7 +48,7 @@ def run(
     """Measure how programs scale on backends; print the matrix and write the report.
 
     Everything that is needed is set up and built first. Without options the quick profile measures
-    all programs, backends, variants and platforms in five minutes on two cores, ten on more.
+    all programs, backends, variants and platforms in six minutes on two cores, twelve on more.
 
     Exit status: 0 when the run came to its end, also with cells that were dropped, refused, out of
     memory, out of time or unavailable; 1 when a process crashed or gave a wrong answer (the rows
@@ -87,8 +87,8 @@ def run(
         Seed of the order of measuring; by default each run draws one and stores it.
     budget
         Seconds for measuring. Where they do not suffice, cells get fewer samples, down to three,
-        and then whole columns are left out. Quick has 300, and 180 more for each further number of
-        threads above one, at most 600.
+        and then whole columns are left out. Quick has 340, and three fifths of that more for each
+        further number of threads above one, at most twice that.
     resume
         Go on with the newest unfinished run of the store; with --dry-run list what is left of it.
     report
