@@ -176,9 +176,9 @@ def _matched(
         elif same and "variant" not in asked:
             matched.update(same)
             common = {cell.variant for cell in same}
-            for cells, other in ((own, names[1]), (others, names[0])):
+            for here, other in ((own, names[1]), (others, names[0])):
                 why = f"{other} has no variant of this name"
-                skipped += [Skipped(cell, why) for cell in cells if cell.variant not in common]
+                skipped += [Skipped(cell, why) for cell in here if cell.variant not in common]
         else:
             matched[_fastest(own, first)] = _fastest(others, second)
     return matched, skipped

@@ -66,9 +66,8 @@ class CatalogueSchedule(Schedule):
         first = sorted(cells, key=lambda cell: cell.program != CALIBRATION)
         return super()._in_time(first, elapsed_s)
 
-    def _shorten(self, cell: Cell) -> None:
-        if cell.program != CALIBRATION:
-            super()._shorten(cell)
+    def _may_drop(self, cell: Cell) -> bool:
+        return cell.program != CALIBRATION
 
     def _is_loose(self, cell: Cell) -> bool:
         return False  # what is still open is `unclear` in the table
