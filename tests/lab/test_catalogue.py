@@ -530,6 +530,24 @@ def test_every_round_has_the_calibration_whatever_the_budget(budget_s: float | N
     assert len(everything) > 2
 
 
+def test_other_ways_are_given_up_where_the_time_is_too_short_for_all() -> None:
+    costs_s = {"calibration": 4.0, **{f"p{number}": 1.0 for number in range(6)}}
+    cells = [cell(program=name, backend="threads", threads=2) for name in costs_s]
+    schedule = CatalogueSchedule(
+        cells, PROFILES["quick"], seed=1, budget_s=25.0, uncertainty=lambda _: 1.0
+    )  # three rounds of all take 30 s
+    taken: Counter[str] = Counter()
+    elapsed_s = 0.0
+    while task := schedule.next(elapsed_s):
+        taken[task.cell.program] += 1
+        elapsed_s += costs_s[task.cell.program]
+        facts = {"wall_s": costs_s[task.cell.program]}
+        schedule.record(Row(task.cell, task.round, Status.OK, sample_ns=1.9, facts=facts))
+    assert taken["calibration"] >= 3
+    whole = [name for name, count in taken.items() if count >= 3]
+    assert 4 <= len(whole) < len(costs_s)  # some have nothing, so that the others are whole
+
+
 def test_a_machine_that_is_never_calm_does_not_keep_it_going() -> None:
     cells = [cell(program=f"p{number}", backend="threads", threads=2) for number in range(4)]
     profile = PROFILES["quick"]

@@ -175,9 +175,7 @@ def _record(
             "of": agreement.of,
             "unclear": {"a": agreement.unclear[0], "b": agreement.unclear[1]},
             "unmatched": agreement.unmatched,
-            "differ": [
-                {"cell": cell, "a": first, "b": second} for cell, first, second in agreement.differ
-            ],
+            "differ": [{"cell": c, "a": x, "b": y} for c, x, y in agreement.differ],
         },
     })  # fmt: skip
     return document("compare", fields)
