@@ -197,9 +197,9 @@ class Schedule:
 
     def _unsure(self, elapsed_s: float) -> list[Cell]:
         """Cells whose verdict is not sure and is expected to become definite in the time that is
-        left, if they get all of it, with what they are compared with; the cheapest one, if there is
-        no such cell. Before a cell has `min_samples`, what it lacks in all is not known well enough
-        to give it up."""
+        left, if they get all of it, with what they are compared with; all of them, if there is no
+        such cell. Before a cell has `min_samples`, what it lacks in all is not known well enough to
+        give it up."""
         found = self._cells.rounds_missing(self._prospects)
         least, most = self.profile.min_samples, self.profile.max_samples
         missing = {}
@@ -221,7 +221,7 @@ class Schedule:
                 break
             rounds_of_base[base] = rounds_of_base.get(base, 0.0) + more
             fitting.append(cell)
-        return self._in_time(fitting or ordered[:1], elapsed_s)
+        return self._in_time(fitting or ordered, elapsed_s)
 
     def _few(self, elapsed_s: float) -> list[Cell]:
         """Cells with fewer samples than the profile has."""

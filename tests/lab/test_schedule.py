@@ -229,7 +229,7 @@ def test_a_speed_up_on_a_limit_does_not_take_the_time_of_those_that_can_become_s
 
     # Three rounds of all take 1.3 s, the rest of b alone 3.7 s, of b and c with their base 8.0 s.
     some, more, all_sure = counts(6.0), counts(12.0), counts(30.0)
-    assert some["b"] == 20 > some["c"] > some["a"]
+    assert some["b"] == 20 > some["c"] >= some["a"]
     assert (more["b"], more["c"]) == (20, 30)
     assert all_sure["a"] > 30
 
