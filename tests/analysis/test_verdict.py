@@ -298,6 +298,27 @@ def test_rounds_that_only_one_side_has_tell_nothing() -> None:
     assert found.detail == "2 of the 3 undisturbed rounds needed on 2 threads"
 
 
+def test_the_steady_speed_up_leaves_out_rounds_on_slowed_processors_and_decides_nothing() -> None:
+    def on_processors(of: list[Row], slow: set[int]) -> list[Row]:
+        return [
+            replace(
+                r,
+                sample_ns=(r.sample_ns or 0) * (1.4 if r.round in slow else 1),
+                repeats=({"warmup": False, "yardstick_ns": 28e3 if r.round in slow else 20e3},),
+            )
+            for r in of
+        ]
+
+    serial = on_processors(rows("serial", "plain", 1, 1000), {1})
+    futures = on_processors(rows("tbb", "futures", 2, 520), {4, 5})
+    judged = {each.column: each for each in judge([*serial, *futures])}["tbb:futures"]
+    assert judged.steady is not None
+    assert judged.verdict.speedup is not None
+    assert judged.steady.estimate == pytest.approx(1000 / 520, rel=1e-3)
+    # Of eight rounds one has a slow base and two a slow cell: 1.4 to the power of (1 - 2) / 8.
+    assert judged.verdict.speedup.estimate == pytest.approx(1000 / 520 * 1.4**-0.125, rel=1e-3)
+
+
 def of(label: str, kind: Kind, threads: int | None = None, cell: str = "p") -> Judged:
     """A verdict as agreement() sees it."""
     where = Cell(cell, "quick", "tbb", label, "gcc", "glibc", 0)
