@@ -15,12 +15,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 
 import cyclopts
 import pytest
 import synthetic
 import test_catalogue_page
+import tool
 from threadmark import judgement, summary
 from threadmark.catalogue import judgement as catalogue
 from threadmark.cell import Run
@@ -33,17 +33,7 @@ from threadmark.version import version
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def load_figures() -> ModuleType:
-    loader = importlib.machinery.SourceFileLoader("figures", str(ROOT / "tools/figures"))
-    spec = importlib.util.spec_from_loader("figures", loader)
-    assert spec
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["figures"] = module  # dataclasses look their module up
-    loader.exec_module(module)
-    return module
-
-
-figures = load_figures()
+figures = tool.load("figures")
 published = importlib.import_module("published")
 
 

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
 import re
 import subprocess
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+import tool
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def load_tidy() -> ModuleType:
-    loader = importlib.machinery.SourceFileLoader("tidy", str(ROOT / "tools/tidy"))
-    spec = importlib.util.spec_from_loader("tidy", loader)
-    assert spec
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["tidy"] = module  # dataclasses look their module up
-    loader.exec_module(module)
-    return module
-
-
-tidy = load_tidy()
+tidy = tool.load("tidy")
 
 # rule, path, what it refuses, what it accepts instead
 EXAMPLES = [
