@@ -40,6 +40,15 @@ def test_every_verdict_stands_in_the_picture_as_text(filled: Store, tmp_path: Pa
         assert said[f"{text} %"] >= number
 
 
+def test_a_second_picture_of_a_process_is_the_first_again(filled: Store, tmp_path: Path) -> None:
+    texts = []
+    for name in ("first.svg", "second.svg"):
+        figure.write(filled, 1, tmp_path / name)
+        texts.append((tmp_path / name).read_text(encoding="utf-8"))
+    assert "gradient_0" in texts[0]
+    assert texts[0] == texts[1]
+
+
 def place(name: ElementTree.Element | None) -> tuple[float, float]:
     """Where the transformation of an element puts it."""
     assert name is not None

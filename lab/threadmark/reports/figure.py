@@ -7,6 +7,7 @@ narrow, because a document on a telephone shows it at two thirds of its size.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from threadmark.reports import charts
 
 _TILE = 43, 30  # width and height of a field
+_GRADIENT = re.compile(r"\bgradient_\d+\b")
 
 
 def write(store: Store, run_id: int, path: Path) -> int:
@@ -38,7 +40,10 @@ def picture(judged: Sequence[Judged]) -> str:
     if not shown:
         raise LabError("This run has nothing but serial programs; there is no matrix to draw.")
     svg: str = vl_convert.vegalite_to_svg(chart(shown))
-    return svg
+    # Vega numbers gradients over all the pictures of a process; here they count within the picture,
+    # so the same run always gives the same text.
+    numbers: dict[str, str] = {}
+    return _GRADIENT.sub(lambda m: numbers.setdefault(m[0], f"gradient_{len(numbers)}"), svg)
 
 
 def chart(judged: Sequence[Judged]) -> dict[str, Any]:
