@@ -221,7 +221,15 @@ inline unsigned usable_processors(const cpu_set_t& set = processors_of(0)) {
   return static_cast<unsigned>(std::max(1, std::min(allowed, quota_processors())));
 }
 
-// The signals 1 to 64 that the calling thread blocks, as bits; and to block these and no others.
+// Signals as bits: all from 1 to 64, except those for what a thread itself does.
+inline constexpr std::uint64_t kForeignSignals = [] {
+  std::uint64_t all = ~std::uint64_t{0};
+  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF}) {
+    all &= ~(std::uint64_t{1} << (own - 1));
+  }
+  return all;
+}();
+// The signals that the calling thread blocks; and to block these and no others.
 inline std::uint64_t blocked_signals() {
   sigset_t set;
   std::uint64_t mask = 0;

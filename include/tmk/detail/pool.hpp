@@ -533,6 +533,7 @@ inline void Pool::thread_main() {
     self.active.store(true);
     run_until_idle(self);
     self.active.store(false);
+    block_signals(kForeignSignals);  // the program may unblock some, or wait for them, meanwhile
   } while (park());
   self.counted = false;  // by park
 }
@@ -596,13 +597,9 @@ inline bool Pool::start(void (Pool::*body)()) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  // No signal reaches a thread of ours before it runs tasks, except those for what it does itself.
-  sigset_t all, before;
-  sigfillset(&all);
-  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF}) {
-    sigdelset(&all, own);
-  }
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  // No signal reaches a thread of ours before it runs tasks.
+  const std::uint64_t mask = blocked_signals();
+  block_signals(kForeignSignals);
   pthread_t thread;
   const auto create = [&](std::size_t stack_bytes) {
     pthread_attr_setstacksize(&attributes, stack_bytes);
@@ -628,7 +625,7 @@ inline bool Pool::start(void (Pool::*body)()) {
   const bool plain = plain_stacks_.load();
   int error = create(plain ? default_stack() : pool_stack());
   if (error != 0 && !plain && (error = create(default_stack())) == 0) plain_stacks_.store(true);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  block_signals(mask);
   pthread_attr_destroy(&attributes);
   if (error == 0) return true;
   threads_.fetch_sub(1);
