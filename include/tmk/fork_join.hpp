@@ -5,6 +5,8 @@
 //   tmk::task_scope tasks;
 //   for (auto& part : parts) tasks.run([&part] { work(part); });
 //   tasks.wait();
+//
+// The memory orders are argued in detail/scheduler.md.
 #pragma once
 
 #include <cstddef>
@@ -150,7 +152,7 @@ class task_scope {
       Link* last = nullptr;
       do {
         state->next = last;
-        // ORDER add-foreign: release, pairs with take-foreign; a failure is rechecked by
+        // ORDER add-foreign: release, pairs with take-foreign; a failure is relaxed, rechecked by
         // add-foreign.
       } while (!foreign_.compare_exchange_weak(last, state, std::memory_order_release,
                                                std::memory_order_relaxed));

@@ -3,7 +3,8 @@
 //   Anyone's get() or wait() on a task that has not started claims it and runs it in place; it
 //   blocks only on one that runs. The errors, the exceptions' passage and the blocking destructor
 //   of the last future of an async are the standard's ([futures]); an invalid future throws
-//   no_state wherever the standard allows it. docs/runtime.md says where tmk differs.
+//   no_state wherever the standard allows it. docs/runtime.md says where tmk differs, and
+//   detail/scheduler.md argues the memory orders.
 #pragma once
 
 #include <chrono>
