@@ -116,8 +116,9 @@ def examples(documented: Path) -> Path:
     return documented / "build/examples"
 
 
-def test_all_headers_are_installed_and_nothing_else(prefix: Path) -> None:
-    wanted = {each.relative_to(ROOT / "include") for each in (ROOT / "include").rglob("*.hpp")}
+def test_all_headers_and_notes_are_installed_and_nothing_else(prefix: Path) -> None:
+    headers, notes = ((ROOT / "include").rglob(each) for each in ("*.hpp", "*.md"))
+    wanted = {each.relative_to(ROOT / "include") for each in (*headers, *notes)}
     found = {each.relative_to(prefix / "include") for each in (prefix / "include").rglob("*.*")}
     assert found == wanted
 
