@@ -54,6 +54,17 @@ def test_a_change_of_the_table_changes_what_is_allowed() -> None:
     assert not findings("bench/registry.hpp", line, TABLE.replace(row, "| `other` | x "))
 
 
+def test_the_row_with_the_longest_name_decides() -> None:
+    table = (
+        "\n## Parts and who may know whom\n"
+        "| `bench/` | x | |\n| `bench/a/*.hpp` | x | `b.hpp` |\n| `bench/a/c.hpp` | x | |\n"
+    )
+    line = '#include "b.hpp"'
+    assert not findings("bench/a/d.hpp", line, table)
+    assert findings("bench/a/c.hpp", line, table)
+    assert findings("bench/d.hpp", line, table)
+
+
 def test_every_header_and_source_of_the_folders_with_rules_has_a_row() -> None:
     rows = [prefix for prefix, _ in tidy.who_may_include([tidy.File("ARCHITECTURE.md", TABLE)])]
     for folder in ("bench", "include/tmk", "examples", "bars"):
