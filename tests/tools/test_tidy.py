@@ -98,6 +98,7 @@ EXAMPLES = [
         "// long because of its tables\n" + "// a\n" * 260,
     ),
     ("layout", "bench/a.cpp", "// a\n" + "x" * 101 + "\n", "// a\n" + "x" * 100 + "\n"),
+    ("layout", "include/a.md", "x" * 101 + "\n", "x" * 100 + "\n"),
     ("layout", "lab/a.py", '"""a"""\nx = 1 \n', '"""a"""\nx = 1\n'),
     ("layout", "bench/a.cpp", "// a\n\tx();\n", "// a\n  x();\n"),
     ("opening", "bench/a.cpp", "int a;\n", "// a\nint a;\n"),
