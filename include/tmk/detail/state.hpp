@@ -18,6 +18,18 @@
 
 namespace tmk::detail {
 
+// A base of what has a result: declaring one whose result nothing could keep is an error. A result
+// need not be complete before the declared object ends.
+template <class R>
+struct ResultType {
+  static_assert(!std::is_array_v<R>, "the result type must not be an array");
+  static_assert(!std::is_function_v<R>, "the result type must not be a function");
+  ~ResultType() {
+    static_assert(std::is_void_v<R> || std::is_destructible_v<R>,
+                  "the result type must be destructible");
+  }
+};
+
 // How an outcome of type R is kept: a reference as a pointer, void as nothing.
 struct Nothing {};
 template <class R>
