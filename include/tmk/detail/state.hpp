@@ -104,7 +104,7 @@ struct ExitAction {
   bool failed;
   ExitAction* next;
 };
-[[gnu::tls_model("initial-exec")]] inline thread_local constinit ExitAction* exit_actions = nullptr;
+TMK_THREAD_LOCAL ExitAction* exit_actions = nullptr;
 
 // Publishes what was registered since `before`.
 inline void fire_exit_actions(ExitAction* before) noexcept {
