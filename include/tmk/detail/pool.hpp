@@ -37,8 +37,7 @@ inline constexpr std::uint32_t kOldAge = 8;
 
 // Stands for "no worker yet": its empty lists send every fast path to the slow one.
 inline constinit Worker unbound_worker{};
-[[gnu::tls_model("initial-exec")]] inline thread_local constinit Worker* current_worker =
-    &unbound_worker;
+TMK_THREAD_LOCAL Worker* current_worker = &unbound_worker;
 
 class Pool {
  public:
@@ -687,7 +686,8 @@ inline void Pool::watchdog_main() {
       const std::uint32_t waiting = count_waiting(begun - last, stuck >= kFewLooks);
       last = begun;
       // While all wait, as many again may run: thousands may wait for each other.
-      const bool idle = waiting >= running() || (stuck >= kFewLooks && waiting >= running() / 4 * 3);
+      const bool idle =
+          waiting >= running() || (stuck >= kFewLooks && waiting >= running() / 4 * 3);
       const std::uint32_t instead = idle ? 2 * waiting : waiting;
       extra_.store(std::min(kRunning / 4, instead + patient + starved));
       // The watchdog leaves most of its processor to others, however many threads there are.
