@@ -191,16 +191,18 @@ class task_scope {
   // pattern with the asymmetric fence (scheduler.md): either the owner sees adopted_ here, or the
   // waiter sees adding_ and waits until the owner has added.
   bool add_own(Link& link) {
-    adding_.store(true,
-                  std::memory_order_relaxed);  // ORDER adding: relaxed, ordered by see-adopted
+    // ORDER adding: relaxed, ordered by light-fence.
+    adding_.store(true, std::memory_order_relaxed);
     detail::light_fence();
     // ORDER see-adopted: relaxed, ordered by light-fence.
     const bool own = !adopted_.load(std::memory_order_relaxed);
     if (own) link.next = std::exchange(own_, &link);
-    adding_.store(false, std::memory_order_release);  // ORDER added: release, pairs with see-added.
+    // ORDER added: release, pairs with see-added.
+    adding_.store(false, std::memory_order_release);
     return own;
   }
   void adopt() noexcept {
+    // ORDER adopt: seq_cst, ordered by heavy-fence.
     adopted_.store(true);
     detail::heavy_fence();
     // ORDER see-added: acquire, pairs with added. What the owner has added is seen.
