@@ -5,8 +5,6 @@
 //   tmk::task_scope tasks;
 //   for (auto& part : parts) tasks.run([&part] { work(part); });
 //   tasks.wait();
-//
-// The memory orders are argued in detail/scheduler.md.
 #pragma once
 
 #include <sched.h>
@@ -188,8 +186,8 @@ class task_scope {
   };
 
   // own_ is the owner's without a lock until a waiter that is not the owner takes it over. Dekker's
-  // pattern with the asymmetric fence (scheduler.md): either the owner sees adopted_ here, or the
-  // waiter sees adding_ and waits until the owner has added.
+  // pattern with the asymmetric fence (detail/scheduler.md): either the owner sees adopted_ here,
+  // or the waiter sees adding_ and waits until the owner has added.
   bool add_own(Link& link) {
     // ORDER adding: relaxed, ordered by light-fence.
     adding_.store(true, std::memory_order_relaxed);
