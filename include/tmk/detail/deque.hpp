@@ -86,7 +86,7 @@ class SpinLock {
     for (int spins = 0; !try_lock(); ++spins) {
       if (spins < 64) {
         pause();
-      } else if (spins % 64 != 0) {
+      } else if (spins < 1000) {
         sched_yield();  // the holder lost its processor; its section is short
       } else {
         // The holder may have a lower real-time priority, and then a yield gives it nothing.

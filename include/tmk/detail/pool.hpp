@@ -64,7 +64,7 @@ class Pool {
   void wake() {
     // Without a watchdog nobody would try again; but to be refused takes the system its time.
     if (refused_.load() && !watched_.load()) {
-      if (refusals_.fetch_add(1) % 64 != 0) return;
+      if (refusals_.fetch_add(1) % 128 != 0) return;
       refused_.store(false);
     }
     if (running() < limit() && !refused_.load()) {
@@ -160,6 +160,7 @@ class Pool {
   std::atomic<bool> watched_{false};        // the watchdog exists
   std::atomic<std::uint32_t> starving_{0};  // workers that are marked so
   std::atomic<std::uint64_t> mask_{blocked_signals()};  // of the thread that last woke one of ours
+  std::atomic<bool> plain_stacks_{false};               // the system has no room for large ones
   std::atomic<bool> closing_{false};
   std::atomic<bool> stopping_{false};
   std::atomic<Worker*> workers_{nullptr};
@@ -624,8 +625,9 @@ inline bool Pool::start(void (Pool::*body)()) {
         },
         start);
   };
-  int error = create(pool_stack());
-  if (error != 0) error = create(default_stack());
+  const bool plain = plain_stacks_.load();
+  int error = create(plain ? default_stack() : pool_stack());
+  if (error != 0 && !plain && (error = create(default_stack())) == 0) plain_stacks_.store(true);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
   if (error == 0) return true;
