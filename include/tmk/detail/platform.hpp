@@ -43,6 +43,14 @@
 // For what must be a part of its caller: the future then lives in registers.
 #define TMK_INLINE [[gnu::always_inline]] inline
 
+// A variable that each thread has at a fixed distance from its stack, so that no call is needed to
+// find it. musl has no such places for what dlopen loads.
+#if defined(__GLIBC__)
+#define TMK_THREAD_LOCAL [[gnu::tls_model("initial-exec")]] inline thread_local constinit
+#else
+#define TMK_THREAD_LOCAL inline thread_local constinit
+#endif
+
 // The invariants of scheduler.md, checked in programs that define TMK_ASSERTIONS. All sources of a
 // program must agree on it.
 #ifdef TMK_ASSERTIONS
@@ -309,8 +317,7 @@ inline std::size_t pool_stack() {
 }
 // Above this address a task may begin to run in place: it then has as much stack as a thread of its
 // own would have or, on a thread that has less than two of these, half as much.
-[[gnu::tls_model("initial-exec")]] inline thread_local constinit std::uintptr_t known_stack_limit =
-    0;
+TMK_THREAD_LOCAL std::uintptr_t known_stack_limit = 0;
 inline std::uintptr_t stack_limit() {
   if (known_stack_limit != 0) return known_stack_limit;
   pthread_attr_t attributes;

@@ -37,8 +37,7 @@ inline constexpr std::uint32_t kOldAge = 8;
 
 // Stands for "no worker yet": its empty lists send every fast path to the slow one.
 inline constinit Worker unbound_worker{};
-[[gnu::tls_model("initial-exec")]] inline thread_local constinit Worker* current_worker =
-    &unbound_worker;
+TMK_THREAD_LOCAL Worker* current_worker = &unbound_worker;
 
 class Pool {
  public:
@@ -122,6 +121,7 @@ class Pool {
   std::uint32_t limit() const { return target_ + extra_.load(); }
   // One thread less runs; how many still do.
   std::uint32_t stop_running() {
+    // ORDER announce-sleep: seq_cst, ordered by heavy-fence, which comes before a look for tasks.
     const std::uint32_t before = activity_.fetch_sub(1) & kRunning;
     TMK_ASSERT(before != 0);
     if (closing_.load()) futex_wake(activity_, INT_MAX);
@@ -244,7 +244,8 @@ inline void wait_until_ready(Task& task) {
         const bool own = task.worker == self;
         if (own ? self->take(task) : task.worker->revoke(task)) {
           if (!own && self != nullptr) self->revoked.increment();
-          // ORDER mark-taken: relaxed, owner-only. Should it wait for itself, it must not run
+          // ORDER mark-taken: relaxed, rechecked by held: a waiter that reads the index from before
+          // does not find the task at the place. Should the task wait for itself, it does not run
           // again.
           task.index.store(Task::claimed, std::memory_order_relaxed);
           return task.operations->run(task);
@@ -542,9 +543,8 @@ inline void Pool::thread_main() {
 // after, not while it sleeps.
 inline bool Pool::park() {
   parked_.fetch_add(1);
-  stop_running();  // announce-sleep
+  stop_running();
   heavy_fence();
-  // look-again
   if (running() < limit() && looks_pending() && unpark_one()) {
     activity_.fetch_add(1);
     return true;
@@ -664,6 +664,7 @@ inline void Pool::watchdog_main() {
         // Threads of the program that sleep still count as running; in their place others may run,
         // and a push need not wait for the next look.
         extra_.store(count_waiting(begun - last, false));
+        // ORDER disarm: seq_cst, ordered by heavy-fence, which comes before the look for tasks.
         activity_.fetch_and(~kArmed);
         heavy_fence();
         if (!looks_pending() || (activity_.fetch_or(kArmed) & kArmed) != 0) break;
