@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -197,19 +198,23 @@ TEST(Meeting, a_task_begins_at_once_beside_threads_that_sleep) {
 
 // ---- stack ----
 
-// Touches so many bytes of its stack.
-template <std::size_t Bytes>
-[[gnu::noinline]] int use_stack() {
-  volatile char local[Bytes];  // NOLINT: no volatile std::array can be used
+// Touches so many bytes of its stack, and calls `then`.
+template <std::size_t Bytes, class F>
+[[gnu::noinline]] int with_stack(const F& then) {
+  std::array<char, Bytes> local;
   for (std::size_t i = 0; i < Bytes; i += 1024) local[i] = 1;
-  return local[Bytes - 1024];
+  asm volatile("" : : "r"(local.data()) : "memory");
+  const int result = then();
+  return result + local[Bytes - 1024] - 1;
 }
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 
-[[gnu::noinline]] int descend(int depth) {
-  volatile char local[kMiB];  // NOLINT: as above
-  for (std::size_t i = 0; i < kMiB; i += 1024) local[i] = 1;
-  return (depth == 1 ? 0 : tmk::async(descend, depth - 1).get()) + local[0];
+int descend(int depth) {
+  return with_stack<kMiB>(
+      [depth] { return depth == 1 ? 1 : tmk::async(descend, depth - 1).get() + 1; });
+}
+int need_three() {
+  return with_stack<3 * kMiB>([] { return 1; });
 }
 TEST(Stack, tasks_with_large_frames_may_wait_for_each_other) {
   const Deadline deadline;
@@ -226,8 +231,8 @@ TEST(Stack, a_thread_with_a_small_stack_may_fetch_a_task_that_needs_more) {
                 pthread_attr_setstacksize(&attributes, support::sanitized ? 2 * kMiB : size);
                 pthread_t thread;
                 const auto body = [](void*) -> void* {
-                  const int sum = tmk::async(use_stack<3 * kMiB>).get() +
-                                  tmk::async([] { return use_stack<3 * kMiB>(); }).share().get();
+                  const int sum =
+                      tmk::async(need_three).get() + tmk::async(need_three).share().get();
                   return reinterpret_cast<void*>(static_cast<std::intptr_t>(sum));
                 };
                 if (pthread_create(&thread, &attributes, body, nullptr) != 0) return false;

@@ -407,6 +407,7 @@ inline Pool::~Pool() {
   *link = next_;
   for (Worker* worker = workers_.load(); worker != nullptr;) {
     Worker* const next = worker->next;
+    worker->starving.store(false);
     worker->next = std::exchange(registry().spare, worker);
     worker = next;
   }

@@ -245,6 +245,63 @@ void entries_go_round() {
   spawn([&] { d.steal(2); });
   d.end(3);
 }
+// Behind an old task the places of others are erased, so those that are left move together.
+struct Window : Deque {
+  std::array<Job, 6> between{Job{1, ran[0]}, Job{1, ran[0]}, Job{1, ran[0]},
+                             Job{1, ran[0]}, Job{1, ran[0]}, Job{1, ran[0]}};
+  Window() {
+    push(a);
+    for (std::size_t i = 0; i < between.size(); ++i) {
+      push(between[i]);
+      if (i > 0) require(worker.take(between[i - 1]), "nobody else is there");
+    }
+    push(b);
+    require(worker.take(between.back()), "nobody else is there");
+  }
+};
+void entries_move_together() {
+  Window d;
+  spawn([&] {
+    d.push(d.c);
+    require(d.worker.mask + 1 == 8, "no larger array");
+    d.get(d.b);
+  });
+  spawn([&] { d.steal(1); });
+  d.end(3);
+}
+void entries_move_under_a_waiter() {
+  Window d;
+  spawn([&] {
+    d.push(d.c);
+    d.get(d.c);
+    d.pop_all();
+  });
+  spawn([&] { d.get_from_elsewhere(d.b); });
+  d.end(3);
+}
+void a_thief_takes_the_oldest() {
+  Deque d;
+  d.push(d.a, 1);
+  d.push(d.b, 1);
+  spawn([&] {
+    d.get(d.a);
+    d.get(d.b);
+  });
+  spawn([&] {
+    if (Task* const task = d.worker.claim_oldest(false)) run(*task);
+  });
+  d.end(2);
+}
+void the_owner_takes_the_oldest() {
+  Deque d;
+  d.push(d.a);
+  d.push(d.b);
+  spawn([&] {
+    while (Task* const task = d.worker.claim_oldest(true)) run(*task);
+  });
+  spawn([&] { d.steal(2); });
+  d.end(2);
+}
 void all_is_shared() {
   Deque d;
   d.push(d.a);
@@ -424,6 +481,26 @@ void a_scope_gets_tasks_of_its_tasks() {
   require(settle() == 0, "all have ended");
 }
 
+// The maker of the scope starts a task while another thread begins to wait.
+void a_scope_gets_a_task_while_another_thread_waits() {
+  User u;
+  Worker& owner = *current_worker;
+  int first = 0, second = 0;
+  tmk::task_scope scope;
+  scope.run([&] { ++first; });
+  spawn([&] {
+    current_worker = &owner;
+    scope.run([&] { ++second; });
+  });
+  spawn([&] {
+    u.enter();
+    scope.wait();
+    require(first == 1, "the task that was there has ended");
+  });
+  require(settle() == 0, "all have ended");
+  scope.wait();
+  require(first == 1 && second == 1, "each has run once");
+}
 void a_scope_gets_tasks_of_others() {
   User u;
   Worker& owner = *current_worker;
@@ -592,6 +669,10 @@ std::vector<Scenario> scenarios() {
       {"the owner pops", pop_against_thief},
       {"the entries grow", entries_grow},
       {"the entries go round", entries_go_round, 3},
+      {"the entries move together", entries_move_together, 2},
+      {"the entries move under a waiter", entries_move_under_a_waiter, 2},
+      {"a thief takes the oldest", a_thief_takes_the_oldest, 2},
+      {"the owner takes the oldest", the_owner_takes_the_oldest, 2},
       {"all is shared", all_is_shared, 3},
       {"a worker gets another owner", a_worker_gets_another_owner},
       {"somebody counts", somebody_counts},
@@ -603,6 +684,8 @@ std::vector<Scenario> scenarios() {
       {"blocks come back", blocks_come_back},
       {"a branch lies on the stack", a_branch_lies_on_the_stack, 3},
       {"a scope gets tasks of its tasks", a_scope_gets_tasks_of_its_tasks, 3},
+      {"a scope gets a task while another thread waits",
+       a_scope_gets_a_task_while_another_thread_waits, 2},
       {"a scope gets tasks of others", a_scope_gets_tasks_of_others},
       {"a push meets a thread that goes to sleep", a_push_meets_a_thread_that_goes_to_sleep, 3},
       {"a push is slow and meets a thread that goes to sleep",

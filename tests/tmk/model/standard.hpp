@@ -171,7 +171,24 @@ inline void modelled_signal_fence(memory_order /*seq_cst*/) { model::light_fence
 
 #include "tmk/detail/platform.hpp"
 
-// Whoever calls these two is the site of the fence, not the line inside them.
-#define full_fence() (model::fence_of(model::Site::current()), tmk::detail::full_fence())
-#define light_fence() (model::fence_of(model::Site::current()), tmk::detail::light_fence())
-#define heavy_fence() (model::fence_of(model::Site::current()), tmk::detail::heavy_fence())
+// The caller of a fence is its site, not the line inside it.
+namespace tmk::detail {
+inline void full_fence_at(model::Site site) {
+  model::fence_of(site);
+  full_fence();
+}
+inline void light_fence_at(model::Site site) {
+  model::fence_of(site);
+  light_fence();
+}
+inline void heavy_fence_at(model::Site site) {
+  model::fence_of(site);
+  heavy_fence();
+}
+}  // namespace tmk::detail
+namespace model {
+using tmk::detail::full_fence_at, tmk::detail::light_fence_at, tmk::detail::heavy_fence_at;
+}
+#define full_fence() full_fence_at(model::Site::current())
+#define light_fence() light_fence_at(model::Site::current())
+#define heavy_fence() heavy_fence_at(model::Site::current())
