@@ -273,10 +273,11 @@ void entries_move_under_a_waiter() {
   Window d;
   spawn([&] {
     d.push(d.c);
-    d.get(d.c);
-    d.pop_all();
+    if (d.worker.take(d.b)) run(d.b);
   });
-  spawn([&] { d.get_from_elsewhere(d.b); });
+  spawn([&] {
+    if (d.worker.revoke(d.b)) run(d.b);
+  });
   d.end(3);
 }
 void a_thief_takes_the_oldest() {

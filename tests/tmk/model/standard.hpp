@@ -171,6 +171,10 @@ inline void modelled_signal_fence(memory_order /*seq_cst*/) { model::light_fence
 
 #include "tmk/detail/platform.hpp"
 
+// The invariants are required in every execution.
+#undef TMK_ASSERT
+#define TMK_ASSERT(holds) model::require((holds), #holds)
+
 // The caller of a fence is its site, not the line inside it.
 namespace tmk::detail {
 inline void full_fence_at(model::Site site) {
