@@ -1,13 +1,18 @@
 // What a program with one thread per task may rely on, each with the runtime where it failed: no
 // wait adds an edge that such a program would not have. Whole, with pools of one, two and five.
 #include <gtest/gtest.h>
+#include <locale.h>
+#include <pthread.h>
 
 #include <array>
 #include <atomic>
 #include <barrier>
+#include <cfenv>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <exception>
+#include <functional>
 #include <latch>
 #include <limits>
 #include <memory>
@@ -495,6 +500,135 @@ TEST_P(Semantics, a_type_may_hold_a_future_of_itself) {
   pool_.run([] {
     Node first{1, tmk::async([] { return Node{2, {}}; })};
     EXPECT_EQ(first.next.get().value, 2);
+  });
+}
+
+// What docs/runtime.md says of a task that its waiter runs: it is a call on the waiter's thread. In
+// a pool of one thread a get() at once finds the task pending.
+class InPlace : public testing::Test {
+ protected:
+  template <class F>
+  static auto on_the_waiter(const F& call) {
+    return tmk::async([&call, waiter = std::this_thread::get_id()] {
+             EXPECT_EQ(std::this_thread::get_id(), waiter);
+             return call();
+           })
+        .get();
+  }
+  template <class F>
+  static auto on_a_new_thread(const F& call) {
+    return tmk::async(tmk::launch::thread, call).get();
+  }
+  // No wait claims it, so that a thread of the pool runs it.
+  template <class F>
+  static auto elsewhere(const F& call) {
+    auto task = tmk::async(call);
+    while (task.wait_for(1ms) != tmk::future_status::ready) {
+    }
+    return task.get();
+  }
+  support::Deadline deadline_;
+  tmk::pool pool_{1};
+};
+
+TEST_F(InPlace, a_task_owns_the_recursive_mutexes_of_its_waiter) {
+  pool_.run([] {
+    std::recursive_mutex mutex;
+    const std::lock_guard guard(mutex);
+    const auto locks = [&] { return std::unique_lock(mutex, std::try_to_lock).owns_lock(); };
+    EXPECT_TRUE(on_the_waiter(locks));
+    EXPECT_FALSE(on_a_new_thread(locks));
+  });
+}
+
+TEST_F(InPlace, a_task_sees_the_exceptions_of_its_waiter) {
+  pool_.run([] {
+    const auto handled = [] { return std::current_exception() != nullptr; };
+    const auto uncaught = [] { return std::uncaught_exceptions(); };
+    int in_place = -1, new_thread = -1;
+    struct AtEnd {
+      std::function<void()> body;
+      ~AtEnd() { body(); }
+    };
+    try {
+      const AtEnd asks{[&] {
+        in_place = on_the_waiter(uncaught);
+        new_thread = on_a_new_thread(uncaught);
+      }};
+      throw 1;
+    } catch (int) {
+      EXPECT_TRUE(on_the_waiter(handled));
+      EXPECT_FALSE(on_a_new_thread(handled));
+      EXPECT_THROW(on_the_waiter([] { throw; }), int);
+    }
+    EXPECT_EQ(in_place, 1);
+    EXPECT_EQ(new_thread, 0);
+  });
+}
+
+TEST_F(InPlace, what_a_task_sets_of_its_thread_stays_with_the_waiter) {
+  pool_.run([] {
+    const int before = std::fegetround();
+    const locale_t own = newlocale(LC_ALL_MASK, "C", nullptr);
+    ASSERT_NE(own, nullptr);
+    const auto set = [&] {
+      std::fesetround(FE_UPWARD);
+      uselocale(own);
+    };
+    on_a_new_thread(set);
+    EXPECT_EQ(std::fegetround(), before);
+    EXPECT_EQ(uselocale(nullptr), LC_GLOBAL_LOCALE);
+    on_the_waiter(set);
+    EXPECT_EQ(std::fegetround(), FE_UPWARD);
+    EXPECT_EQ(uselocale(LC_GLOBAL_LOCALE), own);
+    EXPECT_EQ(on_the_waiter([] { return std::fegetround(); }), FE_UPWARD);
+    std::fesetround(before);
+    freelocale(own);
+  });
+}
+
+// The thread unwinds, as with any pthread_exit: what it holds is given back, and others go on.
+TEST_F(InPlace, pthread_exit_ends_the_thread_of_the_waiter_and_leaves_nothing_held) {
+#if defined(_LIBCPP_VERSION)
+  GTEST_SKIP() << "with libc++ 19 pthread_exit past a destructor is a crash without tmk too";
+#endif
+  const auto exits = [] { pthread_exit(nullptr); };
+  std::mutex mutex;
+  tmk::shared_future<void> shared;
+  bool returned = false;
+  std::thread([&] {
+    pool_.run([&] {
+      const std::lock_guard guard(mutex);
+      tmk::async(exits).get();
+      returned = true;
+    });
+  }).join();
+  std::thread([&] {
+    pool_.run([&] {
+      const std::lock_guard guard(mutex);
+      shared = tmk::async(exits).share();
+      shared.wait();
+      returned = true;
+    });
+  }).join();
+  EXPECT_FALSE(returned);
+  EXPECT_TRUE(mutex.try_lock());
+  mutex.unlock();
+  EXPECT_THROW(shared.get(), tmk::future_error);  // a broken promise, for those who wait elsewhere
+  EXPECT_EQ(pool_.run([] { return tmk::async([] { return 3; }).get(); }), 3);
+  EXPECT_EQ(pool_.run([] { return elsewhere([] { return 4; }); }), 4);
+}
+
+TEST_F(InPlace, pthread_exit_elsewhere_is_a_broken_promise) {
+#if defined(_LIBCPP_VERSION)
+  GTEST_SKIP() << "with libc++ 19 pthread_exit past a destructor is a crash without tmk too";
+#endif
+  pool_.run([] {
+    auto task = tmk::async([] { pthread_exit(nullptr); });
+    while (task.wait_for(1ms) != tmk::future_status::ready) {
+    }
+    EXPECT_THROW(task.get(), tmk::future_error);
+    EXPECT_EQ(elsewhere([] { return 5; }), 5);
   });
 }
 

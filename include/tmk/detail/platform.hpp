@@ -336,13 +336,17 @@ extern "C" {
 [[gnu::weak]] int weak_dladdr(const void* address, Dl_info* found) __asm__("dladdr");
 [[gnu::weak]] void* weak_dlopen(const char* name, int flags) __asm__("dlopen");
 }
-// Keeps the module of the calling code in memory, because its threads never end: dlclose of a
-// plugin would take the code from under them.
-inline void keep_module_loaded() {
+// Keeps the calling code's module in memory, because threads and the ends of threads run that code:
+// dlclose of a plugin would take it from under them. Hidden, so that each module has its own.
+[[gnu::visibility("hidden")]] inline void keep_module_loaded() {
+  static std::atomic<bool> tried{false};  // no guard: dlopen may run initialisers that come here
+  if (tried.load()) return;
   Dl_info module;
-  if (weak_dladdr == nullptr || weak_dlopen == nullptr) return;
-  if (weak_dladdr(reinterpret_cast<void*>(&keep_module_loaded), &module) == 0) return;
-  weak_dlopen(module.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+  if (weak_dladdr != nullptr && weak_dlopen != nullptr &&
+      weak_dladdr(reinterpret_cast<void*>(&keep_module_loaded), &module) != 0) {
+    weak_dlopen(module.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+  }
+  tried.store(true);
 }
 
 }  // namespace tmk::detail

@@ -588,6 +588,7 @@ inline bool Pool::add_thread() {
 }
 
 inline bool Pool::start(void (Pool::*body)()) {
+  keep_module_loaded();  // which need not be that of the registry's maker
   struct Start {
     Pool* pool;
     void (Pool::*body)();

@@ -119,6 +119,7 @@ inline void fire_exit_actions(ExitAction* before) noexcept {
 // thread_locals are gone, which is when glibc ends the values of a key.
 inline void arm_thread_exit() {
   static const pthread_key_t key = [] {
+    keep_module_loaded();
     pthread_key_t made;
     const auto fire = [](void*) { fire_exit_actions(nullptr); };
     if (pthread_key_create(&made, fire) != 0) throw std::bad_alloc();

@@ -1,0 +1,111 @@
+"""tmk in what dlopen loads: how many pools there are, as docs/dropin.md says, and that a plugin may
+be closed. And on musl, where Zig's C++ compiler is.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from compilers import ROOT, Platform, run, succeed
+
+HERE = Path(__file__).resolve().parent
+HIDDEN = "-fvisibility=hidden"
+VISIBILITIES = {"g++": ((), (HIDDEN,), ("-fno-gnu-unique",), ("-fno-gnu-unique", HIDDEN))}
+INCLUDE = f"-I{ROOT}/include"
+
+
+def plugins(platform: Platform, folder: Path, flags: Sequence[str]) -> list[Path]:
+    """Two plugins of one source."""
+    first, second = folder / "first.so", folder / "second.so"
+    shared = (*flags, INCLUDE, "-O2", "-fPIC", "-shared", HERE / "plugin.cpp", "-o", first)
+    succeed(platform.command(*shared))
+    shutil.copyfile(first, second)
+    return [first, second]
+
+
+def host(platform: Platform, folder: Path, *flags: str | Path) -> Path:
+    program = folder / "host"
+    succeed(platform.command(*flags, HERE / "plugin_host.cpp", "-o", program, "-ldl"))
+    return program
+
+
+def using_host(platform: Platform, folder: Path, *flags: str) -> Path:
+    """The same, but it uses tmk itself."""
+    return host(platform, folder, "-DHOST_USES_TMK", INCLUDE, *flags, HERE / "plugin.cpp")
+
+
+def test_a_plugin_may_be_closed_after_use(platform: Platform, tmp_path: Path) -> None:
+    program = host(platform, tmp_path)
+    for flags in VISIBILITIES.get(platform.compiler, ((), (HIDDEN,))):
+        pair = plugins(platform, tmp_path, flags)
+        for opened in (pair, pair[:1] * 2):
+            done = run([program, "close", *opened])
+            assert (done.returncode, done.stdout) == (0, "alive\n"), flags
+
+
+def test_the_number_of_pools_is_as_documented(platform: Platform, tmp_path: Path) -> None:
+    def count(program: Path, flags: Sequence[str] = ()) -> int:
+        return int(succeed([program, "count", *plugins(platform, tmp_path, flags)]))
+
+    assert "| two plugins | 1 pool | 2 | 2 |" in (ROOT / "docs/dropin.md").read_text()
+    one_for_plugins = 1 if platform.compiler == "g++" else 2
+    assert count(host(platform, tmp_path)) == one_for_plugins
+    assert count(host(platform, tmp_path), [HIDDEN]) == 2
+    assert count(using_host(platform, tmp_path)) == 1 + one_for_plugins
+    assert count(using_host(platform, tmp_path), [HIDDEN]) == 3
+    # The remedy: the program uses tmk and shows its symbols, and nothing is hidden.
+    assert count(using_host(platform, tmp_path, "-rdynamic")) == 1
+    assert count(using_host(platform, tmp_path, "-rdynamic"), [HIDDEN]) == 3
+
+
+def test_without_exceptions_it_does_not_compile(platform: Platform, tmp_path: Path) -> None:
+    source = tmp_path / "use.cpp"
+    source.write_text("#include <tmk/async.hpp>\n")
+    succeed(platform.command(INCLUDE, "-fsyntax-only", source))
+    done = run(platform.command(INCLUDE, "-fno-exceptions", "-fsyntax-only", source))
+    assert "exception" in done.stderr
+
+
+@pytest.fixture
+def musl() -> list[str]:
+    """Zig's C++ compiler for musl, which ./threadmark setup can install."""
+    zig = ROOT / ".deps/zig-0.15.2/ziglang/zig"
+    if not zig.exists():
+        pytest.skip("zig is missing: ./threadmark setup --platform zig-musl")
+    options = ["-target", "native-linux-musl", "-mcpu=baseline", "-idirafter", "/usr/include"]
+    return [str(zig), "c++", "-std=c++20", "-O2", *options, INCLUDE]
+
+
+def test_a_static_program_on_musl_works(musl: list[str], tmp_path: Path) -> None:
+    program = tmp_path / "use"
+    source = tmp_path / "use.cpp"
+    source.write_text(
+        "#include <cstdio>\n#include <thread>\n"
+        "#include <tmk/async.hpp>\n#include <tmk/fork_join.hpp>\n#include <tmk/pool.hpp>\n"
+        f'#include "{HERE}/plugin.cpp"\n'
+        "int main() {\n"
+        "  int sum = use();\n"
+        "  std::thread([&] { sum += use(); use_at_thread_exit(); }).join();\n"
+        "  sum += tmk::async(tmk::launch::thread, [] { return 1; }).get();\n"
+        "  auto [a, b] = tmk::fork_join([] { return 2; }, [] { return 3; });\n"
+        "  sum += a + b + tmk::pool(3).run(use);\n"
+        '  std::printf("%d\\n", sum);\n'
+        "}\n"
+    )
+    succeed([*musl, source, "-o", program])
+    assert succeed([program]) == "306\n"
+
+
+def test_a_plugin_for_musl_can_be_loaded(musl: list[str], tmp_path: Path) -> None:
+    plugin = tmp_path / "plugin.so"
+    succeed([*musl, "-fPIC", "-shared", HERE / "plugin.cpp", "-o", plugin])
+    assert "STATIC_TLS" not in succeed(["readelf", "-d", plugin])  # which musl refuses
+    loader = Path(f"/lib/ld-musl-{os.uname().machine}.so.1")
+    if loader.exists():
+        program = tmp_path / "host"
+        succeed([*musl, "-dynamic", HERE / "plugin_host.cpp", "-o", program])
+        assert succeed([program, "count", plugin]) == "1\n"
