@@ -23,10 +23,12 @@ LIMIT_S = 10.0
 TIMES_STD = 20.0
 LIMIT_OF_STD_S = 60.0
 THREADS = (1, 2, 8)
-SANITIZERS = {  # the first report ends the program
+# The first report ends a program. Of std only the time counts: ThreadSanitizer does not see what the
+# compiled part of libstdc++ does in set_value_at_thread_exit.
+OF_STD = {"TSAN_OPTIONS": "report_bugs=0"}
+OF_TMK = {
     "TSAN_OPTIONS": "halt_on_error=1:suppressions="
-    + str(Path(__file__).parents[2] / "tsan_suppressions.txt"),
-    "ASAN_OPTIONS": "abort_on_error=1",
+    + str(Path(__file__).parents[2] / "tsan_suppressions.txt")
 }
 
 
@@ -49,7 +51,7 @@ def run(command: list[str], environment: dict[str, str], limit_s: float) -> Ende
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        env={**os.environ, **SANITIZERS, **environment},
+        env={**os.environ, **environment},
         start_new_session=True,
     )
     try:
@@ -78,7 +80,7 @@ def run(command: list[str], environment: dict[str, str], limit_s: float) -> Ende
 def failures(folder: Path, seed: int, threads: tuple[int, ...]) -> list[str]:
     """What went wrong with this seed, one entry for each way of running it."""
     options = ["--seed", str(seed)]
-    std = run([str(folder / "random_programs.std"), *options], {}, LIMIT_OF_STD_S)
+    std = run([str(folder / "random_programs.std"), *options], OF_STD, LIMIT_OF_STD_S)
     if std.failure:
         return [f"seed {seed}: {folder / 'random_programs.std'} --seed {seed}\n  {std.failure}"]
     limit_s = max(LIMIT_S, TIMES_STD * std.seconds)
@@ -86,7 +88,7 @@ def failures(folder: Path, seed: int, threads: tuple[int, ...]) -> list[str]:
     for number in threads:
         tmk = run(
             [str(folder / "random_programs.tmk"), *options],
-            {"TMK_NUM_THREADS": str(number)},
+            {**OF_TMK, "TMK_NUM_THREADS": str(number)},
             limit_s,
         )
         what = tmk.failure

@@ -100,6 +100,7 @@ class Generator {
     Past past{};
     Id floor = 0;  // the rank of what is held by strands that wait for it
     Id stack_kib = 8192;
+    bool posix = false;  // a thread that std did not make
     bool ended = false;
     Frame& top() { return frames.back(); }
   };
@@ -467,7 +468,8 @@ class Generator {
         const Id promise = random_.below(program_.promises.size());
         if (program_.promises[promise] != kNeverSet) return false;
         if (op == Op::set_at_exit) {
-          if (strand.frames.size() > 1 || strand.kind == kMain || strand.kind == kBranch) {
+          if (strand.frames.size() > 1 || strand.kind == kMain || strand.kind == kBranch ||
+              strand.posix) {
             return false;
           }
           program_.promises[promise] = kAtExit;
@@ -625,7 +627,8 @@ class Generator {
     strands_[made].top().slots = given;
     // Who joins it waits for it with what it holds then, which is no lock of the joining frame.
     strands_[made].floor = held(strands_[id]);
-    strands_[made].stack_kib = kib == 0 ? 8192 : kib;
+    strands_[made].posix = kib != 0;
+    if (kib != 0) strands_[made].stack_kib = kib;
     strands_[id].top().threads.push_back(program_.threads++);
     thread_strands_.push_back(made);
     thread_bodies_.push_back(body);
