@@ -41,15 +41,18 @@ class pool {
  public:
   // As many as TMK_NUM_THREADS says, else as the process may use processors.
   pool() : pool(detail::usable_processors()) {}
-  explicit pool(unsigned threads) : pool_(threads) {}
+  explicit pool(unsigned threads) : pool_(new detail::Pool(threads)) {}
   pool(const pool&) = delete;
   pool& operator=(const pool&) = delete;
-  // Runs what is still pending and waits for its threads. Futures may outlive it.
-  ~pool() = default;
+  // Runs the tasks that are still pending and waits for the pool's threads. Futures may outlive it.
+  // Within one of its own tasks the destructor returns at once, and the threads stay.
+  ~pool() { detail::Pool::close(pool_); }
 
   // callable() on this thread, as a part of the pool: what it starts with tmk::async goes there.
   template <class F>
   decltype(auto) run(F&& callable) {
+    // A task of the pool is a part of it already.
+    if (detail::current_worker->pool == pool_) return std::invoke(std::forward<F>(callable));
     struct Visit {
       detail::Pool& host;
       detail::Worker& mine = host.bind();
@@ -58,15 +61,15 @@ class pool {
         detail::current_worker = before;
         host.unbind(mine);
       }
-    } const visit{pool_};
+    } const visit{*pool_};
     return std::invoke(std::forward<F>(callable));
   }
 
-  unsigned size() const { return pool_.size(); }
-  statistics stats() { return detail::statistics_of(pool_); }
+  unsigned size() const { return pool_->size(); }
+  statistics stats() { return detail::statistics_of(*pool_); }
 
  private:
-  detail::Pool pool_;
+  detail::Pool* const pool_;
 };
 
 }  // namespace tmk

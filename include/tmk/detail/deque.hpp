@@ -60,9 +60,9 @@ struct Task {
   void publish(bool failed) {
     const std::uint32_t bits = kReady | (failed ? kFailed : 0u);
     // ORDER publish-ready: release, pairs with see-ready.
-    if ((state.fetch_or(bits, std::memory_order_release) & kWaited) != 0) {
-      futex_wake(state, INT_MAX);
-    }
+    const std::uint32_t before = state.fetch_or(bits, std::memory_order_release);
+    TMK_ASSERT((before & kReady) == 0);
+    if ((before & kWaited) != 0) futex_wake(state, INT_MAX);
   }
   void release() {
     // ORDER last-reference: acq_rel, pairs with last-reference: who destroys sees all uses ended.
@@ -85,8 +85,12 @@ class SpinLock {
     for (int spins = 0; !try_lock(); ++spins) {
       if (spins < 64) {
         pause();
-      } else {
+      } else if (spins % 64 != 0) {
         sched_yield();  // the holder lost its processor; its section is short
+      } else {
+        // The holder may have a lower real-time priority, and then a yield gives it nothing.
+        const timespec moment{.tv_sec = 0, .tv_nsec = 50'000};
+        nanosleep(&moment, nullptr);
       }
     }
   }
@@ -159,7 +163,13 @@ struct alignas(128) Worker {
   std::atomic<pid_t> thread{0};
   std::atomic<bool> active{false};  // counted in activity now
   std::int64_t seen_cpu_ns = 0;     // the watchdog's
-  Worker* next = nullptr;           // in the pool's list; set once
+  // The watchdog's, too: the oldest pending task when it last looked, and for how many looks.
+  Entry seen_oldest = 0;
+  std::uint32_t oldest_age = 0;
+  std::uint64_t seen_scheduled = 0;
+  bool seen_asleep = false;
+  std::atomic<bool> starving{false};  // the oldest task is to be run before all others
+  Worker* next = nullptr;             // in the pool's list, or among the spare ones
   std::atomic<bool> bound{false};
 
   // Whoever has it alone, before it goes to another pool.
@@ -170,9 +180,9 @@ struct alignas(128) Worker {
   // Owner. Makes a task pending, one of the given siblings. bad_alloc leaves everything as it was.
   void push(Task& task, Entry siblings) {
     // ORDER own-bottom: relaxed, owner-only.
-    const std::size_t b = bottom.load(std::memory_order_relaxed);
+    std::size_t b = bottom.load(std::memory_order_relaxed);
     if (b >= room_end) [[unlikely]]
-      make_room();
+      b = make_room();
     task.worker = this;
     // ORDER set-index: relaxed, ordered by publish-entry.
     task.index.store(b, std::memory_order_relaxed);
@@ -231,7 +241,8 @@ struct alignas(128) Worker {
     far = 0;
   }
 
-  // Any thread but the owner's. Claims what its maker will want last; null if there is none.
+  // Any thread but the owner's. Claims the task that its maker will want last; null if there is
+  // none.
   Task* steal() {
     if (!looks_pending()) return nullptr;
     if (!lock.try_lock()) return nullptr;
@@ -242,6 +253,25 @@ struct alignas(128) Worker {
       exposing = false;
     }
     return claim_last_wanted();
+  }
+  // Claims the oldest task, siblings or not; null if there is none. `owned`: by the owner, from
+  // which nothing is private.
+  Task* claim_oldest(bool owned) {
+    std::unique_lock guard(lock);
+    for (;;) {
+      // ORDER oldest-bottom: acquire, pairs with publish-bottom.
+      const std::size_t b = bottom.load(std::memory_order_acquire);
+      const std::size_t i = first_pending(b);
+      if (i >= b) return nullptr;
+      if (owned || i < open) {
+        Task* const task = task_of(read(i));
+        if (task == nullptr) continue;  // the owner has erased it meanwhile
+        claim(*task, i);
+        pass_erased(std::min(held(split), b));
+        return task;
+      }
+      expose(guard, i + 1);
+    }
   }
 
   // A waiter that is not the owner wants this very task: true if it is now claimed for the caller.
@@ -265,6 +295,22 @@ struct alignas(128) Worker {
     // ORDER read-bottom: acquire, pairs with publish-bottom. Too low, and the next look finds it.
     // ORDER head-hint: relaxed, rechecked by lock-worker.
     return bottom.load(std::memory_order_acquire) > head.load(std::memory_order_relaxed);
+  }
+  // The oldest pending task, to be compared only; 0 without one. Any thread; exact when nothing
+  // moves.
+  Entry oldest() {
+    if (!looks_pending()) return 0;
+    const std::lock_guard guard(lock);
+    const std::size_t b = held(bottom);
+    const std::size_t i = first_pending(b);
+    return i < b ? held(entries[i & mask]) : 0;
+  }
+  // At least as many as tasks are pending.
+  std::size_t places() const {
+    // ORDER places: relaxed, statistic.
+    const std::size_t b = bottom.load(std::memory_order_relaxed);
+    const std::size_t h = head.load(std::memory_order_relaxed);
+    return b > h ? b - h : 0;
   }
   // Is any task pending? Any thread; exact when nothing moves. From the newest on: where tasks are
   // joined in the order in which they were made, the oldest places are all erased.
@@ -348,6 +394,7 @@ struct alignas(128) Worker {
     far = std::min(far, end);
     if (held(head) > end) hold(head, end);
     room_end = std::min(room_end, held(head) + mask + 1);
+    check();
   }
   [[gnu::noinline, gnu::cold]] void lower_split(std::size_t end) {
     const std::lock_guard guard(lock);
@@ -370,7 +417,13 @@ struct alignas(128) Worker {
   }
 
   // ---- the lock holder ----
+  void check() const {
+    TMK_ASSERT(held(head) <= held(split));
+    TMK_ASSERT(open <= held(split));
+  }
   void claim(Task& task, std::size_t i) {
+    check();
+    TMK_ASSERT(held(task.index) == i);
     // ORDER mark-claimed: relaxed, ordered by erase-claimed and lock-worker.
     task.index.store(Task::claimed, std::memory_order_relaxed);
     // ORDER erase-claimed: release, pairs with drop.
@@ -388,6 +441,7 @@ struct alignas(128) Worker {
     if (lowered != seen) return false;
     open = std::max(open, end);
     far = 0;
+    check();
     return true;
   }
   // ORDER read-entry-open: acquire, pairs with publish-entry.
@@ -407,13 +461,18 @@ struct alignas(128) Worker {
     }
     return end;
   }
+  // The first place from head on that is not erased; b if there is none.
+  std::size_t first_pending(std::size_t b) const {
+    std::size_t i = std::min(held(head), b);
+    while (i < b && held(entries[i & mask]) == 0) ++i;
+    return i;
+  }
   // How far it should be open for a thief to choose well: all, if it is little, or half of it, for
   // one fence. As it is, if there is something, and of siblings a fair part.
   std::size_t border() const {
     // ORDER border-bottom: relaxed, ordered by read-bottom.
     const std::size_t b = bottom.load(std::memory_order_relaxed);
-    std::size_t h = held(head);
-    while (h < b && held(entries[h & mask]) == 0) ++h;
+    const std::size_t h = first_pending(b);
     if (h >= b) return b;  // so that head may pass it all: else it would look pending for ever
     const std::size_t wanted = b - h <= kFew ? b - h : (b - h + 1) / 2;
     const bool fair = siblings_of(held(entries[h & mask])) == 0 || 2 * (open - h) > wanted;
@@ -438,25 +497,53 @@ struct alignas(128) Worker {
     return nullptr;
   }
 
-  // Owner. The entries are full up to room_end: move up, or move to a larger array.
-  [[gnu::noinline, gnu::cold]] void make_room() {
+  // Owner. The entries are full up to room_end: the tasks move to a larger array if they fill half
+  // of this one, else together, because a window of tasks that slides past an old one leaves erased
+  // places behind. Returns the bottom, which may have come down.
+  [[gnu::noinline, gnu::cold]] std::size_t make_room() {
     const std::size_t capacity = entries == nullptr ? 0 : mask + 1;
     const std::lock_guard guard(lock);
-    const std::size_t b = held(bottom);
-    std::size_t h = std::min(held(head), b);
-    while (h < b && held(entries[h & mask]) == 0) ++h;
-    if (b - h == capacity) {
+    std::size_t b = held(bottom);
+    const std::size_t h = first_pending(b);
+    std::size_t pending = 0;
+    for (std::size_t i = h; i < b; ++i) pending += held(entries[i & mask]) != 0 ? 1u : 0u;
+    if (2 * pending >= capacity) {
       const std::size_t larger = std::max<std::size_t>(256, 2 * capacity);
       auto fresh = std::make_unique<std::atomic<Entry>[]>(larger);
       for (std::size_t i = h; i < b; ++i) hold(fresh[i & (larger - 1)], held(entries[i & mask]));
       delete[] std::exchange(entries, fresh.release());
       mask = larger - 1;
+    } else if (2 * (b - h) > capacity) {
+      b = move_together(h, b);
     }
     hold(head, h);
     // What was passed as erased may be pushed again: it must not lie under a split nobody moved.
     if (held(split) < h) hold(split, h);
     room_end = h + mask + 1;
+    check();
     count_thread(*this);
+    return b;
+  }
+  // Owner, under the lock. The tasks from h to b lie side by side from h on, in the same order; the
+  // new bottom. Those that others may claim are still open, and no more than those.
+  std::size_t move_together(std::size_t h, std::size_t b) {
+    std::size_t end = h, opened = h;
+    for (std::size_t i = h; i < b; ++i) {
+      const Entry entry = held(entries[i & mask]);
+      if (entry == 0) continue;
+      hold(entries[i & mask], 0);
+      hold(entries[end & mask], entry);
+      hold(task_of(entry)->index, end++);
+      if (i < open) opened = end;
+    }
+    hold(bottom, end);
+    if (has_membarrier) {
+      hold(split, opened);
+      open = opened;
+      ++lowered;  // a thief whose fence is under way has seen other places
+    }
+    far = 0;
+    return end;
   }
 
   [[gnu::noinline, gnu::cold]] Task* refill(std::size_t block_class) {

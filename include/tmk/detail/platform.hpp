@@ -1,7 +1,10 @@
-// What tmk needs of the system: futexes, the asymmetric fence, the number of processors that this
-// process may really use, and how much stack is left. Linux only; everything else is standard C++.
+// The services of the system that tmk uses: futexes, the asymmetric fence, the processors that the
+// process may really use, stacks, signal masks, the use that a thread makes of its processor, and a
+// hold on the module that the code lies in. Linux only; everything else is standard C++.
 #pragma once
 
+#include <dlfcn.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
@@ -13,12 +16,17 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cinttypes>
 #include <climits>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <fstream>
+#include <iterator>
 #include <string>
 
 #if defined(__SANITIZE_THREAD__)
@@ -35,7 +43,21 @@
 // For what must be a part of its caller: the future then lives in registers.
 #define TMK_INLINE [[gnu::always_inline]] inline
 
+// The invariants of scheduler.md, checked in programs that define TMK_ASSERTIONS. All sources of a
+// program must agree on it.
+#ifdef TMK_ASSERTIONS
+#define TMK_ASSERT(holds) ((holds) ? void() : ::tmk::detail::fatal(__FILE__ ": " #holds))
+#else
+#define TMK_ASSERT(holds) static_cast<void>(0)
+#endif
+
 namespace tmk::detail {
+
+// Ends the process, because going on would compute something wrong.
+[[noreturn, gnu::cold]] inline void fatal(const char* reason) {
+  std::fprintf(stderr, "tmk: %s\n", reason);
+  std::abort();
+}
 
 // Waits while word == expected, until the deadline of the monotonic clock (null: for ever). May
 // return at any time; false: the deadline has passed. A wake is for those whose masks share a bit
@@ -64,7 +86,9 @@ inline timespec in(std::chrono::nanoseconds time) {
 
 // The asymmetric fence: light_fence() on the side that runs often is nothing but a compiler
 // barrier, because heavy_fence() on the other side makes every running thread of the process pass a
-// full fence. Where the kernel refuses membarrier, the owner's side takes its slow path always.
+// full fence. Where the kernel refuses membarrier from the start, the owner's side always takes its
+// slow path. Where it refuses later, the owners go on without fences, so heavy_fence() has to reach
+// them in another way.
 inline bool register_membarrier() {
   return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
@@ -85,10 +109,45 @@ inline void light_fence() {
   // ORDER light-fence: seq_cst, pairs with heavy-fence. Of the compiler alone.
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
+// Runs on each processor that the process may use, one after the other. A thread that ran on one of
+// them has been switched out meanwhile, and a switch is a full fence. False: the system refuses.
+inline bool visit_processors() {
+  unsigned long before[128];  // 8,192 processors; cpu_set_t has room for 1,024
+  auto* const mask = reinterpret_cast<cpu_set_t*>(before);
+  if (sched_getaffinity(0, sizeof before, mask) != 0) return false;
+  bool visited = false;
+  constexpr std::size_t kBits = CHAR_BIT * sizeof(unsigned long);
+  static const auto processors = static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_CONF));
+  for (std::size_t processor = 0; processor < std::min(processors, kBits * std::size(before));
+       ++processor) {
+    unsigned long only[std::size(before)] = {};
+    only[processor / kBits] = 1ul << processor % kBits;
+    if (sched_setaffinity(0, sizeof only, reinterpret_cast<cpu_set_t*>(only)) == 0) {
+      visited = true;
+    } else if (errno != EINVAL) {  // which says that there is no such processor, or not for us
+      visited = false;
+      break;
+    }
+  }
+  sched_setaffinity(0, sizeof before, mask);
+  return visited;
+}
+[[gnu::noinline, gnu::cold]] inline void heavy_fence_after_refusal() {
+  // A child of fork has to register anew, and the expedited command fails when memory is short.
+  if (register_membarrier() &&
+      syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0) {
+    return;
+  }
+  if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0 || visit_processors()) return;
+  fatal(
+      "the system granted membarrier and refuses it now, and sched_setaffinity, too; install the "
+      "filter of system calls before the first use of tmk, or let it pass membarrier");
+}
 inline void heavy_fence() {
+  if (!has_membarrier) return full_fence();
   // ORDER heavy-fence: seq_cst, pairs with light-fence. Through the kernel, for every thread.
-  if (!has_membarrier || syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) {
-    full_fence();
+  if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) [[unlikely]] {
+    heavy_fence_after_refusal();
   }
 }
 
@@ -141,19 +200,41 @@ inline int quota_processors(const std::string& root = "") {
   return result;
 }
 
+// The processors that a thread may use; 0 is the caller. Empty if it may use more than cpu_set_t
+// holds.
+inline cpu_set_t processors_of(pid_t thread) {
+  cpu_set_t set;
+  if (sched_getaffinity(thread, sizeof set, &set) != 0) CPU_ZERO(&set);
+  return set;
+}
+
 // Threads that can really run at once: TMK_NUM_THREADS, else the affinity mask and the quota. At
 // least 1.
-inline unsigned usable_processors() {
+inline unsigned usable_processors(const cpu_set_t& set = processors_of(0)) {
   if (const char* text = std::getenv("TMK_NUM_THREADS")) {
     char* end = nullptr;
     const long wanted = std::strtol(text, &end, 10);
     if (*end == '\0' && wanted >= 1 && wanted <= 4096) return static_cast<unsigned>(wanted);
   }
-  cpu_set_t set;
-  const int allowed = sched_getaffinity(0, sizeof set, &set) == 0
-                          ? CPU_COUNT(&set)
-                          : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));  // more than it holds
+  const int counted = CPU_COUNT(&set);
+  const int allowed = counted != 0 ? counted : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   return static_cast<unsigned>(std::max(1, std::min(allowed, quota_processors())));
+}
+
+// The signals 1 to 64 that the calling thread blocks, as bits; and to block these and no others.
+inline std::uint64_t blocked_signals() {
+  sigset_t set;
+  std::uint64_t mask = 0;
+  sigemptyset(&set);
+  pthread_sigmask(SIG_BLOCK, nullptr, &set);
+  std::memcpy(&mask, &set, sizeof mask);  // a set begins with its first 64 bits
+  return mask;
+}
+inline void block_signals(std::uint64_t mask) {
+  sigset_t set;
+  sigemptyset(&set);
+  std::memcpy(&set, &mask, sizeof mask);
+  pthread_sigmask(SIG_SETMASK, &set, nullptr);
 }
 
 // Processor time that a thread has used, in ns; -1 if it is gone. The clock's number is made as
@@ -164,15 +245,29 @@ inline std::int64_t cpu_ns(pid_t thread) {
   if (clock_gettime(clock, &used) != 0) return -1;
   return std::int64_t{used.tv_sec} * 1'000'000'000 + used.tv_nsec;
 }
+// The beginning of /proc/self/task/THREAD/NAME; empty if it cannot be read. Without memory from the
+// heap, because the watchdog has nobody to tell that there is none.
+struct ThreadFile {
+  char text[512];
+  ThreadFile(pid_t thread, const char* name) {
+    std::snprintf(text, sizeof text, "/proc/self/task/%d/%s", static_cast<int>(thread), name);
+    const int file = open(text, O_RDONLY | O_CLOEXEC);
+    const ssize_t size = file < 0 ? 0 : read(file, text, sizeof text - 1);
+    if (file >= 0) close(file);
+    text[std::max<ssize_t>(size, 0)] = '\0';
+  }
+};
 // Whether a thread sleeps in the kernel (and is not merely without a processor).
 inline bool is_asleep(pid_t thread) {
-  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
-  std::string text;
-  std::getline(file, text);
-  const auto end = text.rfind(')');  // the name before it may contain anything
-  if (end == std::string::npos || end + 2 >= text.size()) return false;
-  const char state = text[end + 2];
-  return state == 'S' || state == 'D';
+  const ThreadFile stat(thread, "stat");
+  const char* const end = std::strrchr(stat.text, ')');  // the name before it may contain anything
+  return end != nullptr && end[1] == ' ' && (end[2] == 'S' || end[2] == 'D');
+}
+// How often a thread was given a processor; 0 where the kernel does not count it.
+inline std::uint64_t times_scheduled(pid_t thread) {
+  const ThreadFile schedstat(thread, "schedstat");
+  std::uint64_t count = 0;
+  return std::sscanf(schedstat.text, "%*u %*u %" SCNu64, &count) == 1 ? count : 0;
 }
 
 // Where the stack has got to.
@@ -186,17 +281,53 @@ inline std::uintptr_t stack_pointer() {
 #endif
 }
 
-// The lowest address that a task run in place may still use. What is below is kept for blocking and
-// for the program's own leaves: a quarter of the stack, at most 256 KiB.
+// The stack of a thread that is made without a wish for one: what a task of std::async has.
+inline std::size_t default_stack() {
+  static const std::size_t size = [] {
+    pthread_attr_t attributes;
+    std::size_t bytes = 0;
+    pthread_attr_init(&attributes);
+    pthread_attr_getstacksize(&attributes, &bytes);
+    pthread_attr_destroy(&attributes);
+    return bytes;
+  }();
+  return size;
+}
+// The stack of a pool's thread, which runs tasks within tasks. ThreadSanitizer can follow 65,536
+// calls on one stack, and fewer addresses leave no room for large ones.
+inline std::size_t pool_stack() {
+  constexpr bool kLarge = TMK_TSAN == 0 && sizeof(void*) >= 8;
+  return std::max(default_stack(), kLarge ? std::size_t{64} << 20 : 0);
+}
+// Above this address a task may begin to run in place: it then has as much stack as a thread of its
+// own would have or, on a thread that has less than two of these, half as much.
+[[gnu::tls_model("initial-exec")]] inline thread_local constinit std::uintptr_t known_stack_limit =
+    0;
 inline std::uintptr_t stack_limit() {
+  if (known_stack_limit != 0) return known_stack_limit;
   pthread_attr_t attributes;
   if (pthread_getattr_np(pthread_self(), &attributes) != 0) return 0;
   void* lowest = nullptr;
   std::size_t size = 0;
   pthread_attr_getstack(&attributes, &lowest, &size);
   pthread_attr_destroy(&attributes);
-  return reinterpret_cast<std::uintptr_t>(lowest) +
-         std::min<std::size_t>(size / 4, std::size_t{256} << 10);
+  const std::size_t task = size / 2 >= default_stack() ? default_stack() : default_stack() / 2;
+  return known_stack_limit = reinterpret_cast<std::uintptr_t>(lowest) + task;
+}
+
+// Weak, so that programs which are linked statically, or without libdl where it is a library of its
+// own, need not have them.
+extern "C" {
+[[gnu::weak]] int weak_dladdr(const void* address, Dl_info* found) __asm__("dladdr");
+[[gnu::weak]] void* weak_dlopen(const char* name, int flags) __asm__("dlopen");
+}
+// Keeps the module of the calling code in memory, because its threads never end: dlclose of a
+// plugin would take the code from under them.
+inline void keep_module_loaded() {
+  Dl_info module;
+  if (weak_dladdr == nullptr || weak_dlopen == nullptr) return;
+  if (weak_dladdr(reinterpret_cast<void*>(&keep_module_loaded), &module) == 0) return;
+  weak_dlopen(module.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
 }  // namespace tmk::detail

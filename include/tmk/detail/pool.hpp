@@ -26,9 +26,14 @@ namespace tmk::detail {
 
 inline constexpr std::uint32_t kArmed = 1u << 24;  // in `activity`: the watchdog ticks
 inline constexpr std::uint32_t kRunning = kArmed - 1;
+// The watchdog: how often it looks; after how many looks without progress it takes a thread that
+// gives its processor away for one that polls, and any thread for one that spins; how many looks
+// make one at the oldest tasks, and for how many of these a task may stay the oldest.
 inline constexpr std::chrono::milliseconds kTick{4};
-inline constexpr std::uint32_t kPatience = 64;     // ticks without a claim
-inline constexpr std::uint32_t kMostExtra = 1024;  // threads that the watchdog adds at most
+inline constexpr std::uint32_t kFewLooks = 4;
+inline constexpr std::uint32_t kPatience = 16;
+inline constexpr std::uint32_t kLooksPerAge = 16;
+inline constexpr std::uint32_t kOldAge = 8;
 
 // Stands for "no worker yet": its empty lists send every fast path to the slow one.
 inline constinit Worker unbound_worker{};
@@ -38,14 +43,18 @@ inline constinit Worker unbound_worker{};
 class Pool {
  public:
   // bad_alloc for the first one.
-  explicit Pool(std::uint32_t threads, bool endless = false);
+  explicit Pool(std::uint32_t threads, bool endless = false, pid_t processors_from = 0);
   Pool(const Pool&) = delete;
   ~Pool();
+  // Runs what is pending, waits for the threads, and deletes the pool. In a task of the pool, which
+  // would wait for itself (exit() ends static pools there), the pool stays.
+  static void close(Pool* pool);
 
   // The one behind tmk::async on a thread of no other pool. Never destroyed: futures and threads
   // may outlive every static object.
   static Pool& standard() {
-    static Pool* const pool = new Pool(usable_processors(), true);
+    // The processors of the main thread, because the first user may be a thread that is pinned.
+    static Pool* const pool = new Pool(usable_processors(processors_of(getpid())), true, getpid());
     return *pool;
   }
 
@@ -59,7 +68,10 @@ class Pool {
       if (refusals_.fetch_add(1) % 64 != 0) return;
       refused_.store(false);
     }
-    if (running() < target_ && !refused_.load()) add_thread();
+    if (running() < limit() && !refused_.load()) {
+      if (const std::uint64_t mask = blocked_signals(); mask != mask_.load()) mask_.store(mask);
+      add_thread();
+    }
     if ((activity_.fetch_or(kArmed) & kArmed) == 0) start_watchdog();
   }
   // The calling thread begins to run, or goes on after a wait.
@@ -70,7 +82,7 @@ class Pool {
   // It blocks or ends. What is pending gets a thread in its place.
   void leave(Worker& self) {
     self.active.store(false);
-    const std::uint32_t now = (activity_.fetch_sub(1) & kRunning) - 1;
+    const std::uint32_t now = stop_running();
     if (now >= limit()) return;
     if (!looks_pending()) {  // else the fence, which may take 20 us, would tell nothing new
       heavy_fence();
@@ -108,23 +120,34 @@ class Pool {
   Worker* try_bind() noexcept;
   std::uint32_t running() const { return activity_.load() & kRunning; }
   std::uint32_t limit() const { return target_ + extra_.load(); }
+  // One thread less runs; how many still do.
+  std::uint32_t stop_running() {
+    const std::uint32_t before = activity_.fetch_sub(1) & kRunning;
+    TMK_ASSERT(before != 0);
+    if (closing_.load()) futex_wake(activity_, INT_MAX);
+    return before - 1;
+  }
 
   bool add_thread();
   bool start(void (Pool::*body)());
   void thread_main();
   void run_until_idle(Worker& self);
   Task* find(Worker& self, std::uint32_t& start);
+  Task* find_starving(Worker& self);
   bool unpark_one();
   bool park();
   void start_watchdog();
   void watchdog_main();
   bool looks_pending();
   bool is_pending();
+  std::uint32_t count_places();
   std::uint64_t claims();
-  std::uint32_t count_sleepers();
+  std::uint32_t count_waiting(std::chrono::nanoseconds since, bool stuck);
+  std::uint32_t mark_starving();
 
   const std::uint32_t target_;
   const bool endless_;
+  const cpu_set_t processors_;  // that its threads may use
   alignas(128) std::atomic<std::uint32_t> activity_{0};
   alignas(128) std::atomic<std::uint32_t> tokens_{0};  // each lets one parked thread go on
   std::atomic<std::uint32_t> parked_{0};
@@ -135,30 +158,45 @@ class Pool {
   std::atomic<bool> refused_{false};        // the system gave no thread
   std::atomic<std::uint32_t> refusals_{0};  // pushes since there was none even for the watchdog
   std::atomic<bool> watched_{false};        // the watchdog exists
+  std::atomic<std::uint32_t> starving_{0};  // workers that are marked so
+  std::atomic<std::uint64_t> mask_{blocked_signals()};  // of the thread that last woke one of ours
+  std::atomic<bool> closing_{false};
   std::atomic<bool> stopping_{false};
   std::atomic<Worker*> workers_{nullptr};
   Pool* next_ = nullptr;  // in the registry
 };
 
-// A thread's worker in the standard pool, given back when the thread ends.
-struct Binding {
-  Worker& worker = Pool::standard().bind();
-  Binding() { current_worker = &worker; }
-  ~Binding() {
-    current_worker = &unbound_worker;
-    worker.pool->unbind(worker);
-  }
-};
+// Binds a worker of the standard pool. The value of a key gives it back when the thread ends: after
+// all its thread_locals, whose destructors may still use tmk. bad_alloc.
 [[gnu::noinline]] inline Worker& bind_this_thread() {
-  thread_local Binding binding;
-  // While the thread ends, other thread_locals may still use tmk: with a worker that is not given
-  // back, for there is no later moment to do it.
-  if (current_worker == &unbound_worker) current_worker = &Pool::standard().bind();
-  return *current_worker;
+  static const pthread_key_t key = [] {
+    pthread_key_t made;
+    const auto give_back = [](void* bound) {
+      auto& worker = *static_cast<Worker*>(bound);
+      current_worker = &unbound_worker;
+      worker.pool->unbind(worker);
+    };
+    if (pthread_key_create(&made, give_back) != 0) throw std::bad_alloc();
+    return made;
+  }();
+  Worker& worker = Pool::standard().bind();
+  if (pthread_setspecific(key, &worker) != 0) {
+    worker.pool->unbind(worker);
+    throw std::bad_alloc();
+  }
+  return *(current_worker = &worker);
 }
 inline Worker& this_worker() {
   Worker* const worker = current_worker;
   return worker != &unbound_worker ? *worker : bind_this_thread();
+}
+// The same for those who can do without one: null if there is no memory for it.
+inline Worker* try_this_worker() noexcept {
+  try {
+    return &this_worker();
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
 }
 
 inline bool stack_left(const Worker& worker) { return stack_pointer() > worker.stack_end; }
@@ -179,16 +217,17 @@ inline bool block_until(Task& task, const timespec* deadline = nullptr) {
     if (task.ready()) return true;
     pause();
   }
-  Worker& worker = this_worker();
-  worker.blocked.increment();
-  if (worker.counted) worker.pool->leave(worker);
+  Worker& worker = *current_worker;  // a thread that has none does not count as running
+  if (&worker != &unbound_worker) worker.blocked.increment();
+  const bool counted = worker.counted;
+  if (counted) worker.pool->leave(worker);
   bool timed_out = false;
   while (!task.ready() && !timed_out) {
     if (const std::uint32_t seen = task.announce_wait(); (seen & kReady) == 0) {
       timed_out = !futex_wait_until(task.state, seen, deadline);
     }
   }
-  if (worker.counted) worker.pool->enter(worker);
+  if (counted) worker.pool->enter(worker);
   return task.ready();
 }
 
@@ -199,11 +238,11 @@ inline void wait_until_ready(Task& task) {
     if (task.worker == nullptr) {  // deferred
       if ((task.state.fetch_or(kStarted) & kStarted) == 0) return task.operations->run(task);
     } else {
-      Worker& self = this_worker();
-      if (stack_left(self) || !self.pool->has_help()) {
-        const bool own = task.worker == &self;
-        if (own ? self.take(task) : task.worker->revoke(task)) {
-          if (!own) self.revoked.increment();
+      Worker* const self = try_this_worker();
+      if (self == nullptr || stack_left(*self) || !self->pool->has_help()) {
+        const bool own = task.worker == self;
+        if (own ? self->take(task) : task.worker->revoke(task)) {
+          if (!own && self != nullptr) self->revoked.increment();
           // ORDER mark-taken: relaxed, owner-only. Should it wait for itself, it must not run
           // again.
           task.index.store(Task::claimed, std::memory_order_relaxed);
@@ -221,6 +260,7 @@ inline void wait_until_ready(Task& task) {
 // the forking thread holds the locks of its own workers meanwhile, and a child keeps these alone.
 inline Pool::Registry* Pool::make_registry() {
   if (pthread_atfork(&prepare_fork, &finish_fork, &begin_child) != 0) throw std::bad_alloc();
+  keep_module_loaded();
   return new Registry;
 }
 template <class F>
@@ -245,7 +285,7 @@ inline void Pool::finish_fork() {
   registry().mutex.unlock();
 }
 inline void Pool::begin_child() {
-  register_membarrier();  // of the process, which this is another one
+  register_membarrier();  // of the process; if it is refused, heavy_fence() does without
   for (Pool* p = registry().pools; p != nullptr; p = p->next_) p->begin_anew(registry().forking);
   registry().mutex.unlock();
 }
@@ -257,18 +297,21 @@ inline void Pool::begin_anew(pid_t parent_thread) {
     own.thread.store(gettid());
     for (auto& list : own.returned) list.store(nullptr);  // others may have been amid giving back
     own.exposing = false;                                 // or have had a fence under way
+    own.starving.store(false);
     if (own.counted) ++running;
     own.lock.unlock();
   });
   workers_.store(kept);
   activity_.store(running);
-  for (auto* word : {&tokens_, &parked_, &extra_, &alarm_, &threads_}) word->store(0);
+  for (auto* word : {&tokens_, &parked_, &extra_, &alarm_, &threads_, &starving_}) word->store(0);
   refused_.store(false);
   watched_.store(false);
 }
 
-inline Pool::Pool(std::uint32_t threads, bool endless)
-    : target_(std::max(1u, threads)), endless_(endless) {
+inline Pool::Pool(std::uint32_t threads, bool endless, pid_t processors_from)
+    : target_(std::max(1u, threads)),
+      endless_(endless),
+      processors_(processors_of(processors_from)) {
   const std::lock_guard guard(registry().mutex);
   next_ = std::exchange(registry().pools, this);
 }
@@ -323,20 +366,27 @@ inline void count_thread(Worker& worker) {
   if (!std::exchange(worker.counted, true)) worker.pool->enter(worker);
 }
 
-inline Pool::~Pool() {
-  // exit() in one of our tasks: it would wait for itself.
+inline void Pool::close(Pool* pool) {
   bool inside = false;
-  each_worker_of(workers_.load(), gettid(), [&](Worker& /*own*/) { inside = true; });
-  if (inside) return;
+  each_worker_of(pool->workers_.load(), gettid(), [&](Worker& /*own*/) { inside = true; });
+  if (!inside) delete pool;
+}
+
+inline Pool::~Pool() {
   // Where there is no thread of our own, nobody else would run what is left. Should there be no
   // memory for a worker, those who wait for it will.
   if (Worker* const self = workers_.load() == nullptr ? nullptr : try_bind()) {
     Worker* const before = std::exchange(current_worker, self);
     count_thread(*self);
+    closing_.store(true);
     do {
       run_until_idle(*self);
-      sched_yield();
-    } while (running() > 1 || is_pending());
+      leave(*self);
+      for (std::uint32_t now = activity_.load(); (now & kRunning) != 0; now = activity_.load()) {
+        futex_wait_until(activity_, now, nullptr);
+      }
+      enter(*self);
+    } while (is_pending());
     current_worker = before;
     unbind(*self);
   }
@@ -346,7 +396,7 @@ inline Pool::~Pool() {
   for (std::uint32_t left = threads_.load(); left != 0; left = threads_.load()) {
     tokens_.fetch_add(left);
     futex_wake(tokens_, INT_MAX);
-    const timespec soon = in(std::chrono::milliseconds(1));
+    const timespec soon = in(std::chrono::milliseconds(100));
     futex_wait_until(threads_, left, &soon);
   }
   const std::lock_guard guard(registry().mutex);
@@ -372,6 +422,12 @@ inline bool Pool::is_pending() {
   }
   return false;
 }
+// Places of deques between the oldest and the newest task: at least as many as tasks are pending.
+inline std::uint32_t Pool::count_places() {
+  std::uint64_t sum = 0;
+  for (Worker* w = workers_.load(); w != nullptr; w = w->next) sum += w->places();
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(sum, kRunning / 2));
+}
 inline std::uint64_t Pool::claims() {
   std::uint64_t sum = 0;
   for (Worker* w = workers_.load(); w != nullptr; w = w->next) {
@@ -392,7 +448,23 @@ inline Pool::Totals Pool::totals() {
   return sum;
 }
 
+// The oldest task of a worker that the watchdog has marked; null if there is none.
+inline Task* Pool::find_starving(Worker& self) {
+  for (Worker* w = workers_.load(); w != nullptr; w = w->next) {
+    if (!w->starving.load() || !w->starving.exchange(false)) continue;
+    starving_.fetch_sub(1);
+    if (Task* const task = w->claim_oldest(w == &self)) {
+      (w == &self ? self.popped : self.stolen).increment();
+      if (w == &self) self.taken.increment();
+      return task;
+    }
+  }
+  return nullptr;
+}
 inline Task* Pool::find(Worker& self, std::uint32_t& start) {
+  if (starving_.load() != 0) {
+    if (Task* const task = find_starving(self)) return task;
+  }
   if (Task* const own = self.pop()) {
     self.popped.increment();
     return own;
@@ -408,7 +480,7 @@ inline Task* Pool::find(Worker& self, std::uint32_t& start) {
       if (Task* const task = w->steal()) {
         self.stolen.increment();
         // Wake-ups spread from thread to thread: whoever finds more than it takes wakes the next.
-        if (running() < target_ && w->looks_pending()) add_thread();
+        if (running() < limit() && w->looks_pending()) add_thread();
         return task;
       }
     }
@@ -426,6 +498,8 @@ inline void Pool::run_until_idle(Worker& self) {
     if (Task* const task = find(self, start)) {
       task->operations->run(*task);
       looks = 0;
+    } else if (running() > target_ && !stopping_.load()) {
+      return;  // a thread in place of one that waits has nothing to do here
     } else {
       for (int each = 0; each < 2 * looks; ++each) pause();
     }
@@ -444,15 +518,17 @@ inline void Pool::thread_main() {
   };
   Worker* const bound = try_bind();
   if (bound == nullptr) {  // as if there had been no thread to be had
-    activity_.fetch_sub(1);
+    stop_running();
     refused_.store(true);
     return;
   }
   const Member member{*this, *bound};
+  if (CPU_COUNT(&processors_) != 0) sched_setaffinity(0, sizeof processors_, &processors_);
   Worker& self = *bound;
   current_worker = &self;
   self.counted = true;  // by add_thread
   do {
+    block_signals(mask_.load());  // as a thread of std::async does that the pusher would make
     self.active.store(true);
     run_until_idle(self);
     self.active.store(false);
@@ -464,7 +540,7 @@ inline void Pool::thread_main() {
 // after, not while it sleeps.
 inline bool Pool::park() {
   parked_.fetch_add(1);
-  activity_.fetch_sub(1);  // announce-sleep
+  stop_running();  // announce-sleep
   heavy_fence();
   // look-again
   if (running() < limit() && looks_pending() && unpark_one()) {
@@ -503,7 +579,7 @@ inline bool Pool::add_thread() {
     added_.fetch_add(1);
     return true;
   }
-  activity_.fetch_sub(1);  // as many as there are must do, for a tick
+  stop_running();  // as many as there are must do, for a tick
   refused_.store(true);
   return false;
 }
@@ -519,7 +595,7 @@ inline bool Pool::start(void (Pool::*body)()) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  // Signals are for the program's own threads, except those for what a thread itself does.
+  // No signal reaches a thread of ours before it runs tasks, except those for what it does itself.
   sigset_t all, before;
   sigfillset(&all);
   for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF}) {
@@ -527,24 +603,29 @@ inline bool Pool::start(void (Pool::*body)()) {
   }
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_t thread;
-  const int error = pthread_create(
-      &thread, &attributes,
-      [](void* argument) -> void* {
-        struct Member {
-          Pool& pool;
-          ~Member() {
-            std::atomic<std::uint32_t>& left = pool.threads_;
-            const bool endless = pool.endless_;
-            // The pool may be gone as soon as the number is zero, so the word is not read again.
-            if (left.fetch_sub(1) == 1 && !endless) futex_wake(left, 1);
-          }
-        };
-        const Start given = *std::unique_ptr<Start>(static_cast<Start*>(argument));
-        const Member member{*given.pool};
-        (member.pool.*given.body)();
-        return nullptr;
-      },
-      start);
+  const auto create = [&](std::size_t stack_bytes) {
+    pthread_attr_setstacksize(&attributes, stack_bytes);
+    return pthread_create(
+        &thread, &attributes,
+        [](void* argument) -> void* {
+          struct Member {
+            Pool& pool;
+            ~Member() {
+              std::atomic<std::uint32_t>& left = pool.threads_;
+              const bool endless = pool.endless_;
+              // The pool may be gone as soon as the number is zero, so the word is not read again.
+              if (left.fetch_sub(1) == 1 && !endless) futex_wake(left, 1);
+            }
+          };
+          const Start given = *std::unique_ptr<Start>(static_cast<Start*>(argument));
+          const Member member{*given.pool};
+          (member.pool.*given.body)();
+          return nullptr;
+        },
+        start);
+  };
+  int error = create(pool_stack());
+  if (error != 0) error = create(default_stack());
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
   if (error == 0) return true;
@@ -565,46 +646,97 @@ inline void Pool::start_watchdog() {
 }
 
 inline void Pool::watchdog_main() {
+  using std::chrono::steady_clock;
   while (!stopping_.load()) {
     if (alarm_.exchange(0) == 0) {
       futex_wait_until(alarm_, 0, nullptr);
       continue;
     }
-    std::uint64_t before = claims();
-    for (std::uint32_t extra = 0, ticks = 0; !stopping_.load();) {
-      const timespec tick = in(kTick);
+    std::uint64_t before = claims(), credit = 0;
+    std::uint32_t stuck = 0, next = kPatience, patient = 0, starved = 0;
+    std::chrono::nanoseconds pause = kTick;
+    auto last = steady_clock::now();
+    for (std::uint32_t look = 1; !stopping_.load(); ++look) {
+      const timespec tick = in(pause);
       futex_wait_until(alarm_, 0, &tick);
+      const auto begun = steady_clock::now();
       refused_.store(false);
       if (!is_pending()) {
-        extra_.store(0);
+        // Threads of the program that sleep still count as running; in their place others may run,
+        // and a push need not wait for the next look.
+        extra_.store(count_waiting(begun - last, false));
         activity_.fetch_and(~kArmed);
         heavy_fence();
         if (!looks_pending() || (activity_.fetch_or(kArmed) & kArmed) != 0) break;
       }
-      const std::uint64_t now = claims();
-      ticks = now == before ? ticks + 1 : 0;
-      before = now;
-      if (ticks > kPatience * (extra + 1)) {  // they may spin, waiting for what is pending
-        ++extra;
-        ticks = 0;
+      // A thread that was added claims one task; further claims mean that others have ended.
+      const std::uint64_t claimed = claims() - before;
+      before += claimed;
+      if (claimed > credit) {
+        credit = stuck = 0;
+        if (patient > 0) --patient;
+        next = kPatience * (patient + 1);
+      } else {
+        credit -= claimed;
+        if (++stuck >= next) {  // the running threads may spin, waiting for a pending task
+          ++patient;
+          next = stuck + kPatience * (patient + 1);
+        }
       }
-      extra_.store(std::min(kMostExtra, count_sleepers() + extra));
-      while (running() < limit() && add_thread()) {
+      if (look % kLooksPerAge == 0) starved = mark_starving();
+      const std::uint32_t waiting = count_waiting(begun - last, stuck >= kFewLooks);
+      last = begun;
+      // While all wait, as many again may run: thousands may wait for each other.
+      const bool idle = waiting >= running() || (stuck >= kFewLooks && waiting >= running() / 4 * 3);
+      const std::uint32_t instead = idle ? 2 * waiting : waiting;
+      extra_.store(std::min(kRunning / 4, instead + patient + starved));
+      // The watchdog leaves most of its processor to others, however many threads there are.
+      pause = std::max<std::chrono::nanoseconds>(kTick, 8 * (steady_clock::now() - begun));
+      for (std::uint32_t places = count_places(); running() < limit() && places != 0; --places) {
+        if (!add_thread()) break;
+        ++credit;
       }
     }
   }
 }
 
-// Threads that count as running and have slept since the last tick.
-inline std::uint32_t Pool::count_sleepers() {
+// Threads that count as running and wait: they sleep and have hardly run `since` the last look or,
+// if `stuck`, have given their processor away again and again, as a thread does that polls.
+inline std::uint32_t Pool::count_waiting(std::chrono::nanoseconds since, bool stuck) {
+  constexpr std::int64_t kShortNs = 50'000;
   std::uint32_t count = 0;
   for (Worker* w = workers_.load(); w != nullptr; w = w->next) {
     const pid_t thread = w->thread.load();
     const std::int64_t used_ns = w->active.load() ? cpu_ns(thread) : -1;
-    if (used_ns >= 0 && used_ns == w->seen_cpu_ns && is_asleep(thread)) ++count;
-    w->seen_cpu_ns = used_ns;
+    const std::int64_t ran_ns = used_ns - std::exchange(w->seen_cpu_ns, used_ns);
+    const bool slept = used_ns >= 0 && 8 * ran_ns < since.count() &&
+                       ((w->seen_asleep && ran_ns == 0) || is_asleep(thread));
+    const std::uint64_t times = stuck && used_ns >= 0 && !slept ? times_scheduled(thread) : 0;
+    const std::uint64_t before = std::exchange(w->seen_scheduled, times);
+    const bool polls =
+        before != 0 && times > before && ran_ns < kShortNs * std::int64_t(times - before);
+    w->seen_asleep = slept;
+    if (slept || polls) ++count;
   }
   return count;
+}
+
+// Marks the workers whose oldest task stays pending while others are run; how many were marked
+// before already, because no thread came by.
+inline std::uint32_t Pool::mark_starving() {
+  std::uint32_t unserved = 0;
+  for (Worker* w = workers_.load(); w != nullptr; w = w->next) {
+    const Entry oldest = w->oldest();
+    w->oldest_age = oldest != 0 && oldest == w->seen_oldest ? w->oldest_age + 1 : 0;
+    w->seen_oldest = oldest;
+    if (w->oldest_age < kOldAge) continue;
+    if (w->starving.exchange(true)) {
+      ++unserved;
+    } else {
+      starving_.fetch_add(1);
+    }
+  }
+  return unserved;
 }
 
 }  // namespace tmk::detail
