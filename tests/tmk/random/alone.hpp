@@ -187,8 +187,7 @@ template <class F>
   char locals[kPart];
   for (Id i = 0; i < kPart; i += 1024) locals[i] = static_cast<char>(i + bytes);
   asm volatile("" : : "r"(locals) : "memory");
-  const std::uint64_t value =
-      bytes > kPart ? above(bytes - kPart, inner) : std::uint64_t{inner()};
+  const std::uint64_t value = bytes > kPart ? above(bytes - kPart, inner) : std::uint64_t{inner()};
   asm volatile("" : : "r"(locals) : "memory");
   for (Id i = 0; i < kPart; i += 1024) {
     require(locals[i] == static_cast<char>(i + bytes), "locals were overwritten");
@@ -246,7 +245,7 @@ inline int process_signal() { return SIGRTMIN + 1; }
 inline int thread_signal() { return SIGRTMIN + 2; }
 
 inline void handle(int signal, void (*handler)(int)) {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = handler;
   sigaction(signal, &action, nullptr);
 }

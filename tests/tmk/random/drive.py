@@ -23,8 +23,8 @@ LIMIT_S = 10.0
 TIMES_STD = 20.0
 LIMIT_OF_STD_S = 60.0
 THREADS = (1, 2, 8)
-# The first report ends a program. Of std only the time counts: ThreadSanitizer does not see what the
-# compiled part of libstdc++ does in set_value_at_thread_exit.
+# The first report ends a program. Of std only the time counts: ThreadSanitizer does not see what
+# the compiled part of libstdc++ does in set_value_at_thread_exit.
 OF_STD = {"TSAN_OPTIONS": "report_bugs=0"}
 OF_TMK = {
     "TSAN_OPTIONS": "halt_on_error=1:suppressions="
@@ -56,15 +56,8 @@ def run(command: list[str], environment: dict[str, str], limit_s: float) -> Ende
     )
     try:
         output, _ = process.communicate(timeout=limit_s)
-        hung = False
     except subprocess.TimeoutExpired:
-        hung = True
-    finally:
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-    if hung:
+        os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         return Ended(time.monotonic() - began, failure=f"not at its end after {limit_s:.0f} s")
     seconds = time.monotonic() - began

@@ -50,8 +50,7 @@ inline std::uint64_t own_value(const Step& step) {
 
 class Evaluation {
  public:
-  explicit Evaluation(const Program& program)
-      : program_(program), known_(program.bodies.size()) {}
+  explicit Evaluation(const Program& program) : program_(program), known_(program.bodies.size()) {}
 
   const Outcome& body(Id id) {
     if (known_[id]) return *known_[id];

@@ -284,7 +284,8 @@ class Generator {
     Body& body = program_.bodies[frame.body];
     const bool task = frame.inner == kBottom && (strand.kind == kTask || strand.kind == kOwnThread);
     body.throws = random_.one_in(6) && strand.kind != kMain &&
-                  !(frame.inner == kBottom && strand.kind == kForeign) && !never_throws_[frame.body];
+                  !(frame.inner == kBottom && strand.kind == kForeign) &&
+                  !never_throws_[frame.body];
     const bool carries = task && !body.throws && !bodies_[frame.body].plain;
     for (bool again = true; again;) {  // getting one may bring others
       again = false;
@@ -402,9 +403,7 @@ class Generator {
         return true;
       case Op::wait:
       case Op::poll:
-        if (!pick(strand, slot, [&](Id s) {
-              return !deferred(s) && ready_for(strand, s);
-            })) {
+        if (!pick(strand, slot, [&](Id s) { return !deferred(s) && ready_for(strand, s); })) {
           return false;
         }
         strand.past |= past_of(slot);
@@ -426,9 +425,8 @@ class Generator {
         if (!pick(strand, slot, [&](Id s) { return program_.slots[s].shared; })) return false;
         return renew(strand, slot, op);
       case Op::drop:
-        if (!pick(strand, slot, [&](Id s) {
-              return deferred(s) || (ready_for(strand, s) && plain(s));
-            })) {
+        if (!pick(strand, slot,
+                  [&](Id s) { return deferred(s) || (ready_for(strand, s) && plain(s)); })) {
           return false;
         }
         return drop(strand, slot), true;
@@ -731,7 +729,7 @@ class Generator {
   Program program_;
   std::array<Id, kOps> weights_{};
   std::deque<Strand> strands_;
-  std::vector<Id> live_;  // main's first
+  std::vector<Id> live_;   // main's first
   std::vector<Id> ranks_;  // of each lock step
   std::vector<BodyState> bodies_;
   std::vector<Event> promised_, flags_;

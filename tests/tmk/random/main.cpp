@@ -246,9 +246,7 @@ class Frame {
     handles_.erase(handles_.begin() + (&found - handles_.data()));
     return taken;
   }
-  void add(Id slot, Future future) {
-    handles_.push_back({.slot = slot, .one = std::move(future)});
-  }
+  void add(Id slot, Future future) { handles_.push_back({.slot = slot, .one = std::move(future)}); }
   void start(const Step& step);
   void start_thread(const Step& step);
   void start_packaged(const Step& step);
@@ -573,8 +571,8 @@ struct Report {
       require(locked[i] == world->guarded[i].locked, "two held a mutex at once");
     }
     const bool right = world->answer == world->expected;
-    std::printf("%s answer %llx expected %llx size %u\n", right ? "right:" : "wrong:",
-                static_cast<unsigned long long>(world->answer),
+    std::printf("%s answer %llx expected %llx size %u\n",
+                right ? "right:" : "wrong:", static_cast<unsigned long long>(world->answer),
                 static_cast<unsigned long long>(world->expected), program.size);
     std::fflush(stdout);
     if (!right) _exit(3);
@@ -588,11 +586,11 @@ int main(int count, char** words) {
   using namespace random_programs;
   std::uint64_t seed = 0;
   Id size = 0;
-  bool print = false;
+  bool printed = false;
   for (int i = 1; i < count; ++i) {
     const std::string word = words[i];
     if (word == "--print") {
-      print = true;
+      printed = true;
     } else if (word == "--seed" && i + 1 < count) {
       seed = std::strtoull(words[++i], nullptr, 10);
     } else if (word == "--size" && i + 1 < count) {
@@ -607,8 +605,8 @@ int main(int count, char** words) {
   if (support::thread_sanitizer) options.forked_tasks = false;
   if (support::sanitized) options.largest_crowd = 100;
   Program program = Generator(seed, size, options).make();
-  if (print) {
-    std::printf("%s", text(program).c_str());
+  if (printed) {
+    random_programs::print(program);
     return 0;
   }
   handle_signals(program.timer);

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <cstdio>
 #include <utility>
 #include <vector>
 
@@ -40,49 +40,49 @@ inline constexpr Excluded kExcluded[] = {
 };
 
 // What a step does, with its operands a, b, c and list.
-#define RANDOM_PROGRAMS_OPS(X)                                                                    \
-  X(async)       /* body a by policy b; its future is slot c; list: slots that are moved to it */ \
+#define RANDOM_PROGRAMS_OPS(X)                                                                     \
+  X(async)       /* body a by policy b; its future is slot c; list: slots that are moved to it */  \
   X(thread)      /* body a on a thread: b KiB of stack, or 0: std::thread; it is thread c; list */ \
-  X(join)        /* thread a, that ran body b, or a packaged_task: kNoBody */                     \
-  X(get)         /* slot a */                                                                     \
-  X(wait)        /* for slot a; b: wait, wait_for an hour, wait_until of two clocks */            \
-  X(poll)        /* wait_for(0) for slot a until it is ready, pausing as b says */                \
-  X(peek)        /* one short timed wait for slot a */                                            \
-  X(share)       /* slot a becomes the shared slot b */                                           \
-  X(copy)        /* slot b is a copy of the shared slot a */                                      \
-  X(drop)        /* slot a */                                                                     \
-  X(set_flag)    /* a */                                                                          \
-  X(wait_flag)   /* until flag a is set, pausing as b says */                                     \
-  X(lock)        /* mutex a */                                                                    \
-  X(lock_two)    /* mutexes a and b, by lock(x, y) */                                             \
-  X(unlock)      /* the mutex locked last, or both */                                             \
-  X(meet)        /* at meeting a */                                                               \
-  X(set_promise) /* a; b: value, exception, broken, by packaged_task */                           \
-  X(set_at_exit) /* promise a */                                                                  \
-  X(claim)       /* the future of promise a is slot b */                                          \
-  X(put)         /* slot a is sent through the promise<future> of box b */                        \
-  X(take)        /* slot b from box a */                                                          \
-  X(when_all)    /* slot a is when_all of the slots in list */                                    \
-  X(packaged)    /* body a in a packaged_task whose future is slot c; b: run here, in a task      \
-                    (its slot is list[0]), in a thread (list[0]) */                               \
-  X(fork_join)   /* of the bodies in list, the first of them here */                              \
-  X(scope)       /* list[0] here and the others in a task_scope; b: each runs the next one */     \
-  X(pool_run)    /* body a in a pool of b threads; c: by a task of the pool that runs it again */ \
-  X(keep)        /* thread_local a, whose destructor does b, with slot c */                       \
-  X(fib)         /* of a; b: by async, fork_join, task_scope */                                   \
-  X(crowd)       /* a tasks meet in way b; c: the order of fetching */                            \
-  X(window)      /* b windows of a small tasks each, until a task pending before has run */       \
-  X(storm)       /* a tasks add under two of b mutexes */                                         \
-  X(fork)        /* a child that does a */                                                        \
-  X(exec)        /* a command: a */                                                               \
-  X(raise)       /* a: raise, pthread_kill of oneself */                                          \
-  X(kill)        /* of the process */                                                             \
-  X(publish)     /* this thread is target a */                                                    \
-  X(kill_thread) /* target a */                                                                   \
-  X(await_kill)  /* until target a was killed, pausing as b says */                               \
-  X(stack)       /* a bytes of locals */                                                          \
-  X(recurse)     /* a tasks deep, each with b bytes of locals */                                  \
-  X(busy)        /* for a us */                                                                   \
+  X(join)        /* thread a, that ran body b, or a packaged_task: kNoBody */                      \
+  X(get)         /* slot a */                                                                      \
+  X(wait)        /* for slot a; b: wait, wait_for an hour, wait_until of two clocks */             \
+  X(poll)        /* wait_for(0) for slot a until it is ready, pausing as b says */                 \
+  X(peek)        /* one short timed wait for slot a */                                             \
+  X(share)       /* slot a becomes the shared slot b */                                            \
+  X(copy)        /* slot b is a copy of the shared slot a */                                       \
+  X(drop)        /* slot a */                                                                      \
+  X(set_flag)    /* a */                                                                           \
+  X(wait_flag)   /* until flag a is set, pausing as b says */                                      \
+  X(lock)        /* mutex a */                                                                     \
+  X(lock_two)    /* mutexes a and b, by lock(x, y) */                                              \
+  X(unlock)      /* the mutex locked last, or both */                                              \
+  X(meet)        /* at meeting a */                                                                \
+  X(set_promise) /* a; b: value, exception, broken, by packaged_task */                            \
+  X(set_at_exit) /* promise a */                                                                   \
+  X(claim)       /* the future of promise a is slot b */                                           \
+  X(put)         /* slot a is sent through the promise<future> of box b */                         \
+  X(take)        /* slot b from box a */                                                           \
+  X(when_all)    /* slot a is when_all of the slots in list */                                     \
+  X(packaged)    /* body a in a packaged_task whose future is slot c; b: run here, in a task       \
+                    (its slot is list[0]), in a thread (list[0]) */                                \
+  X(fork_join)   /* of the bodies in list, the first of them here */                               \
+  X(scope)       /* list[0] here and the others in a task_scope; b: each runs the next one */      \
+  X(pool_run)    /* body a in a pool of b threads; c: by a task of the pool that runs it again */  \
+  X(keep)        /* thread_local a, whose destructor does b, with slot c */                        \
+  X(fib)         /* of a; b: by async, fork_join, task_scope */                                    \
+  X(crowd)       /* a tasks meet in way b; c: the order of fetching */                             \
+  X(window)      /* b windows of a small tasks each, until a task pending before has run */        \
+  X(storm)       /* a tasks add under two of b mutexes */                                          \
+  X(fork)        /* a child that does a */                                                         \
+  X(exec)        /* a command: a */                                                                \
+  X(raise)       /* a: raise, pthread_kill of oneself */                                           \
+  X(kill)        /* of the process */                                                              \
+  X(publish)     /* this thread is target a */                                                     \
+  X(kill_thread) /* target a */                                                                    \
+  X(await_kill)  /* until target a was killed, pausing as b says */                                \
+  X(stack)       /* a bytes of locals */                                                           \
+  X(recurse)     /* a tasks deep, each with b bytes of locals */                                   \
+  X(busy)        /* for a us */                                                                    \
   X(nap)         /* for a us */
 
 enum class Op : std::uint8_t {
@@ -146,7 +146,7 @@ inline constexpr Id kNeverSet = 99, kAtExit = 98, kMutexes = 6, kNoBody = ~Id{0}
 // The same numbers on every platform.
 class Random {
  public:
-  explicit Random(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15 + 0x1234567) {}
+  explicit Random(std::uint64_t seed) : state_(seed) { state_ = next(); }  // not its neighbour's
   std::uint64_t next() {
     std::uint64_t z = (state_ += 0x9e3779b97f4a7c15);
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
@@ -171,25 +171,19 @@ inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
 }
 inline std::uint64_t fibonacci(Id n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
 
-std::string inline text(const Program& program) {
-  std::string out;
-  for (std::size_t i = 0; i < program.bodies.size(); ++i) {
-    const Body& body = program.bodies[i];
-    out += "body " + std::to_string(i) + ":\n";
+inline void print(const Program& program) {
+  for (Id id = 0; id < program.bodies.size(); ++id) {
+    const Body& body = program.bodies[id];
+    std::printf("body %u%s:\n", id, body.optional ? ", deferred" : "");
     for (const Step& step : body.steps) {
-      out += std::string("  ") + kOpNames[static_cast<std::size_t>(step.op)];
-      for (const Id operand : {step.a, step.b, step.c}) out += " " + std::to_string(operand);
-      if (!step.list.empty()) out += "  [";
-      for (const Id each : step.list) out += " " + std::to_string(each);
-      if (!step.list.empty()) out += " ]";
-      out += "\n";
+      std::printf("  %s %u %u %u", kOpNames[static_cast<std::size_t>(step.op)], step.a, step.b,
+                  step.c);
+      for (const Id each : step.list) std::printf(" [%u]", each);
+      std::printf("\n");
     }
-    if (!body.carries.empty()) out += "  carries";
-    for (const Id each : body.carries) out += " " + std::to_string(each);
-    if (!body.carries.empty()) out += "\n";
-    if (body.throws) out += "  throws\n";
+    for (const Id each : body.carries) std::printf("  carries %u\n", each);
+    if (body.throws) std::printf("  throws\n");
   }
-  return out;
 }
 
 }  // namespace random_programs
