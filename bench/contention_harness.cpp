@@ -159,8 +159,9 @@ class Crew {
  public:
   using Work = std::function<void(unsigned thread)>;
 
-  // Thread i stays on cpus[i], unless there are fewer than threads.
-  Crew(unsigned threads, const std::vector<unsigned>& cpus) {
+  // Thread i stays on cpus[i], unless there are fewer than threads. The crew is whole before its
+  // first thread starts, so its destructor joins those that are there when one is refused.
+  Crew(unsigned threads, const std::vector<unsigned>& cpus) : Crew() {
     for (unsigned i = 0; i < threads; ++i) {
       threads_.emplace_back([this, i, cpu = cpus.size() < threads ? kAnyCpu : cpus[i]] {
         if (cpu != kAnyCpu) pin(cpu);
@@ -202,6 +203,7 @@ class Crew {
   }
 
  private:
+  Crew() = default;
   static constexpr unsigned kAnyCpu = ~0U;
 
   static void pin([[maybe_unused]] unsigned cpu) {

@@ -5,6 +5,7 @@ smoke.py grows EXECUTABLE   `quick` takes longer than `smoke`: the work is not o
 smoke.py wrong EXECUTABLE ARGUMENT...    it finds its own answer wrong
 smoke.py contends EXECUTABLE    every variant of a contention program with one and two threads
 smoke.py refuses EXECUTABLE    a contention program answers bad options with one sentence
+smoke.py unthreaded EXECUTABLE    a contention program to which a thread is refused says so
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 
 USAGE = 2  # exit status of a program whose options make no sense
 WRONG = 3  # exit status of a program whose check refuses its answer
+REFUSED = 4  # exit status of a program to which a thread is refused
 ROUNDING = 1 + 1e-9  # a mean of equal numbers may be a hair off them
 TRIES = 20  # on a machine that has other things to do
 TIMES_LONGER = 1.5  # at least, from smoke to quick; sizes differ by far more
@@ -149,6 +151,19 @@ def refuse_all(executable: str) -> None:
             refuse(executable, "--run", "--variant", variant["name"])
 
 
+def unthreaded(executable: str) -> None:
+    """The threads that it had are joined, and it ends as ARCHITECTURE.md says."""
+    command = [executable, "--run", "--threads", "4", "--size", "smoke"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    if (
+        done.returncode != REFUSED
+        or [line["event"] for line in events] != ["start", "end"]
+        or events[-1]["status"] != "refused"
+    ):
+        sys.exit(f"{executable} ended with {done.returncode}: {done.stdout}{done.stderr}")
+
+
 def main() -> None:
     """See the module's docstring."""
     what, executable, *arguments = sys.argv[1:]
@@ -165,6 +180,9 @@ def main() -> None:
         return
     if what == "refuses":
         refuse_all(executable)
+        return
+    if what == "unthreaded":
+        unthreaded(executable)
         return
     [description] = lines(executable, "--describe")
     variants = [variant["name"] for variant in description["variants"]]

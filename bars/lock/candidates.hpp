@@ -74,7 +74,7 @@ class Ticket {
   void unlock() {
     const std::uint32_t serving = serving_ + 1;
     // A waiter draws before it looks at serving_, and this looks after it has changed that.
-    serving_ = serving;  // ORDER call-next: seq_cst by default, pairs with see-turn.
+    serving_.store(serving);  // ORDER call-next: seq_cst by default, pairs with see-turn.
     if (next_ != serving) {
       syscall(SYS_futex, &serving_, FUTEX_WAKE_BITSET_PRIVATE, INT_MAX, nullptr, nullptr,
               1U << serving % 32);

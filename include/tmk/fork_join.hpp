@@ -7,6 +7,9 @@
 //   tasks.wait();
 #pragma once
 
+#include <sched.h>
+
+#include <atomic>
 #include <cstddef>
 #include <exception>
 #include <functional>
@@ -84,8 +87,14 @@ struct Branches {
   std::tuple<B...> all;
 };
 
+// What stands for a result of type R in a tuple.
+template <class R>
+using Value = std::conditional_t<
+    std::is_void_v<R>, std::monostate,
+    std::conditional_t<std::is_reference_v<R>, std::reference_wrapper<std::remove_reference_t<R>>,
+                       std::remove_cv_t<R>>>;
 template <class R, class J>
-auto value_of(J&& join) {
+Value<R> value_of(J&& join) {
   if constexpr (std::is_void_v<R>) {
     join();
     return std::monostate{};
@@ -114,7 +123,8 @@ auto fork_join(F&& first, G&&... others) {
     // Braces: in this order.
     return std::apply(
         [&](auto&... each) {
-          return std::tuple{
+          // Not deduced: the tuple of one pair is not that pair.
+          return std::tuple<detail::Value<R>, detail::Value<std::invoke_result_t<G&>>...>{
               detail::value_of<R>([&]() -> R { return std::invoke(first); }),
               detail::value_of<std::invoke_result_t<G&>>(
                   [&]() -> std::invoke_result_t<G&> { return each.join(worker); })...};
@@ -123,8 +133,9 @@ auto fork_join(F&& first, G&&... others) {
   }
 }
 
-// Any number of tasks that end before the scope does. run() may be called by the tasks themselves
-// and by other threads as long as wait() has not returned.
+// Any number of tasks that end before the scope does. run() may be called by any thread and by the
+// tasks themselves as long as wait() has not returned. wait() and the destructor may be called by
+// any thread, one at a time.
 class task_scope {
  public:
   task_scope() = default;
@@ -144,17 +155,14 @@ class task_scope {
       state->operations->destroy(*state);
       throw;
     }
-    if (&worker == &owner_) {
-      state->next = std::exchange(own_, state);
-    } else {
-      Link* last = nullptr;
-      do {
-        state->next = last;
-        // ORDER add-foreign: release, pairs with take-foreign; a failure is rechecked by
-        // add-foreign.
-      } while (!foreign_.compare_exchange_weak(last, state, std::memory_order_release,
-                                               std::memory_order_relaxed));
-    }
+    if (&worker == &owner_ && add_own(*state)) return;
+    Link* last = nullptr;
+    do {
+      state->next = last;
+      // ORDER add-foreign: release, pairs with take-foreign; a failure is relaxed, rechecked by
+      // add-foreign.
+    } while (!foreign_.compare_exchange_weak(last, state, std::memory_order_release,
+                                             std::memory_order_relaxed));
   }
 
   // Returns when all have ended; throws the first exception that was seen. The scope can be used
@@ -177,7 +185,29 @@ class task_scope {
         : Base(tag, std::forward<A>(parts)...), Link{nullptr, *this} {}
   };
 
+  // own_ is the owner's without a lock until a waiter that is not the owner takes it over. Dekker's
+  // pattern with the asymmetric fence (detail/scheduler.md): either the owner sees adopted_ here,
+  // or the waiter sees adding_ and waits until the owner has added.
+  bool add_own(Link& link) {
+    // ORDER adding: relaxed, ordered by light-fence.
+    adding_.store(true, std::memory_order_relaxed);
+    detail::light_fence();
+    // ORDER see-adopted: relaxed, ordered by light-fence.
+    const bool own = !adopted_.load(std::memory_order_relaxed);
+    if (own) link.next = std::exchange(own_, &link);
+    // ORDER added: release, pairs with see-added.
+    adding_.store(false, std::memory_order_release);
+    return own;
+  }
+  void adopt() noexcept {
+    // ORDER adopt: seq_cst, ordered by heavy-fence.
+    adopted_.store(true);
+    detail::heavy_fence();
+    // ORDER see-added: acquire, pairs with added. What the owner has added is seen.
+    while (adding_.load(std::memory_order_acquire)) sched_yield();
+  }
   void join_all() noexcept {
+    if (detail::current_worker != &owner_) adopt();
     for (;;) {
       // ORDER take-foreign: acquire, pairs with add-foreign.
       if (own_ == nullptr) own_ = foreign_.exchange(nullptr, std::memory_order_acquire);
@@ -188,7 +218,8 @@ class task_scope {
   }
   void join(detail::State<void>& state) noexcept {
     try {
-      if (state.worker == &owner_ && detail::stack_left(owner_) && owner_.take(state)) {
+      detail::Worker& self = *detail::current_worker;
+      if (state.worker == &self && detail::stack_left(self) && self.take(state)) {
         const auto* call = static_cast<const detail::CallOperations<void>*>(state.operations);
         return call->call_and_destroy(state);
       }
@@ -204,8 +235,10 @@ class task_scope {
   }
 
   detail::Worker& owner_ = detail::this_worker();
-  Link* own_ = nullptr;  // spawned by the thread that made the scope
-  std::atomic<Link*> foreign_{nullptr};
+  Link* own_ = nullptr;  // the newest task that the owner has started, or the next one to join
+  std::atomic<bool> adding_{false};
+  std::atomic<bool> adopted_{!detail::has_membarrier};
+  std::atomic<Link*> foreign_{nullptr};  // the newest task that others have started
   std::exception_ptr error_;
 };
 

@@ -3,14 +3,17 @@
 //   Anyone's get() or wait() on a task that has not started claims it and runs it in place; it
 //   blocks only on one that runs. The errors, the exceptions' passage and the blocking destructor
 //   of the last future of an async are the standard's ([futures]); an invalid future throws
-//   no_state wherever the standard allows it. docs/runtime.md says where tmk differs.
+//   no_state wherever the standard allows it. docs/runtime.md says where tmk differs, and
+//   detail/scheduler.md argues the memory orders.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <functional>
 #include <future>
 #include <memory>
+#include <ratio>
 #include <type_traits>
 #include <utility>
 
@@ -37,6 +40,25 @@ namespace detail {
 template <class R>
 future<R> make_future(State<R>* state) noexcept;
 
+// As [time.traits.is.clock] says; libc++ 19 has no is_clock_v.
+template <class T>
+concept clock = requires {
+  typename T::rep;
+  typename T::period;
+  typename T::duration;
+  typename T::time_point;
+  T::is_steady;
+  T::now();
+};
+
+// Nanoseconds in a long double, which holds the time of any duration without an overflow, and a
+// number of nanoseconds of 64 bits exactly.
+using Ahead = std::chrono::duration<long double, std::nano>;
+template <class Rep, class Period>
+Ahead ahead(const std::chrono::duration<Rep, Period>& time) {
+  return Ahead(static_cast<long double>(time.count()) * Period::num * std::nano::den / Period::den);
+}
+
 // A call of launch::deferred that nobody has waited for.
 inline bool is_deferred(const Task& task) {
   return task.worker == nullptr && task.operations->run != nullptr &&
@@ -45,7 +67,7 @@ inline bool is_deferred(const Task& task) {
 
 // What future and shared_future have in common. Owns one reference.
 template <class R>
-class Handle {
+class Handle : ResultType<R> {
  public:
   bool valid() const noexcept { return state_ != nullptr; }
 
@@ -53,21 +75,16 @@ class Handle {
 
   template <class Rep, class Period>
   future_status wait_for(const std::chrono::duration<Rep, Period>& time) const {
-    // Further than this a deadline in nanoseconds would overflow; it is for ever for anyone.
-    constexpr std::chrono::hours longest{24 * 365 * 100};
-    if (time >= longest) return wait_to(nullptr);
-    if (time <= time.zero()) return now();
-    const timespec deadline = in(std::chrono::ceil<std::chrono::nanoseconds>(time));
-    return wait_to(&deadline);
+    return wait_at_most(ahead(time));
   }
   template <class Clock, class Duration>
   future_status wait_until(const std::chrono::time_point<Clock, Duration>& time) const {
+    static_assert(clock<Clock>, "the time point's Clock must be a clock");
     // The clock may be set while we wait, so it has the last word.
     for (;;) {
-      const auto present = Clock::now();
-      if (time <= present) return now();
-      const future_status status = wait_for(time - present);
-      if (status != future_status::timeout) return status;
+      const Ahead left = ahead(time.time_since_epoch()) - ahead(Clock::now().time_since_epoch());
+      const future_status status = wait_at_most(left);
+      if (status != future_status::timeout || !(left > left.zero())) return status;
     }
   }
 
@@ -93,10 +110,13 @@ class Handle {
     if (state.ready()) return future_status::ready;
     return is_deferred(state) ? future_status::deferred : future_status::timeout;
   }
-  future_status wait_to(const timespec* deadline) const {
+  future_status wait_at_most(Ahead time) const {
     const future_status status = now();
-    if (status != future_status::timeout) return status;
-    return block_until(*state_, deadline) ? future_status::ready : future_status::timeout;
+    if (status != future_status::timeout || !(time > time.zero())) return status;  // nor a NaN
+    constexpr Ahead longest = std::chrono::hours(24 * 365 * 100);  // for ever for anyone
+    const timespec deadline =
+        in(std::chrono::ceil<std::chrono::nanoseconds>(std::min(time, longest)));
+    return block_until(*state_, &deadline) ? future_status::ready : future_status::timeout;
   }
   void drop() noexcept {
     if (state_ != nullptr) [[unlikely]]

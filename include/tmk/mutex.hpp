@@ -42,7 +42,7 @@ class mutex {
   }
   void unlock() noexcept {
     std::uint32_t seen = kLocked;
-    // ORDER free: release, pairs with take. A failed attempt is rechecked by free-contended.
+    // ORDER free: release, pairs with take; a failure is relaxed, rechecked by free-contended.
     if (!word_.compare_exchange_strong(seen, kFree, std::memory_order_release,
                                        std::memory_order_relaxed)) [[unlikely]] {
       unlock_contended(seen);
@@ -60,8 +60,8 @@ class mutex {
   static constexpr std::chrono::milliseconds kPatience{5};
 
   bool take(std::uint32_t seen, std::uint32_t then) noexcept {
-    // ORDER take: acquire, pairs with free and with free-contended. A failed attempt learns
-    // nothing.
+    // ORDER take: acquire, pairs with free and free-contended; a failure is relaxed, rechecked by
+    // take.
     return word_.compare_exchange_strong(seen, then, std::memory_order_acquire,
                                          std::memory_order_relaxed);
   }
@@ -80,7 +80,8 @@ class mutex {
 
   // Not to be touched once it is free, as the next holder may destroy it: only its address is used.
   [[gnu::noinline]] void unlock_contended(std::uint32_t seen) noexcept {
-    // ORDER free-contended: release, pairs with take. A failed attempt learns nothing.
+    // ORDER free-contended: release, pairs with take; a failure is relaxed, rechecked by
+    // free-contended.
     while (!word_.compare_exchange_weak(seen, seen >= kStarver ? seen - kLocked : kFree,
                                         std::memory_order_release, std::memory_order_relaxed)) {
     }

@@ -206,7 +206,10 @@ class otext : public detail::TextState {
     }
     char few[64];  // printf ends with a NUL, for which a given range needs no room
     const auto size = static_cast<std::size_t>(last - first);
-    const locale_t before = uselocale(detail::c_locale());
+    const struct Locale {
+      locale_t before = uselocale(detail::c_locale());
+      ~Locale() { uselocale(before); }
+    } restored;
     int written = std::snprintf(few, sizeof few, format, digits, value);
     while (least && detail::strto<long double>(few) != value) {
       written = std::snprintf(few, sizeof few, format, ++digits, value);
@@ -222,7 +225,6 @@ class otext : public detail::TextState {
       std::snprintf(all.get(), static_cast<std::size_t>(written) + 1, format, digits, value);
       std::memcpy(first, all.get(), static_cast<std::size_t>(written));
     }
-    uselocale(before);
     return result;
   }
 

@@ -24,16 +24,17 @@ struct PromiseState : State<R> {
 
   static PromiseState* make(const Allocator& with) {
     Own own(with);
-    auto* const memory = std::allocator_traits<Own>::allocate(own, 1);
+    const auto memory = std::allocator_traits<Own>::allocate(own, 1);
     return ::new (static_cast<void*>(std::to_address(memory))) PromiseState(own);
   }
   static void destroy(Task& task) noexcept {
     auto& self = static_cast<PromiseState&>(task);
     self.end_outcome();
+    using Traits = std::allocator_traits<Own>;
+    const auto memory = std::pointer_traits<typename Traits::pointer>::pointer_to(self);
     Own own(std::move(self.allocator));
     self.~PromiseState();
-    using Pointer = typename std::allocator_traits<Own>::pointer;
-    std::allocator_traits<Own>::deallocate(own, std::pointer_traits<Pointer>::pointer_to(self), 1);
+    Traits::deallocate(own, memory, 1);
   }
   static constexpr CallOperations<R> kOperations{{nullptr, &destroy}, nullptr};
   [[no_unique_address]] Own allocator;
@@ -41,7 +42,7 @@ struct PromiseState : State<R> {
 
 // What promise and packaged_task have in common: a state, its one future, its one satisfaction.
 template <class R>
-class Provider {
+class Provider : ResultType<R> {
  public:
   Provider() = default;
   explicit Provider(State<R>* state) noexcept : state_(state) {}

@@ -2,12 +2,17 @@
 // one thread only, so that every test is a fresh child.
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/time.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <ctime>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -22,6 +27,7 @@ namespace {
 
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""us;
+using std::chrono_literals::operator""h;
 using support::in_child;
 
 int fib(int n) {
@@ -263,7 +269,66 @@ void handle(int /*signal*/) {
   if (pthread_equal(pthread_self(), expected_handler) == 0) wrong_thread = true;
 }
 
-TEST(Signals, threads_of_the_pool_take_no_signal_of_the_process) {
+// Runs on a thread of the pool, and returns there.
+template <class F>
+auto on_the_pool(const F& body) {
+  std::atomic<bool> begins = false;
+  auto task = tmk::async([&] {
+    begins = true;
+    return body();
+  });
+  spin_until(begins);
+  return task.get();
+}
+// A program that a task executes: ends by the signal, as it would from any other thread.
+TEST(Signals, a_program_that_a_task_executes_blocks_none) {
+  EXPECT_EQ(in_child([] {
+              return on_the_pool([] {
+                       const pid_t child = fork();
+                       if (child == 0) {
+                         execlp("sleep", "sleep", "20", nullptr);
+                         _exit(127);
+                       }
+                       std::this_thread::sleep_for(50ms);
+                       kill(child, SIGTERM);
+                       return support::status_of(child);
+                     }) == 128 + SIGTERM;
+            }),
+            0);
+}
+TEST(Signals, a_task_may_raise_one_and_handle_it) {
+  EXPECT_EQ(in_child([] {
+              static std::atomic<int> raised;
+              std::signal(SIGTERM, [](int) { ++raised; });
+              return on_the_pool([] {
+                raise(SIGTERM);
+                return raised == 1;
+              });
+            }),
+            0);
+}
+// Programs that wait for signals block them everywhere, before they make threads.
+TEST(Signals, tasks_block_what_the_thread_blocks_that_wakes_the_pool) {
+  EXPECT_EQ(in_child([] {
+              fib_works();
+              sigset_t set;
+              sigemptyset(&set);
+              sigaddset(&set, SIGUSR2);
+              pthread_sigmask(SIG_BLOCK, &set, nullptr);
+              std::this_thread::sleep_for(20ms);  // until the pool sleeps
+              for (int i = 0; i < 20; ++i) {
+                auto task = tmk::async(fib, 12);
+                kill(getpid(), SIGUSR2);  // which ends the process where it is not blocked
+                const timespec second{.tv_sec = 1, .tv_nsec = 0};
+                if (sigtimedwait(&set, nullptr, &second) != SIGUSR2) return false;
+                task.get();
+              }
+              return true;
+            }),
+            0);
+}
+
+TEST(Signals, a_signal_of_the_process_goes_to_the_main_thread) {
   EXPECT_EQ(in_child([] {
               expected_handler = pthread_self();
               std::signal(SIGUSR1, handle);
@@ -369,6 +434,152 @@ TEST(End, thread_locals_may_use_tasks_in_their_destructors) {
                   return fib_works();
                 },
                 true),
+            0);
+}
+
+// Older than the first use of tmk in its thread, and so destroyed after all that is younger.
+struct Late {
+  Late() = default;
+  Late(const Late&) = delete;
+  Late& operator=(const Late&) = delete;
+  ~Late() {
+    if (kept.valid()) kept.get();
+    fib_works();
+  }
+  tmk::future<int> kept;
+};
+void end_threads_with_late_objects(int threads) {
+  for (int i = 0; i < threads; ++i) {
+    std::thread([] {
+      static thread_local Late late;
+      late.kept = tmk::async(fib, 3);
+    }).join();
+  }
+}
+TEST(End, threads_whose_last_objects_use_tasks_do_not_count_as_running) {
+  EXPECT_EQ(in_child([] {
+              setenv("TMK_NUM_THREADS", "3", 1);
+              end_threads_with_late_objects(20);
+              auto fastest = 1h + 0us;
+              for (int i = 0; i < 20; ++i) {
+                const auto before = std::chrono::steady_clock::now();
+                on_the_pool([] { return 0; });
+                const auto took = std::chrono::steady_clock::now() - before;
+                fastest = std::min(fastest, std::chrono::ceil<std::chrono::microseconds>(took));
+              }
+              return fastest < 20ms;
+            }),
+            0);
+}
+TEST(End, threads_whose_last_objects_use_tasks_leave_no_memory_behind) {
+  if (support::sanitized) GTEST_SKIP() << "the memory is the sanitizer's";
+  EXPECT_EQ(in_child([] {
+              const auto resident_kib = [] {
+                long pages = 0;
+                std::ifstream("/proc/self/statm").ignore(100, ' ') >> pages;
+                return pages * 4;
+              };
+              end_threads_with_late_objects(100);
+              const long before = resident_kib();
+              end_threads_with_late_objects(1000);  // a worker of each would be 41 KiB
+              return resident_kib() - before < 8000;
+            }),
+            0);
+}
+
+// ---- pools ----
+
+TEST(Pools, a_pool_may_be_let_go_by_its_own_task) {
+  EXPECT_EQ(in_child([] {
+              auto pool = std::make_shared<tmk::pool>(2);
+              tmk::pool& still = *pool;
+              std::atomic<bool> go_on = false, ended = false;
+              tmk::future<void> task = still.run([&] {
+                return tmk::async([&, mine = pool]() mutable {
+                  spin_until(go_on);
+                  mine.reset();
+                  tmk::async([] {}).get();
+                  ended = true;
+                });
+              });
+              pool.reset();
+              go_on = true;
+              spin_until(ended);
+              task.get();
+              return fib_works();
+            }),
+            0);
+}
+double cpu_seconds() {
+  timespec used{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+}
+TEST(Pools, the_end_of_a_pool_waits_for_its_tasks_asleep) {
+  if (support::sanitized) GTEST_SKIP() << "a sanitizer's own threads use some";
+  EXPECT_EQ(in_child([] {
+              tmk::future<void> sleeper;
+              double before = 0;
+              {
+                tmk::pool pool(2);
+                std::atomic<bool> begins = false;
+                pool.run([&] {
+                  sleeper = tmk::async([&] {
+                    begins = true;
+                    std::this_thread::sleep_for(300ms);
+                  });
+                  spin_until(begins);
+                });
+                before = cpu_seconds();
+              }
+              return cpu_seconds() - before < 0.1 &&
+                     sleeper.wait_for(0ms) == tmk::future_status::ready;
+            }),
+            0);
+}
+TEST(Pools, a_task_that_visits_its_own_pool_takes_no_place_of_another) {
+  EXPECT_EQ(in_child([] {
+              tmk::pool pool(2);
+              auto fastest = 1h + 0us;
+              for (int i = 0; i < 20; ++i) {
+                pool.run([&] {
+                  tmk::async([] {}).get();
+                  pool.run([&] {
+                    const auto before = std::chrono::steady_clock::now();
+                    on_the_pool([] { return 0; });
+                    const auto took = std::chrono::steady_clock::now() - before;
+                    fastest = std::min(fastest, std::chrono::ceil<std::chrono::microseconds>(took));
+                  });
+                });
+              }
+              return fastest < 20ms;
+            }),
+            0);
+}
+// The first user may be a thread that is pinned to one processor.
+TEST(Pools, the_processors_are_those_of_the_main_thread) {
+  cpu_set_t all;
+  ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+  if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "there is one processor";
+  EXPECT_EQ(in_child([&] {
+              unsetenv("TMK_NUM_THREADS");
+              bool good = false;
+              std::thread([&] {
+                cpu_set_t one;
+                CPU_ZERO(&one);
+                for (int cpu = 0; CPU_COUNT(&one) == 0; ++cpu) {
+                  if (CPU_ISSET(cpu, &all)) CPU_SET(cpu, &one);
+                }
+                sched_setaffinity(0, sizeof one, &one);
+                const auto counted = on_the_pool([] {
+                  cpu_set_t mine;
+                  return sched_getaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : 0;
+                });
+                good = counted == CPU_COUNT(&all) &&
+                       tmk::detail::Pool::standard().size() == tmk::detail::usable_processors(all);
+              }).join();
+              return good;
+            }),
             0);
 }
 

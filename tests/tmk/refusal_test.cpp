@@ -345,6 +345,39 @@ TEST(Threads, refused_threads_are_there_when_they_can_be_had_again) {
             0);
 }
 
+// ---- waits without memory ----
+
+TEST(Waits, a_thread_that_has_never_used_tasks_needs_no_memory_to_wait) {
+  EXPECT_EQ(in_child([] {
+              tmk::pool pool(1);
+              return pool.run([] {
+                auto fetched = tmk::async([] { return 5; }), dropped = tmk::async([] { return 6; });
+                std::thread([&] {
+                  memory.set(0, true);
+                  const int value = fetched.get();
+                  dropped = {};
+                  memory.open();
+                  require(value == 5);
+                }).join();
+                return true;
+              });
+            }),
+            0);
+}
+TEST(Waits, the_watchdog_needs_no_memory_to_look_at_threads) {
+  EXPECT_EQ(in_child([] {
+              tmk::pool pool(1);
+              return pool.run([] {
+                auto pending = tmk::async([] { return 1; });
+                memory.set(0, true);
+                std::this_thread::sleep_for(std::chrono::milliseconds(100));
+                memory.open();
+                return pending.get() == 1;
+              });
+            }),
+            0);
+}
+
 // To be refused takes the system its time.
 TEST(Threads, refused_threads_are_not_asked_for_with_each_task) {
   EXPECT_EQ(in_child([] {

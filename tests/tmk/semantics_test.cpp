@@ -9,12 +9,17 @@
 #include <condition_variable>
 #include <cstddef>
 #include <latch>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <numeric>
+#include <ratio>
 #include <stdexcept>
 #include <thread>
+#include <tuple>
+#include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "support.hpp"
@@ -367,6 +372,129 @@ TEST_P(Semantics, a_timed_wait_never_runs_the_task) {
     while (task.wait_for(1ms) != tmk::future_status::ready) {
     }
     EXPECT_NE(task.get(), here);
+  });
+}
+
+// A scope belongs to no thread. The waiter takes what the maker has started, and goes on taking.
+TEST_P(Semantics, a_scope_may_be_waited_for_by_another_thread_than_its_maker) {
+  constexpr int kRounds = support::sanitized ? 300 : 3000;
+  constexpr int kTasks = 40;
+  for (int round = 0; round < kRounds; ++round) {
+    std::atomic<int> ran = 0;
+    std::atomic<bool> waits = false;
+    pool_.run([&] {
+      tmk::task_scope tasks;
+      std::thread waiter;
+      std::atomic<bool> last = false;
+      tasks.run([&] { spin_until(last); });  // so that wait() does not return before
+      for (int i = 0; i < kTasks / 2; ++i) tasks.run([&] { ++ran; });
+      waiter = std::thread([&] {
+        waits = true;
+        tasks.wait();
+      });
+      if (round % 2 == 0) spin_until(waits);
+      for (int i = 0; i < kTasks / 2; ++i) {
+        auto own = tmk::async([] { return 1; });
+        tasks.run([&] { ++ran; });
+        own.get();
+      }
+      last = true;
+      waiter.join();
+      ASSERT_EQ(ran, kTasks);
+    });
+  }
+}
+
+TEST_P(Semantics, a_scope_made_in_a_pool_may_outlive_the_visit) {
+  for (int round = 0; round < 100; ++round) {
+    std::atomic<int> ran = 0;
+    std::unique_ptr<tmk::task_scope> tasks;
+    pool_.run([&] {
+      tasks = std::make_unique<tmk::task_scope>();
+      for (int i = 0; i < 20; ++i) tasks->run([&] { ++ran; });
+    });
+    std::thread visitor([&] {
+      pool_.run([&] {  // with the worker that the maker had
+        for (int i = 0; i < 20; ++i) tmk::async([] {}).get();
+      });
+    });
+    for (int i = 0; i < 20; ++i) tasks->run([&] { ++ran; });
+    tasks->wait();
+    EXPECT_EQ(ran, 40);
+    visitor.join();
+  }
+}
+
+TEST_P(Semantics, fork_join_of_one_call_is_a_tuple_of_one_whatever_it_returns) {
+  pool_.run([] {
+    const auto pair = [] { return std::pair(1, 2); };
+    const auto tuple = [] { return std::tuple(3); };
+    using OfPair = decltype(tmk::fork_join(pair));
+    using OfTuple = decltype(tmk::fork_join(tuple));
+    EXPECT_TRUE((std::is_same_v<OfPair, std::tuple<std::pair<int, int>>>));
+    EXPECT_TRUE((std::is_same_v<OfTuple, std::tuple<std::tuple<int>>>));
+    EXPECT_EQ(std::get<0>(tmk::fork_join(pair)), std::pair(1, 2));
+    EXPECT_EQ(std::get<0>(std::get<0>(tmk::fork_join(tuple))), 3);
+    int number = 0;
+    const auto [none, reference, owned] = tmk::fork_join([] {}, [&]() -> int& { return number; },
+                                                         [] { return std::make_unique<int>(4); });
+    EXPECT_TRUE((std::is_same_v<decltype(none), const std::monostate>));
+    EXPECT_EQ(&reference.get(), &number);
+    EXPECT_EQ(*owned, 4);
+  });
+}
+
+// Never to wait for what is no time, nor to return before what is longer than any clock counts.
+TEST_P(Semantics, a_wait_of_no_number_is_a_look_and_one_without_end_waits) {
+  using std::chrono::duration;
+  using std::chrono::steady_clock;
+  pool_.run([] {
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    const auto at = [](auto time) {
+      return std::chrono::time_point<steady_clock, decltype(time)>(time);
+    };
+    using Hours = std::chrono::duration<long, std::ratio<3600>>;
+    tmk::promise<void> pending;
+    const tmk::future<void> never = pending.get_future();
+    for (const double each : {nan, -nan, -infinity, -1e300, 0.0, -0.0, 1e-300}) {
+      EXPECT_EQ(never.wait_for(duration<double>(each)), tmk::future_status::timeout);
+      EXPECT_EQ(never.wait_until(at(duration<double>(each))), tmk::future_status::timeout);
+    }
+    EXPECT_EQ(never.wait_for(Hours::min()), tmk::future_status::timeout);
+    EXPECT_EQ(never.wait_for(duration<long, std::femto>::min()), tmk::future_status::timeout);
+    EXPECT_EQ(never.wait_until(at(Hours::min())), tmk::future_status::timeout);
+    EXPECT_EQ(never.wait_until(at(duration<long, std::pico>::min())), tmk::future_status::timeout);
+
+    const auto is_waited_for = [](auto wait) {
+      tmk::promise<void> provider;
+      const tmk::future<void> result = provider.get_future();
+      std::thread setter([&] {
+        std::this_thread::sleep_for(1ms);
+        provider.set_value();
+      });
+      EXPECT_EQ(wait(result), tmk::future_status::ready);
+      setter.join();
+    };
+    is_waited_for([&](const auto& f) { return f.wait_for(duration<double>(infinity)); });
+    is_waited_for([](const auto& f) { return f.wait_for(duration<float, std::pico>(3e38f)); });
+    is_waited_for([](const auto& f) { return f.wait_for(duration<long, std::exa>::max()); });
+    is_waited_for([](const auto& f) { return f.wait_for(Hours::max()); });
+    is_waited_for([&](const auto& f) { return f.wait_until(at(Hours::max())); });
+    is_waited_for([&](const auto& f) { return f.wait_until(at(duration<double>(infinity))); });
+    is_waited_for([&](const auto& f) { return f.wait_until(at(std::chrono::seconds::max())); });
+  });
+}
+
+// A list whose nodes hold the future of their own type, which is not complete there.
+struct Node {
+  int value = 0;
+  tmk::future<Node> next;
+};
+TEST_P(Semantics, a_type_may_hold_a_future_of_itself) {
+  pool_.run([] {
+    Node first{1, tmk::async([] { return Node{2, {}}; })};
+    EXPECT_EQ(first.next.get().value, 2);
   });
 }
 

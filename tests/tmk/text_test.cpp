@@ -42,12 +42,12 @@
 #endif
 
 #ifdef COUNTS_MALLOC
-// Every allocation of the process: operator new comes here too.
-static std::atomic<std::size_t> allocations{0};
+// Every allocation of the process: operator new comes here too. One size can be refused.
+static std::atomic<std::size_t> allocations{0}, refused_size{0};
 extern "C" void* __libc_malloc(std::size_t);
 extern "C" void* malloc(std::size_t size) {
   ++allocations;
-  return __libc_malloc(size);
+  return size == refused_size ? nullptr : __libc_malloc(size);
 }
 #endif
 
@@ -666,6 +666,27 @@ TEST(Text, allocates_nothing_but_for_long_words) {
   tmk::otext owned;
   owned << 1;
   EXPECT_EQ(allocations - before, 1U);  // and what counts, counts
+#else
+  GTEST_SKIP() << "a sanitizer has its own malloc";
+#endif
+}
+
+TEST(Text, leaves_the_thread_s_locale_as_it_was_when_memory_is_refused) {
+#ifdef COUNTS_MALLOC
+  const locale_t own = newlocale(LC_ALL_MASK, "C.UTF-8", nullptr);
+  ASSERT_NE(own, nullptr);
+  const locale_t before = uselocale(own);
+  char room[256];
+  tmk::otext out(room);
+  out << "x" << std::fixed;
+  refused_size = 101 + 1 + 6 + 1;  // the digits of 2^333, a point, those behind it and a NUL
+  EXPECT_THROW(out << 0x1p333L, std::bad_alloc);
+  refused_size = 0;
+  EXPECT_EQ(uselocale(before), own);
+  freelocale(own);
+  EXPECT_EQ(out.view(), "x");
+  out << 0x1p333L;
+  EXPECT_EQ(out.view().size(), 1U + 101 + 1 + 6);
 #else
   GTEST_SKIP() << "a sanitizer has its own malloc";
 #endif

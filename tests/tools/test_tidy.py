@@ -72,14 +72,23 @@ EXAMPLES = [
     (
         "memory-order",
         "include/tmk/a.hpp",
-        "// a\n#pragma once\n// ORDER take: acquire, pairs with nobody. Sees it.\n",
-        "// a\n#pragma once\n// ORDER count: relaxed, statistic.\n",
+        "// a\n#pragma once\n"
+        "// ORDER take: acquire, pairs with nobody.\nx.load(std::memory_order_acquire);\n",
+        "// a\n#pragma once\n"
+        "// ORDER count: relaxed, statistic.\nx.load(std::memory_order_relaxed);\n",
     ),
     (
         "memory-order",
         "include/tmk/a.hpp",
-        "// a\n#pragma once\n// ORDER take: acquire. Sees it.\n",
+        "// a\n#pragma once\n// ORDER own: relaxed.\nx.load(std::memory_order_relaxed);\n",
+        "// a\n#pragma once\n"
+        "// ORDER own: relaxed, owner-only.\nx.load(std::memory_order_relaxed);\n",
+    ),
+    (
+        "note",
+        "include/tmk/a.hpp",
         "// a\n#pragma once\n// ORDER own: relaxed, owner-only.\n",
+        "// a\n#pragma once\n",
     ),
     ("size", "README.md", "x\n" * 121, "x\n" * 120),
     (
@@ -89,6 +98,7 @@ EXAMPLES = [
         "// long because of its tables\n" + "// a\n" * 260,
     ),
     ("layout", "bench/a.cpp", "// a\n" + "x" * 101 + "\n", "// a\n" + "x" * 100 + "\n"),
+    ("layout", "include/a.md", "x" * 101 + "\n", "x" * 100 + "\n"),
     ("layout", "lab/a.py", '"""a"""\nx = 1 \n', '"""a"""\nx = 1\n'),
     ("layout", "bench/a.cpp", "// a\n\tx();\n", "// a\n  x();\n"),
     ("opening", "bench/a.cpp", "int a;\n", "// a\nint a;\n"),
@@ -116,8 +126,9 @@ EXAMPLES = [
 def test_a_rule_refuses_its_example_and_accepts_the_repair(
     rule: str, path: str, bad: str, good: str
 ) -> None:
-    assert rule in {f.rule for f in tidy.check([tidy.File(path, bad)])}
-    assert rule not in {f.rule for f in tidy.check([tidy.File(path, good)])}
+    table = tidy.File("ARCHITECTURE.md", (ROOT / "ARCHITECTURE.md").read_text())
+    assert rule in {f.rule for f in tidy.check([table, tidy.File(path, bad)])}
+    assert rule not in {f.rule for f in tidy.check([table, tidy.File(path, good)])}
 
 
 def test_no_rule_is_without_an_example() -> None:

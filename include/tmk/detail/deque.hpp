@@ -35,7 +35,7 @@ struct Operations {
 inline constexpr std::uint32_t kReady =
     1;  // the outcome is there; its runner is done with the task
 inline constexpr std::uint32_t kWaited = 2;  // somebody sleeps on the word
-inline constexpr std::uint32_t kFailed = 4;  // the outcome is an exception; written before kReady
+inline constexpr std::uint32_t kFailed = 4;  // the outcome is an exception; set with kReady
 inline constexpr std::uint32_t kStarted =
     8;  // a deferred call has a runner; a promise is satisfied
 inline constexpr std::uint32_t kRetrieved = 16;  // a promise's future was handed out
@@ -51,7 +51,7 @@ struct Task {
   std::atomic<std::size_t> index{0};  // there, or `claimed`; in free memory the next free block
 
   bool ready() const {
-    // ORDER see-ready: acquire, pairs with publish-ready. Who sees it sees the outcome.
+    // ORDER see-ready: acquire, pairs with publish-ready. With kReady comes the outcome.
     return (state.load(std::memory_order_acquire) & kReady) != 0;
   }
   // The word with which a waiter may go to sleep; whoever publishes will wake it.
@@ -65,7 +65,8 @@ struct Task {
     if ((before & kWaited) != 0) futex_wake(state, INT_MAX);
   }
   void release() {
-    // ORDER last-reference: acq_rel, pairs with last-reference: who destroys sees all uses ended.
+    // ORDER last-reference: acq_rel, and acquire of the only reference, pairs with last-reference.
+    // The thread that destroys sees what all others did before they let go.
     if (references.load(std::memory_order_acquire) == 1 ||
         references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       operations->destroy(*this);
@@ -76,8 +77,8 @@ struct Task {
 class SpinLock {
  public:
   bool try_lock() {
-    // ORDER lock-worker: acquire, pairs with unlock-worker; the look before is rechecked by
-    // lock-worker.
+    // ORDER lock-worker: acquire, pairs with unlock-worker; the look before is relaxed, rechecked
+    // by lock-worker.
     return !word_.load(std::memory_order_relaxed) &&
            !word_.exchange(true, std::memory_order_acquire);
   }
@@ -85,7 +86,7 @@ class SpinLock {
     for (int spins = 0; !try_lock(); ++spins) {
       if (spins < 64) {
         pause();
-      } else if (spins % 64 != 0) {
+      } else if (spins < 1000) {
         sched_yield();  // the holder lost its processor; its section is short
       } else {
         // The holder may have a lower real-time priority, and then a yield gives it nothing.
@@ -198,8 +199,8 @@ struct alignas(128) Worker {
 
   // Owner. Claims a task of its own, wherever it lies; false if someone else has claimed it.
   bool take(Task& task) {
-    // ORDER own-index: relaxed, rechecked by lock-worker; and a place of this index that the owner
-    // has used again was seen empty there, see drop.
+    // ORDER own-index: relaxed, rechecked by lock-worker. The owner uses a place again only after
+    // it has seen it null by drop, and then it sees here that the task is claimed.
     const std::size_t i = task.index.load(std::memory_order_relaxed);
     if (i == Task::claimed) [[unlikely]]
       return false;
@@ -280,7 +281,8 @@ struct alignas(128) Worker {
     for (;;) {
       const std::size_t i = held(task.index);
       if (i == Task::claimed) return false;
-      // Who has a future of the task got it after the task was pushed: held() is enough.
+      // The waiter got its future after the push, so it reads the task here, or what the owner has
+      // written since. A stale entry is found out after the fence.
       if (task_of(held(entries[i & mask])) != &task) return false;
       if (i < open) {
         claim(task, i);
@@ -351,7 +353,8 @@ struct alignas(128) Worker {
         list.load(std::memory_order_relaxed);  // ORDER first: relaxed, rechecked by return-block.
     do {
       link(block, first);
-      // ORDER return-block: release, pairs with take-returned.
+      // ORDER return-block: release, pairs with take-returned; a failure is relaxed, rechecked by
+      // return-block.
     } while (!list.compare_exchange_weak(first, &block, std::memory_order_release,
                                          std::memory_order_relaxed));
   }
@@ -366,10 +369,13 @@ struct alignas(128) Worker {
     block.index.store(reinterpret_cast<std::uintptr_t>(next), std::memory_order_relaxed);
   }
 
-  // What only the holder of the lock writes, or what the owner reads of its own.
+  // For words that are written under the lock, for the owner's own, and for a hint at the owner's.
   template <class T>
   static T held(const std::atomic<T>& word) {
-    return word.load(std::memory_order_relaxed);  // ORDER held: relaxed, ordered by lock-worker.
+    // ORDER held: relaxed, ordered by lock-worker; owner-only where the owner reads its own bottom
+    // and entries. A holder that reads these gets a hint, rechecked by read-entry-open and
+    // heavy-fence.
+    return word.load(std::memory_order_relaxed);
   }
   template <class T>
   static void hold(std::atomic<T>& word, std::type_identity_t<T> value) {
@@ -378,8 +384,8 @@ struct alignas(128) Worker {
 
   // Owner. Bottom falls to i and on through what is erased there, not below `least`.
   void drop_bottom(std::size_t i, std::size_t least) {
-    // ORDER drop: acquire, pairs with erase-claimed: whoever claimed the task that was here has
-    // left its mark on it. The bottom itself is owner-only, and for others a hint.
+    // ORDER drop: acquire, pairs with erase-claimed. The owner sees the mark of the thread that
+    // claimed the task of the place. The bottom is relaxed, owner-only; for others it is a hint.
     while (i > least && entries[(i - 1) & mask].load(std::memory_order_acquire) == 0) --i;
     bottom.store(i, std::memory_order_relaxed);
   }

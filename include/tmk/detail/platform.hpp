@@ -43,6 +43,14 @@
 // For what must be a part of its caller: the future then lives in registers.
 #define TMK_INLINE [[gnu::always_inline]] inline
 
+// A variable that each thread has at a fixed distance from its stack, so that no call is needed to
+// find it. musl has no such places for what dlopen loads.
+#if defined(__GLIBC__)
+#define TMK_THREAD_LOCAL [[gnu::tls_model("initial-exec")]] inline thread_local constinit
+#else
+#define TMK_THREAD_LOCAL inline thread_local constinit
+#endif
+
 // The invariants of scheduler.md, checked in programs that define TMK_ASSERTIONS. All sources of a
 // program must agree on it.
 #ifdef TMK_ASSERTIONS
@@ -221,7 +229,15 @@ inline unsigned usable_processors(const cpu_set_t& set = processors_of(0)) {
   return static_cast<unsigned>(std::max(1, std::min(allowed, quota_processors())));
 }
 
-// The signals 1 to 64 that the calling thread blocks, as bits; and to block these and no others.
+// Signals as bits: all from 1 to 64, except those for what a thread itself does.
+inline constexpr std::uint64_t kForeignSignals = [] {
+  std::uint64_t all = ~std::uint64_t{0};
+  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF}) {
+    all &= ~(std::uint64_t{1} << (own - 1));
+  }
+  return all;
+}();
+// The signals that the calling thread blocks; and to block these and no others.
 inline std::uint64_t blocked_signals() {
   sigset_t set;
   std::uint64_t mask = 0;
@@ -301,8 +317,7 @@ inline std::size_t pool_stack() {
 }
 // Above this address a task may begin to run in place: it then has as much stack as a thread of its
 // own would have or, on a thread that has less than two of these, half as much.
-[[gnu::tls_model("initial-exec")]] inline thread_local constinit std::uintptr_t known_stack_limit =
-    0;
+TMK_THREAD_LOCAL std::uintptr_t known_stack_limit = 0;
 inline std::uintptr_t stack_limit() {
   if (known_stack_limit != 0) return known_stack_limit;
   pthread_attr_t attributes;

@@ -37,8 +37,7 @@ inline constexpr std::uint32_t kOldAge = 8;
 
 // Stands for "no worker yet": its empty lists send every fast path to the slow one.
 inline constinit Worker unbound_worker{};
-[[gnu::tls_model("initial-exec")]] inline thread_local constinit Worker* current_worker =
-    &unbound_worker;
+TMK_THREAD_LOCAL Worker* current_worker = &unbound_worker;
 
 class Pool {
  public:
@@ -65,7 +64,7 @@ class Pool {
   void wake() {
     // Without a watchdog nobody would try again; but to be refused takes the system its time.
     if (refused_.load() && !watched_.load()) {
-      if (refusals_.fetch_add(1) % 64 != 0) return;
+      if (refusals_.fetch_add(1) % 128 != 0) return;
       refused_.store(false);
     }
     if (running() < limit() && !refused_.load()) {
@@ -122,6 +121,7 @@ class Pool {
   std::uint32_t limit() const { return target_ + extra_.load(); }
   // One thread less runs; how many still do.
   std::uint32_t stop_running() {
+    // ORDER announce-sleep: seq_cst, ordered by heavy-fence, which comes before a look for tasks.
     const std::uint32_t before = activity_.fetch_sub(1) & kRunning;
     TMK_ASSERT(before != 0);
     if (closing_.load()) futex_wake(activity_, INT_MAX);
@@ -160,6 +160,7 @@ class Pool {
   std::atomic<bool> watched_{false};        // the watchdog exists
   std::atomic<std::uint32_t> starving_{0};  // workers that are marked so
   std::atomic<std::uint64_t> mask_{blocked_signals()};  // of the thread that last woke one of ours
+  std::atomic<bool> plain_stacks_{false};               // the system has no room for large ones
   std::atomic<bool> closing_{false};
   std::atomic<bool> stopping_{false};
   std::atomic<Worker*> workers_{nullptr};
@@ -243,7 +244,8 @@ inline void wait_until_ready(Task& task) {
         const bool own = task.worker == self;
         if (own ? self->take(task) : task.worker->revoke(task)) {
           if (!own && self != nullptr) self->revoked.increment();
-          // ORDER mark-taken: relaxed, owner-only. Should it wait for itself, it must not run
+          // ORDER mark-taken: relaxed, rechecked by held: a waiter that reads the index from before
+          // does not find the task at the place. Should the task wait for itself, it does not run
           // again.
           task.index.store(Task::claimed, std::memory_order_relaxed);
           return task.operations->run(task);
@@ -532,6 +534,7 @@ inline void Pool::thread_main() {
     self.active.store(true);
     run_until_idle(self);
     self.active.store(false);
+    block_signals(kForeignSignals);  // the program may unblock some, or wait for them, meanwhile
   } while (park());
   self.counted = false;  // by park
 }
@@ -540,9 +543,8 @@ inline void Pool::thread_main() {
 // after, not while it sleeps.
 inline bool Pool::park() {
   parked_.fetch_add(1);
-  stop_running();  // announce-sleep
+  stop_running();
   heavy_fence();
-  // look-again
   if (running() < limit() && looks_pending() && unpark_one()) {
     activity_.fetch_add(1);
     return true;
@@ -595,13 +597,9 @@ inline bool Pool::start(void (Pool::*body)()) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  // No signal reaches a thread of ours before it runs tasks, except those for what it does itself.
-  sigset_t all, before;
-  sigfillset(&all);
-  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF}) {
-    sigdelset(&all, own);
-  }
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  // No signal reaches a thread of ours before it runs tasks.
+  const std::uint64_t mask = blocked_signals();
+  block_signals(kForeignSignals);
   pthread_t thread;
   const auto create = [&](std::size_t stack_bytes) {
     pthread_attr_setstacksize(&attributes, stack_bytes);
@@ -624,9 +622,10 @@ inline bool Pool::start(void (Pool::*body)()) {
         },
         start);
   };
-  int error = create(pool_stack());
-  if (error != 0) error = create(default_stack());
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  const bool plain = plain_stacks_.load();
+  int error = create(plain ? default_stack() : pool_stack());
+  if (error != 0 && !plain && (error = create(default_stack())) == 0) plain_stacks_.store(true);
+  block_signals(mask);
   pthread_attr_destroy(&attributes);
   if (error == 0) return true;
   threads_.fetch_sub(1);
@@ -665,6 +664,7 @@ inline void Pool::watchdog_main() {
         // Threads of the program that sleep still count as running; in their place others may run,
         // and a push need not wait for the next look.
         extra_.store(count_waiting(begun - last, false));
+        // ORDER disarm: seq_cst, ordered by heavy-fence, which comes before the look for tasks.
         activity_.fetch_and(~kArmed);
         heavy_fence();
         if (!looks_pending() || (activity_.fetch_or(kArmed) & kArmed) != 0) break;
@@ -687,7 +687,8 @@ inline void Pool::watchdog_main() {
       const std::uint32_t waiting = count_waiting(begun - last, stuck >= kFewLooks);
       last = begun;
       // While all wait, as many again may run: thousands may wait for each other.
-      const bool idle = waiting >= running() || (stuck >= kFewLooks && waiting >= running() / 4 * 3);
+      const bool idle =
+          waiting >= running() || (stuck >= kFewLooks && waiting >= running() / 4 * 3);
       const std::uint32_t instead = idle ? 2 * waiting : waiting;
       extra_.store(std::min(kRunning / 4, instead + patient + starved));
       // The watchdog leaves most of its processor to others, however many threads there are.

@@ -18,6 +18,18 @@
 
 namespace tmk::detail {
 
+// A base of what has a result: declaring one whose result nothing could keep is an error. A result
+// need not be complete before the declared object ends.
+template <class R>
+struct ResultType {
+  static_assert(!std::is_array_v<R>, "the result type must not be an array");
+  static_assert(!std::is_function_v<R>, "the result type must not be a function");
+  ~ResultType() {
+    static_assert(std::is_void_v<R> || std::is_destructible_v<R>,
+                  "the result type must be destructible");
+  }
+};
+
 // How an outcome of type R is kept: a reference as a pointer, void as nothing.
 struct Nothing {};
 template <class R>
@@ -92,7 +104,7 @@ struct ExitAction {
   bool failed;
   ExitAction* next;
 };
-[[gnu::tls_model("initial-exec")]] inline thread_local constinit ExitAction* exit_actions = nullptr;
+TMK_THREAD_LOCAL ExitAction* exit_actions = nullptr;
 
 // Publishes what was registered since `before`.
 inline void fire_exit_actions(ExitAction* before) noexcept {

@@ -1,4 +1,6 @@
 // [futures.promise]: promise<R>, promise<R&>, promise<void>.
+#include <iterator>
+#include <map>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -52,6 +54,75 @@ struct NoMemory {
   template <class U>
   bool operator==(const NoMemory<U>& /*other*/) const {
     return true;
+  }
+};
+
+// A pointer of class type, which only its own members turn into an address.
+template <class T>
+class Fancy {
+ public:
+  using element_type = T;
+  using value_type = std::remove_cv_t<T>;
+  using difference_type = std::ptrdiff_t;
+  using pointer = Fancy;
+  using reference = std::add_lvalue_reference_t<T>;
+  using iterator_category = std::random_access_iterator_tag;
+  template <class U>
+  using rebind = Fancy<U>;
+
+  Fancy() = default;
+  Fancy(std::nullptr_t) {}  // NOLINT: as pointers do
+  explicit Fancy(T* address) : address_(address) {}
+  template <class U>
+    requires std::is_convertible_v<U*, T*>
+  Fancy(const Fancy<U>& other) : address_(other.address_) {}
+  template <class U>
+    requires(!std::is_convertible_v<U*, T*>)
+  explicit Fancy(const Fancy<U>& other) : address_(static_cast<T*>(other.address_)) {}
+  template <class U = T>
+    requires(!std::is_void_v<U>)
+  static Fancy pointer_to(U& target) {
+    return Fancy(std::addressof(target));
+  }
+  reference operator*() const
+    requires(!std::is_void_v<T>)
+  {
+    return *address_;
+  }
+  T* operator->() const { return address_; }
+  explicit operator bool() const { return address_ != nullptr; }
+  bool operator==(const Fancy&) const = default;
+
+ private:
+  template <class>
+  friend class Fancy;
+  T* address_ = nullptr;
+};
+
+// Remembers what it has given out, for all its copies, of whatever type.
+template <class T>
+struct FancyAllocator {
+  using value_type = T;
+  using pointer = Fancy<T>;
+  std::map<const void*, std::size_t>* given;
+  explicit FancyAllocator(std::map<const void*, std::size_t>& g) : given(&g) {}
+  template <class U>
+  FancyAllocator(const FancyAllocator<U>& other) : given(other.given) {}
+  pointer allocate(std::size_t n) {
+    T* const memory = std::allocator<T>().allocate(n);
+    (*given)[memory] = n * sizeof(T);
+    return pointer(memory);
+  }
+  void deallocate(pointer memory, std::size_t n) {
+    const auto found = given->find(memory.operator->());
+    ASSERT_NE(found, given->end());
+    EXPECT_EQ(found->second, n * sizeof(T));
+    given->erase(found);
+    std::allocator<T>().deallocate(memory.operator->(), n);
+  }
+  template <class U>
+  bool operator==(const FancyAllocator<U>& other) const {
+    return given == other.given;
   }
 };
 
@@ -135,6 +206,25 @@ TEST_F(FuturesPromise, an_allocator_gives_the_memory_and_gets_it_back_with_the_l
       const P unused(std::allocator_arg, CountingAllocator<int>(bytes, calls));
     }
     EXPECT_EQ(bytes, 0);
+  });
+}
+// [allocator.requirements]: the pointer may be a class
+TEST_F(FuturesPromise, an_allocator_with_pointers_of_a_class_gets_back_what_it_gave) {
+  for_each_kind([]<class Kind>() {
+    using P = typename Kind::Promise;
+    std::map<const void*, std::size_t> given;
+    {
+      P provider(std::allocator_arg, FancyAllocator<char>(given));
+      EXPECT_FALSE(given.empty());
+      auto result = provider.get_future();
+      Kind::set(provider);
+      Kind::check(result);
+      const P unused(std::allocator_arg, FancyAllocator<int>(given));
+      auto broken = P(std::allocator_arg, FancyAllocator<int>(given)).get_future();
+      EXPECT_EQ(code_of([&] { return static_cast<void>(broken.get()), 0; }),
+                future_errc::broken_promise);
+    }
+    EXPECT_TRUE(given.empty());
   });
 }
 TEST_F(FuturesPromise, what_the_allocator_throws_comes_out) {

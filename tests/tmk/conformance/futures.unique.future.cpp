@@ -1,7 +1,10 @@
 // [futures.unique.future]: future<R>, future<R&>, future<void>.
+#include <cmath>
+#include <limits>
 #include <ratio>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "subject.hpp"
 
@@ -301,6 +304,87 @@ TEST_F(FuturesUniqueFuture, a_time_without_end_is_waited_for_until_the_result_is
   EXPECT_EQ(result.wait_until(std::chrono::steady_clock::time_point::max()), future_status::ready);
   setter.join();
 }
+// [time.duration]: any arithmetic type counts, in any period
+template <class Rep, class Period>
+void check_durations() {
+  using Duration = std::chrono::duration<Rep, Period>;
+  const auto clock_time = []<class Clock>(Clock /*clock*/, auto time) {
+    return std::chrono::time_point<Clock, decltype(time)>(time);
+  };
+  promise<void> pending, kept;
+  const future<void> never = pending.get_future(), set = kept.get_future();
+  kept.set_value();
+  const auto wait_everywhere = [&](const auto& future, Duration time) {
+    std::vector<future_status> answers{future.wait_for(time)};
+    if (time == time.zero()) {  // libstdc++ 12 never returns where a steady clock has been negative
+      answers.push_back(future.wait_until(clock_time(std::chrono::steady_clock(), time)));
+      answers.push_back(future.wait_until(clock_time(std::chrono::system_clock(), time)));
+    }
+    return answers;
+  };
+  std::vector<Duration> past{Duration::zero(), Duration(Rep(0))};
+  if constexpr (std::is_signed_v<Rep>) past.push_back(Duration(Rep(-1)));
+  for (const Duration& each : past) {
+    for (const auto answer : wait_everywhere(never, each))
+      EXPECT_EQ(answer, future_status::timeout);
+    for (const auto answer : wait_everywhere(set, each)) EXPECT_EQ(answer, future_status::ready);
+  }
+  // The least time that is one, up to 3 ms: not too soon.
+  for (const auto nanoseconds : {1.0, 1e3, 1e6, 3e6}) {
+    const double ticks = std::ceil(nanoseconds * 1e-9 * double{Period::den} / double{Period::num});
+    if (!(ticks * Period::num / Period::den < 0.01)) continue;  // the period is longer
+    if (ticks >= static_cast<double>(std::numeric_limits<Rep>::max())) continue;
+    const Duration time(static_cast<Rep>(ticks));
+    const auto before = std::chrono::steady_clock::now();
+    EXPECT_EQ(never.wait_for(time), future_status::timeout);
+    EXPECT_GE(std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count(),
+              std::chrono::duration<double>(time).count() * (1 - 1e-9));
+  }
+}
+template <class Rep>
+void check_periods() {
+  check_durations<Rep, std::nano>();
+  check_durations<Rep, std::pico>();
+  check_durations<Rep, std::femto>();
+  check_durations<Rep, std::micro>();
+  check_durations<Rep, std::milli>();
+  check_durations<Rep, std::ratio<1>>();
+  check_durations<Rep, std::ratio<60>>();
+  check_durations<Rep, std::ratio<1, 1001>>();
+  check_durations<Rep, std::ratio<7, 3>>();
+}
+TEST_F(FuturesUniqueFuture, any_type_of_duration_can_be_waited_for) {
+  check_periods<int>();
+  check_periods<long>();
+  check_periods<unsigned>();
+  check_periods<unsigned long long>();
+  check_periods<float>();
+  check_periods<double>();
+  check_periods<long double>();
+}
+// The longest times of each type, and those beyond any: a wait ends when the result is there, and
+// not before. What overflows in the library's own arithmetic is not asked of it.
+template <class Duration>
+void check_long(Duration time) {
+  promise<void> provider;
+  const future<void> result = provider.get_future();
+  std::thread setter([&] {
+    std::this_thread::sleep_for(2ms);
+    provider.set_value();
+  });
+  EXPECT_EQ(result.wait_for(time), future_status::ready);
+  setter.join();
+}
+TEST_F(FuturesUniqueFuture, a_long_time_in_any_type_of_duration_is_waited_for) {
+  check_long(std::chrono::duration<long, std::pico>::max());
+  check_long(std::chrono::duration<long, std::femto>::max() / 2);
+  check_long(std::chrono::duration<long double, std::pico>(std::chrono::hours(100)));
+  check_long(std::chrono::duration<float>(1e6f));
+  check_long(std::chrono::duration<unsigned char, std::ratio<3600>>(255));
+  check_long(std::chrono::duration<short>::max());
+  check_long(std::chrono::duration<long, std::ratio<1, 1001>>(1'000'000));
+}
+
 // wait_for and wait_until, Effects: none if there is a deferred function
 TEST_F(FuturesUniqueFuture, a_timed_wait_says_deferred_and_does_not_call) {
   bool called = false;

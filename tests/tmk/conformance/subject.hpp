@@ -72,6 +72,8 @@ inline constexpr std::string_view llvm_125426 =
     "LLVM 125426: not detected, and the standard only encourages it";
 inline constexpr std::string_view llvm_125428 =
     "LLVM 125428: when the thread is refused, async waits for ever for its end";
+inline constexpr std::string_view fine_periods_overflow =
+    "libc++ 19 counts the steady clock's time in the period of the duration, which overflows";
 inline constexpr std::string_view tmk_tasks =
     "on purpose: a pool's threads stay, and who waits for a task runs it; see launch::thread";
 
@@ -130,6 +132,10 @@ inline constexpr Exception exceptions[] = {
      llvm_125426},
     {"libc++", "FuturesSharedFuture.an_invalid_shared_future_says_no_state", Known::cannot_run,
      llvm_125426},
+    {"libc++", "FuturesUniqueFuture.any_type_of_duration_can_be_waited_for", Known::cannot_run,
+     fine_periods_overflow},
+    {"libc++", "FuturesUniqueFuture.a_long_time_in_any_type_of_duration_is_waited_for",
+     Known::cannot_run, fine_periods_overflow},
 
     {"tmk", "FuturesAsync.a_task_runs_on_a_thread_of_its_own", Known::may_fail, tmk_tasks},
     {"tmk", "FuturesAsync.a_task_has_thread_local_objects_of_its_own", Known::fails, tmk_tasks},

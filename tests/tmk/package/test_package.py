@@ -11,76 +11,13 @@ import resource
 import shlex
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 import pytest
+from compilers import ROOT, WARNINGS, Platform, run, succeed, symbols
 
-ROOT = Path(__file__).resolve().parents[3]
 HERE = Path(__file__).resolve().parent
-WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Wundef", "-Werror")
 WAYS = ("std", "alias", "redirected")
-
-
-@dataclass(frozen=True)
-class Platform:
-    """A compiler with its standard library."""
-
-    compiler: str
-    flags: tuple[str, ...] = ()
-
-    def command(self, *arguments: str | Path, standard: str = "20") -> list[str]:
-        line = [self.compiler, *self.flags, f"-std=c++{standard}", *WARNINGS, "-pthread"]
-        return [*line, *map(str, arguments)]
-
-
-PLATFORMS = (Platform("g++"), Platform("clang++-19", ("-stdlib=libc++",)))
-
-
-def run(
-    line: Sequence[str | Path],
-    *,
-    cwd: Path | None = None,
-    environment: Mapping[str, str] = MappingProxyType({}),
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        line,
-        cwd=cwd,
-        env={**os.environ, **environment},
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-
-
-def succeed(
-    line: Sequence[str | Path],
-    *,
-    cwd: Path | None = None,
-    environment: Mapping[str, str] = MappingProxyType({}),
-) -> str:
-    done = run(line, cwd=cwd, environment=environment)
-    assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
-    return done.stdout
-
-
-def symbols(program: Path) -> str:
-    return succeed(["nm", "-C", program])
-
-
-@pytest.fixture(scope="session", params=PLATFORMS, ids=lambda each: each.compiler)
-def platform(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Platform:
-    each: Platform = request.param
-    if shutil.which(each.compiler) is None:
-        pytest.skip(f"{each.compiler} is missing")
-    source = tmp_path_factory.mktemp("probe") / "probe.cpp"
-    source.write_text("#include <version>\nint main() {}\n")
-    if run(each.command(source, "-o", source.with_suffix(""))).returncode != 0:
-        pytest.skip(f"{each.compiler} {' '.join(each.flags)} compiles nothing")
-    return each
 
 
 @pytest.fixture(scope="session")
@@ -116,8 +53,9 @@ def examples(documented: Path) -> Path:
     return documented / "build/examples"
 
 
-def test_all_headers_are_installed_and_nothing_else(prefix: Path) -> None:
-    wanted = {each.relative_to(ROOT / "include") for each in (ROOT / "include").rglob("*.hpp")}
+def test_all_headers_and_notes_are_installed_and_nothing_else(prefix: Path) -> None:
+    headers, notes = ((ROOT / "include").rglob(each) for each in ("*.hpp", "*.md"))
+    wanted = {each.relative_to(ROOT / "include") for each in (*headers, *notes)}
     found = {each.relative_to(prefix / "include") for each in (prefix / "include").rglob("*.*")}
     assert found == wanted
 

@@ -1,0 +1,242 @@
+// A program that ends with one thread for each task ends with tmk: tasks that nobody fetches, tasks
+// that wait for each other behind the runtime's back, and tasks that need much stack.
+#define TMK_ASSERTIONS
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <deque>
+#include <latch>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "support.hpp"
+#include "tmk/async.hpp"
+#include "tmk/pool.hpp"
+
+namespace {
+
+using std::chrono_literals::operator""ms;
+using support::Deadline;
+using Clock = std::chrono::steady_clock;
+
+// ---- a pending task that nobody fetches ----
+
+class Starving : public testing::TestWithParam<unsigned> {};
+
+// The maker keeps so many small tasks pending, and fetches the oldest.
+void slide_a_window(std::size_t width, const std::atomic<bool>& until) {
+  std::deque<tmk::future<int>> window;
+  while (!until) {
+    window.push_back(tmk::async([] { return 1; }));
+    if (window.size() > width) {
+      window.front().get();
+      window.pop_front();
+    }
+  }
+}
+
+TEST_P(Starving, a_task_behind_a_window_of_small_tasks_is_run) {
+  const Deadline deadline;
+  for (const std::size_t width : {std::size_t{0}, std::size_t{1}, std::size_t{20}}) {
+    tmk::pool pool(GetParam());
+    pool.run([&] {
+      std::atomic<bool> ran = false;
+      std::vector<tmk::future<void>> busy;
+      for (unsigned i = 1; i < GetParam(); ++i) {
+        busy.push_back(tmk::async([&] { slide_a_window(width, ran); }));
+      }
+      std::this_thread::sleep_for(20ms);  // until all threads are at it
+      auto starved = tmk::async([&] { ran = true; });
+      slide_a_window(width, ran);
+    });
+  }
+}
+
+// A pool's thread always finds a newer task of its own.
+void respawn(const std::atomic<bool>& until, tmk::promise<void>& ended) {
+  if (until) return ended.set_value();
+  auto next = tmk::async([&] { respawn(until, ended); });
+  static std::mutex mutex;
+  const std::lock_guard guard(mutex);
+  static std::deque<tmk::future<void>> kept;
+  kept.push_back(std::move(next));
+  while (kept.size() > 100 && kept.front().wait_for(0ms) == tmk::future_status::ready) {
+    kept.pop_front();
+  }
+}
+TEST(Starvation, a_task_beneath_tasks_that_make_their_successors_is_run) {
+  const Deadline deadline;
+  tmk::pool pool(1);
+  std::atomic<bool> ran = false;
+  tmk::promise<void> ended;
+  pool.run([&] {
+    auto first = tmk::async([&] {
+      auto starved = std::make_unique<tmk::future<void>>(tmk::async([&] { ran = true; }));
+      respawn(ran, ended);
+      return starved;
+    });
+    ended.get_future().wait();
+    EXPECT_TRUE(ran);
+  });
+}
+INSTANTIATE_TEST_SUITE_P(OfThreads, Starving, testing::Values(1, 2, 3));
+
+TEST(Window, the_places_that_it_leaves_behind_are_used_again) {
+  tmk::pool pool(1);
+  pool.run([] {
+    tmk::detail::Worker& worker = tmk::detail::this_worker();
+    auto old = tmk::async([] { return 1; });
+    std::deque<tmk::future<int>> window;
+    int sum = 0;
+    for (int i = 0; i < 100'000; ++i) {
+      window.push_back(tmk::async([i] { return i % 2; }));
+      if (window.size() < 50) continue;
+      sum += window.front().get();
+      window.pop_front();
+    }
+    EXPECT_LE(worker.mask + 1, 1024u);
+    for (auto& each : window) sum += each.get();
+    EXPECT_EQ(sum, 50'000);
+    EXPECT_EQ(old.get(), 1);
+  });
+}
+
+// ---- tasks that wait for each other ----
+
+constexpr int kMany = support::sanitized ? 200 : 1'500;
+
+TEST(Meeting, more_tasks_than_any_number_of_threads_meet_at_a_latch) {
+  const Deadline deadline;
+  std::latch all(kMany);
+  std::vector<tmk::future<void>> tasks;
+  for (int i = 0; i < kMany; ++i) tasks.push_back(tmk::async([&] { all.arrive_and_wait(); }));
+  for (auto& each : tasks) each.get();
+}
+
+TEST(Meeting, tasks_meet_by_polling) {
+  const Deadline deadline;
+  for (const bool sleeping : {true, false}) {
+    const int many = support::sanitized ? 20 : 100;
+    std::atomic<int> met = 0;
+    std::vector<tmk::future<void>> tasks;
+    const auto begun = Clock::now();
+    for (int i = 0; i < many; ++i) {
+      tasks.push_back(tmk::async([&, sleeping] {
+        ++met;
+        while (met < many) {
+          if (sleeping) {
+            std::this_thread::sleep_for(1ms);
+          } else {
+            std::this_thread::yield();
+          }
+        }
+      }));
+    }
+    for (auto& each : tasks) each.get();
+    EXPECT_LT(Clock::now() - begun, support::sanitized ? 30'000ms : 5'000ms);
+  }
+}
+
+TEST(Meeting, tasks_meet_by_spinning) {
+  const Deadline deadline;
+  constexpr int kSpinners = 5;
+  std::atomic<int> met = 0;
+  std::vector<tmk::future<void>> tasks;
+  for (int i = 0; i < kSpinners; ++i) {
+    tasks.push_back(tmk::async([&] {
+      ++met;
+      while (met < kSpinners) {
+      }
+    }));
+  }
+  for (auto& each : tasks) each.get();
+}
+
+// Threads of the program that have used tmk and sleep now do not count as running for long.
+TEST(Meeting, a_task_begins_at_once_beside_threads_that_sleep) {
+  if (support::sanitized) GTEST_SKIP() << "times are those of the sanitizer";
+  const Deadline deadline;
+  EXPECT_EQ(support::in_child([] {
+              setenv("TMK_NUM_THREADS", "2", 1);
+              std::latch used(5), ended(1);
+              std::vector<std::thread> sleepers;
+              for (int i = 0; i < 4; ++i) {
+                sleepers.emplace_back([&] {
+                  tmk::async([] {}).get();
+                  used.arrive_and_wait();
+                  ended.wait();
+                });
+              }
+              used.arrive_and_wait();
+              auto fastest = Clock::duration::max();
+              for (int i = 0; i < 30; ++i) {
+                std::this_thread::sleep_for(10ms);
+                std::atomic<bool> ran = false;
+                const auto begun = Clock::now();
+                auto task = tmk::async([&] { ran = true; });
+                while (!ran) {
+                }
+                fastest = std::min(fastest, Clock::now() - begun);
+              }
+              ended.count_down();
+              for (auto& each : sleepers) each.join();
+              return fastest < 1ms;
+            }),
+            0);
+}
+
+// ---- stack ----
+
+// Touches so many bytes of its stack.
+template <std::size_t Bytes>
+[[gnu::noinline]] int use_stack() {
+  volatile char local[Bytes];  // NOLINT: no volatile std::array can be used
+  for (std::size_t i = 0; i < Bytes; i += 1024) local[i] = 1;
+  return local[Bytes - 1024];
+}
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+
+[[gnu::noinline]] int descend(int depth) {
+  volatile char local[kMiB];  // NOLINT: as above
+  for (std::size_t i = 0; i < kMiB; i += 1024) local[i] = 1;
+  return (depth == 1 ? 0 : tmk::async(descend, depth - 1).get()) + local[0];
+}
+TEST(Stack, tasks_with_large_frames_may_wait_for_each_other) {
+  const Deadline deadline;
+  EXPECT_EQ(support::in_child([] { return descend(30) == 30; }), 0);
+  EXPECT_EQ(support::in_child([] { return tmk::async(descend, 30).get() == 30; }), 0);
+}
+
+TEST(Stack, a_thread_with_a_small_stack_may_fetch_a_task_that_needs_more) {
+  const Deadline deadline;
+  for (const std::size_t size : {std::size_t{128} << 10, std::size_t{256} << 10, kMiB}) {
+    EXPECT_EQ(support::in_child([&] {
+                pthread_attr_t attributes;
+                pthread_attr_init(&attributes);
+                pthread_attr_setstacksize(&attributes, support::sanitized ? 2 * kMiB : size);
+                pthread_t thread;
+                const auto body = [](void*) -> void* {
+                  const int sum = tmk::async(use_stack<3 * kMiB>).get() +
+                                  tmk::async([] { return use_stack<3 * kMiB>(); }).share().get();
+                  return reinterpret_cast<void*>(static_cast<std::intptr_t>(sum));
+                };
+                if (pthread_create(&thread, &attributes, body, nullptr) != 0) return false;
+                void* sum = nullptr;
+                return pthread_join(thread, &sum) == 0 && reinterpret_cast<std::intptr_t>(sum) == 2;
+              }),
+              0)
+        << size;
+  }
+}
+
+}  // namespace

@@ -1,0 +1,73 @@
+"""tools/tidy knows who may include whom from the table of ARCHITECTURE.md and from nowhere else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import tool
+
+ROOT = Path(__file__).resolve().parents[2]
+TABLE = (ROOT / "ARCHITECTURE.md").read_text()
+
+tidy = tool.load("tidy")
+
+
+def findings(path: str, line: str, table: str = TABLE) -> list[str]:
+    files = [tidy.File("ARCHITECTURE.md", table), tidy.File(path, f"// a\n{line}\n")]
+    return [str(each) for each in tidy.check(files) if each.rule == "who-may-know-whom"]
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "allowed"),
+    [
+        ("bench/random.hpp", '#include "bench.hpp"', True),
+        ("bench/bench.hpp", '#include "random.hpp"', False),
+        ("bench/backends/a.hpp", "#include <any/library.h>", True),
+        ("bench/backends/a.hpp", '#include "b.hpp"', False),
+        ("bench/programs/tasks/a.cpp", '#include "random.hpp"', True),
+        ("bench/programs/tasks/a.cpp", '#include "contention.hpp"', False),
+        ("bench/programs/library/a.cpp", '#include "contention.hpp"', True),
+        ("bench/executable.cpp", "#include <nlohmann/json.hpp>", True),
+        ("bench/harness.cpp", "#include <nlohmann/json.hpp>", False),
+        ("include/tmk/detail/a.hpp", '#include "b.hpp"', True),
+        ("include/tmk/detail/a.hpp", '#include "../b.hpp"', True),
+        ("include/tmk/a.hpp", '#include "../bench/registry.hpp"', False),
+        ("include/tmk/a.hpp", "#include <sys/mman.h>", True),
+        ("bars/lock/a.cpp", "#include <tmk/mutex.hpp>", True),
+        ("examples/a.cpp", "#include <tmk/mutex.hpp>", False),
+        ("tests/a.cpp", "#include <gtest/gtest.h>", True),
+    ],
+)
+def test_an_include_is_allowed_as_the_table_says(path: str, line: str, allowed: bool) -> None:
+    expected = f"{path}:2: who-may-know-whom: "
+    found = findings(path, line)
+    assert [each.startswith(expected) for each in found] == ([] if allowed else [True])
+
+
+def test_a_change_of_the_table_changes_what_is_allowed() -> None:
+    row = "| `bench/registry.hpp` | what the harness knows of a program and a backend "
+    assert row in TABLE
+    line = '#include "bad_input.hpp"'
+    assert not findings("bench/registry.hpp", line)
+    assert findings("bench/registry.hpp", line, TABLE.replace("`bad_input.hpp` |", "|"))
+    assert not findings("bench/registry.hpp", line, TABLE.replace(row, "| `other` | x "))
+
+
+def test_the_row_with_the_longest_name_decides() -> None:
+    table = (
+        "\n## Parts and who may know whom\n"
+        "| `bench/` | x | |\n| `bench/a/*.hpp` | x | `b.hpp` |\n| `bench/a/c.hpp` | x | |\n"
+    )
+    line = '#include "b.hpp"'
+    assert not findings("bench/a/d.hpp", line, table)
+    assert findings("bench/a/c.hpp", line, table)
+    assert findings("bench/d.hpp", line, table)
+
+
+def test_every_header_and_source_of_the_folders_with_rules_has_a_row() -> None:
+    rows = [prefix for prefix, _ in tidy.who_may_include([tidy.File("ARCHITECTURE.md", TABLE)])]
+    for folder in ("bench", "include/tmk", "examples", "bars"):
+        for file in (ROOT / folder).rglob("*.?pp"):
+            path = str(file.relative_to(ROOT))
+            assert any(path.startswith(row) for row in rows), f"{path} is in no row"
