@@ -8,7 +8,8 @@
 //   Rule 3. A strand that holds mutexes, the greatest of rank r, waits for an event only if every
 //           mutex that the event's past has locked, and its own past has not, is of a rank > r.
 //
-// An event's past is all steps that happen before it in every schedule. Suppose that all unfinished
+// An event's past is all steps that it may have waited for, with one library or another; a strand's
+// own past, in rule 3, is what it has waited for with every one. Suppose that all unfinished
 // strands are stuck. Of the unfinished steps take the one that is first in the serial order: by
 // rule 1 what it waits for has happened, so it locks a mutex. Its holder is stuck too. If the
 // holder locks a mutex, that is of a greater rank by rule 2. If it waits for an event, the first
@@ -77,7 +78,18 @@ class Generator {
 
  private:
   static constexpr std::size_t kMostLocks = 256, kMostStrands = 48;
-  using Past = std::bitset<kMostLocks>;  // which of the program's lock steps
+  struct Past {                              // which of the program's lock steps
+    std::bitset<kMostLocks> sure, possible;  // with every library, and with some
+    Past& operator|=(const Past& other) {
+      sure |= other.sure;
+      possible |= other.possible;
+      return *this;
+    }
+    void set(std::size_t lock) {
+      sure.set(lock);
+      possible.set(lock);
+    }
+  };
 
   enum Kind : std::uint8_t { kMain, kTask, kOwnThread, kForeign, kBranch };
   enum Inner : std::uint8_t { kBottom, kCall, kJoins, kPool };  // why a frame was entered
@@ -158,7 +170,7 @@ class Generator {
   }
   bool may_wait(const Strand& strand, const Past& past) const {
     const Id most = held(strand);
-    const Past news = past & ~strand.past;
+    const auto news = past.possible & ~strand.past.sure;
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
       if (news[i] && ranks_[i] <= most) return false;
     }
@@ -231,7 +243,11 @@ class Generator {
     if (is.kind != Slot::body) return;
     for (const Id each : program_.bodies[is.producer].carries) strand.top().slots.push_back(each);
   }
+  void may_await(Strand& strand, Id slot) {  // the last future of an async does in its destructor
+    if (happened(slot)) strand.past.possible |= past_of(slot).possible;
+  }
   void drop(Strand& strand, Id slot) {
+    may_await(strand, slot);
     remove(strand, slot);
     emit(strand, {.op = Op::drop, .a = slot});
   }
@@ -259,8 +275,9 @@ class Generator {
     for (const Id other : strand.awaited) {
       if (!strands_[other].ended) return false;
     }
-    if (strand.surely) {
-      for (const Id other : strand.awaited) strand.past |= strands_[other].past;
+    for (const Id other : strand.awaited) {
+      strand.past.possible |= strands_[other].past.possible;
+      if (strand.surely) strand.past.sure |= strands_[other].past.sure;
     }
     strand.awaited.clear();
     return true;
@@ -343,6 +360,7 @@ class Generator {
   // Dropped now or with its frame.
   void leave(Strand& strand, Id slot) {
     if (random_.one_in(2)) return drop(strand, slot);
+    may_await(strand, slot);
     remove(strand, slot);  // the frame has it still
   }
   bool plain_now(Id slot) const {
@@ -551,6 +569,7 @@ class Generator {
               })) {
             return false;
           }
+          may_await(strand, slot);
           remove(strand, slot);
         }
         if (what != kTouch) ++program_.keeps;
@@ -688,7 +707,7 @@ class Generator {
     Past all;
     for (std::size_t before = 0; before != met.size();) {
       before = met.size();
-      all.reset();
+      all = {};
       for (const Id id : met) all |= strands_[id].past;
       std::erase_if(met, [&](Id id) { return !may_wait(strands_[id], all); });
     }
@@ -706,7 +725,7 @@ class Generator {
     const Id of = random_.of(live_);
     if (of == by || !awake(of)) return false;
     Strand &killer = strands_[by], &target = strands_[of];
-    if (!may_wait(killer, target.past) || !may_wait(target, target.past | killer.past)) {
+    if (!may_wait(killer, target.past) || !may_wait(target, killer.past)) {
       return false;
     }
     const Id number = program_.targets++;
