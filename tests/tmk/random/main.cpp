@@ -395,6 +395,13 @@ void Frame::peek(auto& future, Id how) {
   if (how == 2) future.wait_until(Clock::now() - std::chrono::seconds(1));
 }
 
+// The value of a step that needs nothing of others, which is known.
+std::uint64_t checked(const Step& step, std::uint64_t value) {
+  if (value == own_value(step)) return value;
+  const std::string name = kOpNames[static_cast<std::size_t>(step.op)];
+  fail((name + " " + std::to_string(step.a) + " gave " + std::to_string(value)).c_str());
+}
+
 // What the interpreter does with a step; see RANDOM_PROGRAMS_OPS.
 std::uint64_t Frame::perform(const Step& step) {
   World& all = *world;
@@ -494,17 +501,17 @@ std::uint64_t Frame::perform(const Step& step) {
       break;
     }
     case Op::fib:
-      return fib(step.a, step.b);
+      return checked(step, fib(step.a, step.b));
     case Op::crowd:
-      return crowd(step.a, step.b, step.c);
+      return checked(step, crowd(step.a, step.b, step.c));
     case Op::window:
-      return windows(step.a, step.b);
+      return checked(step, windows(step.a, step.b));
     case Op::storm:
-      return storm(step.a, step.b);
+      return checked(step, storm(step.a, step.b));
     case Op::fork:
-      return fork_and(step.a);
+      return checked(step, fork_and(step.a));
     case Op::exec:
-      return execute(step.a);
+      return checked(step, execute(step.a));
     case Op::raise:
       raise_here(step.a);
       break;
@@ -533,7 +540,7 @@ std::uint64_t Frame::perform(const Step& step) {
       above(step.a, [] { return 0u; });
       break;
     case Op::recurse:
-      return subject::async(subject::launch::async, recurse, step.a, step.b).get();
+      return checked(step, subject::async(subject::launch::async, recurse, step.a, step.b).get());
     case Op::busy:
       busy(step.a);
       break;
