@@ -67,7 +67,7 @@ def run(command: list[str], environment: dict[str, str], limit_s: float) -> Ende
     how = f"status {process.returncode}"
     if process.returncode < 0:
         how = signal.Signals(-process.returncode).name
-    return Ended(seconds, failure=f"{how}: {output.strip()[-3000:] or 'no output'}")
+    return Ended(seconds, failure=f"{how}: {output.strip()[:3000] or 'no output'}")
 
 
 def failures(folder: Path, seed: int, threads: tuple[int, ...]) -> list[str]:
