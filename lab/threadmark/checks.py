@@ -87,6 +87,7 @@ def checks() -> list[Check]:
         Check("package", Level.CHECK, lambda: [*python, "pytest", package]),
         Check("model", Level.CHECK, lambda: [*python, "pytest", model]),
     ]
+    found += _random_programs()
     for name in ("tasks", "catalogue"):
         script = str(ROOT / f"tests/simulation/{name}.py")
         command = partial(lambda path: [sys.executable, path], script)
@@ -104,6 +105,22 @@ def checks() -> list[Check]:
                 lacks=_lack(sanitized, "sanitizers of clang 19"),
             )
         )
+    return found
+
+
+def _random_programs() -> list[Check]:
+    """Random programs with seeds drawn anew, each on the threads of drive.py."""
+    known = platforms.platforms()
+    clang = next((each for each in known if "clang" in each.compiler), None)
+    builds = [(each.name, 10_000, _lack(each)) for each in known if not each.optional]
+    builds += [(each, 1_000, _lack(clang, "sanitizers of clang 19")) for each in ("asan", "tsan")]
+    jobs = str(len(os.sched_getaffinity(0)))
+    found = []
+    for name, count, lacks in builds:
+        line = [sys.executable, str(ROOT / "tests/tmk/random/drive.py"), str(BUILD / name / "bin")]
+        line += ["--count", str(count), "--jobs", jobs]
+        command = partial(lambda given: given, line)
+        found.append(Check(f"random-{name}", Level.ALL, command, preset=name, lacks=lacks))
     return found
 
 

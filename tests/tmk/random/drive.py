@@ -1,0 +1,119 @@
+"""Runs random programs in processes of their own, with std and with tmk, and names those that fail.
+
+A program has failed with tmk if its answer is not the one that it computes from its data alone, if
+it dies, or if it takes longer than 10 s and 20 times as long as with std. It ends every program
+that takes longer; each failure has the command that repeats it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+LIMIT_S = 10.0
+TIMES_STD = 20.0
+LIMIT_OF_STD_S = 60.0
+THREADS = (1, 2, 8)
+# The first report ends a program. Of std only the time counts: ThreadSanitizer does not see what
+# the compiled part of libstdc++ does in set_value_at_thread_exit.
+OF_STD = {"TSAN_OPTIONS": "report_bugs=0"}
+OF_TMK = {
+    "TSAN_OPTIONS": "halt_on_error=1:suppressions="
+    + str(Path(__file__).parents[2] / "tsan_suppressions.txt")
+}
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A process: `answer` if it ended well, else `failure`."""
+
+    seconds: float
+    answer: str = ""
+    failure: str = ""
+
+
+def run(command: list[str], environment: dict[str, str], limit_s: float) -> Ended:
+    """Run a program and whatever it forks, no longer than the limit."""
+    began = time.monotonic()
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        env={**os.environ, **environment},
+        start_new_session=True,
+    )
+    try:
+        output, _ = process.communicate(timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return Ended(time.monotonic() - began, failure=f"not at its end after {limit_s:.0f} s")
+    seconds = time.monotonic() - began
+    found = re.search(r"^right: answer (\w+)", output, re.MULTILINE)
+    if process.returncode == 0 and found:
+        return Ended(seconds, answer=found[1])
+    how = f"status {process.returncode}"
+    if process.returncode < 0:
+        how = signal.Signals(-process.returncode).name
+    return Ended(seconds, failure=f"{how}: {output.strip()[:3000] or 'no output'}")
+
+
+def failures(folder: Path, seed: int, threads: tuple[int, ...]) -> list[str]:
+    """What went wrong with this seed, one entry for each way of running it."""
+    options = ["--seed", str(seed)]
+    std = run([str(folder / "random_programs.std"), *options], OF_STD, LIMIT_OF_STD_S)
+    if std.failure:
+        return [f"seed {seed}: {folder / 'random_programs.std'} --seed {seed}\n  {std.failure}"]
+    limit_s = max(LIMIT_S, TIMES_STD * std.seconds)
+    found = []
+    for number in threads:
+        tmk = run(
+            [str(folder / "random_programs.tmk"), *options],
+            {**OF_TMK, "TMK_NUM_THREADS": str(number)},
+            limit_s,
+        )
+        what = tmk.failure
+        if not what and tmk.answer != std.answer:
+            what = f"answer {tmk.answer}, with std {std.answer}"
+        if what:
+            command = f"TMK_NUM_THREADS={number} {folder / 'random_programs.tmk'} --seed {seed}"
+            found.append(f"seed {seed}: {command}\n  {what} ({std.seconds:.2f} s with std)")
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, help="where random_programs.std and .tmk are")
+    parser.add_argument("--first", type=int, help="seed; drawn and printed if not given")
+    parser.add_argument("--count", type=int, default=500)
+    parser.add_argument("--jobs", type=int, default=1, help="programs at a time")
+    parser.add_argument("--threads", type=int, action="append", help=f"of tmk; else {THREADS}")
+    chosen = parser.parse_args()
+    first = random.SystemRandom().randrange(10**12) if chosen.first is None else chosen.first
+    threads = tuple(chosen.threads or THREADS)
+    print(f"random programs: seeds {first} to {first + chosen.count - 1}", flush=True)
+    failed = 0
+    with ThreadPoolExecutor(chosen.jobs) as executor:
+        seeds = range(first, first + chosen.count)
+        for found in executor.map(lambda seed: failures(chosen.folder, seed, threads), seeds):
+            failed += bool(found)
+            for each in found:
+                print(each, flush=True)
+    print(f"{chosen.count - failed} of {chosen.count} random programs passed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

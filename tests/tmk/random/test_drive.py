@@ -1,0 +1,67 @@
+"""What the driver of the random programs says of programs that fail, each in its own way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import drive
+import pytest
+
+RIGHT = "echo right: answer 5eed expected 5eed size 4"
+
+
+def programs(folder: Path, tmk: str, std: str = RIGHT) -> Path:
+    for name, body in (("std", std), ("tmk", tmk)):
+        program = folder / f"random_programs.{name}"
+        program.write_text(f"#!/bin/sh\n{body}\n")
+        program.chmod(0o755)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("echo wrong: a task ran twice; exit 3", "status 3: wrong: a task ran twice"),
+        ("kill -SEGV $$", "SIGSEGV: no output"),
+        (f"{RIGHT}; exit 66", "status 66: right"),
+        ("exit 0", "status 0: no output"),
+        ("echo right: answer 1234 expected 1234 size 4", "answer 1234, with std 5eed"),
+    ],
+)
+def test_a_failed_program_is_named_with_its_command(tmp_path: Path, body: str, said: str) -> None:
+    folder = programs(tmp_path, body)
+    (found,) = drive.failures(folder, 17, (8,))
+    assert found.startswith(
+        f"seed 17: TMK_NUM_THREADS=8 {folder / 'random_programs.tmk'} --seed 17\n  {said}"
+    )
+
+
+def test_a_program_that_hangs_is_ended_with_what_it_forked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drive, "LIMIT_S", 0.3)
+    folder = programs(tmp_path, f"sleep 100 & echo $! > {tmp_path}/forked; wait")
+    (found,) = drive.failures(folder, 17, (1,))
+    assert "not at its end after" in found
+    status = Path(f"/proc/{(tmp_path / 'forked').read_text().strip()}/stat")
+    assert not status.exists() or ") Z " in status.read_text()
+
+
+def test_a_program_may_take_twenty_times_as_long_as_with_std(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drive, "LIMIT_S", 0.1)
+    folder = programs(tmp_path, f"sleep 1; {RIGHT}", std=f"sleep 0.3; {RIGHT}")
+    assert drive.failures(folder, 17, (1, 2)) == []
+
+
+def test_a_program_that_fails_with_std_is_named_too(tmp_path: Path) -> None:
+    folder = programs(tmp_path, RIGHT, std="exit 3")
+    (found,) = drive.failures(folder, 17, (1, 2))
+    assert found.startswith(f"seed 17: {folder / 'random_programs.std'} --seed 17")
+
+
+def test_each_number_of_threads_is_tried(tmp_path: Path) -> None:
+    folder = programs(tmp_path, f"echo $TMK_NUM_THREADS >> {tmp_path}/threads; {RIGHT}")
+    assert drive.failures(folder, 17, drive.THREADS) == []
+    assert (tmp_path / "threads").read_text().split() == ["1", "2", "8"]
