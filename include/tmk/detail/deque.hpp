@@ -178,6 +178,31 @@ struct alignas(128) Worker {
     for (Counter* each : {&taken, &popped, &revoked, &stolen, &blocked}) each->reset();
   }
 
+  // The only thread of a forked child, under the lock. The pending tasks move to a worker that no
+  // pool knows, so that no thread looks for them there, but a waiter finds them. Without memory for
+  // it they stay.
+  void leave_pending_behind() {
+    const std::size_t b = held(bottom), h = first_pending(b);
+    auto* const apart = h < b ? new (std::nothrow) Worker : nullptr;
+    if (apart == nullptr) return;
+    apart->bound.store(true);
+    apart->entries = std::exchange(entries, nullptr);
+    apart->mask = std::exchange(mask, 0);
+    for (std::size_t i = h; i < b; ++i) {
+      if (Task* const task = task_of(held(apart->entries[i & apart->mask]))) task->worker = apart;
+    }
+    hold(apart->bottom, b);
+    hold(apart->head, h);
+    hold(apart->split, b);
+    apart->open = b;
+    const std::size_t none = has_membarrier ? 0 : SIZE_MAX;
+    hold(bottom, 0);
+    hold(head, 0);
+    hold(split, none);
+    open = none;
+    far = room_end = 0;
+  }
+
   // Owner. Makes a task pending, one of the given siblings. bad_alloc leaves everything as it was.
   void push(Task& task, Entry siblings) {
     // ORDER own-bottom: relaxed, owner-only.

@@ -260,6 +260,7 @@ inline void wait_until_ready(Task& task) {
 
 // A forked child has one thread, and what others were amid changing is not to be touched in it. So
 // the forking thread holds the locks of its own workers meanwhile, and a child keeps these alone.
+// The parent runs the tasks that were pending; the child runs one of them only if it fetches it.
 inline Pool::Registry* Pool::make_registry() {
   if (pthread_atfork(&prepare_fork, &finish_fork, &begin_child) != 0) throw std::bad_alloc();
   keep_module_loaded();
@@ -300,6 +301,7 @@ inline void Pool::begin_anew(pid_t parent_thread) {
     for (auto& list : own.returned) list.store(nullptr);  // others may have been amid giving back
     own.exposing = false;                                 // or have had a fence under way
     own.starving.store(false);
+    own.leave_pending_behind();
     if (own.counted) ++running;
     own.lock.unlock();
   });
@@ -654,7 +656,10 @@ inline void Pool::watchdog_main() {
       continue;
     }
     std::uint64_t before = claims(), credit = 0;
-    std::uint32_t stuck = 0, next = kPatience, patient = 0, starved = 0;
+    std::uint32_t stuck = 0, next = kPatience, patient = 0;
+    // Threads that may run though none waits: more than run now, also where threads of the program
+    // alone are more than the pool's size.
+    std::uint32_t beyond = 0;
     std::chrono::nanoseconds pause = kTick;
     auto last = steady_clock::now();
     for (std::uint32_t look = 1; !stopping_.load(); ++look) {
@@ -683,16 +688,20 @@ inline void Pool::watchdog_main() {
         if (++stuck >= next) {  // the running threads may spin, waiting for a pending task
           ++patient;
           next = stuck + kPatience * (patient + 1);
+          beyond = std::max(beyond, running() + 1);
         }
       }
-      if (look % kLooksPerAge == 0) starved = mark_starving();
+      if (look % kLooksPerAge == 0) {
+        const std::uint32_t starved = mark_starving();
+        beyond = starved == 0 ? 0 : running() + starved;
+      }
       const std::uint32_t waiting = count_waiting(begun - last, stuck >= kFewLooks);
       last = begun;
       // While all wait, as many again may run: thousands may wait for each other.
       const bool idle =
-          waiting >= running() || (stuck >= kFewLooks && waiting >= running() / 4 * 3);
-      const std::uint32_t instead = idle ? 2 * waiting : waiting;
-      extra_.store(std::min(kRunning / 4, instead + patient + starved));
+          waiting >= running() || (stuck >= kFewLooks && 4 * waiting >= 3 * running());
+      const std::uint32_t most = target_ + patient + (idle ? 2 * waiting : waiting);
+      extra_.store(std::min(kRunning / 4, std::max(most, beyond) - target_));
       // The watchdog leaves most of its processor to others, however many threads there are.
       pause = std::max<std::chrono::nanoseconds>(kTick, 8 * (steady_clock::now() - begun));
       for (std::uint32_t places = count_places(); running() < limit() && places != 0; --places) {

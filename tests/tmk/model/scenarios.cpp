@@ -554,6 +554,7 @@ void a_push_is_slow_and_meets_a_thread_that_goes_to_sleep() {
   s.worker.push(s.a, 0);
   require(s.worker.take(s.a), "nobody else is there");
   s.worker.split = 1;
+  s.worker.open = std::min<std::size_t>(s.worker.open, 1);
   s.worker.head = 1;
   s.start_thread();
   spawn([&] { tmk::detail::submit(s.worker, s.b); });
