@@ -443,6 +443,26 @@ void a_scope_gets_tasks_of_others() {
   require(settle() == 0, "all have ended");
 }
 
+// The waiter takes over what the owner starts at the same time.
+void a_scope_is_waited_for_by_another_thread() {
+  User u;
+  Worker& owner = *current_worker;
+  auto* const scope = new tmk::task_scope;
+  std::atomic<bool> done{false};
+  spawn([&, scope] {
+    current_worker = &owner;
+    scope->run([&] { done.store(true, std::memory_order_relaxed); });
+  });
+  spawn([&, scope] {
+    u.enter();
+    while (!done.load(std::memory_order_relaxed)) {
+      scope->wait();
+      yield();
+    }
+  });
+  require(settle() == 0, "all have ended");
+}
+
 // ---- sleeping ----
 
 // A pool whose watchdog is away. `running` threads run; the caller is not counted.
@@ -604,6 +624,7 @@ std::vector<Scenario> scenarios() {
       {"a branch lies on the stack", a_branch_lies_on_the_stack, 3},
       {"a scope gets tasks of its tasks", a_scope_gets_tasks_of_its_tasks, 3},
       {"a scope gets tasks of others", a_scope_gets_tasks_of_others},
+      {"a scope is waited for by another thread", a_scope_is_waited_for_by_another_thread},
       {"a push meets a thread that goes to sleep", a_push_meets_a_thread_that_goes_to_sleep, 3},
       {"a push is slow and meets a thread that goes to sleep",
        a_push_is_slow_and_meets_a_thread_that_goes_to_sleep, 3},
