@@ -105,6 +105,42 @@ Value<R> value_of(J&& join) {
   }
 }
 
+// One task of a scope.
+struct ScopeLink {
+  ScopeLink* next = nullptr;
+  State<void>& state;
+};
+
+// A list to which its owner, the one worker that adds, does so without a lock until a waiter with
+// another worker takes it over. Dekker's pattern with the asymmetric fence (detail/scheduler.md):
+// either the owner sees adopted_, or the waiter sees adding_ and waits until the owner has added.
+class OwnLinks {
+ public:
+  bool add(ScopeLink& link) noexcept {
+    // ORDER adding: relaxed, ordered by light-fence.
+    adding_.store(true, std::memory_order_relaxed);
+    light_fence();
+    // ORDER see-adopted: relaxed, ordered by light-fence.
+    const bool own = !adopted_.load(std::memory_order_relaxed);
+    if (own) link.next = std::exchange(newest, &link);
+    adding_.store(false, std::memory_order_release);  // ORDER added: release, pairs with see-added.
+    return own;
+  }
+  void adopt() noexcept {
+    // ORDER adopt: seq_cst, ordered by heavy-fence.
+    adopted_.store(true);
+    heavy_fence();
+    // ORDER see-added: acquire, pairs with added. The waiter sees what the owner has added.
+    while (adding_.load(std::memory_order_acquire)) sched_yield();
+  }
+
+  ScopeLink* newest = nullptr;
+
+ private:
+  std::atomic<bool> adding_{false};
+  std::atomic<bool> adopted_{!has_membarrier};
+};
+
 }  // namespace detail
 
 // Calls all, possibly at the same time, and returns when all have ended: a tuple of what they
@@ -155,7 +191,7 @@ class task_scope {
       state->operations->destroy(*state);
       throw;
     }
-    if (&worker == &owner_ && add_own(*state)) return;
+    if (&worker == &owner_ && own_.add(*state)) return;
     Link* last = nullptr;
     do {
       state->next = last;
@@ -173,10 +209,7 @@ class task_scope {
   }
 
  private:
-  struct Link {
-    Link* next = nullptr;
-    detail::State<void>& state;
-  };
+  using Link = detail::ScopeLink;
   template <class C>
   struct Spawned : detail::CallState<void, C, Spawned<C>>, Link {
     using Base = detail::CallState<void, C, Spawned>;
@@ -185,35 +218,14 @@ class task_scope {
         : Base(tag, std::forward<A>(parts)...), Link{nullptr, *this} {}
   };
 
-  // own_ is the owner's without a lock until a waiter that is not the owner takes it over. Dekker's
-  // pattern with the asymmetric fence (detail/scheduler.md): either the owner sees adopted_ here,
-  // or the waiter sees adding_ and waits until the owner has added.
-  bool add_own(Link& link) {
-    // ORDER adding: relaxed, ordered by light-fence.
-    adding_.store(true, std::memory_order_relaxed);
-    detail::light_fence();
-    // ORDER see-adopted: relaxed, ordered by light-fence.
-    const bool own = !adopted_.load(std::memory_order_relaxed);
-    if (own) link.next = std::exchange(own_, &link);
-    // ORDER added: release, pairs with see-added.
-    adding_.store(false, std::memory_order_release);
-    return own;
-  }
-  void adopt() noexcept {
-    // ORDER adopt: seq_cst, ordered by heavy-fence.
-    adopted_.store(true);
-    detail::heavy_fence();
-    // ORDER see-added: acquire, pairs with added. What the owner has added is seen.
-    while (adding_.load(std::memory_order_acquire)) sched_yield();
-  }
   void join_all() noexcept {
-    if (detail::current_worker != &owner_) adopt();
+    if (detail::current_worker != &owner_) own_.adopt();
     for (;;) {
+      Link*& newest = own_.newest;
       // ORDER take-foreign: acquire, pairs with add-foreign.
-      if (own_ == nullptr) own_ = foreign_.exchange(nullptr, std::memory_order_acquire);
-      if (own_ == nullptr) return;
-      Link* const newest = std::exchange(own_, own_->next);
-      join(newest->state);
+      if (newest == nullptr) newest = foreign_.exchange(nullptr, std::memory_order_acquire);
+      if (newest == nullptr) return;
+      join(std::exchange(newest, newest->next)->state);
     }
   }
   void join(detail::State<void>& state) noexcept {
@@ -235,9 +247,7 @@ class task_scope {
   }
 
   detail::Worker& owner_ = detail::this_worker();
-  Link* own_ = nullptr;  // the newest task that the owner has started, or the next one to join
-  std::atomic<bool> adding_{false};
-  std::atomic<bool> adopted_{!detail::has_membarrier};
+  detail::OwnLinks own_;                 // tasks that the owner has started, or the next to join
   std::atomic<Link*> foreign_{nullptr};  // the newest task that others have started
   std::exception_ptr error_;
 };

@@ -75,7 +75,7 @@ def musl() -> list[str]:
     """Zig's C++ compiler for musl, which ./threadmark setup can install."""
     zig = ROOT / ".deps/zig-0.15.2/ziglang/zig"
     if not zig.exists():
-        pytest.skip("zig is missing: ./threadmark setup --platform zig-musl")
+        pytest.skip("zig is missing: ./threadmark setup --platforms zig-musl")
     options = ["-target", "native-linux-musl", "-mcpu=baseline", "-idirafter", "/usr/include"]
     return [str(zig), "c++", "-std=c++20", "-O2", *options, INCLUDE]
 
