@@ -209,6 +209,7 @@ struct alignas(128) Worker {
     std::size_t b = bottom.load(std::memory_order_relaxed);
     if (b >= room_end) [[unlikely]]
       b = make_room();
+    TMK_ASSERT(held(entries[b & mask]) == 0);
     task.worker = this;
     // ORDER set-index: relaxed, ordered by publish-entry.
     task.index.store(b, std::memory_order_relaxed);
