@@ -47,6 +47,7 @@ NOT_NEEDED = {
     ("publish-bottom", "release"): _BOTTOM,
     ("read-bottom", "acquire"): _BOTTOM,
     ("open-bottom", "acquire"): _BOTTOM,
+    ("oldest-bottom", "acquire"): _BOTTOM,
     ("pending-bottom", "acquire"): _BOTTOM,
     ("erase-claimed", "release"): _ERASED,
     ("drop", "acquire"): _ERASED,
