@@ -697,9 +697,8 @@ inline void Pool::watchdog_main() {
       }
       const std::uint32_t waiting = count_waiting(begun - last, stuck >= kFewLooks);
       last = begun;
-      // While all wait, as many again may run: thousands may wait for each other.
-      const bool idle =
-          waiting >= running() || (stuck >= kFewLooks && 4 * waiting >= 3 * running());
+      // While most wait, as many again may run: thousands may wait for each other.
+      const bool idle = 4 * waiting >= 3 * running();
       const std::uint32_t most = target_ + patient + (idle ? 2 * waiting : waiting);
       extra_.store(std::min(kRunning / 4, std::max(most, beyond) - target_));
       // The watchdog leaves most of its processor to others, however many threads there are.
