@@ -45,7 +45,8 @@ struct Branch : CallState<std::invoke_result_t<F&>, Reference<F>> {
   }
   R join(Worker& self) {
     joined = true;
-    if (!forked || (stack_left(self) && self.take(*this))) {
+    // In a child of fork, the task may have another worker now.
+    if (!forked || (this->worker == &self && stack_left(self) && self.take(*this))) {
       const ExitScope exits;
       return this->call();
     }

@@ -41,7 +41,8 @@ class pool {
  public:
   // As many as TMK_NUM_THREADS says, else as the process may use processors.
   pool() : pool(detail::usable_processors()) {}
-  explicit pool(unsigned threads) : pool_(new detail::Pool(threads)) {}
+  explicit pool(unsigned threads)
+      : pool_((detail::keep_module_loaded(), new detail::Pool(threads))) {}
   pool(const pool&) = delete;
   pool& operator=(const pool&) = delete;
   // Runs the tasks that are still pending and waits for the pool's threads. Futures may outlive it.

@@ -21,6 +21,7 @@
 
 #include "support.hpp"
 #include "tmk/async.hpp"
+#include "tmk/fork_join.hpp"
 #include "tmk/pool.hpp"
 
 namespace {
@@ -102,6 +103,23 @@ TEST(Fork, tasks_pending_at_a_fork_run_in_the_child_only_if_it_fetches_them) {
                          return runs == 2;
                        }) == 0;
               });
+            }),
+            0);
+}
+
+TEST(Fork, a_branch_of_a_fork_join_may_fork) {
+  SKIP_WHERE_FORKED_THREADS_ARE_REFUSED();
+  EXPECT_EQ(in_child([] {
+              pid_t child = -1;
+              const auto [one, two] = tmk::fork_join(
+                  [&] {
+                    child = fork();
+                    return child == 0 ? fib(10) : 55;  // makes tasks before the other is joined
+                  },
+                  [] { return fib(5); });
+              const bool good = one == 55 && two == 5;
+              if (child == 0) _exit(good ? 0 : 1);
+              return good && support::status_of(child) == 0;
             }),
             0);
 }
@@ -557,6 +575,42 @@ TEST(Pools, the_end_of_a_pool_waits_for_its_tasks_asleep) {
               }
               return cpu_seconds() - before < 0.1 &&
                      sleeper.wait_for(0ms) == tmk::future_status::ready;
+            }),
+            0);
+}
+// A task that waits in tmk does not run; later it needs more threads than the pool has.
+TEST(Pools, the_end_of_a_pool_waits_for_tasks_that_wait) {
+  EXPECT_EQ(in_child([] {
+              tmk::promise<void> go_on;
+              std::atomic<bool> begins = false, ended = false;
+              std::thread later;
+              tmk::future<void> task;
+              {
+                tmk::pool pool(2);
+                pool.run([&] {
+                  task = tmk::async([&, until = go_on.get_future()]() mutable {
+                    begins = true;
+                    until.get();
+                    std::atomic<int> met = 0;
+                    std::vector<tmk::future<void>> tasks;
+                    for (int i = 0; i < 6; ++i) {
+                      tasks.push_back(tmk::async([&] {
+                        ++met;
+                        while (met < 6) std::this_thread::sleep_for(1ms);
+                      }));
+                    }
+                    for (auto& each : tasks) each.get();
+                    ended = true;
+                  });
+                  spin_until(begins);
+                });
+                later = std::thread([&] {
+                  std::this_thread::sleep_for(50ms);
+                  go_on.set_value();
+                });
+              }
+              later.join();
+              return ended.load();
             }),
             0);
 }

@@ -146,6 +146,7 @@ struct alignas(128) Worker {
   const std::atomic<std::uint32_t>* activity = nullptr;  // of the pool
   std::uint32_t quiet = 0;                               // activity from which a push wakes nobody
   std::uintptr_t stack_end = 0;  // below it nothing is run in place any more
+  bool pooled = false;           // its thread is one of the pool's own
   bool counted = false;          // its thread is one of those that activity counts when they run
   // By who claimed: the owner (`popped` of them between tasks), a waiter from its own or another's
   // deque, a thief; and waits that slept.
@@ -294,7 +295,7 @@ struct alignas(128) Worker {
         Task* const task = task_of(read(i));
         if (task == nullptr) continue;  // the owner has erased it meanwhile
         claim(*task, i);
-        pass_erased(std::min(held(split), b));
+        pass_erased(std::min(owned ? held(split) : open, b));
         return task;
       }
       expose(guard, i + 1);

@@ -229,10 +229,11 @@ inline unsigned usable_processors(const cpu_set_t& set = processors_of(0)) {
   return static_cast<unsigned>(std::max(1, std::min(allowed, quota_processors())));
 }
 
-// Signals as bits: all from 1 to 64, except those for what a thread itself does.
+// Signals as bits: all from 1 to 64, except those for what a thread itself does, and those that the
+// C library keeps for itself (glibc lets nobody block them, musl does not mind).
 inline constexpr std::uint64_t kForeignSignals = [] {
   std::uint64_t all = ~std::uint64_t{0};
-  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF}) {
+  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF, 32, 33, 34}) {
     all &= ~(std::uint64_t{1} << (own - 1));
   }
   return all;
@@ -337,7 +338,9 @@ extern "C" {
 [[gnu::weak]] void* weak_dlopen(const char* name, int flags) __asm__("dlopen");
 }
 // Keeps the calling code's module in memory, because threads and the ends of threads run that code:
-// dlclose of a plugin would take it from under them. Hidden, so that each module has its own.
+// dlclose of a plugin would take it from under them. Hidden, so that each module has its own. Never
+// under the guard of a static variable: dlopen of another thread may hold the loader's lock and
+// wait for the guard in an initialiser.
 [[gnu::visibility("hidden")]] inline void keep_module_loaded() {
   static std::atomic<bool> tried{false};  // no guard: dlopen may run initialisers that come here
   if (tried.load()) return;

@@ -31,7 +31,7 @@ inline constexpr std::uint32_t kRunning = kArmed - 1;
 // make one at the oldest tasks, and for how many of these a task may stay the oldest.
 inline constexpr std::chrono::milliseconds kTick{4};
 inline constexpr std::uint32_t kFewLooks = 4;
-inline constexpr std::uint32_t kPatience = 16;
+inline constexpr std::uint32_t kPatience = 32;
 inline constexpr std::uint32_t kLooksPerAge = 16;
 inline constexpr std::uint32_t kOldAge = 8;
 
@@ -42,7 +42,7 @@ TMK_THREAD_LOCAL Worker* current_worker = &unbound_worker;
 class Pool {
  public:
   // bad_alloc for the first one.
-  explicit Pool(std::uint32_t threads, bool endless = false, pid_t processors_from = 0);
+  explicit Pool(std::uint32_t threads, bool endless = false);
   Pool(const Pool&) = delete;
   ~Pool();
   // Runs what is pending, waits for the threads, and deletes the pool. In a task of the pool, which
@@ -53,7 +53,7 @@ class Pool {
   // may outlive every static object.
   static Pool& standard() {
     // The processors of the main thread, because the first user may be a thread that is pinned.
-    static Pool* const pool = new Pool(usable_processors(processors_of(getpid())), true, getpid());
+    static Pool* const pool = new Pool(usable_processors(processors_of(getpid())), true);
     return *pool;
   }
 
@@ -147,7 +147,7 @@ class Pool {
 
   const std::uint32_t target_;
   const bool endless_;
-  const cpu_set_t processors_;  // that its threads may use
+  const cpu_set_t processors_;  // of the maker; threads that are endless use the main thread's
   alignas(128) std::atomic<std::uint32_t> activity_{0};
   alignas(128) std::atomic<std::uint32_t> tokens_{0};  // each lets one parked thread go on
   std::atomic<std::uint32_t> parked_{0};
@@ -155,7 +155,8 @@ class Pool {
   std::atomic<std::uint32_t> alarm_{0};    // wakes the watchdog
   std::atomic<std::uint32_t> threads_{0};  // of this pool's own, the watchdog included
   std::atomic<std::uint64_t> added_{0};
-  std::atomic<bool> refused_{false};        // the system gave no thread
+  std::atomic<std::uint64_t> begun_threads_{0};  // by add_thread, parked ones included
+  std::atomic<bool> refused_{false};             // the system gave no thread
   std::atomic<std::uint32_t> refusals_{0};  // pushes since there was none even for the watchdog
   std::atomic<bool> watched_{false};        // the watchdog exists
   std::atomic<std::uint32_t> starving_{0};  // workers that are marked so
@@ -170,6 +171,7 @@ class Pool {
 // Binds a worker of the standard pool. The value of a key gives it back when the thread ends: after
 // all its thread_locals, whose destructors may still use tmk. bad_alloc.
 [[gnu::noinline]] inline Worker& bind_this_thread() {
+  keep_module_loaded();
   static const pthread_key_t key = [] {
     pthread_key_t made;
     const auto give_back = [](void* bound) {
@@ -263,7 +265,6 @@ inline void wait_until_ready(Task& task) {
 // The parent runs the tasks that were pending; the child runs one of them only if it fetches it.
 inline Pool::Registry* Pool::make_registry() {
   if (pthread_atfork(&prepare_fork, &finish_fork, &begin_child) != 0) throw std::bad_alloc();
-  keep_module_loaded();
   return new Registry;
 }
 template <class F>
@@ -293,7 +294,7 @@ inline void Pool::begin_child() {
   registry().mutex.unlock();
 }
 inline void Pool::begin_anew(pid_t parent_thread) {
-  std::uint32_t running = 0;
+  std::uint32_t running = 0, pooled = 0;
   Worker* kept = nullptr;
   each_worker_of(workers_.load(), parent_thread, [&](Worker& own) {
     own.next = std::exchange(kept, &own);
@@ -303,19 +304,19 @@ inline void Pool::begin_anew(pid_t parent_thread) {
     own.starving.store(false);
     own.leave_pending_behind();
     if (own.counted) ++running;
+    if (own.pooled) ++pooled;
     own.lock.unlock();
   });
   workers_.store(kept);
   activity_.store(running);
   for (auto* word : {&tokens_, &parked_, &extra_, &alarm_, &threads_, &starving_}) word->store(0);
+  threads_.store(pooled);
   refused_.store(false);
   watched_.store(false);
 }
 
-inline Pool::Pool(std::uint32_t threads, bool endless, pid_t processors_from)
-    : target_(std::max(1u, threads)),
-      endless_(endless),
-      processors_(processors_of(processors_from)) {
+inline Pool::Pool(std::uint32_t threads, bool endless)
+    : target_(std::max(1u, threads)), endless_(endless), processors_(processors_of(0)) {
   const std::lock_guard guard(registry().mutex);
   next_ = std::exchange(registry().pools, this);
 }
@@ -347,7 +348,7 @@ inline Worker& Pool::bind() {
     worker->split.store(SIZE_MAX);
     worker->open = SIZE_MAX;
   }
-  worker->counted = false;
+  worker->counted = worker->pooled = false;
   worker->thread.store(gettid());
   worker->room_end = 0;  // so that the first push comes by make_room, which counts the thread
   return *worker;
@@ -383,11 +384,18 @@ inline Pool::~Pool() {
     Worker* const before = std::exchange(current_worker, self);
     count_thread(*self);
     closing_.store(true);
+    // A thread that neither runs nor sleeps in park() waits within a task, or is about to end.
+    const auto is_busy = [this](std::uint32_t activity) {
+      const std::uint32_t own = threads_.load() - (watched_.load() ? 1 : 0);
+      return (activity & kRunning) != 0 || parked_.load() < own;
+    };
     do {
       run_until_idle(*self);
       leave(*self);
-      for (std::uint32_t now = activity_.load(); (now & kRunning) != 0; now = activity_.load()) {
-        futex_wait_until(activity_, now, nullptr);
+      for (std::uint32_t now = activity_.load(); is_busy(now); now = activity_.load()) {
+        const timespec soon =
+            in(std::chrono::milliseconds(10));  // the end of a thread wakes nobody
+        futex_wait_until(activity_, now, &soon);
       }
       enter(*self);
     } while (is_pending());
@@ -528,10 +536,12 @@ inline void Pool::thread_main() {
     return;
   }
   const Member member{*this, *bound};
-  if (CPU_COUNT(&processors_) != 0) sched_setaffinity(0, sizeof processors_, &processors_);
+  const cpu_set_t processors = endless_ ? processors_of(getpid()) : processors_;
+  if (CPU_COUNT(&processors) != 0) sched_setaffinity(0, sizeof processors, &processors);
   Worker& self = *bound;
   current_worker = &self;
   self.counted = true;  // by add_thread
+  self.pooled = true;
   do {
     block_signals(mask_.load());  // as a thread of std::async does that the pusher would make
     self.active.store(true);
@@ -575,6 +585,7 @@ inline bool Pool::unpark_one() {
 // One more thread runs: a parked one or a new one. False when there is none to be had.
 inline bool Pool::add_thread() {
   activity_.fetch_add(1);
+  begun_threads_.fetch_add(1);
   if (unpark_one()) {
     tokens_.fetch_add(1);
     futex_wake(tokens_, 1);
@@ -655,7 +666,8 @@ inline void Pool::watchdog_main() {
       futex_wait_until(alarm_, 0, nullptr);
       continue;
     }
-    std::uint64_t before = claims(), credit = 0;
+    std::uint64_t before = claims(), credit = 0, begun_before = begun_threads_.load();
+    bool others_run = false;
     std::uint32_t stuck = 0, next = kPatience, patient = 0;
     // Threads that may run though none waits: more than run now, also where threads of the program
     // alone are more than the pool's size.
@@ -679,10 +691,13 @@ inline void Pool::watchdog_main() {
       // A thread that was added claims one task; further claims mean that others have ended.
       const std::uint64_t claimed = claims() - before;
       before += claimed;
+      const std::uint64_t begun_now = begun_threads_.load();
+      credit += begun_now - std::exchange(begun_before, begun_now);
       if (claimed > credit) {
         credit = stuck = 0;
-        if (patient > 0) --patient;
+        patient /= 2;
         next = kPatience * (patient + 1);
+        others_run = true;
       } else {
         credit -= claimed;
         if (++stuck >= next) {  // the running threads may spin, waiting for a pending task
@@ -691,21 +706,22 @@ inline void Pool::watchdog_main() {
           beyond = std::max(beyond, running() + 1);
         }
       }
-      if (look % kLooksPerAge == 0) {
+      // Where nothing gets on, the oldest task does not starve more than others.
+      if (look % kLooksPerAge == 0 && std::exchange(others_run, false)) {
         const std::uint32_t starved = mark_starving();
         beyond = starved == 0 ? 0 : running() + starved;
       }
       const std::uint32_t waiting = count_waiting(begun - last, stuck >= kFewLooks);
       last = begun;
-      // While most wait, as many again may run: thousands may wait for each other.
-      const bool idle = 4 * waiting >= 3 * running();
+      // While most wait and nothing gets on, as many again may run: thousands may wait for each
+      // other.
+      const bool idle = stuck > 0 && 4 * waiting >= 3 * running();
       const std::uint32_t most = target_ + patient + (idle ? 2 * waiting : waiting);
       extra_.store(std::min(kRunning / 4, std::max(most, beyond) - target_));
       // The watchdog leaves most of its processor to others, however many threads there are.
       pause = std::max<std::chrono::nanoseconds>(kTick, 8 * (steady_clock::now() - begun));
       for (std::uint32_t places = count_places(); running() < limit() && places != 0; --places) {
         if (!add_thread()) break;
-        ++credit;
       }
     }
   }

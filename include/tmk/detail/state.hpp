@@ -118,8 +118,8 @@ inline void fire_exit_actions(ExitAction* before) noexcept {
 // Should the running task be none of ours, the thread's own end is what fires them: after its
 // thread_locals are gone, which is when glibc ends the values of a key.
 inline void arm_thread_exit() {
+  keep_module_loaded();
   static const pthread_key_t key = [] {
-    keep_module_loaded();
     pthread_key_t made;
     const auto fire = [](void*) { fire_exit_actions(nullptr); };
     if (pthread_key_create(&made, fire) != 0) throw std::bad_alloc();

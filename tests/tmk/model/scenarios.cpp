@@ -293,6 +293,24 @@ void a_thief_takes_the_oldest() {
   });
   d.end(2);
 }
+// While the fence of a waiter is under way, the owner uses a place again that it has taken from.
+void a_thief_takes_the_oldest_beside_a_fence() {
+  Deque d;
+  d.push(d.a);
+  d.worker.share();
+  d.push(d.b);
+  spawn([&] {
+    if (d.worker.take(d.b)) run(d.b);
+    d.push(d.c);
+  });
+  spawn([&] {
+    if (d.worker.revoke(d.b)) run(d.b);
+  });
+  spawn([&] {
+    if (Task* const task = d.worker.claim_oldest(false)) run(*task);
+  });
+  d.end(3);
+}
 void the_owner_takes_the_oldest() {
   Deque d;
   d.push(d.a);
@@ -674,6 +692,7 @@ std::vector<Scenario> scenarios() {
       {"the entries move together", entries_move_together, 2},
       {"the entries move under a waiter", entries_move_under_a_waiter, 2},
       {"a thief takes the oldest", a_thief_takes_the_oldest, 2},
+      {"a thief takes the oldest beside a fence", a_thief_takes_the_oldest_beside_a_fence, 1},
       {"the owner takes the oldest", the_owner_takes_the_oldest, 2},
       {"all is shared", all_is_shared, 3},
       {"a worker gets another owner", a_worker_gets_another_owner},

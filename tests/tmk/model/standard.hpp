@@ -172,7 +172,10 @@ inline void modelled_signal_fence(memory_order /*seq_cst*/) { model::light_fence
 #include "tmk/detail/platform.hpp"
 
 // What it remembers is not in the memory of an execution.
-#define keep_module_loaded() static_cast<void>(0)
+namespace tmk::detail {
+inline void keep_nothing() {}
+}  // namespace tmk::detail
+#define keep_module_loaded keep_nothing
 // The invariants are required in every execution.
 #undef TMK_ASSERT
 #define TMK_ASSERT(holds) model::require((holds), #holds)
