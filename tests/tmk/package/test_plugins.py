@@ -62,6 +62,44 @@ def test_the_number_of_pools_is_as_documented(platform: Platform, tmp_path: Path
     assert count(using_host(platform, tmp_path, "-rdynamic"), [HIDDEN]) == 3
 
 
+def test_a_plugin_may_use_tmk_while_it_is_loaded(platform: Platform, tmp_path: Path) -> None:
+    # Its initialiser runs under the loader's lock while another thread uses tmk for the first time.
+    wait = "#include <tmk/async.hpp>\n#include <chrono>\n#include <thread>\nusing namespace std;\n"
+    plugin, program = tmp_path / "plugin.cpp", tmp_path / "program.cpp"
+    plugin.write_text(
+        wait
+        + """
+struct AtLoad {
+  AtLoad() {
+    this_thread::sleep_for(chrono::milliseconds(300));
+    tmk::async([] {}).get();
+  }
+} at_load;
+"""
+    )
+    program.write_text(
+        wait
+        + """
+#include <dlfcn.h>
+#include <unistd.h>
+int main(int, char** words) {
+  alarm(20);
+  thread user([] {
+    this_thread::sleep_for(chrono::milliseconds(100));
+    tmk::async([] {}).get();
+  });
+  const bool loaded = dlopen(words[1], RTLD_NOW | RTLD_GLOBAL) != nullptr;
+  user.join();
+  return loaded ? 0 : 1;
+}
+"""
+    )
+    library, executable = tmp_path / "plugin.so", tmp_path / "program"
+    succeed(platform.command(INCLUDE, "-fPIC", "-shared", plugin, "-o", library))
+    succeed(platform.command(INCLUDE, "-rdynamic", program, "-o", executable, "-ldl"))
+    assert run([executable, library]).returncode == 0
+
+
 def test_without_exceptions_it_does_not_compile(platform: Platform, tmp_path: Path) -> None:
     source = tmp_path / "use.cpp"
     source.write_text("#include <tmk/async.hpp>\n")
@@ -84,11 +122,12 @@ def test_a_static_program_on_musl_works(musl: list[str], tmp_path: Path) -> None
     program = tmp_path / "use"
     source = tmp_path / "use.cpp"
     source.write_text(
-        "#include <cstdio>\n#include <thread>\n"
+        "#include <unistd.h>\n#include <cstdio>\n#include <thread>\n"
         "#include <tmk/async.hpp>\n#include <tmk/fork_join.hpp>\n#include <tmk/pool.hpp>\n"
         f'#include "{HERE}/plugin.cpp"\n'
         "int main() {\n"
         "  int sum = use();\n"
+        "  if (setgid(getgid()) != 0) return 1;\n"  # signals each thread
         "  std::thread([&] { sum += use(); use_at_thread_exit(); }).join();\n"
         "  sum += tmk::async(tmk::launch::thread, [] { return 1; }).get();\n"
         "  auto [a, b] = tmk::fork_join([] { return 2; }, [] { return 3; });\n"
