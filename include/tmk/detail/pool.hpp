@@ -27,13 +27,13 @@ namespace tmk::detail {
 inline constexpr std::uint32_t kArmed = 1u << 24;  // in `activity`: the watchdog ticks
 inline constexpr std::uint32_t kRunning = kArmed - 1;
 // The watchdog: how often it looks; after how many looks without progress it takes a thread that
-// gives its processor away for one that polls, and any thread for one that spins; how many looks
-// make one at the oldest tasks, and for how many of these a task may stay the oldest.
+// gives its processor away for one that polls, and any thread for one that spins; how often it
+// looks at the oldest tasks, and for how many of these looks a task may stay the oldest.
 inline constexpr std::chrono::milliseconds kTick{4};
 inline constexpr std::uint32_t kFewLooks = 4;
 inline constexpr std::uint32_t kPatience = 32;
-inline constexpr std::uint32_t kLooksPerAge = 16;
-inline constexpr std::uint32_t kOldAge = 8;
+inline constexpr std::chrono::milliseconds kAge{64};
+inline constexpr std::uint32_t kOldAge = 4;
 
 // Stands for "no worker yet": its empty lists send every fast path to the slow one.
 inline constinit Worker unbound_worker{};
@@ -506,8 +506,8 @@ inline void Pool::run_until_idle(Worker& self) {
   constexpr int kLooks = 48;
   std::uint32_t start = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(&self) >> 7);
   for (int looks = 0; looks < kLooks; ++looks) {
-    if (running() > limit() && !stopping_.load())
-      return;  // somebody came back from a wait: too many run
+    // Too many run when a thread has come back from a wait; but a starving task goes first.
+    if (running() > limit() && starving_.load() == 0 && !stopping_.load()) return;
     if (Task* const task = find(self, start)) {
       task->operations->run(*task);
       looks = 0;
@@ -673,8 +673,8 @@ inline void Pool::watchdog_main() {
     // alone are more than the pool's size.
     std::uint32_t beyond = 0;
     std::chrono::nanoseconds pause = kTick;
-    auto last = steady_clock::now();
-    for (std::uint32_t look = 1; !stopping_.load(); ++look) {
+    auto last = steady_clock::now(), aged = last;
+    while (!stopping_.load()) {
       const timespec tick = in(pause);
       futex_wait_until(alarm_, 0, &tick);
       const auto begun = steady_clock::now();
@@ -707,7 +707,8 @@ inline void Pool::watchdog_main() {
         }
       }
       // Where nothing gets on, the oldest task does not starve more than others.
-      if (look % kLooksPerAge == 0 && std::exchange(others_run, false)) {
+      if (begun - aged >= kAge && std::exchange(others_run, false)) {
+        aged = begun;
         const std::uint32_t starved = mark_starving();
         beyond = starved == 0 ? 0 : running() + starved;
       }
@@ -754,7 +755,13 @@ inline std::uint32_t Pool::mark_starving() {
   std::uint32_t unserved = 0;
   for (Worker* w = workers_.load(); w != nullptr; w = w->next) {
     const Entry oldest = w->oldest();
-    w->oldest_age = oldest != 0 && oldest == w->seen_oldest ? w->oldest_age + 1 : 0;
+    if (oldest == 0) {
+      w->oldest_age = 0;
+    } else if (oldest == w->seen_oldest) {
+      ++w->oldest_age;
+    } else {  // after one that starved, the next ones need not wait as long
+      w->oldest_age = w->oldest_age < kOldAge ? 0 : kOldAge - 1;
+    }
     w->seen_oldest = oldest;
     if (w->oldest_age < kOldAge) continue;
     if (w->starving.exchange(true)) {

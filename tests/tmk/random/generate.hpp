@@ -57,7 +57,7 @@ class Generator {
       auto& weight = weights_[static_cast<std::size_t>(op)];
       weight = std::min(weight, Id{1});
     }
-    // Half a second each, until the runtime sees that a task starves.
+    // A quarter of a second each, until the runtime sees that a task starves.
     if (!random_.one_in(12)) weights_[static_cast<std::size_t>(Op::window)] = 0;
     add_strand(kMain, add_body());
   }
