@@ -17,6 +17,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 LIMIT_S = 10.0
@@ -70,13 +71,15 @@ def run(command: list[str], environment: dict[str, str], limit_s: float) -> Ende
     return Ended(seconds, failure=f"{how}: {output.strip()[:3000] or 'no output'}")
 
 
-def failures(folder: Path, seed: int, threads: tuple[int, ...]) -> list[str]:
+def failures(
+    folder: Path, seed: int, threads: tuple[int, ...], least_limit_s: float | None = None
+) -> list[str]:
     """What went wrong with this seed, one entry for each way of running it."""
     options = ["--seed", str(seed)]
     std = run([str(folder / "random_programs.std"), *options], OF_STD, LIMIT_OF_STD_S)
     if std.failure:
         return [f"seed {seed}: {folder / 'random_programs.std'} --seed {seed}\n  {std.failure}"]
-    limit_s = max(LIMIT_S, TIMES_STD * std.seconds)
+    limit_s = max(least_limit_s or LIMIT_S, TIMES_STD * std.seconds)
     found = []
     for number in threads:
         tmk = run(
@@ -100,6 +103,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=500)
     parser.add_argument("--jobs", type=int, default=1, help="programs at a time")
     parser.add_argument("--threads", type=int, action="append", help=f"of tmk; else {THREADS}")
+    parser.add_argument("--limit", type=float, default=LIMIT_S, help="seconds; else 10")
     chosen = parser.parse_args()
     first = random.SystemRandom().randrange(10**12) if chosen.first is None else chosen.first
     threads = tuple(chosen.threads or THREADS)
@@ -107,7 +111,8 @@ def main() -> int:
     failed = 0
     with ThreadPoolExecutor(chosen.jobs) as executor:
         seeds = range(first, first + chosen.count)
-        for found in executor.map(lambda seed: failures(chosen.folder, seed, threads), seeds):
+        run_seed = partial(failures, chosen.folder, threads=threads, least_limit_s=chosen.limit)
+        for found in executor.map(run_seed, seeds):
             failed += bool(found)
             for each in found:
                 print(each, flush=True)
