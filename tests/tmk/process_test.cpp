@@ -320,6 +320,21 @@ auto on_the_pool(const F& body) {
   spin_until(begins);
   return task.get();
 }
+// Whether a task on the pool begins and ends in less than 20 ms, in the fastest of 20 tries made by
+// `visit`: where the pool has no place for it, each waits until the watchdog loses its patience.
+template <class F>
+bool begins_at_once(const F& visit) {
+  auto fastest = 1h + 0us;
+  for (int i = 0; i < 20; ++i) {
+    visit([&] {
+      const auto before = std::chrono::steady_clock::now();
+      on_the_pool([] { return 0; });
+      const auto took = std::chrono::steady_clock::now() - before;
+      fastest = std::min(fastest, std::chrono::ceil<std::chrono::microseconds>(took));
+    });
+  }
+  return fastest < 20ms;
+}
 // A program that a task executes: ends by the signal, as it would from any other thread.
 TEST(Signals, a_program_that_a_task_executes_blocks_none) {
   EXPECT_EQ(in_child([] {
@@ -501,14 +516,7 @@ TEST(End, threads_whose_last_objects_use_tasks_do_not_count_as_running) {
   EXPECT_EQ(in_child([] {
               setenv("TMK_NUM_THREADS", "3", 1);
               end_threads_with_late_objects(20);
-              auto fastest = 1h + 0us;
-              for (int i = 0; i < 20; ++i) {
-                const auto before = std::chrono::steady_clock::now();
-                on_the_pool([] { return 0; });
-                const auto took = std::chrono::steady_clock::now() - before;
-                fastest = std::min(fastest, std::chrono::ceil<std::chrono::microseconds>(took));
-              }
-              return fastest < 20ms;
+              return begins_at_once([](const auto& measure) { measure(); });
             }),
             0);
 }
@@ -617,19 +625,12 @@ TEST(Pools, the_end_of_a_pool_waits_for_tasks_that_wait) {
 TEST(Pools, a_task_that_visits_its_own_pool_takes_no_place_of_another) {
   EXPECT_EQ(in_child([] {
               tmk::pool pool(2);
-              auto fastest = 1h + 0us;
-              for (int i = 0; i < 20; ++i) {
+              return begins_at_once([&](const auto& measure) {
                 pool.run([&] {
                   tmk::async([] {}).get();
-                  pool.run([&] {
-                    const auto before = std::chrono::steady_clock::now();
-                    on_the_pool([] { return 0; });
-                    const auto took = std::chrono::steady_clock::now() - before;
-                    fastest = std::min(fastest, std::chrono::ceil<std::chrono::microseconds>(took));
-                  });
+                  pool.run(measure);
                 });
-              }
-              return fastest < 20ms;
+              });
             }),
             0);
 }
