@@ -107,19 +107,21 @@ TEST(Fork, tasks_pending_at_a_fork_run_in_the_child_only_if_it_fetches_them) {
 
 TEST(Fork, a_branch_of_a_fork_join_may_fork) {
   SKIP_WHERE_FORKED_THREADS_ARE_REFUSED();
-  EXPECT_EQ(in_child([] {
-              pid_t child = -1;
-              const auto [one, two] = tmk::fork_join(
-                  [&] {
-                    child = fork();
-                    return child == 0 ? fib(10) : 55;  // makes tasks before the other is joined
-                  },
-                  [] { return fib(5); });
-              const bool good = one == 55 && two == 5;
-              if (child == 0) _exit(good ? 0 : 1);
-              return good && support::status_of(child) == 0;
-            }),
-            0);
+  for (const bool makes_tasks : {false, true}) {  // before the other branch is joined
+    EXPECT_EQ(in_child([&] {
+                pid_t child = -1;
+                const auto [one, two] = tmk::fork_join(
+                    [&] {
+                      child = fork();
+                      return child == 0 && makes_tasks ? fib(10) : 55;
+                    },
+                    [] { return 5; });
+                const bool good = one == 55 && two == 5;
+                if (child == 0) _exit(good ? 0 : 1);
+                return good && support::status_of(child) == 0;
+              }),
+              0);
+  }
 }
 
 TEST(Fork, tasks_pending_at_a_fork_can_be_fetched_in_both_processes) {
@@ -374,11 +376,18 @@ TEST(Signals, tasks_block_what_the_thread_blocks_that_wakes_the_pool) {
               pthread_sigmask(SIG_BLOCK, &set, nullptr);
               std::this_thread::sleep_for(20ms);  // until the pool sleeps
               for (int i = 0; i < 20; ++i) {
-                auto task = tmk::async(fib, 12);
+                std::atomic<bool> begins = false, ends = false;
+                auto task = tmk::async([&] {
+                  begins = true;
+                  spin_until(ends);
+                });
+                spin_until(begins);
                 kill(getpid(), SIGUSR2);  // which ends the process where it is not blocked
                 const timespec second{.tv_sec = 1, .tv_nsec = 0};
-                if (sigtimedwait(&set, nullptr, &second) != SIGUSR2) return false;
+                const bool waited = sigtimedwait(&set, nullptr, &second) == SIGUSR2;
+                ends = true;
                 task.get();
+                if (!waited) return false;
               }
               return true;
             }),

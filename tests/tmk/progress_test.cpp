@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <deque>
+#include <functional>
 #include <latch>
 #include <memory>
 #include <mutex>
@@ -34,8 +35,12 @@ using Clock = std::chrono::steady_clock;
 
 class Starving : public testing::TestWithParam<unsigned> {};
 
-// The maker keeps so many small tasks pending, and fetches the oldest.
-void slide_a_window(std::size_t width, const std::atomic<bool>& until) {
+// The maker keeps so many small tasks pending, and fetches the oldest. `first`, if there is one, is
+// pending before them, made by the same call: a thief takes the newest of such siblings.
+void slide_a_window(std::size_t width, const std::atomic<bool>& until,
+                    const std::function<void()>& first = nullptr) {
+  tmk::future<void> starved;
+  if (first) starved = tmk::async(first);
   std::deque<tmk::future<int>> window;
   while (!until) {
     window.push_back(tmk::async([] { return 1; }));
@@ -107,6 +112,37 @@ TEST(Starvation, a_task_is_run_beside_threads_of_the_program_that_are_never_done
   for (auto& each : busy) each.join();
 }
 INSTANTIATE_TEST_SUITE_P(OfThreads, Starving, testing::Values(1, 2, 3));
+
+TEST_P(Starving, a_task_behind_newer_siblings_is_run) {
+  const Deadline deadline;
+  tmk::pool pool(GetParam());
+  pool.run([&] {
+    std::atomic<bool> ran = false;
+    slide_a_window(200, ran, [&] { ran = true; });
+  });
+}
+
+// Siblings are taken newest first, so the oldest is pending for long, but it needs no thread more.
+TEST(Starvation, the_oldest_of_many_tasks_is_run_by_a_thread_that_is_there) {
+  if (support::sanitized) GTEST_SKIP() << "times are those of the sanitizer";
+  const Deadline deadline;
+  tmk::pool pool(2);
+  pool.run([] {
+    constexpr int kTasks = 1000;
+    std::atomic<int> left = kTasks;
+    std::vector<tmk::future<void>> tasks;
+    for (int i = 0; i < kTasks; ++i) {
+      tasks.push_back(tmk::async([&] {
+        const auto begun = Clock::now();
+        while (Clock::now() - begun < 2ms) {
+        }
+        --left;
+      }));
+    }
+    while (left != 0) std::this_thread::sleep_for(5ms);
+  });
+  EXPECT_LE(pool.stats().threads_added, 3u);  // one of them for the thread that sleeps here
+}
 
 TEST(Window, the_places_that_it_leaves_behind_are_used_again) {
   tmk::pool pool(1);
