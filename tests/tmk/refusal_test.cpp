@@ -1,14 +1,11 @@
 // No memory and no threads: operator new and pthread_create of this program refuse when they are
 // told to. The parent has one thread only, so that every test is a fresh child.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
-#include <pthread.h>
 #include <sys/resource.h>
 
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <chrono>
 #include <climits>
 #include <cstddef>
@@ -25,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "../refuse_thread.hpp"
 #include "support.hpp"
 #include "tmk/async.hpp"
 #include "tmk/fork_join.hpp"
@@ -107,23 +105,7 @@ void operator delete(void* block, std::size_t /*size*/, std::align_val_t a) noex
 }
 #endif
 
-using Create = int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define INTERCEPTED 1
-extern "C" Create __interceptor_pthread_create;
-#endif
-#endif
-extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
-                              void* (*body)(void*), void* argument) noexcept {
-  if (threads.refuses()) return EAGAIN;
-#if defined(INTERCEPTED)
-  return __interceptor_pthread_create(thread, attributes, body, argument);
-#else
-  static Create* const real = reinterpret_cast<Create*>(dlsym(RTLD_NEXT, "pthread_create"));
-  return real(thread, attributes, body, argument);
-#endif
-}
+bool refuses_thread() { return threads.refuses(); }
 
 namespace {
 

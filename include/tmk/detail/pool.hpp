@@ -309,7 +309,7 @@ inline void Pool::begin_anew(pid_t parent_thread) {
   });
   workers_.store(kept);
   activity_.store(running);
-  for (auto* word : {&tokens_, &parked_, &extra_, &alarm_, &threads_, &starving_}) word->store(0);
+  for (auto* word : {&tokens_, &parked_, &extra_, &alarm_, &starving_}) word->store(0);
   threads_.store(pooled);
   refused_.store(false);
   watched_.store(false);
@@ -393,8 +393,8 @@ inline Pool::~Pool() {
       run_until_idle(*self);
       leave(*self);
       for (std::uint32_t now = activity_.load(); is_busy(now); now = activity_.load()) {
-        const timespec soon =
-            in(std::chrono::milliseconds(10));  // the end of a thread wakes nobody
+        // Not for ever, because the end of a thread wakes nobody.
+        const timespec soon = in(std::chrono::milliseconds(10));
         futex_wait_until(activity_, now, &soon);
       }
       enter(*self);

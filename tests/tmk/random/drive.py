@@ -8,12 +8,14 @@ that takes longer; each failure has the command that repeats it.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import random
 import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -33,6 +35,10 @@ OF_TMK = {
 }
 
 
+running: set[int] = set()  # process groups of programs
+interrupted = threading.Event()
+
+
 @dataclass(frozen=True)
 class Ended:
     """A process: `answer` if it ended well, else `failure`."""
@@ -40,6 +46,12 @@ class Ended:
     seconds: float
     answer: str = ""
     failure: str = ""
+
+
+def end(group: int) -> None:
+    """Kill a program and whatever it forked, if there is still one of them."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)
 
 
 def run(command: list[str], environment: dict[str, str], limit_s: float) -> Ended:
@@ -55,12 +67,17 @@ def run(command: list[str], environment: dict[str, str], limit_s: float) -> Ende
         env={**os.environ, **environment},
         start_new_session=True,
     )
+    running.add(process.pid)
+    if interrupted.is_set():
+        end(process.pid)
     try:
         output, _ = process.communicate(timeout=limit_s)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
+        end(process.pid)
         process.communicate()
         return Ended(time.monotonic() - began, failure=f"not at its end after {limit_s:.0f} s")
+    finally:
+        running.discard(process.pid)
     seconds = time.monotonic() - began
     found = re.search(r"^right: answer (\w+)", output, re.MULTILINE)
     if process.returncode == 0 and found:
@@ -112,10 +129,18 @@ def main() -> int:
     with ThreadPoolExecutor(chosen.jobs) as executor:
         seeds = range(first, first + chosen.count)
         run_seed = partial(failures, chosen.folder, threads=threads, least_limit_s=chosen.limit)
-        for found in executor.map(run_seed, seeds):
-            failed += bool(found)
-            for each in found:
-                print(each, flush=True)
+        try:
+            for found in executor.map(run_seed, seeds):
+                failed += bool(found)
+                for each in found:
+                    print(each, flush=True)
+        except KeyboardInterrupt:
+            executor.shutdown(wait=False, cancel_futures=True)
+            interrupted.set()
+            for group in list(running):
+                end(group)
+            print("random programs: interrupted")
+            return 130
     print(f"{chosen.count - failed} of {chosen.count} random programs passed")
     return 1 if failed else 0
 

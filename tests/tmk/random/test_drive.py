@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import drive
@@ -45,6 +49,23 @@ def test_a_program_that_hangs_is_ended_with_what_it_forked(
     assert "not at its end after" in found
     status = Path(f"/proc/{(tmp_path / 'forked').read_text().strip()}/stat")
     assert not status.exists() or ") Z " in status.read_text()
+
+
+def test_an_interrupted_driver_ends_its_programs_and_begins_no_more(tmp_path: Path) -> None:
+    folder = programs(tmp_path, f"echo $$ >> {tmp_path}/begun; exec sleep 100")
+    command = [sys.executable, drive.__file__, str(folder), "--first", "1", "--jobs", "2"]
+    driver = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    begun = tmp_path / "begun"
+    deadline = time.monotonic() + 30
+    while not begun.exists() or len(begun.read_text().split()) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    driver.send_signal(signal.SIGINT)
+    output, _ = driver.communicate(timeout=20)
+    assert (driver.returncode, output.splitlines()[-1]) == (130, "random programs: interrupted")
+    for pid in begun.read_text().split():
+        status = Path(f"/proc/{pid}/stat")
+        assert not status.exists() or ") Z " in status.read_text()
 
 
 def test_a_program_may_take_twenty_times_as_long_as_with_std(
