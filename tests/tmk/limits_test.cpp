@@ -9,9 +9,9 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <latch>
 #include <numeric>
 #include <string>
 #include <string_view>
@@ -26,7 +26,9 @@
 
 namespace {
 
+using support::cpu_seconds;
 using support::Deadline;
+using support::resident_kib;
 
 // ---- depth and width ----
 
@@ -268,10 +270,28 @@ TEST(Idle, threads_of_a_burst_go_away) {
   while (count_threads() > before + 20) std::this_thread::yield();  // or the deadline passes
 }
 
-double cpu_seconds() {
-  timespec used{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+// docs/runtime.md says how much stays for each of the most threads that there ever were at once.
+TEST(Idle, as_many_threads_again_need_no_more_memory) {
+  if (support::sanitized) GTEST_SKIP() << "the memory is the sanitizer's";
+  const Deadline deadline;
+  constexpr int kThreads = 500;
+  const auto burst = [] {
+    std::latch all(kThreads);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < kThreads; ++i) {
+      threads.emplace_back([&] {
+        EXPECT_EQ(tmk::async([] { return 1; }).get(), 1);
+        all.arrive_and_wait();
+      });
+    }
+    for (auto& each : threads) each.join();
+  };
+  const long before = resident_kib();
+  burst();
+  const long first = resident_kib() - before;
+  EXPECT_LT(first, 64L * kThreads);
+  burst();
+  EXPECT_LT(resident_kib() - before - first, 8L * kThreads);
 }
 
 TEST(Idle, no_processor_time_is_used_when_there_are_no_tasks) {

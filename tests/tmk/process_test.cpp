@@ -10,8 +10,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <ctime>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -27,7 +25,9 @@ namespace {
 
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""us;
+using support::cpu_seconds;
 using support::in_child;
+using support::resident_kib;
 
 int fib(int n) {
   if (n < 2) return n;
@@ -533,11 +533,6 @@ TEST(End, threads_whose_last_objects_use_tasks_do_not_count_as_running) {
 TEST(End, threads_whose_last_objects_use_tasks_leave_no_memory_behind) {
   if (support::sanitized) GTEST_SKIP() << "the memory is the sanitizer's";
   EXPECT_EQ(in_child([] {
-              const auto resident_kib = [] {
-                long pages = 0;
-                std::ifstream("/proc/self/statm").ignore(100, ' ') >> pages;
-                return pages * 4;
-              };
               end_threads_with_late_objects(100);
               const long before = resident_kib();
               end_threads_with_late_objects(1000);  // a worker of each would be 41 KiB
@@ -568,11 +563,6 @@ TEST(Pools, a_pool_may_be_let_go_by_its_own_task) {
               return fib_works();
             }),
             0);
-}
-double cpu_seconds() {
-  timespec used{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
 }
 TEST(Pools, the_end_of_a_pool_waits_for_its_tasks_asleep) {
   if (support::sanitized) GTEST_SKIP() << "a sanitizer's own threads use some";

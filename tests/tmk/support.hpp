@@ -7,6 +7,8 @@
 
 #include <cstddef>
 #include <cstdlib>
+#include <ctime>
+#include <fstream>
 #include <random>
 
 namespace support {
@@ -50,6 +52,18 @@ int in_child(const F& body, bool orderly = false) {
   const int code = body() ? 0 : 1;
   if (orderly) std::exit(code);
   _exit(code);
+}
+
+// Processor time of this process, and its memory that is in use.
+inline double cpu_seconds() {
+  timespec used{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+}
+inline long resident_kib() {
+  long pages = 0;
+  std::ifstream("/proc/self/statm").ignore(100, ' ') >> pages;
+  return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
 // Chance, seeded anew for each thread.
