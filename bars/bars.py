@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import TextIO
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lab"))
-from threadmark import records, statistics
+from threadmark.judge import estimates
+from threadmark.present import plain
 
 SCALING = ("fib", "nqueens", "uts", "sort", "strassen", "pyramids", "sparselu", "alignment")
 FINE = ("fib", "qap")  # whose tasks are shorter than 25 ns: a ratio to serial says little
@@ -62,7 +63,7 @@ class Suite:
         """One process of fib as oneTBB's manual would have it, with no contract of ours."""
         printed = run(self.by_hand, str(threads), "7", self.full_fib, processors=threads)
         counted = [float(each) for each in printed.split()[3:]]  # the others take STEADY_NS
-        return Sample(statistics.median(counted), math.nan, math.nan)
+        return Sample(estimates.median(counted), math.nan, math.nan)
 
     def sample(self, program: str, backend: str, variant: str, threads: int) -> Sample:
         """Run one process at size full; a wrong answer or another failure ends the program.
@@ -88,7 +89,7 @@ class Suite:
         lines = [json.loads(line) for line in printed.splitlines()]
         counted = [e for e in lines if e["event"] == "repeat" and not e["warmup"]]
         return Sample(
-            statistics.median([float(each["wall_ns"]) for each in counted]),
+            estimates.median([float(each["wall_ns"]) for each in counted]),
             max(float(each.get("tasks", 0)) for each in counted),
             max(float(each["max_rss_bytes"]) for each in counted),
         )
@@ -109,9 +110,9 @@ def pairs(
     return a, b
 
 
-def ratio(a: Sequence[Sample], b: Sequence[Sample]) -> statistics.Interval:
+def ratio(a: Sequence[Sample], b: Sequence[Sample]) -> estimates.Interval:
     """Mean of time of a / time of b of each turn, with its interval."""
-    return statistics.geometric_mean([x.wall_ns / y.wall_ns for x, y in zip(a, b, strict=True)])
+    return estimates.geometric_mean([x.wall_ns / y.wall_ns for x, y in zip(a, b, strict=True)])
 
 
 class Table:
@@ -125,14 +126,14 @@ class Table:
     def row(
         self,
         what: str,
-        figure: float | statistics.Interval,
+        figure: float | estimates.Interval,
         bar: str = "",
         met: bool | None = None,
         note: str = "",
     ) -> None:
         """One line; an interval is printed beside its estimate."""
         record: dict[str, str | float | bool | None] = {"what": what, "bar": bar, "met": met}
-        if isinstance(figure, statistics.Interval):
+        if isinstance(figure, estimates.Interval):
             record |= {"low": figure.low, "high": figure.high}
             note, figure = f"{figure.low:.2f} .. {figure.high:.2f}", figure.estimate
         self.rows.append({**record, "figure": figure, "note": note})
@@ -169,7 +170,7 @@ def tasks_per_second(table: Table, suite: Suite, count: int) -> None:
                 bar = "<= 0.20" if form == "parallel_invoke" else ""
                 met = found.estimate <= 0.2 if bar else None
                 table.row(f"{program} x{threads}: tmk / {form}", found, bar, met)
-            per_task = statistics.median([s.wall_ns / s.tasks for s in a])
+            per_task = estimates.median([s.wall_ns / s.tasks for s in a])
             bar = "<= 10" if program == "fib" and threads == 1 else ""
             met = per_task <= 10 if bar else None
             table.row(f"{program} x{threads}: ns per task", per_task, bar, met)
@@ -203,7 +204,7 @@ def overhead(table: Table, suite: Suite, programs: Sequence[str], count: int) ->
 
         a, b = against("plain")
         found = ratio(a, b)
-        per_task = statistics.median([s.wall_ns for s in b]) / max(1.0, a[0].tasks)
+        per_task = estimates.median([s.wall_ns for s in b]) / max(1.0, a[0].tasks)
         bar = 1.05 if program in COARSE else 1.5 if per_task >= 25 else None
         what = f"{program}: 1 thread / serial ({per_task:.0f} ns a task)"
         table.row(what, found, f"<= {bar}" if bar else "", found.estimate <= bar if bar else None)
@@ -227,9 +228,9 @@ def latency(table: Table, executable: Path) -> None:
         json.loads(subprocess.run([executable], stdout=subprocess.PIPE, check=True).stdout)
         for _ in range(5)
     ]
-    wake = statistics.median([each["first_us"] / each["bare_us"] for each in lines])
-    tail = statistics.median([each["first_p90_us"] / each["bare_p90_us"] for each in lines])
-    idle = statistics.median([each["idle_cpu_ms_per_s"] for each in lines])
+    wake = estimates.median([each["first_us"] / each["bare_us"] for each in lines])
+    tail = estimates.median([each["first_p90_us"] / each["bare_p90_us"] for each in lines])
+    idle = estimates.median([each["idle_cpu_ms_per_s"] for each in lines])
     what = "first task after idle / a futex wake"
     table.row(what, wake, "<= 1.3", wake <= 1.3, f"p90: {tail:.2f}")
     table.row("idle: ms of processor time per second", idle, "0", idle <= 0.05)
@@ -251,7 +252,7 @@ def main() -> None:
     overhead(table, suite, programs, options.pairs)
     scaling(table, suite, options.pairs)
     if options.json:
-        print(records.dumps(records.finite({"pairs": options.pairs, "rows": table.rows})))
+        print(plain.dumps(plain.finite({"pairs": options.pairs, "rows": table.rows})))
 
 
 if __name__ == "__main__":

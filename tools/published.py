@@ -15,11 +15,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from threadmark import judgement, summary
-from threadmark.cell import Cell
-from threadmark.judgement import Judged
-from threadmark.statistics import Interval
-from threadmark.verdict import Kind, Verdict
+from threadmark.judge import findings
+from threadmark.judge.estimates import Interval
+from threadmark.judge.findings import Judged
+from threadmark.judge.verdict import Kind, Verdict
+from threadmark.model.cell import Cell
+from threadmark.present import summary
 
 FIGURES = "threadmark/figures/1"
 LIBRARIES = ("gcc-libstdc++", "clang-libc++")  # the order of the figures of both()
@@ -259,7 +260,7 @@ def compute(query: str, folder: Path) -> Any:
     if verb in ("equal", "compared"):
         if len(documents) != 2:
             raise FigureError(f"{verb} needs two exports, A+B")
-        agreement = judgement.agreement(*map(verdicts, documents))
+        agreement = findings.agreement(*map(verdicts, documents))
         shares = {"equal": agreement.equal, "compared": agreement.of}
         return _ratio([verb, *words], lambda part: shares[part[0]])
     if verb in ("bars", "simulation"):

@@ -28,7 +28,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "lab"))
 
-from threadmark.statistics import Interval, median, paired_ratio  # noqa: E402
+from threadmark.judge.estimates import Interval, median, paired_ratio  # noqa: E402
 
 ALLOWED = 1.05
 STARVED = 0.05  # of an equal share, in which everybody could have eaten hundreds of meals

@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lab"))
-from threadmark import statistics
+from threadmark.judge import estimates
 
 BAR = 5.0
 
@@ -42,8 +42,8 @@ def main() -> int:
             tuple(seconds(each, how, options.tasks) for each in (options.std, options.tmk))
             for _ in range(options.pairs)
         ]
-        found = statistics.geometric_mean([tmk / std for std, tmk in times])
-        middle = [1e3 * statistics.median(list(each)) for each in zip(*times, strict=True)]
+        found = estimates.geometric_mean([tmk / std for std, tmk in times])
+        middle = [1e3 * estimates.median(list(each)) for each in zip(*times, strict=True)]
         met = found.estimate <= BAR
         good = good and met
         print(

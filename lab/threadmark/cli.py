@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import io
 import os
@@ -15,7 +14,9 @@ from itertools import pairwise
 from types import FrameType
 
 from threadmark import commands
-from threadmark.errors import LabError
+from threadmark.kinds import registry
+from threadmark.model.errors import LabError
+from threadmark.model.names import closest
 
 INTERRUPTED = 130  # what a shell reports for a command ended by Ctrl-C
 TERMINATED = 143
@@ -48,9 +49,10 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def command_names() -> dict[str, str]:
-    """Command -> module, for every file in `commands/`."""
-    found = (each.name for each in pkgutil.iter_modules(commands.__path__))
-    return {name.rstrip("_").replace("_", "-"): name for name in sorted(found)}
+    """Command -> module: every file in `commands/`, and the command of each kind of run."""
+    files = sorted(each.name for each in pkgutil.iter_modules(commands.__path__))
+    found = {name.rstrip("_").replace("_", "-"): f"threadmark.commands.{name}" for name in files}
+    return found | registry.commands()
 
 
 def _dispatch(arguments: list[str]) -> int:
@@ -76,7 +78,7 @@ def _dispatch(arguments: list[str]) -> int:
         suppress_keyboard_interrupt=False,  # Ctrl-C is ours to answer, see main()
     )
     for name in wanted:
-        importlib.import_module(f"threadmark.commands.{name}").command(app)
+        importlib.import_module(name).command(app)
     try:
         result = app(
             arguments,
@@ -93,21 +95,15 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _version() -> str:
-    from threadmark.version import version
+    from threadmark.machine.version import version
 
     return f"threadmark {version()}"
-
-
-def closest(word: str, choices: Sequence[str] | dict[str, str]) -> str:
-    """The ending of a sentence about an unknown `word`: the nearest choice, if any is near."""
-    near = difflib.get_close_matches(word, list(choices), n=1)
-    return f" (did you mean '{near[0]}'?)" if near else ""
 
 
 def _advice(arguments: Sequence[str]) -> str:
     """The ending of the sentence about an interrupted command: how a run goes on, if one does."""
     command = next(iter(arguments), "")
-    if command not in ("run", "catalogue") or "--dry-run" in arguments:
+    if not registry.is_resumable(command) or "--dry-run" in arguments:
         return "."
     words = ["./threadmark", command, "--resume"]
     for word, following in pairwise([*arguments, ""]):

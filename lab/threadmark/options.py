@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from threadmark.places import BUILD, DEFAULT_STORE, ROOT
+from threadmark.model.places import BUILD, DEFAULT_STORE, ROOT
 
 __all__ = ["BUILD", "DEFAULT_STORE", "ROOT", "InstallOption", "JsonOption", "StoreOption"]
 
@@ -33,3 +35,65 @@ InstallOption = Annotated[
         help="--no-install installs nothing; what is missing is named with the command for it.",
     ),
 ]
+
+
+Names = Annotated[
+    tuple[str, ...], Parameter(consume_multiple=True, negative="", show_default=False)
+]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Measuring:
+    """Options of every command that measures cells.
+
+    Parameters
+    ----------
+    programs
+        Only these programs, separated by spaces; ./threadmark list names them.
+    variants
+        Only these variants: ways of launching, such as futures, fork_join, async, or of writing an
+        operation.
+    platforms
+        Only these platforms: compiler and standard library.
+    threads
+        Thread counts such as 1,2,4 or 1-4; the default is 1, 2, 4, ... up to the number of
+        physical cores, in the profile quick of run without 1.
+    executables
+        Measure what lies in this folder as PLATFORM/bin/PROGRAM.BACKEND; set up and build nothing.
+    order_seed
+        Seed of the order of measuring; by default each run draws one and stores it.
+    budget
+        Seconds for measuring. Where they do not suffice, cells get fewer samples, then cells are
+        left out. Quick has 340; in run three fifths of that more for each further number of threads
+        above one, at most twice that.
+    resume
+        Go on with the newest unfinished run of the store; with --dry-run list what is left of it.
+    report
+        --no-report leaves the HTML report out; ./threadmark report makes it later.
+    dry_run
+        List the cells and the time expected; measure nothing.
+    """
+
+    programs: Names = ()
+    variants: Names = ()
+    platforms: Names = ()
+    threads: str | None = None
+    executables: Path | None = None
+    order_seed: Annotated[int | None, Parameter(show_default=False)] = None
+    budget: float | None = None
+    resume: Annotated[bool, Parameter(negative="", show_default=False)] = False
+    report: Annotated[bool, Parameter(show_default=False)] = True
+    dry_run: Annotated[bool, Parameter(negative="", show_default=False)] = False
+    install: InstallOption = True
+    store: StoreOption = DEFAULT_STORE
+    json: JsonOption = False
+
+
+def options_given() -> bool:
+    """Whether the command line chooses anything itself, which --resume then must agree with."""
+    words = sys.argv[2:]
+    names = {each.partition("=")[0] for each in words if each.startswith("--")}
+    how = {"--resume", "--store", "--json", "--dry-run", "--report", "--no-report"}
+    how |= {"--install", "--no-install"}
+    return bool(names - how)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import synthetic
-from threadmark.store import Store
+from threadmark.store.store import Store
 
 
 @pytest.fixture

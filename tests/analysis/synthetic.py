@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from threadmark.cell import Cell, Row, Status
-from threadmark.store import Store
+from threadmark.model.cell import Cell, Row, Status
+from threadmark.store.store import Store
 
 PLATFORMS = {
     "gcc-libstdc++": {"compiler": "GCC 12.2.0", "standard_library": "libstdc++ 12"},

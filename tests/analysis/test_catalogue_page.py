@@ -14,16 +14,17 @@ import pytest
 import test_report
 from contention_lines import window
 from test_display import check_golden
-from threadmark import cli, judgement
-from threadmark.catalogue import cards, verdict
-from threadmark.catalogue.judgement import judge
-from threadmark.catalogue.verdict import Calibration, calibration
-from threadmark.cell import Cell, Row, Status
-from threadmark.places import ROOT
-from threadmark.profile import CATALOGUE
-from threadmark.reports import catalogue as report
-from threadmark.store import Store
-from threadmark.verdict import Kind, Point, Verdict
+from threadmark import cli
+from threadmark.judge import findings
+from threadmark.judge.verdict import Kind, Point, Verdict
+from threadmark.kinds.catalogue import cards, scaling
+from threadmark.kinds.catalogue import page as report
+from threadmark.kinds.catalogue.judgement import judge
+from threadmark.kinds.catalogue.profiles import CATALOGUE
+from threadmark.kinds.catalogue.scaling import Calibration, calibration
+from threadmark.model.cell import Cell, Row, Status
+from threadmark.model.places import ROOT
+from threadmark.store.store import Store
 
 browser = test_report.browser  # a fixture
 STARTED = "2025-01-02T03:04:05.000+00:00"
@@ -54,7 +55,7 @@ def said(speedups: list[float], calibrated: Calibration | None = VALID, **change
     """The verdict on two threads."""
     points = {1: point(*speedups), 2: point(*speedups)}
     options: dict[str, Any] = {"use": "threads", "cores": 2, "calibrated": calibrated}
-    return verdict.verdict(points, **(options | changes))
+    return scaling.verdict(points, **(options | changes))
 
 
 @pytest.mark.parametrize(
@@ -82,25 +83,25 @@ def test_an_interval_on_both_sides_of_a_limit_is_unclear(limit: float) -> None:
     found = said([limit * (1 + 0.02 * i) for i in (-3, -2, -1, 1, 2, 3)])
     assert found.kind is Kind.UNCLEAR
     assert f"both sides of {limit:.2f}" in found.detail
-    assert verdict.uncertainty([limit * (1 + 0.02 * i) for i in (-3, -2, -1, 1, 2, 3)], 2) > 0
+    assert scaling.uncertainty([limit * (1 + 0.02 * i) for i in (-3, -2, -1, 1, 2, 3)], 2) > 0
 
 
 def test_nothing_is_said_about_threads_that_never_overlapped() -> None:
     points = {1: point(1.0), 2: point(0.4, 0.4, disturbed=4)}
-    found = verdict.verdict(points, use="threads", cores=2, calibrated=VALID)
+    found = scaling.verdict(points, use="threads", cores=2, calibrated=VALID)
     assert found.kind is Kind.UNCLEAR
     assert found.detail == "2 of the 3 undisturbed processes needed: 4 were disturbed: load"
     alone = {2: point(disturbed=6)}
-    found = verdict.verdict(alone, use="threads", cores=2, calibrated=VALID)
+    found = scaling.verdict(alone, use="threads", cores=2, calibrated=VALID)
     assert (found.kind, found.speedup) == (Kind.UNCLEAR, None)
 
 
 def test_more_threads_than_cores_decide_nothing() -> None:
     points = {p: point(*[speedup] * 6) for p, speedup in ((1, 1.0), (2, 1.9), (8, 0.5))}
-    found = verdict.verdict(points, use="threads", cores=2, calibrated=VALID)
+    found = scaling.verdict(points, use="threads", cores=2, calibrated=VALID)
     assert (found.kind, found.at_threads) == (Kind.SCALES, 2)
     assert set(found.speedups) == {2, 8}
-    found = verdict.verdict(points, use="threads", cores=1, calibrated=VALID)
+    found = scaling.verdict(points, use="threads", cores=1, calibrated=VALID)
     assert found.kind is Kind.UNCLEAR
     assert found.detail == "no number of threads above one had a core for each thread"
 
@@ -175,7 +176,7 @@ def test_the_calibration_must_reach_what_the_processors_give(
 def test_a_way_of_one_thread_is_sequential_and_a_failure_comes_first() -> None:
     assert said([1.0] * 6, use="alone").kind is Kind.SEQUENTIAL
     points = {1: point(1.0), 2: Point((1.9,) * 5, [Status.OK] * 5 + [Status.WRONG])}
-    found = verdict.verdict(points, use="threads", cores=2, calibrated=VALID)
+    found = scaling.verdict(points, use="threads", cores=2, calibrated=VALID)
     assert (found.kind, found.detail) == (Kind.WRONG, "1 of 6 processes on 2 threads")
 
 
@@ -196,7 +197,7 @@ def definite_at_a_limit(fits: float) -> float:
 
 
 def ends(speedups: list[float]) -> bool:
-    return len(speedups) >= 5 and verdict.uncertainty(speedups, 2) == 0
+    return len(speedups) >= 5 and scaling.uncertainty(speedups, 2) == 0
 
 
 @pytest.mark.parametrize("fits", [0.0, 0.1])
@@ -207,17 +208,17 @@ def test_all_looks_together_keep_the_error_at_a_limit(fits: float) -> None:
 def test_a_run_that_stops_at_the_first_clear_interval_errs_far_more_often(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(verdict, "LOOKS", tuple(range(5, 22)))
-    monkeypatch.setattr(verdict, "LEVEL", 0.95)
+    monkeypatch.setattr(scaling, "LOOKS", tuple(range(5, 22)))
+    monkeypatch.setattr(scaling, "LEVEL", 0.95)
     assert definite_at_a_limit(0.0) > 0.15
 
 
 def test_what_comes_after_the_look_that_was_clear_changes_no_verdict() -> None:
     calm = [1.9, 1.91, 1.89, 1.92, 1.9]
-    assert verdict.uncertainty(calm, 2) == 0
+    assert scaling.uncertainty(calm, 2) == 0
     assert said([*calm, 0.2]) == said(calm)
     assert said([*calm[:4], 0.9]).kind is Kind.UNCLEAR
-    assert verdict.uncertainty([*calm[:4], 0.9], 2) > 0
+    assert scaling.uncertainty([*calm[:4], 0.9], 2) > 0
 
 
 def test_a_run_that_ended_between_two_looks_is_judged_by_all_it_has() -> None:
@@ -225,7 +226,7 @@ def test_a_run_that_ended_between_two_looks_is_judged_by_all_it_has() -> None:
     assert said(wide).kind is Kind.UNCLEAR
     more = [*wide, 1.7, 1.71, 1.69]
     assert said(more).kind is Kind.SCALES
-    assert verdict.uncertainty(more, 2) > 0  # the schedule waits for the next look
+    assert scaling.uncertainty(more, 2) > 0  # the schedule waits for the next look
 
 
 def decide(rng: np.random.Generator, true: float) -> Kind:
@@ -356,7 +357,7 @@ def test_the_table_at_80_columns(database: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_the_worst_comes_first_and_remedies_below_their_usual_way(database: Path) -> None:
-    from threadmark.catalogue import table
+    from threadmark.kinds.catalogue import table
 
     with Store.open(database, create=False) as store:
         found = judge(store.rows(1), store.descriptions(1))
@@ -417,7 +418,7 @@ def test_two_runs_agree_on_what_could_have_come_out_otherwise(
         fill(store, free=1.5)
         said_by = [judge(store.rows(n), store.descriptions(n)).said for n in (1, 2, 3)]
     assert all(each.cell.program != "calibration" for each in said_by[0])
-    same, spoilt = (judgement.agreement(said_by[0], each) for each in said_by[1:])
+    same, spoilt = (findings.agreement(said_by[0], each) for each in said_by[1:])
     fixed = (Kind.SEQUENTIAL, Kind.UNAVAILABLE)
     assert same.equal == same.of == sum(e.verdict.kind not in fixed for e in said_by[0])
     assert spoilt.equal < spoilt.of
@@ -433,7 +434,7 @@ def test_a_way_that_only_one_run_measured_is_a_difference(database: Path, status
     gone = [replace(r, status=status, sample_ns=None) for r in rows if r.cell.variant == "getenv"]
     others = [row for row in rows if row.cell.variant != "getenv"]
     whole, lacking = (judge(each, descriptions).said for each in (rows, [*others, *gone]))
-    same, found = (judgement.agreement(whole, each) for each in (whole, lacking))
+    same, found = (findings.agreement(whole, each) for each in (whole, lacking))
     assert (found.of, found.unmatched) == (same.of, 0)
     assert found.equal < same.equal
 
@@ -541,7 +542,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         }
         for name, run in runs.items():
             rows = store.rows(run)
-            text = report.page(store.run(run), rows, judge(rows, store.descriptions(run)), folder)
+            text = report.page(store.load(run), judge(rows, store.descriptions(run)), folder)
             found[name] = folder / f"{name}.html"
             found[name].write_text(text, encoding="utf-8")
     return found

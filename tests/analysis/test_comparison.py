@@ -11,12 +11,12 @@ import pytest
 import synthetic
 from hypothesis import given
 from hypothesis import strategies as st
-from threadmark import comparison
-from threadmark.cell import Cell, Row, Status
-from threadmark.comparison import Comparison, Outcome
-from threadmark.errors import LabError
-from threadmark.measurement import uncertainty
-from threadmark.store import Store
+from threadmark.judge import comparison
+from threadmark.judge.comparison import Comparison, Outcome
+from threadmark.kinds.tasks.prospects import uncertainty
+from threadmark.model.cell import Cell, Row, Status
+from threadmark.model.errors import LabError
+from threadmark.store.store import Store
 
 PAIRS = 200
 ALLOWED = 16  # 8 % of 200

@@ -19,14 +19,17 @@ from typing import Any
 import pytest
 import synthetic
 from test_table2 import BLOCK
-from threadmark import cli, exchange, judgement, matrix
-from threadmark.cell import Cell, Row, Status
-from threadmark.errors import LabError
-from threadmark.judgement import Judged
-from threadmark.places import report_path
-from threadmark.statistics import Interval
-from threadmark.store import Store
-from threadmark.verdict import Kind, Verdict
+from threadmark import cli
+from threadmark.judge.estimates import Interval
+from threadmark.judge.findings import Judged, agreement
+from threadmark.judge.verdict import Kind, Verdict
+from threadmark.kinds.tasks import judgement, table
+from threadmark.kinds.tasks.kind import KIND
+from threadmark.model.cell import Cell, Row, Status, Stored
+from threadmark.model.errors import LabError
+from threadmark.model.places import report_path
+from threadmark.present import exchange, files, marks
+from threadmark.store.store import Store
 
 GOLDEN = Path(__file__).parent / "golden"
 STARTED = "2025-01-02T03:04:05.000+00:00"
@@ -72,9 +75,8 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 def text_of(database: Path, width: int, *, utf8: bool) -> str:
     """The matrix as text."""
     with Store.open(database, create=False) as store:
-        rows = store.rows(1)
-        judged = judgement.judge(rows, store.descriptions(1))
-        found = matrix.lines(store.run(1), rows, judged, width, utf8=utf8)
+        stored = store.load(1)
+        found = KIND.table(stored, KIND.judge(stored), width, utf8=utf8)
     return "\n".join(line.plain for line in found)
 
 
@@ -91,14 +93,14 @@ def test_compare_counts_the_equal_verdicts_of_two_runs(
     assert status == 0
     with Store.open(database, create=False) as store:
         judged = judgement.judge(store.rows(1), store.descriptions(1))
-    same = judgement.agreement(judged, judged)
+    same = agreement(judged, judged)
     assert same.of > same.equal > 0
     words = " ".join(out.split())
     assert f"of {same.of} that can differ {same.equal} are definite and equal" in words
     assert f"unclear in A {same.unclear[0]}, in B {same.unclear[1]}" in words
     at = next(i for i, each in enumerate(judged) if each.verdict.kind is Kind.SCALES)
     wrong = replace(judged[at], verdict=Verdict(Kind.WRONG, "wrong"))
-    found = judgement.agreement(judged, [*judged[:at], wrong, *judged[at + 1 :]])
+    found = agreement(judged, [*judged[:at], wrong, *judged[at + 1 :]])
     assert (found.equal, found.of) == (same.equal - 1, same.of)
     assert (judged[at].verdict.label, "wrong") in [each[1:] for each in found.differ]
 
@@ -228,9 +230,9 @@ def test_the_reach_of_a_speed_up_covers_its_interval_and_no_whole_per_cent_more(
 ) -> None:
     timed = 0
     for judged in judgement.judge(filled.rows(1), filled.descriptions(1)):
-        said = matrix.reach(judged, utf8=True)
+        said = table.reach(judged, utf8=True)
         found = judged.verdict.speedup
-        if found is None or matrix.MARKS[judged.verdict.kind].word:
+        if found is None or marks.MARKS[judged.verdict.kind].word:
             assert not said
             continue
         timed += 1
@@ -257,7 +259,7 @@ def test_a_field_shows_no_digit_that_its_interval_makes_meaningless(
     verdict = Verdict(Kind.SCALES, "scales to 2", found, None, 2, "", {2: found})
     cell = Cell("p", "quick", "tbb", "futures", "gcc", "glibc", 0)
     judged = Judged(cell, verdict, None, {}, {})
-    assert matrix.figure(judged, utf8=True) + matrix.reach(judged, utf8=True) == said
+    assert table.figure(judged, utf8=True) + table.reach(judged, utf8=True) == said
 
 
 def test_every_speed_up_of_the_matrix_stands_with_its_interval(database: Path) -> None:
@@ -272,7 +274,7 @@ def test_every_speed_up_of_the_matrix_stands_with_its_interval(database: Path) -
 
 def test_without_colour_and_utf8_every_kind_has_a_sign_of_its_own() -> None:
     for choose in (lambda m: m.word or m.symbol, lambda m: m.word or m.plain):
-        signs = [choose(mark) for mark in matrix.MARKS.values()]
+        signs = [choose(mark) for mark in marks.MARKS.values()]
         assert len(set(signs)) == len(signs)
         assert all(signs)
 
@@ -391,8 +393,9 @@ def test_csv_has_a_line_for_each_row_and_no_formulas(tmp_path: Path) -> None:
         number = synthetic.fill(store, SMALL)
         cell = Cell("=cmd()", "quick", "tbb", "futures", "gcc", "glibc", 1)
         store.append(number, Row(cell, 0, Status.CRASHED, '+1, "quoted"\nsecond line'))
-        rows, found = store.rows(number), store.run(number)
-    lines = list(csv.DictReader(io.StringIO(exchange.to_csv(found, rows))))
+        stored = store.load(number)
+        rows = stored.rows
+    lines = list(csv.DictReader(io.StringIO(exchange.to_csv(stored))))
     assert len(lines) == len(rows)
     assert lines[-1]["program"] == "'=cmd()"
     assert lines[-1]["reason"] == '\'+1, "quoted"\nsecond line'
@@ -401,7 +404,7 @@ def test_csv_has_a_line_for_each_row_and_no_formulas(tmp_path: Path) -> None:
 
 def test_google_benchmark_json_keeps_the_rules_of_its_comparer(filled: Store) -> None:
     rows = filled.rows(1)
-    document = json.loads(exchange.to_google_benchmark(filled.run(1), rows))
+    document = json.loads(exchange.to_google_benchmark(filled.load(1)))
     entries = document["benchmarks"]
     ended = [row for row in rows if row.sample_ns is not None]
     assert len(entries) == sum(not row.disturbed for row in ended) < len(ended)
@@ -432,7 +435,7 @@ def test_google_benchmark_json_holds_nothing_that_was_not_measured(store: Store)
 
     def written(machine: dict[str, object], *rows: Row) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(
-            exchange.to_google_benchmark(replace(run, machine=machine), rows)
+            exchange.to_google_benchmark(Stored(replace(run, machine=machine), rows, []))
         )
         return found
 
@@ -460,7 +463,7 @@ def test_google_benchmarks_own_tool_compares_our_export(filled: Store, tmp_path:
     files = []
     for number in (1, other):
         path = tmp_path / f"{number}.json"
-        path.write_text(exchange.to_google_benchmark(filled.run(number), filled.rows(number)))
+        path.write_text(exchange.to_google_benchmark(filled.load(number)))
         files.append(str(path))
     found = subprocess.run(
         [sys.executable, str(tool), "benchmarks", *files],
@@ -495,7 +498,7 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Mon
     target.write_text("old")
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(LabError, match="No space left"):
-        exchange.write_atomically(target, "new")
+        files.write_atomically(target, "new")
     assert target.read_text() == "old"
     assert len(list(tmp_path.iterdir())) == 1
 
@@ -506,11 +509,11 @@ def test_whatever_ends_a_writing_leaves_no_part_of_it(
     def interrupted(descriptor: int) -> None:
         raise KeyboardInterrupt
 
-    exchange.write_atomically(tmp_path / "out.csv", "a path with \udcff")
+    files.write_atomically(tmp_path / "out.csv", "a path with \udcff")
     assert (tmp_path / "out.csv").read_text() == "a path with \\udcff"
     monkeypatch.setattr(os, "fsync", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        exchange.write_atomically(tmp_path / "out.csv", "new")
+        files.write_atomically(tmp_path / "out.csv", "new")
     assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
 
 

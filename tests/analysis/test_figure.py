@@ -8,11 +8,11 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from threadmark import judgement, matrix
 from threadmark.commands.report import report
-from threadmark.errors import LabError
-from threadmark.reports import figure
-from threadmark.store import Store
+from threadmark.kinds.tasks import judgement, table
+from threadmark.kinds.tasks.kind import KIND
+from threadmark.model.errors import LabError
+from threadmark.store.store import Store
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -23,17 +23,23 @@ def words(path: Path) -> Counter[str]:
     return Counter(each.text or "" for each in root.iter(f"{SVG}text"))
 
 
+def draw(store: Store, path: Path) -> None:
+    """Write the picture of the first run."""
+    stored = store.load(1)
+    path.write_text(KIND.picture(stored, KIND.judge(stored)), encoding="utf-8")
+
+
 def test_every_verdict_stands_in_the_picture_as_text(filled: Store, tmp_path: Path) -> None:
     path = tmp_path / "matrix.svg"
-    size = figure.write(filled, 1, path)
-    assert size == path.stat().st_size < 1_000_000
-    judged = judgement.judge(filled.rows(1), filled.descriptions(1))
+    draw(filled, path)
+    assert path.stat().st_size < 1_000_000
+    judged = KIND.judge(filled.load(1))
     shown = [each for each in judged if each.cell.backend != "serial"]
     said = words(path)
-    for text, number in Counter(matrix.figure(each, utf8=True) for each in shown).items():
+    for text, number in Counter(table.figure(each, utf8=True) for each in shown).items():
         assert said[text] >= number
     assert {each.cell.program for each in shown} <= set(said)
-    reaches = Counter(matrix.reach(each, utf8=True) for each in shown)
+    reaches = Counter(table.reach(each, utf8=True) for each in shown)
     del reaches[""]
     assert reaches.total() > 20
     for text, number in reaches.items():
@@ -43,7 +49,7 @@ def test_every_verdict_stands_in_the_picture_as_text(filled: Store, tmp_path: Pa
 def test_a_second_picture_of_a_process_is_the_first_again(filled: Store, tmp_path: Path) -> None:
     texts = []
     for name in ("first.svg", "second.svg"):
-        figure.write(filled, 1, tmp_path / name)
+        draw(filled, tmp_path / name)
         texts.append((tmp_path / name).read_text(encoding="utf-8"))
     assert "gradient_0" in texts[0]
     assert texts[0] == texts[1]
@@ -58,7 +64,7 @@ def place(name: ElementTree.Element | None) -> tuple[float, float]:
 
 def test_the_name_of_a_program_stands_beside_its_first_field(filled: Store, tmp_path: Path) -> None:
     path = tmp_path / "matrix.svg"
-    figure.write(filled, 1, path)
+    draw(filled, path)
     root = ElementTree.fromstring(path.read_text(encoding="utf-8"))
     above = {child: parent for parent in root.iter() for child in parent}
 
@@ -94,4 +100,4 @@ def test_a_picture_never_replaces_a_file_unasked(filled: Store, tmp_path: Path) 
 def test_a_run_of_serial_programs_has_no_picture(store: Store, tmp_path: Path) -> None:
     run = store.start_run("quick", 1, {}, {})
     with pytest.raises(LabError, match="nothing but serial"):
-        figure.write(store, run, tmp_path / "matrix.svg")
+        KIND.picture(store.load(run), [])

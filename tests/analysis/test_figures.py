@@ -21,20 +21,32 @@ import pytest
 import synthetic
 import test_catalogue_page
 import tool
-from threadmark import judgement, summary
-from threadmark.catalogue import judgement as catalogue
-from threadmark.cell import Run
+from threadmark.cli import command_names
 from threadmark.commands.export import export
-from threadmark.profile import CATALOGUE
-from threadmark.selection import Request
-from threadmark.store import IMPORTED, Store
-from threadmark.version import version
+from threadmark.judge import findings
+from threadmark.kinds import registry
+from threadmark.kinds.catalogue import judgement as catalogue
+from threadmark.kinds.catalogue.profiles import CATALOGUE
+from threadmark.kinds.tasks.kind import KIND
+from threadmark.machine.version import version
+from threadmark.model.cell import Run, Stored
+from threadmark.model.effort import IMPORTED
+from threadmark.model.request import Request
+from threadmark.options import Measuring
+from threadmark.present import summary
+from threadmark.store.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 figures = tool.load("figures")
 published = importlib.import_module("published")
+
+
+def summary_of(stored: Stored) -> str:
+    """The summary of a run of any kind."""
+    kind = registry.kind_of(stored)
+    return kind.export(stored, kind.judge(stored), "summary")
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +57,7 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     runs.mkdir(parents=True)
     with Store.open(folder / "store.db", create=True) as store:
         synthetic.fill(store)
-        text = summary.to_summary(store.run(1), store.rows(1), store.descriptions(1))
+        text = summary_of(store.load(1))
     (runs / "quick-1.json").write_text(text, encoding="utf-8")
     (folder / "README.md").write_text("# Nothing\n")
     assert figures.check(folder, write=True) == []
@@ -259,9 +271,9 @@ def test_exports_stay_small_and_say_where_they_are_from(
 
 
 def test_a_summary_keeps_verdicts_speed_ups_and_numbers_of_processes(filled: Store) -> None:
-    run, rows, descriptions = filled.run(1), filled.rows(1), filled.descriptions(1)
-    judged = judgement.judge(rows, descriptions)
-    text = summary.to_summary(run, rows, descriptions)
+    stored = filled.load(1)
+    run, rows, judged = stored.run, stored.rows, KIND.judge(stored)
+    text = summary_of(stored)
     document = json.loads(text)
     assert len(text) < 100_000
     assert document["machine"]["processor"] == run.machine["processor"]
@@ -326,23 +338,28 @@ def test_a_summary_says_the_command_that_asks_for_the_same(
     request_: Request, options: dict[str, object]
 ) -> None:
     run = Run(1, "", "", request_.profile, request_.seed, request_.as_json(), {})
-    launcher, *words = shlex.split(summary.command(run))
+    kind = registry.kind_of(Stored(run, [], []))
+    line = summary.command(run, kind.command, kind.not_options)
+    launcher, *words = shlex.split(line)
     assert launcher == "./threadmark"
     assert parsed(words) == options
 
 
 def test_a_summary_of_an_import_says_the_command_that_imports(tmp_path: Path) -> None:
     run = Run(1, "", "", IMPORTED, 0, {"import": "a b.csv"}, {})
-    assert parsed(shlex.split(summary.command(run))[1:]) == {"path": Path("a b.csv")}
+    line = summary.command(run, KIND.command, KIND.not_options)
+    assert parsed(shlex.split(line)[1:]) == {"path": Path("a b.csv")}
 
 
 def parsed(words: list[str]) -> dict[str, object]:
     """What the real command line understands."""
     app = cyclopts.App()
-    name = "import_" if words[0] == "import" else words[0]
-    importlib.import_module(f"threadmark.commands.{name}").command(app)
+    importlib.import_module(command_names()[words[0]]).command(app)
     _, bound, _ = app.parse_args(words, exit_on_error=False, print_error=False)
-    return dict(bound.arguments)
+    found = dict(bound.arguments)
+    measuring = found.pop("measuring", Measuring())
+    usual = vars(Measuring())
+    return found | {name: v for name, v in vars(measuring).items() if v != usual[name]}
 
 
 def test_export_writes_a_summary(filled: Store, tmp_path: Path) -> None:
@@ -421,10 +438,10 @@ def test_two_exports_agree_as_their_runs_do(root: Path) -> None:
     runs = root / "docs" / "runs"
     with Store.open(root / "store.db", create=False) as store:
         synthetic.fill(store, synthetic.Lab(seed=8))
-        both = [(store.rows(n), store.descriptions(n)) for n in (1, 2)]
-        text = summary.to_summary(store.run(2), *both[1])
+        both = [store.load(n) for n in (1, 2)]
+        text = summary_of(both[1])
     (runs / "quick-2.json").write_text(text, encoding="utf-8")
-    said = judgement.agreement(*(judgement.judge(*each) for each in both))
+    said = findings.agreement(*(KIND.judge(each) for each in both))
     assert 0 < said.equal < said.of
     assert published.compute("quick-1+quick-2 equal", runs) == said.equal
     assert published.compute("quick-1+quick-2 equal / compared", runs) == said.equal / said.of
@@ -434,12 +451,12 @@ def test_a_mark_gives_a_way_of_the_catalogue_with_both_libraries(
     store: Store, tmp_path: Path
 ) -> None:
     number = test_catalogue_page.fill(store)
-    rows, descriptions = store.rows(number), store.descriptions(number)
-    text = summary.to_summary(store.run(number), rows, descriptions)
+    stored = store.load(number)
+    text = summary_of(stored)
     (tmp_path / "catalogue.json").write_text(text, encoding="utf-8")
     entries = {
         (each.cell.variant, each.cell.platform): each
-        for each in catalogue.judge(rows, descriptions).entries
+        for each in catalogue.judge(stored.rows, stored.descriptions).entries
         if each.cell.program == "rand"
     }
     ways = {way for way, _ in entries}

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from threadmark import comparison
-from threadmark.cell import Cell, Row, Status
-from threadmark.errors import LabError
-from threadmark.gate import Gate, gate
+from threadmark.judge import comparison
+from threadmark.judge.gate import Gate, gate
+from threadmark.model.cell import Cell, Row, Status
+from threadmark.model.errors import LabError
 
 FAILURES = [Status.TIMEOUT, Status.CRASHED, Status.WRONG, Status.REFUSED, Status.OUT_OF_MEMORY]
 

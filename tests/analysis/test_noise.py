@@ -7,11 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from threadmark import noise, statistics
-from threadmark.cell import Cell, Row, Status
-from threadmark.errors import LabError
-from threadmark.noise import Noise
-from threadmark.statistics import Interval
+from threadmark.judge import estimates
+from threadmark.judge.estimates import Interval
+from threadmark.measure import noise
+from threadmark.measure.noise import Noise
+from threadmark.model.cell import Cell, Row, Status
+from threadmark.model.errors import LabError
 
 PAIRS = 400
 
@@ -78,7 +79,7 @@ def test_wild_samples_give_fewer_false_alarms_and_doctor_says_so_without_a_compl
 def test_intervals_that_are_too_narrow_give_more_false_alarms_and_doctor_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    real = statistics.geometric_mean
+    real = estimates.geometric_mean
 
     def narrow(differences: list[float]) -> Interval:
         """Each round counts twice, as when its samples were taken for independent ones."""
@@ -103,7 +104,7 @@ def test_the_smallest_difference_is_seen_in_four_of_five_pairs(
     for _ in range(PAIRS):
         rounds = [(sample(), sample()) for _ in range(noise.ROUNDS)]
         logs = [math.log((1 + smallest) * a / b) for a, b in rounds]
-        seen += statistics.geometric_mean(list(np.exp(logs))).low > 1
+        seen += estimates.geometric_mean(list(np.exp(logs))).low > 1
     assert 0.72 < seen / PAIRS < 0.88
 
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from threadmark import ratios, statistics
-from threadmark.ratios import Comparison
-from threadmark.statistics import Interval, Spread
+from threadmark.judge import estimates, ratios
+from threadmark.judge.estimates import Interval, Spread
+from threadmark.judge.ratios import Comparison
 
 LOGS = st.lists(st.floats(-3, 3), min_size=1, max_size=12)
 SPREADS = st.builds(Spread, variance=st.floats(1e-6, 0.1), weight=st.sampled_from([0.0, 4.0]))
@@ -20,7 +20,7 @@ SPREADS = st.builds(Spread, variance=st.floats(1e-6, 0.1), weight=st.sampled_fro
 
 def within(logs: Sequence[float], spread: Spread = Spread()) -> Interval:
     """The interval of compare within one run, from log(a / b) of each round."""
-    return statistics.geometric_mean([math.exp(each) for each in logs], ratios.LEVEL, spread)
+    return estimates.geometric_mean([math.exp(each) for each in logs], ratios.LEVEL, spread)
 
 
 def is_reciprocal(first: Interval, second: Interval) -> None:
@@ -77,7 +77,7 @@ def test_moderated_intervals_cover_and_are_narrower(rounds: int, weight: float) 
     for _ in range(60):  # comparisons of 30 pairs each, whose variances differ
         deviations = np.sqrt(0.001 * weight / rng.chisquare(weight, 30))
         logs = [rng.normal(0, each, rounds) for each in deviations]
-        spread = statistics.common_spread([list(np.exp(each)) for each in logs])
+        spread = estimates.common_spread([list(np.exp(each)) for each in logs])
         for each in logs:
             found = within(each, spread)
             missed.append(found.excludes(1.0))

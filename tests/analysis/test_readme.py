@@ -17,7 +17,7 @@ import pytest
 import synthetic
 from test_table2 import BLOCK
 from threadmark.cli import command_names
-from threadmark.store import Store
+from threadmark.store.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("THREADMARK_DATA", ROOT.parent / "shared/data"))
@@ -40,7 +40,7 @@ def test_the_readme_names_every_command() -> None:
 @pytest.mark.parametrize("words", [c for c in commands() if c[0] in LONG], ids=" ".join)
 def test_a_long_command_of_the_readme_is_understood(words: list[str]) -> None:
     app = cyclopts.App()
-    module = importlib.import_module(f"threadmark.commands.{command_names()[words[0]]}")
+    module = importlib.import_module(command_names()[words[0]])
     module.command(app)
     function, _, _ = app.parse_args(words, exit_on_error=False, print_error=False)
     assert callable(function)

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 import synthetic
-from threadmark import judgement, matrix
-from threadmark.reports import html
-from threadmark.store import Store
+from threadmark.kinds.tasks import table
+from threadmark.kinds.tasks.kind import KIND
+from threadmark.kinds.tasks.page import figure
+from threadmark.store.store import Store
 
 DESKTOP, PHONE = (1280, 900), (390, 844)
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -37,7 +38,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     }
     with Store.open(folder / "store.db", create=True) as store:
         for name, lab in labs.items():
-            html.write(store, synthetic.fill(store, lab), folder / f"{name}.html")
+            stored = store.load(synthetic.fill(store, lab))
+            text = KIND.page(stored, KIND.judge(stored))
+            (folder / f"{name}.html").write_text(text, encoding="utf-8")
     return {name: folder / f"{name}.html" for name in labs}
 
 
@@ -291,20 +294,20 @@ def test_a_report_carries_the_licences_of_what_it_contains(pages: dict[str, Path
 
 
 def test_the_page_says_why_a_variant_is_missing(filled: Store) -> None:
-    rows = filled.rows(1)
-    page = html.page(filled.run(1), rows, judgement.judge(rows, filled.descriptions(1)))
-    assert "Boost.Fiber is built for libstdc++; measure it on gcc-libstdc++" in page
-    assert "The time budget of 300 s was used up" in page
+    stored = filled.load(1)
+    text = KIND.page(stored, KIND.judge(stored))
+    assert "Boost.Fiber is built for libstdc++; measure it on gcc-libstdc++" in text
+    assert "The time budget of 300 s was used up" in text
 
 
 def test_a_field_of_the_page_shows_how_far_its_interval_reaches(filled: Store) -> None:
-    rows, descriptions = filled.rows(1), filled.descriptions(1)
-    judged = judgement.judge(rows, descriptions)
-    text = html.page(filled.run(1), rows, judged)
-    reaches = [(html.figure(each), matrix.reach(each, utf8=True)) for each in judged]
-    shown = [(figure, reach) for figure, reach in reaches if reach]
+    stored = filled.load(1)
+    judged = KIND.judge(stored)
+    text = KIND.page(stored, judged)
+    reaches = [(figure(each), table.reach(each, utf8=True)) for each in judged]
+    shown = [(said, reach) for said, reach in reaches if reach]
     assert len(shown) > 20
-    for figure, reach in shown:
-        assert figure.endswith(f" {reach}")
-        assert f"<b>{figure}</b>" in text
+    for said, reach in shown:
+        assert said.endswith(f" {reach}")
+        assert f"<b>{said}</b>" in text
     assert "Medians with 95 % confidence intervals" not in text

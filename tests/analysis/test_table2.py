@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from threadmark import inncabs_csv, plausibility, table2
-from threadmark.cell import Cell, Row, Status
 from threadmark.commands.import_ import import_
-from threadmark.errors import LabError
-from threadmark.store import Store
+from threadmark.judge import plausibility, table2
+from threadmark.model.cell import Cell, Row, Status
+from threadmark.model.errors import LabError
+from threadmark.store import inncabs_csv
+from threadmark.store.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("THREADMARK_DATA", ROOT / "../shared/data"))

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from threadmark.cell import Cell, Row, Status
-from threadmark.judgement import Agreement, Judged, agreement, judge
-from threadmark.statistics import Interval, Spread
-from threadmark.verdict import Kind, Point, Verdict, verdict
+from threadmark.judge.estimates import Interval, Spread
+from threadmark.judge.findings import Agreement, Judged, agreement
+from threadmark.judge.verdict import Kind, Point, Verdict, verdict
+from threadmark.kinds.tasks.judgement import judge
+from threadmark.model.cell import Cell, Row, Status
 
 SPREAD = (1.0, 0.995, 1.005, 0.99, 1.01, 1.0, 0.998, 1.002)
 

@@ -10,12 +10,14 @@ from pathlib import Path
 import fakes
 import pytest
 from lab_support import LAB, Attempt, lab_environment
-from threadmark.cell import Row
-from threadmark.executable import find
-from threadmark.limits import Cage, Limits, default_limits
-from threadmark.measurement import Attempts
-from threadmark.schedule import Task
-from threadmark.selection import Request, select
+from threadmark.kinds.tasks.kind import runner
+from threadmark.kinds.tasks.selection import select
+from threadmark.machine.limits import Limits, default_limits
+from threadmark.measure.cage import Cage
+from threadmark.measure.schedule import Task
+from threadmark.model.cell import Row
+from threadmark.model.request import Request
+from threadmark.setup.discovery import find
 
 # What is started in the background of a shell ignores Ctrl-C, and so would the labs of the tests.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -39,7 +41,7 @@ def attempt(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Attempt]
         with Cage(chosen, use_groups=groups) as cage:
             if groups and not (cage.memory and cage.pids):
                 pytest.skip("control groups cannot be written here")
-            return Attempts(asked, cells, cage)(Task(next(iter(cells)), 0, 1, limit_s))
+            return runner(asked, cells, cage)(Task(next(iter(cells)), 0, 1, limit_s))
 
     yield run
 

@@ -6,9 +6,9 @@ import os
 import sys
 from collections.abc import Callable
 
-from threadmark.cell import Cell, Row
-from threadmark.places import ROOT
-from threadmark.processes import start_time
+from threadmark.machine.processes import start_time
+from threadmark.model.cell import Cell, Row
+from threadmark.model.places import ROOT
 
 Attempt = Callable[..., Row]
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import fakes
 import pytest
-from threadmark import build, lock
-from threadmark.executable import find
-from threadmark.store import Store
+from threadmark.setup import build, lock
+from threadmark.setup.discovery import find
+from threadmark.store.store import Store
 
 Lab = Callable[..., subprocess.CompletedProcess[str]]
 

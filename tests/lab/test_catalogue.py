@@ -17,23 +17,26 @@ import fakes
 import pytest
 from contention_lines import window
 from lab_support import LAB, cell, lab_environment
-from threadmark import allocators
-from threadmark.catalogue import judgement, outcome, selection
-from threadmark.catalogue.outcome import Asked
-from threadmark.catalogue.profiles import PROFILES
-from threadmark.catalogue.rounds import Usual
-from threadmark.catalogue.session import CatalogueSchedule
-from threadmark.cell import Cell, Row, Status
-from threadmark.errors import LabError
-from threadmark.executable import find
-from threadmark.limits import Limits
-from threadmark.load import Load
-from threadmark.machine import Processor
-from threadmark.outcome import Attempt
-from threadmark.process import Ending, Killed
-from threadmark.selection import Request, select
-from threadmark.store import Store
-from threadmark.verdict import Kind
+from threadmark.judge.verdict import Kind
+from threadmark.kinds.catalogue import judgement, process_rows, selection
+from threadmark.kinds.catalogue.process_rows import Asked
+from threadmark.kinds.catalogue.profiles import PROFILES
+from threadmark.kinds.catalogue.rounds import Usual
+from threadmark.kinds.catalogue.sampling import CatalogueSchedule
+from threadmark.kinds.tasks.selection import select
+from threadmark.machine.host import Processor
+from threadmark.machine.limits import Limits
+from threadmark.machine.load import Load
+from threadmark.measure.observation import Observation
+from threadmark.measure.outcome import Attempt
+from threadmark.measure.process import Ending, Killed
+from threadmark.measure.schedule import Task
+from threadmark.model.cell import DEFAULT, Cell, Row, Status
+from threadmark.model.errors import LabError
+from threadmark.model.request import Request
+from threadmark.setup import allocators
+from threadmark.setup.discovery import find
+from threadmark.store.store import Store
 
 Lab = Callable[..., subprocess.CompletedProcess[str]]
 RUN = ("catalogue", "--executables", "programs", "--store", "s.db", "--no-report")
@@ -55,9 +58,9 @@ def programs(tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is tested needs no machine with two processors; the lab looks at its affinity."""
-    from threadmark import machine
+    from threadmark.machine import host
 
-    if machine.cores(machine.processors()) < 2:
+    if host.cores(host.processors()) < 2:
         pytest.skip("verdicts need two cores")
 
 
@@ -293,9 +296,9 @@ def test_a_program_with_another_c_library_keeps_its_own_malloc(tmp_path: Path) -
     path = fakes.contend(tmp_path, "churn", [fakes.way("usual")], allocates=True)
     path.write_text(path.read_text().replace('c_library="none"', 'c_library="musl"'))
     chosen = selection.select(Request(allocators=()), find(["fake"], tmp_path), ())
-    assert {cell.allocator for cell in chosen.cells} == {allocators.DEFAULT}
+    assert {cell.allocator for cell in chosen.cells} == {DEFAULT}
     lacking = {cell.allocator: reason for cell, reason in chosen.unavailable.items()}
-    assert lacking.keys() == set(allocators.NAMES) - {allocators.DEFAULT}
+    assert lacking.keys() == set(allocators.NAMES) - {DEFAULT}
     assert lacking["jemalloc"].endswith("which a program on musl has not")
 
 
@@ -350,7 +353,7 @@ def test_a_contention_program_that_does_not_describe_itself_is_unavailable(
         (("--size", "big"), "--size"),
         (("--budget", "0"), "--budget"),
         (("--order-seed", "-1"), "--order-seed"),
-        (("--resume",), "no unfinished run of the catalogue"),
+        (("--resume",), "no unfinished run of ./threadmark catalogue"),
     ],
 )
 def test_bad_requests_are_one_sentence_and_exit_2(
@@ -383,7 +386,7 @@ def test_two_catalogues_are_compared_by_their_verdicts(lab: Lab, programs: Path)
     assert "of 4 that can differ 4 are definite and equal" in " ".join(done.stdout.split())
     mixed = lab("compare", "1", "3", "--store", "s.db")
     assert mixed.returncode == 2
-    assert "one is of the catalogue" in mixed.stderr
+    assert "compare two of one kind" in mixed.stderr
 
 
 CALM = Load(0.0, 0.0, 2)
@@ -402,7 +405,9 @@ def judged(
     attempt = Attempt(whole, 0, ("p",), {}, (0, 1), 10.0, 1, "now")
     output = "".join(json.dumps(line) + "\n" for line in text)
     ending = Ending(output, "", 0, None, Killed.NO, 0.2, 0.2, 1, 0, 0, seen)
-    return outcome.judge(asked, attempt, ending, Limits(1 << 30, 100, "a test"), usual or Usual())
+    return process_rows.judge(
+        asked, attempt, ending, Limits(1 << 30, 100, "a test"), usual or Usual()
+    )
 
 
 def test_a_round_in_which_a_thread_waited_does_not_count() -> None:
@@ -485,6 +490,12 @@ def test_a_disturbed_process_is_taken_again(lab: Lab, programs: Path, tmp_path: 
     assert len(rows) == 6
 
 
+def ended(task: Task, cost_s: float = 1.0, *, disturbed: bool = False) -> Observation:
+    """A process that ended well, with a speed-up of 1.9 unless it was disturbed."""
+    value = None if disturbed else 1.9
+    return Observation(task.cell, task.round, Status.OK, cost_s, value, None, disturbed)
+
+
 def test_a_disturbed_process_leaves_no_sample_and_more_are_wanted() -> None:
     cells = [cell(program=f"p{number}", backend="threads", threads=2) for number in range(4)]
     schedule = CatalogueSchedule(
@@ -497,10 +508,8 @@ def test_a_disturbed_process_leaves_no_sample_and_more_are_wanted() -> None:
     taken: Counter[Cell] = Counter()
     while task := schedule.next(0.0):
         taken[task.cell] += 1
-        disturbed = "load" if task.cell == cells[0] and task.round % 2 else ""
-        facts = {"wall_s": 0.1}
-        row = Row(task.cell, task.round, Status.OK, sample_ns=1.9, disturbed=disturbed, facts=facts)
-        schedule.record(row)
+        disturbed = task.cell == cells[0] and task.round % 2 == 1
+        schedule.record(ended(task, 0.1, disturbed=disturbed))
     assert {taken[each] for each in cells[1:]} == {6}
     # Six rounds are undisturbed before the eleventh ends; a few of the others were taken twice.
     assert 11 <= taken[cells[0]] <= 14
@@ -522,8 +531,7 @@ def test_every_round_has_the_calibration_whatever_the_budget(budget_s: float | N
     while task := schedule.next(elapsed_s):
         rounds[task.cell.program].add(task.round)
         elapsed_s += 1.0
-        facts = {"wall_s": 1.0}
-        schedule.record(Row(task.cell, task.round, Status.OK, sample_ns=1.9, facts=facts))
+        schedule.record(ended(task))
     everything = set().union(*rounds.values())
     last = {max(everything)} if budget_s else set()  # the time may end within a round
     assert everything - last <= rounds["calibration"]
@@ -541,8 +549,7 @@ def test_other_ways_are_given_up_where_the_time_is_too_short_for_all() -> None:
     while task := schedule.next(elapsed_s):
         taken[task.cell.program] += 1
         elapsed_s += costs_s[task.cell.program]
-        facts = {"wall_s": costs_s[task.cell.program]}
-        schedule.record(Row(task.cell, task.round, Status.OK, sample_ns=1.9, facts=facts))
+        schedule.record(ended(task, costs_s[task.cell.program]))
     assert taken["calibration"] >= 3
     whole = [name for name, count in taken.items() if count >= 3]
     assert 4 <= len(whole) < len(costs_s)  # some have nothing, so that the others are whole
@@ -556,10 +563,8 @@ def test_a_machine_that_is_never_calm_does_not_keep_it_going() -> None:
     while task := schedule.next(0.0):
         taken += 1
         assert taken <= 2 * profile.max_samples * len(cells)
-        disturbed = "load" if task.round else ""
-        facts = {"wall_s": 0.1}
-        row = Row(task.cell, task.round, Status.OK, sample_ns=1.9, disturbed=disturbed, facts=facts)
-        schedule.record(row)
+        disturbed = task.round > 0
+        schedule.record(ended(task, 0.1, disturbed=disturbed))
 
 
 SIBLINGS = [Processor(number % 2, 0, number // 2, number) for number in (0, 2, 1, 3)]
@@ -568,9 +573,10 @@ SIBLINGS = [Processor(number % 2, 0, number // 2, number) for number in (0, 2, 1
 def test_by_default_there_are_as_many_threads_as_cores(
     programs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from threadmark import cli, machine
+    from threadmark import cli
+    from threadmark.machine import host
 
-    monkeypatch.setattr(machine, "processors", lambda: SIBLINGS)
+    monkeypatch.setattr(host, "processors", lambda: SIBLINGS)
     fakes.write(programs, "fib.serial")
     fakes.write(programs, "fib.tbb")
     for command in ("catalogue", "run"):
@@ -591,10 +597,11 @@ def test_threads_fill_one_processor_of_each_core_first(programs: Path) -> None:
 def test_two_threads_of_one_core_decide_no_verdict(
     programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from threadmark import cli, machine
+    from threadmark import cli
+    from threadmark.machine import host
 
-    one_core = [replace(each, core=0) for each in machine.processors()[:2]]
-    monkeypatch.setattr(machine, "processors", lambda: one_core)
+    one_core = [replace(each, core=0) for each in host.processors()[:2]]
+    monkeypatch.setattr(host, "processors", lambda: one_core)
     monkeypatch.chdir(tmp_path)
     cli.main([*TWO, "--programs", "facility", "--json"])
     with Store.open(tmp_path / "s.db", create=False) as store:
@@ -608,13 +615,14 @@ def test_two_threads_of_one_core_decide_no_verdict(
 def test_the_lab_lists_contention_programs_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from threadmark import cli, executable, platforms, preparation
+    from threadmark import cli
+    from threadmark.setup import discovery, platforms
 
     fakes.calibrate(tmp_path)
     fakes.write(tmp_path, "fib.serial")
     found = find(["fake"], tmp_path)
-    monkeypatch.setattr(executable, "find", lambda names: found)
-    monkeypatch.setattr(preparation.executable, "absences", lambda name: [])
+    monkeypatch.setattr(discovery, "find", lambda names: found)
+    monkeypatch.setattr(discovery, "absences", lambda name: [])
     monkeypatch.setattr(platforms, "platforms", list)
     assert cli.main(["list"]) == 0
     out = capsys.readouterr().out

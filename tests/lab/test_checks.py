@@ -11,11 +11,15 @@ from pathlib import Path
 
 import fakes
 import pytest
-from threadmark import checks, cli, doctor, executable, measurement, noise, packages
-from threadmark.cell import Row, Status
-from threadmark.checks import Count
-from threadmark.places import ROOT
-from threadmark.schedule import Task
+from threadmark import cli
+from threadmark.kinds.tasks import kind
+from threadmark.machine import examination
+from threadmark.measure import noise
+from threadmark.measure.schedule import Task
+from threadmark.model.cell import Row, Status
+from threadmark.model.places import ROOT
+from threadmark.setup import checks, discovery, packages
+from threadmark.setup.checks import Count
 
 Lab = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -70,7 +74,7 @@ def test_without_googletest_the_tests_in_cpp_are_skipped(monkeypatch: pytest.Mon
 
 
 def test_each_complaint_has_a_remedy_and_no_full_stop() -> None:
-    for each in doctor.instant():
+    for each in examination.instant():
         assert each.remedy
         assert not each.what.endswith(".")
         assert not each.remedy.endswith(".")
@@ -80,23 +84,18 @@ def test_doctor_takes_a_disturbed_process_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fakes.write(tmp_path, "fib.serial")
-    found = executable.find(["fake"], tmp_path)
-    monkeypatch.setattr(executable, "find", lambda _: found)
+    found = discovery.find(["fake"], tmp_path)
+    monkeypatch.setattr(discovery, "find", lambda _: found)
     count = itertools.count()
 
-    class Attempts:
-        """In the place of processes, of which every second one is disturbed and too long."""
+    def run(task: Task) -> Row:
+        """In the place of a process; every second one is disturbed and too long."""
+        number = next(count)
+        if number % 2:
+            return Row(task.cell, 0, Status.OK, sample_ns=1e7 + number, disturbed="")
+        return Row(task.cell, 0, Status.OK, sample_ns=1e12, disturbed="load")
 
-        def __init__(self, *_: object) -> None:
-            pass
-
-        def __call__(self, task: Task) -> Row:
-            number = next(count)
-            if number % 2:
-                return Row(task.cell, 0, Status.OK, sample_ns=1e7 + number, disturbed="")
-            return Row(task.cell, 0, Status.OK, sample_ns=1e12, disturbed="load")
-
-    monkeypatch.setattr(measurement, "Attempts", Attempts)
+    monkeypatch.setattr(kind, "runner", lambda *_: run)
     cli.main(["doctor", "--pairs", "20", "--json"])
     said = json.loads(capsys.readouterr().out)["noise"]
     assert said["smallest"] < 0.01
@@ -106,7 +105,7 @@ def test_doctor_takes_a_disturbed_process_again(
 def test_a_busy_machine_is_noticed() -> None:
     burners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4)]
     try:
-        assert any("Other processes" in each.what for each in doctor.instant())
+        assert any("Other processes" in each.what for each in examination.instant())
     finally:
         for each in burners:
             each.kill()
@@ -114,7 +113,7 @@ def test_a_busy_machine_is_noticed() -> None:
 
 
 def test_the_launcher_does_not_take_a_half_made_environment_for_whole(tmp_path: Path) -> None:
-    from threadmark.environment import ready
+    from threadmark.setup.environment import ready
 
     (tmp_path / "requirements.lock").write_text("a==1\n")
     assert not ready(tmp_path)
@@ -130,7 +129,7 @@ def test_the_launcher_does_not_take_a_half_made_environment_for_whole(tmp_path: 
 
 
 def test_an_environment_whose_python_went_away_is_made_again(tmp_path: Path) -> None:
-    from threadmark.environment import ready
+    from threadmark.setup.environment import ready
 
     for name in ("requirements.lock", ".venv/requirements.lock"):
         (tmp_path / name).parent.mkdir(exist_ok=True)

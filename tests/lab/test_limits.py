@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 from lab_support import Attempt
-from threadmark import cgroups, machine, owner
-from threadmark.cell import Status
-from threadmark.limits import Cage, Limits, default_limits
+from threadmark.machine import cgroups, host, owner
+from threadmark.machine.limits import Limits, default_limits
+from threadmark.measure.cage import Cage
+from threadmark.model.cell import Status
 
 # Makes 30,000 threads that wait, and ends as the contract says when one is refused.
 THREADS = r"""
@@ -82,7 +83,7 @@ def test_the_thread_limit_is_half_of_what_the_system_has() -> None:
     found = default_limits()
     assert found.threads <= int(Path("/proc/sys/kernel/pid_max").read_text()) // 2
     assert str(found.threads * 2)[:3] in found.thread_source
-    assert 0 < found.memory_bytes < machine.facts()["memory_bytes"]
+    assert 0 < found.memory_bytes < host.facts()["memory_bytes"]
 
 
 def test_groups_of_a_dead_lab_are_removed_by_the_next() -> None:
@@ -129,16 +130,16 @@ def test_sockets_are_filled_first_and_cores_before_hyper_threads(
         (folder / "physical_package_id").write_text(str(package))
         (folder / "core_id").write_text(str(core))
         (folder / "thread_siblings_list").write_text(f"{number % 4},{number % 4 + 4}")
-    monkeypatch.setattr(machine, "_CPU", tmp_path)
+    monkeypatch.setattr(host, "_CPU", tmp_path)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: set(layout))
-    order = machine.processors()
+    order = host.processors()
     assert [each.number for each in order] == [0, 2, 1, 3, 4, 6, 5, 7]
-    assert machine.cpus_for(3, order) == (0, 1, 2)
-    assert machine.cpus_for(99, order) == tuple(range(8))
+    assert host.cpus_for(3, order) == (0, 1, 2)
+    assert host.cpus_for(99, order) == tuple(range(8))
 
     def used(threads: int) -> list[tuple[int, ...]]:
-        turns = [machine.turned(threads, order, turn) for turn in range(4)]
-        return [machine.cpus_for(threads, each) for each in turns]
+        turns = [host.turned(threads, order, turn) for turn in range(4)]
+        return [host.cpus_for(threads, each) for each in turns]
 
     # Package 0 has the cores of the processors 0, 4 and 2, 6; each turn begins with another core,
     # and no thread gets the second half of a core before all cores have one.
@@ -160,17 +161,17 @@ def test_cores_are_counted_by_their_threads_because_core_id_may_repeat(
         (folder / "physical_package_id").write_text("0")
         (folder / "core_id").write_text(core_id)
         (folder / "thread_siblings_list").write_text(f"{number % 2},{number % 2 + 2}")
-    monkeypatch.setattr(machine, "_CPU", tmp_path)
+    monkeypatch.setattr(host, "_CPU", tmp_path)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1, 2, 3})
-    order = machine.processors()
-    assert [machine.cores(order[:count]) for count in (1, 2, 3, 4)] == [1, 2, 2, 2]
+    order = host.processors()
+    assert [host.cores(order[:count]) for count in (1, 2, 3, 4)] == [1, 2, 2, 2]
 
 
 def test_a_list_of_processors_is_read_as_the_kernel_writes_it() -> None:
-    assert machine.expand("0-2,8") == [0, 1, 2, 8]
-    assert machine.expand("") == []
-    assert machine.expand("5") == [5]
+    assert host.expand("0-2,8") == [0, 1, 2, 8]
+    assert host.expand("") == []
+    assert host.expand("5") == [5]
 
 
 def test_the_facts_of_a_machine_are_json() -> None:
-    assert json.loads(json.dumps(machine.facts())) == machine.facts()
+    assert json.loads(json.dumps(host.facts())) == host.facts()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from threadmark.load import Counters, Load, between, disturbance
+from threadmark.machine.load import Counters, Load, between, disturbance
 
 CALM = [{"wall_ns": 100e6, "run_delay_ns": 0}]
 WAITED = [{"wall_ns": 100e6, "run_delay_ns": 50e6}]

@@ -11,12 +11,15 @@ from pathlib import Path
 import fakes
 import pytest
 from lab_support import Attempt
-from threadmark import allocators, executable, limits, loader, records
-from threadmark.cell import Status
-from threadmark.errors import LabError
-from threadmark.limits import Cage, default_limits
-from threadmark.loader import preloadable
-from threadmark.platforms import platforms
+from threadmark.machine import loader
+from threadmark.machine.limits import default_limits
+from threadmark.machine.loader import preloadable
+from threadmark.measure.cage import Cage
+from threadmark.model.cell import Status
+from threadmark.model.errors import LabError
+from threadmark.present import plain
+from threadmark.setup import allocators, discovery, thread_cap
+from threadmark.setup.platforms import platforms
 
 PLACES = ("a pläce/lib", "a:b", "a  b")
 ANSWER = "int answer(void) { return 42; }\n"
@@ -112,7 +115,7 @@ def test_an_allocator_and_the_thread_cap_below_a_path_with_a_space_are_preloaded
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(allocators, "_ENVIRONMENT", tmp_path / "a b")
-    monkeypatch.setattr(limits, "BUILD", tmp_path / "a b")
+    monkeypatch.setattr(thread_cap, "BUILD", tmp_path / "a b")
     (tmp_path / "a b").mkdir()
     libraries = [tmp_path / f"a b/libtbbmalloc{part}.so.2" for part in ("_proxy", "")]
     for each in libraries:
@@ -146,7 +149,7 @@ def test_the_command_of_a_row_gives_its_program_the_same_environment_again(
     row = attempt(f"start(backend_version=json.dumps(dict(os.environ))); {fakes.GOOD[9:]}")
     for name in ("OMP_NUM_THREADS", "MALLOC_CONF", "LC_TIME"):
         monkeypatch.setenv(name, "3")
-    line = records.shell_command(row)
+    line = plain.shell_command(row)
     done = subprocess.run(["sh", "-c", line], check=True, capture_output=True, text=True)
     seen = json.loads(json.loads(done.stdout.splitlines()[0])["backend_version"])
     assert seen == row.facts["environment"]
@@ -173,10 +176,11 @@ def test_the_library_path_is_passed_to_a_program_that_does_not_start_without_it(
 def test_a_run_says_which_programs_got_the_library_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rich.console import Console
-    from threadmark.selection import Request
-    from threadmark.session import Session
-    from threadmark.store import Store
+    from threadmark.kinds.session import perform
+    from threadmark.kinds.tasks.kind import KIND
+    from threadmark.model.request import Request
+    from threadmark.options import Measuring
+    from threadmark.store.store import Store
 
     needs = "if not os.environ.get('LD_LIBRARY_PATH'): sys.exit(127)"
     for backend in ("serial", "tbb"):
@@ -186,9 +190,12 @@ def test_a_run_says_which_programs_got_the_library_path(
             path.write_text(text)
     monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
     loader.library_path.cache_clear()
-    asked = Request(executables=str(tmp_path), size="smoke", profile="smoke", threads=(1,))
-    console = Console(stderr=True)
-    Session(asked, tmp_path / "s.db", console, as_json=True, report=False, install=False).run()
+    asked = Request(size="smoke", profile="smoke", threads=(1,))
+    store_path = tmp_path / "s.db"
+    options = Measuring(
+        executables=tmp_path, store=store_path, json=True, report=False, install=False
+    )
+    perform(KIND, options, asked)
     with Store.open(tmp_path / "s.db", create=False) as store:
         [note] = [each for each in store.run(1).notes if "LD_LIBRARY_PATH" in each]
         assert note.startswith("LD_LIBRARY_PATH was passed to fib.tbb, because")
@@ -205,10 +212,10 @@ def test_a_description_that_failed_is_asked_for_again(tmp_path: Path) -> None:
         "NAME, VAR", f"if not os.path.exists({str(switch)!r}): sys.exit(127)\nNAME, VAR", 1
     )
     path.write_text(text)
-    [found] = executable.find(["fake"], tmp_path)
+    [found] = discovery.find(["fake"], tmp_path)
     assert "ended with 127" in found.fault
     switch.touch()
-    [found] = executable.find(["fake"], tmp_path)
+    [found] = discovery.find(["fake"], tmp_path)
     assert not found.fault
 
 

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 from fakes import GOOD
 from lab_support import Attempt, alive
-from threadmark import exchange, judgement, process
-from threadmark.cell import Row, Status
-from threadmark.store import Store
+from threadmark.kinds.tasks.kind import KIND
+from threadmark.measure import process
+from threadmark.model.cell import Row, Status
+from threadmark.present import files
+from threadmark.store.store import Store
 
 SCRIBBLE = "import random; sys.stdout.buffer.write(random.Random(1).randbytes(100000));"
 EAGAIN = "Resource temporarily unavailable"
@@ -89,14 +91,10 @@ def _shows_and_exports(row: Row, folder: Path) -> None:
     with Store.open(folder / "s.db", create=True) as store:
         run = store.start_run("quick", 1, {}, {})
         store.append(run, row)
-        rows = store.rows(run)
-        judgement.judge(rows)
-        for text in (
-            exchange.to_csv(store.run(run), rows),
-            exchange.to_json(store.run(run), rows, []),
-            exchange.to_google_benchmark(store.run(run), rows),
-        ):
-            exchange.write_atomically(folder / "out", text)
+        stored = store.load(run)
+        for form in KIND.formats:
+            text = KIND.export(stored, KIND.judge(stored), form)
+            files.write_atomically(folder / "out", text)
 
 
 def test_half_a_surrogate_pair_in_an_answer_can_be_written(

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from threadmark import apt, environment, lock, own, packages, preparation
-from threadmark.errors import LabError
-from threadmark.platforms import Platform, Private, platforms
+from threadmark.model.errors import LabError
+from threadmark.setup import apt, environment, lock, own, packages, preparation
+from threadmark.setup.platforms import Platform, Private, platforms
 
 FakeApt = Callable[[str], Path]
 # A package that is downloaded is a file with its name; unpacked it is a folder with its name.

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 from lab_support import alive, lab_environment
-from threadmark import cgroups, owner, processes
-from threadmark.errors import LabError
-from threadmark.owner import Fate
-from threadmark.processes import start_time
-from threadmark.store import Store
+from threadmark.machine import cgroups, owner, processes
+from threadmark.machine.owner import Fate
+from threadmark.machine.processes import start_time
+from threadmark.model.errors import LabError
+from threadmark.store.store import Store
 
 HERE = owner.this()
 ENDED = replace(HERE, pid=999999, started="1")
@@ -192,7 +192,7 @@ def other_lab(store: Store) -> Iterator[subprocess.Popen[str]]:
     code = f"""
 import time
 from pathlib import Path
-from threadmark.store import Store
+from threadmark.store.store import Store
 with Store.open(Path({str(store.path)!r}), create=False) as store:
     print(store.start_run("quick", 1, {{}}, {{}}), flush=True)
     time.sleep(60)
@@ -239,10 +239,10 @@ def test_a_run_that_another_lab_may_measure_is_not_taken_over(
         store.take_over(run)
     assert words in str(refused.value)
     assert str(refused.value).endswith("or start another run without --resume.")
-    assert store.unfinished() == run  # so that --resume says this
+    assert store.unfinished(("quick",)) == run  # so that --resume says this
     ended = run_of(ENDED)
     run_of(other)
-    assert store.unfinished() == ended
+    assert store.unfinished(("quick",)) == ended
     assert store.measuring() == [other_lab.pid]
 
 
@@ -252,11 +252,11 @@ def test_a_run_of_a_killed_container_is_taken_over_when_no_lab_measures_any_more
     run_of(ENDED)
     run = run_of(HIDDEN)
     with Store.open(store.path, create=False) as reader:
-        assert reader.unfinished() != run
+        assert reader.unfinished(("quick",)) != run
         other_lab.kill()
         other_lab.wait()
         reader.runs()  # who only reads is no obstacle
-        assert store.unfinished() == run
+        assert store.unfinished(("quick",)) == run
         store.take_over(run)
     assert store.measuring() == []
 
@@ -265,8 +265,8 @@ def test_a_lab_of_a_real_pid_namespace_keeps_its_groups_and_its_run(tmp_path: Pa
     code = f"""
 import time
 from pathlib import Path
-from threadmark import owner
-from threadmark.store import Store
+from threadmark.machine import owner
+from threadmark.store.store import Store
 with Store.open(Path({str(tmp_path / "s.db")!r}), create=True) as store:
     store.start_run("quick", 1, {{}}, {{}})
     print(owner.this().label(), flush=True)
@@ -302,7 +302,7 @@ with Store.open(Path({str(tmp_path / "s.db")!r}), create=True) as store:
             lab.wait()
             with Store.open(tmp_path / "s.db", create=False) as store:
                 deadline = time.monotonic() + 10  # the kernel ends the namespace a little later
-                while store.unfinished() and not store._presence.alone():
+                while store.unfinished(("quick",)) and not store._presence.alone():
                     assert time.monotonic() < deadline
                     time.sleep(0.01)
                 store.take_over(1)
@@ -328,7 +328,7 @@ def test_a_lab_that_ends_in_an_orderly_way_gives_its_runs_up_for_all_containers(
 def test_a_store_of_a_lab_that_knew_no_namespaces_can_be_read(store: Store) -> None:
     run = store.start_run("quick", 1, {}, {})
     give(store, run, {k: v for k, v in asdict(ENDED).items() if k != "namespace"})
-    assert store.unfinished() == run
+    assert store.unfinished(("quick",)) == run
     store.take_over(run)
 
 

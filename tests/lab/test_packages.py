@@ -17,20 +17,20 @@ from pathlib import Path
 import fakes
 import pytest
 from lab_support import lab_environment
-from threadmark import (
+from threadmark import cli
+from threadmark.setup import (
     apt,
     build,
     checks,
-    cli,
-    executable,
+    discovery,
     lock,
     own,
     packages,
     platforms,
     preparation,
 )
-from threadmark.executable import find
-from threadmark.packages import Need
+from threadmark.setup.discovery import find
+from threadmark.setup.packages import Need
 
 FakeApt = Callable[[str], Path]
 NO_FILE = ("usr/no-such-file",)
@@ -75,8 +75,8 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     fakes.calibrate(tmp_path)
     found = find(["fake"], tmp_path)
     monkeypatch.setattr(build, "build_platforms", lambda *_, **__: {})
-    monkeypatch.setattr(executable, "find", lambda _: found)
-    monkeypatch.setattr(executable, "absences", lambda _: [])
+    monkeypatch.setattr(discovery, "find", lambda _: found)
+    monkeypatch.setattr(discovery, "absences", lambda _: [])
     monkeypatch.setattr(own, "bring", lambda *_: {})
     monkeypatch.setattr(platforms, "platforms", list)
     monkeypatch.setattr(checks, "checks", list)
@@ -151,7 +151,7 @@ def test_nothing_is_said_of_installing_when_nothing_is_missing(
 
 
 def test_no_install_does_not_make_the_python_environment(tmp_path: Path) -> None:
-    words = ["-P", "-m", "threadmark.environment", str(tmp_path), "run", "--no-install"]
+    words = ["-P", "-m", "threadmark.setup.environment", str(tmp_path), "run", "--no-install"]
     done = subprocess.run(
         [sys.executable, *words], check=False, capture_output=True, text=True, env=lab_environment()
     )
@@ -247,9 +247,7 @@ def test_the_older_boost_of_the_distribution_is_not_taken_for_ours(
 
 def test_an_interrupt_lets_apt_get_finish(fake_apt: FakeApt, tmp_path: Path) -> None:
     calls = fake_apt(f"sleep 1.5; touch {tmp_path}/finished")
-    code = (
-        "import pathlib, sys; from threadmark import apt; apt.update([], pathlib.Path(sys.argv[1]))"
-    )
+    code = "import pathlib, sys; from threadmark.setup import apt; apt.update([], pathlib.Path(sys.argv[1]))"
     lab = subprocess.Popen(
         [sys.executable, "-P", "-c", code, str(tmp_path / "log")],
         env=lab_environment(),
@@ -272,7 +270,7 @@ def test_a_second_lab_waits_for_the_first_to_set_up(
 ) -> None:
     monkeypatch.setattr(lock, "BUILD", tmp_path)
     code = (
-        "from pathlib import Path; from threadmark import lock\n"
+        "from pathlib import Path; from threadmark.setup import lock\n"
         f"lock.BUILD = Path({str(tmp_path)!r})\n"
         "with lock.exclusive(): (lock.BUILD / 'entered').touch()"
     )

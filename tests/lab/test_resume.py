@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import fakes
 import pytest
 from rich.console import Console
-from threadmark import cli, machine
-from threadmark.errors import LabError
-from threadmark.selection import Request
-from threadmark.session import Session
-from threadmark.store import Store
+from threadmark import cli
+from threadmark.kinds.session import Session
+from threadmark.kinds.tasks.kind import KIND
+from threadmark.machine import host
+from threadmark.model.errors import LabError
+from threadmark.model.request import Request
+from threadmark.options import Measuring
+from threadmark.store.store import Store
 
-FACTS = machine.facts()
+FACTS = host.facts()
 
 
 @pytest.fixture
@@ -24,8 +28,8 @@ def session(tmp_path: Path) -> Session:
     """A session whose store has an unfinished run of it."""
     fakes.write(tmp_path, "fib.serial")
     asked = Request(executables=str(tmp_path), size="smoke", profile="smoke", threads=(1,))
-    console = Console(stderr=True)
-    found = Session(asked, tmp_path / "s.db", console, as_json=True, report=False, install=False)
+    options = Measuring(store=tmp_path / "s.db", json=True, report=False, install=False)
+    found = Session(KIND, asked, options, Console(stderr=True))
     found.run()
     with Store.open(tmp_path / "s.db", create=True) as store, store._writing() as db:
         db.execute("UPDATE run SET finished_at = ''")
@@ -54,9 +58,10 @@ def test_a_run_is_not_continued_on_a_machine_that_changed(
     dry_run: bool,
 ) -> None:
     changed = copy.deepcopy(FACTS) | {fact: value}
-    monkeypatch.setattr(machine, "facts", lambda: changed)
+    monkeypatch.setattr(host, "facts", lambda: changed)
+    session.options = replace(session.options, dry_run=dry_run)
     with pytest.raises(LabError) as refused:
-        session.resume(given=False, dry_run=dry_run)
+        session.resume(given=False)
     sentence = str(refused.value)
     assert words.replace("were", "was") in sentence
     assert f"is {value}" in sentence
@@ -70,19 +75,19 @@ def test_a_run_is_continued_when_nothing_changed_that_figures_depend_on(
 ) -> None:
     other: dict[str, Any] = {"load": 99.0, "commit": "another", "python": "4", "pid_max": "1"}
     other["memory_bytes"] = int(FACTS["memory_bytes"] * share)
-    monkeypatch.setattr(machine, "facts", lambda: copy.deepcopy(FACTS) | other)
-    session.resume(given=False, dry_run=False)
-    with Store.open(session.path, create=False) as store:
+    monkeypatch.setattr(host, "facts", lambda: copy.deepcopy(FACTS) | other)
+    session.resume(given=False)
+    with Store.open(session.options.store, create=False) as store:
         assert store.run(1).finished_at
 
 
 def test_the_facts_of_a_machine_are_the_same_a_moment_later() -> None:
-    assert machine.changes(json.loads(json.dumps(FACTS)), machine.facts()) == []
+    assert host.changes(json.loads(json.dumps(FACTS)), host.facts()) == []
 
 
 def test_a_fact_that_a_stored_run_does_not_have_is_named() -> None:
     without = {name: value for name, value in FACTS.items() if name != "kernel"}
-    assert machine.changes(without, FACTS) == [f"the kernel was None, is {FACTS['kernel']}"]
+    assert host.changes(without, FACTS) == [f"the kernel was None, is {FACTS['kernel']}"]
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,9 @@ from statistics import median
 import fakes
 import pytest
 from lab_support import LAB, alive, lab_environment
-from threadmark.cell import Status
-from threadmark.places import ROOT
-from threadmark.store import Store
+from threadmark.model.cell import Status
+from threadmark.model.places import ROOT
+from threadmark.store.store import Store
 
 Lab = Callable[..., subprocess.CompletedProcess[str]]
 RUN = ("run", "--executables", "programs", "--store", "s.db", "--no-report")
@@ -299,18 +299,20 @@ def test_what_is_left_of_a_run_is_listed_and_not_measured(
 def test_a_lab_killed_while_it_begins_leaves_no_run_without_its_beginning(
     programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str
 ) -> None:
-    from rich.console import Console
-    from threadmark.selection import Request
-    from threadmark.session import Session
+    from threadmark.kinds.session import Session, perform
+    from threadmark.kinds.tasks.kind import KIND
+    from threadmark.model.request import Request
+    from threadmark.options import Measuring
 
-    request = Request(executables=str(programs), size="smoke", profile="smoke")
-    how = {"as_json": True, "report": False, "install": False}
-    session = Session(request, tmp_path / "s.db", Console(stderr=True), **how)
-    monkeypatch.setattr(session, "_complaints", lambda others: ["A note."])
+    store_path = tmp_path / "s.db"
+    options = Measuring(
+        executables=programs, store=store_path, json=True, report=False, install=False
+    )
+    monkeypatch.setattr(Session, "_complaints", lambda *_: ["A note."])
     monkeypatch.setattr(Store, at, lambda *_: os._exit(9))
     child = os.fork()
     if child == 0:
-        session.run()
+        perform(KIND, options, Request(size="smoke", profile="smoke"))
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
     with Store.open(tmp_path / "s.db", create=False) as store:
@@ -436,11 +438,14 @@ def test_ctrl_c_in_a_terminal_ends_with_130(programs: Path, tmp_path: Path) -> N
 def test_the_lab_makes_20_cells_per_second_and_waits_for_nothing_but_the_program(
     programs: Path, tmp_path: Path
 ) -> None:
-    from threadmark.executable import find, stamp_of
-    from threadmark.limits import Cage, default_limits
-    from threadmark.measurement import Attempts
-    from threadmark.schedule import Task
-    from threadmark.selection import Request, select
+    from threadmark.kinds.tasks.kind import runner
+    from threadmark.kinds.tasks.selection import select
+    from threadmark.machine.limits import default_limits
+    from threadmark.measure.cage import Cage
+    from threadmark.measure.schedule import Task
+    from threadmark.model.executable import stamp_of
+    from threadmark.model.request import Request
+    from threadmark.setup.discovery import find
 
     script = programs / "fake/bin/fib.tbb"
     words = ["--run", "--threads", "1", "--variant", "futures", "--size", "quick", "--repeats", "1"]
@@ -460,11 +465,11 @@ def test_the_lab_makes_20_cells_per_second_and_waits_for_nothing_but_the_program
         Store.open(tmp_path / "s.db", create=True) as store,
     ):
         run = store.start_run("quick", 1, {}, {})
-        attempts = Attempts(Request(), cells, cage)
+        run_once = runner(Request(), cells, cage)
         for _ in range(15):
             time.sleep(0.1)  # the kernel waits less where it has just waited
             begin, busy = time.monotonic(), _busy_s()
-            row = attempts(Task(cell, 0, 1, 10))
+            row = run_once(Task(cell, 0, 1, 10))
             store.append(run, row)
             wall_s.append(time.monotonic() - begin)
             waited_s.append(wall_s[-1] - (_busy_s() - busy) - int(told.read_text()) / 1e9)
@@ -502,7 +507,7 @@ def _rows(folder: Path) -> list[object] | None:
     """Rows of run 1; None before it began."""
     if not (folder / "s.db").exists():
         return None
-    from threadmark.errors import LabError
+    from threadmark.model.errors import LabError
 
     try:
         with Store.open(folder / "s.db", create=False) as store:

@@ -10,12 +10,14 @@ from itertools import pairwise
 
 import pytest
 from lab_support import cell
-from threadmark.cell import Cell, Row, Status
-from threadmark.evidence import FEWEST_ROUNDS, fastest
-from threadmark.known import Prospect, Prospects
-from threadmark.measurement import prospects
-from threadmark.profile import PROFILES, thread_counts, time_budget_s
-from threadmark.schedule import Schedule, Task
+from threadmark.judge.evidence import FEWEST_ROUNDS, fastest
+from threadmark.kinds.tasks.profiles import PROFILES
+from threadmark.kinds.tasks.prospects import prospects
+from threadmark.measure.known import Prospect, Prospects
+from threadmark.measure.observation import observation
+from threadmark.measure.schedule import Schedule, Task
+from threadmark.model.cell import Cell, Row, Status
+from threadmark.model.effort import thread_counts, time_budget_s
 
 QUICK = PROFILES["quick"]
 SERIAL = cell(backend="serial", variant="plain")
@@ -48,7 +50,7 @@ def play(
     while task := schedule.next(elapsed_s):
         made = answer(task)
         elapsed_s += float(made.facts["wall_s"])
-        schedule.record(made)
+        schedule.record(observation(made))
         tasks.append(task)
         assert len(tasks) < 10000
     return tasks
@@ -388,7 +390,7 @@ def test_a_resumed_run_does_what_was_left() -> None:
     for cut in (0, 1, 4, 7, 29):
         schedule = make()
         rows = [row(task) for task in whole[:cut]]
-        assert schedule.replay(rows) == sum(each.facts["wall_s"] for each in rows)
+        assert schedule.replay(map(observation, rows)) == sum(each.facts["wall_s"] for each in rows)
         rest = play(schedule)
         done = Counter(task.cell for task in whole[:cut] + rest)
         assert done.pop(SERIAL) >= 6
@@ -492,7 +494,7 @@ def test_nothing_is_said_to_be_sure_that_has_no_evidence() -> None:
 def test_what_is_not_installed_does_not_change_the_first_round() -> None:
     schedule = make(with_columns(3, 3))
     absent = cell(program="p00", backend="absent", threads=1)
-    schedule.replay([row(Task(absent, 0, 1, 1.0), status=Status.UNAVAILABLE)])
+    schedule.replay([observation(row(Task(absent, 0, 1, 1.0), status=Status.UNAVAILABLE))])
     tasks = play(schedule, lambda task: row(task, ns=10e6))
     assert tasks[0].round == 0
     # The serial time of its problem is known before the limit of any cell is needed.

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import fakes
 import pytest
-from threadmark import allocators
-from threadmark.errors import LabError
-from threadmark.executable import absences, find
-from threadmark.platforms import Platform, platforms
-from threadmark.profile import parse_threads
-from threadmark.selection import Request, select
+from threadmark.kinds.tasks.selection import select
+from threadmark.model.effort import parse_threads
+from threadmark.model.errors import LabError
+from threadmark.model.request import Request
+from threadmark.setup import allocators
+from threadmark.setup.discovery import absences, find
+from threadmark.setup.platforms import Platform, platforms
 
 
 def test_serial_is_measured_whatever_backend_is_asked_for(tmp_path: Path) -> None:

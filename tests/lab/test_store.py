@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 from lab_support import cell, lab_environment
-from threadmark.cell import Row, Status
-from threadmark.errors import LabError
-from threadmark.store import IMPORTED, SCHEMA_VERSION, Store
+from threadmark.model.cell import Row, Status
+from threadmark.model.effort import IMPORTED
+from threadmark.model.errors import LabError
+from threadmark.store import schema
+from threadmark.store.store import Store
 
 ROW = Row(
     cell=cell(arguments=(("n", "3"),)),
@@ -102,11 +104,11 @@ def test_neither_an_import_nor_a_run_that_is_measured_hides_one_to_resume(path: 
     with Store.open(path, create=True) as store:
         killed = start(store)
         store.start_run(IMPORTED, 0, {"import": "a.csv"}, {})
-        assert store.unfinished() == killed
+        assert store.unfinished(("quick", IMPORTED)) == killed
         code = f"""
 import os, time
 from pathlib import Path
-from threadmark.store import Store
+from threadmark.store.store import Store
 with Store.open(Path({str(path)!r}), create=False) as store:
     print(store.start_run("quick", 1, {{}}, {{}}), flush=True)
     time.sleep(60)
@@ -116,9 +118,11 @@ with Store.open(Path({str(path)!r}), create=False) as store:
         try:
             assert lab.stdout is not None
             measured = int(lab.stdout.readline())
-            assert store.unfinished() == killed
+            assert store.unfinished(("quick", IMPORTED)) == killed
             store.finish(killed)
-            assert store.unfinished() == measured  # for take_over to say who has it
+            assert (
+                store.unfinished(("quick", IMPORTED)) == measured
+            )  # for take_over to say who has it
         finally:
             lab.kill()
             lab.communicate()
@@ -134,7 +138,7 @@ def test_a_newer_store_is_refused_with_the_remedy(path: Path) -> None:
     with Store.open(path, create=True):
         pass
     with sqlite3.connect(path) as db:
-        db.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+        db.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
     for create in (True, False):
         with pytest.raises(LabError, match=r"newer Threadmark .*update this checkout"):
             Store.open(path, create=create)
@@ -179,8 +183,8 @@ def test_a_full_disk_is_said_and_loses_no_earlier_row(path: Path) -> None:
     code = f"""
 import resource, signal
 from pathlib import Path
-from threadmark.errors import LabError
-from threadmark.store import Store
+from threadmark.model.errors import LabError
+from threadmark.store.store import Store
 from dataclasses import replace
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -208,8 +212,8 @@ with Store.open(Path({str(path)!r}), create=True) as store:
 def test_a_killed_writer_keeps_every_row_that_append_returned_for(path: Path) -> None:
     code = f"""
 from pathlib import Path
-from threadmark.cell import *
-from threadmark.store import Store
+from threadmark.model.cell import *
+from threadmark.store.store import Store
 store = Store.open(Path({str(path)!r}), create=True)
 run = store.start_run("quick", 1, {{}}, {{}})
 for number in range(10 ** 6):
@@ -228,7 +232,7 @@ for number in range(10 ** 6):
     with Store.open(path, create=True) as store:
         rounds = [each.round for each in store.rows(1)]
         assert rounds[: last + 1] == list(range(last + 1))
-        assert store.unfinished() == 1
+        assert store.unfinished(("quick", IMPORTED)) == 1
         store.take_over(1)  # its owner is dead
 
 
@@ -261,8 +265,8 @@ def test_a_run_that_is_being_measured_cannot_be_taken_over(path: Path) -> None:
 def test_many_labs_write_one_store(path: Path) -> None:
     code = f"""
 from pathlib import Path
-from threadmark.cell import *
-from threadmark.store import Store
+from threadmark.model.cell import *
+from threadmark.store.store import Store
 with Store.open(Path({str(path)!r}), create=True) as store:
     run = store.start_run("quick", 1, {{}}, {{}})
     for number in range(30):

@@ -23,18 +23,19 @@ from numpy.typing import NDArray
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2] / "lab"))
 
-from threadmark.catalogue import judgement, outcome, verdict
-from threadmark.catalogue.outcome import Asked
-from threadmark.catalogue.profiles import BOUND, CALIBRATION, FREE, PROFILES
-from threadmark.catalogue.rounds import Usual
-from threadmark.catalogue.session import CatalogueSchedule
-from threadmark.cell import Cell, Row
-from threadmark.limits import Limits
-from threadmark.load import Load
-from threadmark.outcome import Attempt
-from threadmark.process import Ending, Killed
-from threadmark.schedule import Task
-from threadmark.verdict import Kind
+from threadmark.judge.verdict import Kind
+from threadmark.kinds.catalogue import judgement, process_rows, scaling
+from threadmark.kinds.catalogue.process_rows import Asked
+from threadmark.kinds.catalogue.profiles import BOUND, CALIBRATION, FREE, PROFILES
+from threadmark.kinds.catalogue.rounds import Usual
+from threadmark.kinds.catalogue.sampling import CatalogueSchedule
+from threadmark.machine.limits import Limits
+from threadmark.machine.load import Load
+from threadmark.measure.observation import Observation
+from threadmark.measure.outcome import Attempt
+from threadmark.measure.process import Ending, Killed
+from threadmark.measure.schedule import Task
+from threadmark.model.cell import Cell, Row
 
 Array = NDArray[np.float64]
 
@@ -165,7 +166,7 @@ def lines(
     if rng.random() < way.wild:
         luck -= min(rng.exponential(0.15), 0.4)
     efficiency = way.speedup / machine.cores * world.shared(machine.cores) * np.exp(luck)
-    turns = efficiency < verdict.EFFICIENT  # who waits for others goes at their speed
+    turns = efficiency < scaling.EFFICIENT  # who waits for others goes at their speed
     even = np.arange(ROUNDS) % 2 == 0
     begin_s = start_s + WINDOW_S * (most + len(together)) * np.arange(ROUNDS)
     for threads in (1, *together):
@@ -206,7 +207,7 @@ def lines(
 
 
 class Lab:
-    """Measures ways on a machine as CatalogueMeasurement does, without processes."""
+    """Measures ways on a machine as a run of the catalogue does, without processes."""
 
     def __init__(self, machine: Machine, ways: dict[Cell, Way], rng: np.random.Generator) -> None:
         self.machine, self.ways, self.rng = machine, ways, rng
@@ -224,7 +225,7 @@ class Lab:
             PROFILES["quick"],
             seed=int(rng.integers(1 << 30)),
             budget_s=budget_s,
-            uncertainty=lambda speedups: verdict.uncertainty(speedups, machine.cores),
+            uncertainty=lambda speedups: scaling.uncertainty(speedups, machine.cores),
         )
 
     def run(self) -> judgement.Catalogue:
@@ -235,7 +236,7 @@ class Lab:
             clock_s += self.process_s
         return judgement.judge(self.rows, ())
 
-    def _take(self, task: Task, at_s: float) -> Row:
+    def _take(self, task: Task, at_s: float) -> Observation:
         cell, machine = task.cell, self.machine
         cpus = tuple(range(cell.threads))
         start = {
@@ -250,16 +251,16 @@ class Lab:
         ending = Ending(printed, "", 0, None, Killed.NO, wall_s, wall_s, 1, 0, 0, idle)
         attempt = Attempt(cell, task.round, ("p",), {}, cpus, 10.0, 1, f"{at_s:.6f}")
         limits = Limits(1 << 30, 100, "a simulation")
-        rows = outcome.judge(self.asked, attempt, ending, limits, self.usual)
+        rows = process_rows.judge(self.asked, attempt, ending, limits, self.usual)
         for row in rows:
             row.facts["cores"] = min(machine.cores, cell.threads)
         self.rows += rows
-        return judgement.sample(rows)
+        return judgement.observe(rows)
 
 
 def truth(speedup: float, cores: int) -> tuple[Kind, float]:
     """The verdict on a known speed-up, and how far the nearest limit is."""
-    limits = verdict.limits(cores)
+    limits = scaling.limits(cores)
     kind = next((k for k, x in zip(DEFINITE, limits, strict=False) if speedup >= x), DEFINITE[-1])
     return kind, min(abs(np.log(speedup / limit)) for limit in limits)
 
@@ -276,7 +277,7 @@ def run(machine: Machine, ways: int, seed: int, count: Count) -> None:
         replace(blank, variant=BOUND): Way(0.4, 0.03, machine.wild),
     }
     for number in range(ways):
-        around = rng.choice(verdict.limits(cores)) * np.exp(rng.uniform(-REACH, REACH))
+        around = rng.choice(scaling.limits(cores)) * np.exp(rng.uniform(-REACH, REACH))
         spread = float(np.exp(rng.uniform(*np.log(machine.spread))))
         cell = replace(blank, program=f"p{number}", variant="usual")
         cells[cell] = Way(min(float(around), most), spread, machine.wild)

@@ -21,12 +21,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from machine import Machine, Scenario
-from threadmark.cell import Cell, Row, Status
-from threadmark.judgement import judge
-from threadmark.measurement import prospects, uncertainty
-from threadmark.profile import PROFILES, thread_counts, time_budget_s
-from threadmark.schedule import Schedule, Task
-from threadmark.verdict import EFFICIENT, GAIN, Kind
+from threadmark.judge.verdict import EFFICIENT, GAIN, Kind
+from threadmark.kinds.tasks.judgement import judge
+from threadmark.kinds.tasks.profiles import PROFILES
+from threadmark.kinds.tasks.prospects import prospects, uncertainty
+from threadmark.measure.observation import observation
+from threadmark.measure.schedule import Schedule, Task
+from threadmark.model.cell import Cell, Row, Status
+from threadmark.model.effort import thread_counts, time_budget_s
 
 WRONG = 0.05  # bar: wrong of definite verdicts, in every scenario
 DEFINITE = {False: 0.9, True: 0.7}  # bar: of fields far from a limit, by Scenario.disturbed
@@ -191,7 +193,7 @@ def play(scenario: Scenario, seed: int, programs: int = 14) -> Tally:
         moved = layout[task.cell.program, task.cell.backend]
         row = process(machine, task, known, moved, rng)
         rows.append(row)
-        schedule.record(row)
+        schedule.record(observation(row))
     rows += [Row(cell, 0, Status.DROPPED, why) for cell, why in schedule.dropped().items()]
     return tally(rows, truth)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import catalogue
 import pytest
-from threadmark.catalogue.rounds import Usual
+from threadmark.kinds.catalogue.rounds import Usual
 
 NAMES = {each.name: each for each in catalogue.MACHINES}
 

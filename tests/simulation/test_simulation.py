@@ -9,8 +9,9 @@ import pytest
 import tasks
 from machine import Machine, Scenario
 from tasks import DEFINITE, SCENARIOS, WRONG, Field, Program, Tally, play
-from threadmark import judgement, verdict
-from threadmark.verdict import Kind
+from threadmark.judge import verdict
+from threadmark.judge.verdict import Kind
+from threadmark.kinds.tasks import judgement
 
 BY_NAME = {each.name: each for each in SCENARIOS}
 

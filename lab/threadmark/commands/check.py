@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from threadmark.options import InstallOption
 
 if TYPE_CHECKING:
-    from threadmark.checks import Level
+    from threadmark.setup.checks import Level
 
 
 def command(app: cyclopts.App) -> None:
@@ -33,7 +33,7 @@ def check(
     all_
         Everything, however long it takes.
     """
-    from threadmark.checks import Level
+    from threadmark.setup.checks import Level
 
     return perform(Level.ALL if all_ or only else Level.CHECK, only, install=install)
 
@@ -42,8 +42,8 @@ def perform(level: Level, only: tuple[str, ...], *, install: bool) -> int:
     """Run the checks up to `level`; the last line says how many passed. Returns the exit status."""
     from rich.console import Console
 
-    from threadmark import checks, packages, preparation
-    from threadmark.selection import check_name
+    from threadmark.model.names import check_name
+    from threadmark.setup import checks, packages, preparation
 
     known = {each.name: each for each in checks.checks()}
     for name in only:

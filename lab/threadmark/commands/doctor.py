@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import cyclopts
 from cyclopts import Parameter
 
-from threadmark.errors import LabError
+from threadmark.model.errors import LabError
 from threadmark.options import JsonOption
-from threadmark.output import document, write_json
+from threadmark.present.plain import document, write_json
 
 if TYPE_CHECKING:
-    from threadmark.noise import Noise
+    from threadmark.measure.noise import Noise
 
 
 def command(app: cyclopts.App) -> None:
@@ -35,7 +35,7 @@ def doctor(
     processes of a pair follow one another. Other cells have a noise of their own, above all those
     of several threads. The exit status is 1 when there is a complaint.
     """
-    from threadmark import doctor as examination
+    from threadmark.machine import examination
 
     if not 0 <= pairs <= 10000:
         raise LabError("--pairs goes from 0 to 10000; change it.")
@@ -67,24 +67,31 @@ def _noise(pairs: int) -> Noise | None:
     from rich.console import Console
     from rich.progress import Progress
 
-    from threadmark import executable, limits, measurement, noise, platforms, schedule, selection
+    from threadmark.kinds.tasks.kind import runner
+    from threadmark.kinds.tasks.selection import select
+    from threadmark.machine.limits import default_limits
+    from threadmark.measure import noise
+    from threadmark.measure.cage import Cage
+    from threadmark.measure.schedule import Task
+    from threadmark.model.request import Request
+    from threadmark.setup import discovery, platforms
 
     names = [each.name for each in platforms.platforms()]
-    built = [each for each in executable.find(names) if each.backend == "serial" and not each.fault]
+    built = [each for each in discovery.find(names) if each.backend == "serial" and not each.fault]
     if not built:
         message = "noise: not measured, nothing is built yet; run: ./threadmark run --profile smoke"
         print(message, file=sys.stderr)
         return None
-    request = selection.Request(size="smoke", threads=(1,))
-    cells = selection.select(request, built, ()).cells
-    with limits.Cage(limits.default_limits()) as cage:
-        attempt = measurement.Attempts(request, cells, cage)
+    request = Request(size="smoke", threads=(1,))
+    cells = select(request, built, ()).cells
+    with Cage(default_limits()) as cage:
+        attempt = runner(request, cells, cage)
 
-        def once(task: schedule.Task) -> float:
+        def once(task: Task) -> float:
             return noise.sample(lambda: attempt(task))
 
         # The longest that still ends within 30 ms: short ones measure the clock and the caches.
-        tasks = [schedule.Task(cell, 0, 1, 10.0) for cell in cells]
+        tasks = [Task(cell, 0, 1, 10.0) for cell in cells]
         times = {task: once(task) for task in tasks}
         fitting = [task for task in tasks if times[task] < 30e6] or tasks
         task = max(fitting, key=lambda each: times[each])

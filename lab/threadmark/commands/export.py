@@ -1,18 +1,19 @@
-"""`threadmark export`: a run as CSV, JSON, Google Benchmark JSON or a summary to publish."""
+"""`threadmark export`: a run in the formats of its kind, such as CSV, JSON or a summary."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import cyclopts
 from cyclopts import Parameter
 
-from threadmark.errors import LabError
+from threadmark.model.errors import LabError
 from threadmark.options import DEFAULT_STORE, StoreOption
 
-Format = Literal["csv", "json", "google-benchmark", "summary"]
+if TYPE_CHECKING:
+    from threadmark.kinds.kind import RunKind
 
 
 def command(app: cyclopts.App) -> None:
@@ -24,7 +25,11 @@ def export(
     run: Annotated[str, Parameter(help="Number, or 'last': the last that was measured.")] = "last",
     *,
     form: Annotated[
-        Format | None, Parameter(name="--format", help="Default: by the ending of --output.")
+        str | None,
+        Parameter(
+            name="--format",
+            help="csv, json, google-benchmark or summary; default: by the ending of --output.",
+        ),
     ] = None,
     output: Annotated[Path | None, Parameter(help="File to write; default: stdout.")] = None,
     force: Annotated[bool, Parameter(negative="", help="Replace a file that exists.")] = False,
@@ -36,37 +41,33 @@ def export(
 
     A file that exists is replaced only with --force, and then at once: never half-written.
     """
-    from threadmark import exchange, summary
-    from threadmark.store import Store
+    from threadmark.kinds import registry
+    from threadmark.model.names import check_name
+    from threadmark.present import files
+    from threadmark.store.store import Store
 
-    chosen = form or _by_ending(output)
     if output is not None and output.exists() and not force:
         raise LabError(f"{output} exists; name another file or add --force to replace it.")
     with Store.open(store, create=False) as opened:
-        found = opened.run(run)
-        rows = opened.rows(found.id)
-        if chosen == "csv":
-            text = exchange.to_csv(found, rows)
-        elif chosen == "json":
-            text = exchange.to_json(found, rows, opened.descriptions(found.id))
-        elif chosen == "summary":
-            text = summary.to_summary(found, rows, opened.descriptions(found.id))
-        else:
-            text = exchange.to_google_benchmark(found, rows)
+        stored = opened.load(run)
+    kind = registry.kind_of(stored)
+    chosen = form or _by_ending(output, kind)
+    check_name("format", chosen, kind.formats)
+    text = kind.export(stored, kind.judge(stored), chosen)
     if output is None:
         sys.stdout.write(text)
     else:
-        exchange.write_atomically(output, text)
-        sys.stderr.write(f"Run {found.id} as {chosen}: {output}\n")
+        files.write_atomically(output, text)
+        sys.stderr.write(f"Run {stored.run.id} as {chosen}: {output}\n")
 
 
-def _by_ending(output: Path | None) -> Format:
+def _by_ending(output: Path | None, kind: RunKind) -> str:
     if output is None:
-        return "csv"
-    endings: dict[str, Format] = {".csv": "csv", ".json": "json"}
-    if output.suffix not in endings:
+        return kind.formats[0]
+    form = output.suffix.removeprefix(".")
+    if form not in kind.formats:
         raise LabError(
-            f"'{output.name}' does not say the format; add --format csv, json, google-benchmark or "
-            "summary."
+            f"'{output.name}' does not say the format; add --format {', '.join(kind.formats[:-1])}"
+            f"{' or ' * (len(kind.formats) > 1)}{kind.formats[-1]}."
         )
-    return endings[output.suffix]
+    return form

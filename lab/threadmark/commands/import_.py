@@ -10,7 +10,7 @@ import cyclopts
 from cyclopts import Parameter
 
 from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption
-from threadmark.output import document, write_json
+from threadmark.present.plain import document, write_json
 
 
 def command(app: cyclopts.App) -> None:
@@ -25,8 +25,9 @@ def import_(
     json: JsonOption = False,
 ) -> None:
     """Read the results that INNCABS published into a new run."""
-    from threadmark import inncabs_csv
-    from threadmark.store import IMPORTED, Store
+    from threadmark.model.effort import IMPORTED
+    from threadmark.store import inncabs_csv
+    from threadmark.store.store import Store
 
     rows = inncabs_csv.read(path)  # all of it before the store is touched
     machine = {

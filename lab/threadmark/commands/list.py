@@ -9,12 +9,12 @@ import cyclopts
 from cyclopts import Parameter
 
 from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption
-from threadmark.output import document, write_json
+from threadmark.present.plain import document, write_json
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from threadmark.executable import Executable
+    from threadmark.model.executable import Executable
 
 
 def command(app: cyclopts.App) -> None:
@@ -35,7 +35,7 @@ def list_(
     from rich.table import Table
     from rich.text import Text
 
-    from threadmark import platforms, preparation
+    from threadmark.setup import platforms, preparation
 
     if what == "runs":
         records_ = _runs(store)
@@ -110,8 +110,8 @@ def _programs(executables: list[Executable]) -> list[dict[str, object]]:
 
 
 def _backends(here: object) -> list[dict[str, object]]:
-    from threadmark.executable import CONTENTION
-    from threadmark.preparation import Prepared
+    from threadmark.model.executable import CONTENTION
+    from threadmark.setup.preparation import Prepared
 
     assert isinstance(here, Prepared)
     found: dict[tuple[str, str], dict[str, object]] = {}
@@ -141,8 +141,8 @@ def _backends(here: object) -> list[dict[str, object]]:
 
 
 def _platforms(here: object) -> list[dict[str, object]]:
-    from threadmark import platforms
-    from threadmark.preparation import Prepared
+    from threadmark.setup import platforms
+    from threadmark.setup.preparation import Prepared
 
     assert isinstance(here, Prepared)
     built = {each.platform: each.description.get("platform", {}) for each in here.executables}
@@ -158,7 +158,7 @@ def _platforms(here: object) -> list[dict[str, object]]:
 
 
 def _runs(path: Path) -> list[dict[str, object]]:
-    from threadmark.store import Store
+    from threadmark.store.store import Store
 
     with Store.open(path, create=False) as store:
         return [

@@ -9,10 +9,10 @@ from typing import Annotated
 import cyclopts
 from cyclopts import Parameter
 
-from threadmark.errors import LabError
+from threadmark.model.errors import LabError
+from threadmark.model.places import report_path
 from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption
-from threadmark.output import document, write_json
-from threadmark.places import report_path
+from threadmark.present.plain import document, write_json
 
 
 def command(app: cyclopts.App) -> None:
@@ -41,20 +41,19 @@ def report(
 
     An older report is replaced; any other file, a picture too, only with --force.
     """
-    from threadmark.profile import CATALOGUE
-    from threadmark.reports import catalogue, figure, html
-    from threadmark.store import Store
+    from threadmark.kinds import registry
+    from threadmark.present import files
+    from threadmark.store.store import Store
 
     with Store.open(store, create=False) as opened:
-        number = opened.run(run).id
-        path = output or report_path(store, number)
-        if path.exists() and not force and not _is_report(path):
-            raise LabError(f"{path} is not a report; name another file or add --force.")
-        picture, of_catalogue = path.suffix == ".svg", opened.run(number).profile == CATALOGUE
-        if picture and of_catalogue:
-            raise LabError("A catalogue has no picture; name an .html file with --output.")
-        page = catalogue if of_catalogue else html
-        size = (figure if picture else page).write(opened, number, path)
+        stored = opened.load(run)
+    number = stored.run.id
+    path = output or report_path(store, number)
+    if path.exists() and not force and not _is_report(path):
+        raise LabError(f"{path} is not a report; name another file or add --force.")
+    kind = registry.kind_of(stored)
+    draw = kind.picture if path.suffix == ".svg" else kind.page
+    size = files.write_atomically(path, draw(stored, kind.judge(stored)))
     if json:
         write_json(document("report", {"run": number, "report": str(path), "bytes": size}))
     else:

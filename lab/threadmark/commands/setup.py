@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import cyclopts
 
-from threadmark.commands.run import Names
-from threadmark.options import InstallOption, JsonOption
-from threadmark.output import document, write_json
+from threadmark.options import InstallOption, JsonOption, Names
+from threadmark.present.plain import document, write_json
 
 
 def command(app: cyclopts.App) -> None:
@@ -31,8 +30,8 @@ def setup(
     from rich.console import Console
     from rich.table import Table
 
-    from threadmark import packages, preparation
-    from threadmark.platforms import platforms as all_platforms
+    from threadmark.setup import packages, preparation
+    from threadmark.setup.platforms import platforms as all_platforms
 
     console = Console(stderr=True)
     named = preparation.chosen(platforms)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import cyclopts
 from cyclopts import Parameter
 
-from threadmark.errors import LabError
+from threadmark.model.errors import LabError
 from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption
-from threadmark.output import document, write_json
+from threadmark.present.plain import document, write_json
 
 if TYPE_CHECKING:
-    from threadmark.cell import Row
-    from threadmark.store import Store
+    from threadmark.model.cell import Row
+    from threadmark.store.store import Store
 
 
 def command(app: cyclopts.App) -> None:
@@ -37,22 +38,21 @@ def show(
     """
     from rich.console import Console
 
-    from threadmark import exchange, matrix
-    from threadmark.catalogue import table
-    from threadmark.profile import CATALOGUE
-    from threadmark.store import Store
+    from threadmark.kinds import registry
+    from threadmark.present.terminal import print_table
+    from threadmark.store.store import Store
 
     with Store.open(store, create=False) as opened:
         if table2:
             _table2(opened, run, as_json=json)
             return
-        number = opened.run(run).id
-        if not json:
-            shown = table if opened.run(number).profile == CATALOGUE else matrix
-            shown.render(opened, number, Console())
-            return
-        rows, descriptions = opened.rows(number), opened.descriptions(number)
-        sys.stdout.write(exchange.to_json(opened.run(number), rows, descriptions))
+        stored = opened.load(run)
+    kind = registry.kind_of(stored)
+    found = kind.judge(stored)
+    if json:
+        sys.stdout.write(kind.export(stored, found, "json"))
+    else:
+        print_table(Console(), partial(kind.table, stored, found))
 
 
 def _table2(opened: Store, run: str, *, as_json: bool) -> None:
@@ -60,7 +60,8 @@ def _table2(opened: Store, run: str, *, as_json: bool) -> None:
 
     from rich.console import Console
 
-    from threadmark import plausibility, table2, table2_text
+    from threadmark.judge import plausibility, table2
+    from threadmark.present import table2_text
 
     rows = _published(opened, run)
     entries, doubts = table2.table(rows), plausibility.doubts(rows)
@@ -77,7 +78,7 @@ def _table2(opened: Store, run: str, *, as_json: bool) -> None:
 
 def _published(opened: Store, run: str) -> list[Row]:
     """The rows of the import named by `run`; for 'last' the newest import."""
-    from threadmark.judgement import is_published
+    from threadmark.judge.findings import is_published
 
     numbers = [r.id for r in reversed(opened.runs())] if run == "last" else [opened.run(run).id]
     for number in numbers:

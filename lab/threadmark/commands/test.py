@@ -14,7 +14,7 @@ def command(app: cyclopts.App) -> None:
 
 def test(*, install: InstallOption = True) -> int:
     """Set up, build and run the tests of every platform and of the lab."""
-    from threadmark.checks import Level
     from threadmark.commands.check import perform
+    from threadmark.setup.checks import Level
 
     return perform(Level.TEST, (), install=install)

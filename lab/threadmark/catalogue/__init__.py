@@ -1,7 +1,0 @@
-"""The catalogue: what looks independent in a standard library and is not, measured and judged.
-
-The one thing to know: a process measures one way of one contention program on one thread and on
-several, in turns; its sample is a speed-up, not a time.
-"""
-
-from __future__ import annotations

@@ -1,0 +1,1 @@
+"""From rows to verdicts. Pure: no clock, no file, no machine."""

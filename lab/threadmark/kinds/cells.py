@@ -1,0 +1,132 @@
+"""A kind of run whose rows are processes of cells, which a schedule chose."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from threadmark.kinds.kind import Answer, Question, RunKind
+from threadmark.measure.cage import Cage
+from threadmark.measure.measurement import Runner
+from threadmark.measure.observation import Observation
+from threadmark.measure.schedule import Schedule
+from threadmark.model.cell import Cell, Row, Run, Stored
+from threadmark.model.errors import LabError
+from threadmark.model.executable import Absence, Executable
+from threadmark.model.names import closest
+from threadmark.model.request import Request, Selection
+
+if TYPE_CHECKING:
+    from threadmark.judge.comparison import Outcome
+    from threadmark.judge.findings import Agreement, Judged
+
+
+class CellKind(RunKind):
+    """A kind that is measured by schedule. Sessions are the same for all of them."""
+
+    resumable = True
+    formats = ("csv", "json", "google-benchmark", "summary")
+    # Fields of its requests for which its command has no option.
+    not_options: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def select(
+        self, request: Request, executables: Sequence[Executable], absent: Sequence[Absence]
+    ) -> Selection:
+        """The cells of a request. LabError for a name that nothing has."""
+
+    @abstractmethod
+    def schedule(self, request: Request, selection: Selection) -> Schedule:
+        """The order in which they are measured."""
+
+    @abstractmethod
+    def runner(
+        self, request: Request, selection: Selection, cage: Cage, rows: Sequence[Row]
+    ) -> Runner:
+        """What runs the processes. `rows` are those of the part of the run that is resumed."""
+
+    @abstractmethod
+    def processes(self, rows: Sequence[Row]) -> Sequence[Sequence[Row]]:
+        """The rows of each process, in the order of measuring."""
+
+    @abstractmethod
+    def observe(self, rows: Sequence[Row]) -> Observation:
+        """What a schedule is to know of a process, by its rows."""
+
+    @abstractmethod
+    def judged(self, found: Any) -> Sequence[Judged]:
+        """The verdicts that two runs can be compared by."""
+
+    @abstractmethod
+    def summaries(self, found: Any) -> Iterator[dict[str, Any]]:
+        """Each verdict with what a document may publish of it."""
+
+    def status(self, request: Request, found: Any) -> int:
+        """The exit status of the command, beyond processes that crashed or gave wrong answers."""
+        return 0
+
+    def export(self, stored: Stored, found: Any, form: str) -> str:
+        from threadmark.present import exchange, summary
+
+        if form == "csv":
+            return exchange.to_csv(stored)
+        if form == "google-benchmark":
+            return exchange.to_google_benchmark(stored)
+        if form == "summary":
+            command = summary.command(stored.run, self.command, self.not_options)
+            return summary.to_summary(stored, command, self.summaries(found))
+        return super().export(stored, found, form)
+
+    def agree(self, a: Stored, b: Stored, question: Question) -> Answer:
+        from threadmark.judge import comparison, findings
+
+        _check_programs(question, (a, b))
+        outcome = comparison.compare_runs(a.rows, b.rows, partial(_same_executable, a.run, b.run))
+        # Judged with all others: their samples have a part in each verdict.
+        said = [
+            [
+                each
+                for each in self.judged(self.judge(stored))
+                if not question.programs or each.cell.program in question.programs
+            ]
+            for stored in (a, b)
+        ]
+        return _compared(outcome, question, findings.agreement(*said))
+
+    def sides(self, stored: Stored, question: Question) -> Answer:
+        from threadmark.judge import comparison
+
+        _check_programs(question, (stored,))
+        return _compared(comparison.compare_sides(stored.rows, *question.names), question, None)
+
+
+def _check_programs(question: Question, runs: Sequence[Stored]) -> None:
+    known = sorted({row.cell.program for stored in runs for row in stored.rows})
+    for name in question.programs:
+        if name not in known:
+            raise LabError(
+                f"There is no program '{name}' in it{closest(name, known)}; "
+                f"it has {', '.join(known)}."
+            )
+
+
+def _same_executable(first: Run, second: Run, cell: Cell) -> bool:
+    """Whether both runs are known to have measured the same file for a cell."""
+    name = f"{cell.platform}/{cell.program}.{cell.backend}"
+    digests = [each.machine.get("executables", {}).get(name) for each in (first, second)]
+    return first.id == second.id or (digests[0] == digests[1] is not None)
+
+
+def _compared(outcome: Outcome, question: Question, agreement: Agreement | None) -> Answer:
+    from threadmark.judge.gate import gate
+    from threadmark.present.comparison_text import Compared
+
+    if question.programs:
+        outcome = outcome.of_programs(question.programs)
+    if not question.every_thread_count:
+        outcome = outcome.at_most_threads()
+    share = question.fail_above
+    found = None if share is None else gate(outcome, share)
+    return Compared(question.names, outcome, agreement, found)

@@ -1,0 +1,251 @@
+"""One invocation of a command that measures cells: prepare, measure or resume, show.
+
+The options are in the `command` module of the kind.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+
+from threadmark.kinds.cells import CellKind
+from threadmark.machine import examination, host
+from threadmark.machine.limits import default_limits
+from threadmark.measure import measurement
+from threadmark.measure.cage import Cage
+from threadmark.measure.measurement import Measurement
+from threadmark.measure.observation import Observation
+from threadmark.model import effort
+from threadmark.model.cell import Cell, Row, Status
+from threadmark.model.effort import Profile
+from threadmark.model.errors import LabError
+from threadmark.model.places import report_path
+from threadmark.model.request import Request, Selection
+from threadmark.options import Measuring, options_given
+from threadmark.present import files
+from threadmark.present.plain import document, write_json
+from threadmark.present.progress import Progress, duration
+from threadmark.present.terminal import print_table
+from threadmark.present.wording import say
+from threadmark.setup import allocators, preparation
+from threadmark.store.store import Store
+
+
+def thread_counts(options: Measuring, profile: Profile) -> tuple[int, ...]:
+    """The numbers of threads that are asked for, else those of the profile on this machine."""
+    if options.threads:
+        return effort.parse_threads(options.threads)
+    return effort.thread_counts(profile, host.cores(host.processors()))
+
+
+def perform(kind: CellKind, options: Measuring, request: Request) -> int:
+    """Do what a command line asks for; `request` needs only what is special to its kind. Returns
+    the exit status."""
+    folder = str(options.executables.absolute()) if options.executables else ""
+    whole = replace(
+        request,
+        programs=options.programs,
+        variants=options.variants,
+        platforms=options.platforms,
+        order_seed=options.order_seed,
+        executables=folder,
+        budget_s=request.budget_s if options.budget is None else options.budget,
+    )
+    whole.check()
+    session = Session(kind, whole, options, Console(stderr=True))
+    if options.resume:
+        session.resume(given=options_given())
+    elif options.dry_run:
+        session.dry_run()
+    else:
+        session.run()
+    return session.status
+
+
+class Session:
+    """One invocation of the command of `kind`."""
+
+    def __init__(
+        self, kind: CellKind, request: Request, options: Measuring, console: Console
+    ) -> None:
+        self.kind = kind
+        self.request = request
+        self.options = options
+        self.console = console
+        self.status = 0  # of the command
+
+    def run(self) -> None:
+        """Measure a new run."""
+        with Store.open(self.options.store, create=True):
+            pass  # a store that cannot be used is said before minutes of building
+        selection = self._selection()
+        with Store.open(self.options.store, create=True) as store:
+            facts = host.facts()
+            facts["executables"] = measurement.fingerprint(selection.cells)
+            others = store.measuring()
+            if self.request.order_seed is None:
+                self.request = replace(self.request, order_seed=_draw())
+            request, notes = self.request, self._complaints(others)
+            notes.append(
+                f"The order of measuring was drawn with --order-seed {request.order_seed}."
+            )
+            with store.at_once():  # a resumed run cannot tell what a killed lab did not write
+                run_id = store.start_run(request.profile, request.seed, request.as_json(), facts)
+                for sentence in notes:
+                    store.add_note(run_id, sentence)
+                Measurement(store, run_id, request, selection).start()
+            self._measure(store, run_id, selection)
+
+    def resume(self, *, given: bool) -> None:
+        """Go on with the newest unfinished run, or list what is left of it."""
+        with Store.open(self.options.store, create=False) as store:
+            run_id = store.unfinished(self.kind.profiles)
+            if run_id is None:
+                raise LabError(
+                    f"{self.options.store} has no unfinished run of ./threadmark "
+                    f"{self.kind.command}; start one without --resume."
+                )
+            stored = store.run(run_id)
+            request = Request.from_json(stored.request)
+            if given and not self.request.agrees(request):
+                raise LabError(
+                    f"The unfinished run {run_id} was asked for otherwise; give --resume without "
+                    "other options, or start a new run without --resume."
+                )
+            if machine_changes := host.changes(stored.machine, host.facts()):
+                raise LabError(
+                    f"The machine differs from that of run {run_id} "
+                    f"({'; '.join(machine_changes)}), so its figures cannot be continued; start a "
+                    "new run without --resume."
+                )
+            if not self.options.dry_run:
+                store.take_over(run_id)
+            self.request = request
+            selection = self._selection()
+            before = stored.machine.get("executables", {})
+            now = measurement.fingerprint(selection.cells)
+            changed = sorted(name for name in before | now if before.get(name) != now.get(name))
+            if changed:
+                raise LabError(
+                    f"{len(changed)} executables differ from those of run {run_id} (such as "
+                    f"{changed[0]}), so its figures cannot be continued; start a new run."
+                )
+            if self.options.dry_run:
+                self._list(selection, store.rows(run_id))
+            else:
+                self._measure(store, run_id, selection)
+
+    def dry_run(self) -> None:
+        """List the cells of a new run."""
+        self._list(self._selection(), [])
+
+    def _list(self, selection: Selection, measured: Sequence[Row]) -> None:
+        """Print the cells that are left and the time they need, and measure nothing."""
+        schedule = self.kind.schedule(self.request, selection)
+        seconds = schedule.remaining_s(schedule.replay(self._observed(measured)))
+        left = set(schedule.left())
+        cells = [each for each in selection.cells if each in left]
+        if self.options.json:
+            fields = {
+                "cells": [_record(each) for each in cells],
+                "unavailable": [
+                    {**_record(cell), "reason": reason}
+                    for cell, reason in selection.unavailable.items()
+                ],
+                "expected_s": seconds,
+            }
+            write_json(document("plan", fields))
+            return
+        for cell in cells:
+            print(
+                f"{cell.program} {cell.size} {cell.backend}:{cell.variant} "
+                f"{cell.platform} {cell.allocator} x{cell.threads}"
+            )
+        for cell, reason in selection.unavailable.items():
+            print(f"{cell.program} {cell.backend} {cell.platform}: unavailable, {reason}")
+        print(f"{len(cells)} cells, about {duration(seconds)}")
+
+    def _selection(self) -> Selection:
+        allocators.absent(
+            self.request.allocators
+        )  # a wrong name is said before minutes of building
+        names, folder = self.request.platforms, self.request.executables
+        ready = (
+            preparation.look_at(Path(folder), names)
+            if folder
+            else preparation.prepare(names, self.console, install=self.options.install)
+        )
+        selection = self.kind.select(self.request, ready.executables, ready.absent)
+        absent = allocators.absent({cell.allocator for cell in selection.cells})
+        cells = {c: e for c, e in selection.cells.items() if c.allocator not in absent}
+        for cell in selection.cells.keys() - cells.keys():
+            selection.unavailable[cell] = absent[cell.allocator]
+        if not cells:
+            reasons = sorted(set(selection.unavailable.values()))
+            raise LabError("Nothing of this can be measured here: " + "; ".join(reasons))
+        return replace(selection, cells=cells)
+
+    def _observed(self, rows: Sequence[Row]) -> list[Observation]:
+        """What stored rows say to a schedule."""
+        return [self.kind.observe(each) for each in self.kind.processes(rows)]
+
+    def _complaints(self, others: list[int]) -> list[str]:
+        """What the instant checks of the machine say; also told at once."""
+        found = [f"{each.what}; {each.remedy}" for each in examination.instant()]
+        if others:
+            listed = ", ".join(map(str, others))
+            found.append(
+                f"Another lab is measuring at the same time (process {listed}); wait for it"
+            )
+        for sentence in found:
+            say(self.console, f"{sentence}.")
+        return [f"{each}." for each in found]
+
+    def _measure(self, store: Store, run_id: int, selection: Selection) -> None:
+        kind, request, rows = self.kind, self.request, store.rows(run_id)
+        schedule = kind.schedule(request, selection)
+        spent_s = schedule.replay(self._observed(rows))
+        measurement = Measurement(store, run_id, request, selection)
+        with Cage(default_limits()) as cage, Progress(self.console) as progress:
+            run = kind.runner(request, selection, cage, rows)
+            measurement.measure(schedule, run, kind.observe, progress, spent_s)
+        measurement.finish(schedule)
+        self._show(store, run_id)
+
+    def _show(self, store: Store, run_id: int) -> None:
+        """Print what came out, write the report, and set the exit status."""
+        kind, stored = self.kind, store.load(run_id)
+        found = kind.judge(stored)
+        if self.options.report:
+            path = report_path(self.options.store, run_id)
+            files.write_atomically(path, kind.page(stored, found))
+        if self.options.json:
+            print(kind.export(stored, found, "json"), end="")
+        else:
+            print_table(Console(), partial(kind.table, stored, found))
+            if self.options.report:
+                say(self.console, f"Report: {path}")
+        self.status = kind.status(self.request, found)
+        bad = {row.cell for row in stored.rows if row.status in (Status.WRONG, Status.CRASHED)}
+        if bad:
+            self.status = 1
+            example = min(f"{each.program} {each.backend}:{each.variant}" for each in bad)
+            say(
+                self.console,
+                f"The exit status is 1, because {len(bad)} cell{'s' * (len(bad) > 1)} "
+                f"crashed or gave a wrong answer, such as {example}.",
+            )
+
+
+def _draw() -> int:
+    """A seed of the order that no other run is likely to have, short enough to type again."""
+    return secrets.randbelow(1_000_000)
+
+
+def _record(cell: Cell) -> dict[str, object]:
+    return {**asdict(cell), "arguments": dict(cell.arguments)}

@@ -1,0 +1,3 @@
+"""Task-parallel programs on backends, each against its serial form."""
+
+COMMAND = "run"

@@ -1,0 +1,164 @@
+"""From what a person asks for to the list of cells, and to sentences for what cannot be had."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from threadmark.kinds.tasks.profiles import PROFILES
+from threadmark.measure.schedule import Task
+from threadmark.model.cell import Cell
+from threadmark.model.errors import LabError
+from threadmark.model.executable import CONTENTION, Absence, Executable
+from threadmark.model.names import check_name
+from threadmark.model.request import Request, Selection
+
+
+def select(
+    request: Request, executables: Sequence[Executable], absent: Sequence[Absence]
+) -> Selection:
+    """The cells of a request. LabError for a name that nothing has, or an impossible argument.
+
+    Contention programs are not among them: those are the catalogue's.
+    """
+    executables = [each for each in executables if not each.contends]
+    absent = [each for each in absent if each.backend != CONTENTION]
+    _check_names(request, executables, absent)
+    wanted = [
+        each
+        for each in executables
+        if _chosen(each.program, request.programs)
+        # Serial is the base of every speed-up, asked for or not.
+        and (_chosen(each.backend, request.backends) or each.backend == "serial")
+        and _chosen(each.platform, request.platforms)
+    ]
+    cells: dict[Cell, Executable] = {}
+    unavailable: dict[Cell, str] = {}
+    for executable in wanted:
+        size, arguments = _arguments(request, executable)
+        for variant, parallel in executable.variants.items():
+            left_out = not request.variants and variant in PROFILES[request.profile].left_out
+            chosen = _chosen(variant, request.variants) and not left_out
+            if not chosen and executable.backend != "serial":
+                continue
+            for threads in request.threads if parallel else (1,):
+                for allocator in request.allocators:
+                    cell = Cell(
+                        executable.program,
+                        size,
+                        executable.backend,
+                        variant,
+                        executable.platform,
+                        allocator,
+                        threads,
+                        arguments,
+                    )
+                    executable.offer(cell, cells, unavailable)
+        if executable.fault:
+            key = Cell(
+                executable.program, size, executable.backend, "any", executable.platform, "glibc", 1
+            )
+            unavailable[key] = executable.fault
+    for absence in absent:
+        unavailable |= _absent_cells(request, absence, cells)
+    if not cells and not unavailable:
+        raise LabError("No cell fits this choice; ./threadmark list shows what there is.")
+    return Selection(cells, unavailable)
+
+
+def arguments(request: Request, executable: Executable, task: Task) -> list[str]:
+    """The command line of one process."""
+    cell = task.cell
+    line = [str(executable.path), "--run", "--threads", str(cell.threads)]
+    line += ["--variant", cell.variant, "--size", request.size, "--seed", str(request.seed)]
+    line += ["--warmup", "1", "--repeats", str(task.repeats)]
+    for name, value in cell.arguments:
+        line += ["--arg", f"{name}={value}"]
+    return line
+
+
+def _chosen(name: str, names: tuple[str, ...]) -> bool:
+    return not names or name in names
+
+
+def _absent_cells(request: Request, absence: Absence, cells: Iterable[Cell]) -> dict[Cell, str]:
+    """One cell per program and variant that other platforms have for this backend."""
+    if not _chosen(absence.backend, request.backends) or not _chosen(
+        absence.platform, request.platforms
+    ):
+        return {}
+    known = list(cells)
+    alike = [each for each in known if each.backend == absence.backend] or [
+        replace(each, backend=absence.backend, variant="any") for each in known
+    ]
+    result = {
+        replace(each, platform=absence.platform, threads=1, allocator="glibc"): absence.reason
+        for each in alike
+    }
+    return {cell: reason for cell, reason in result.items() if cell not in known}
+
+
+def _check_names(
+    request: Request, executables: Sequence[Executable], absent: Sequence[Absence]
+) -> None:
+    usable = [each for each in executables if not each.fault]
+    addressed = [text.partition("=")[0].rpartition(".")[0] for text in request.arguments]
+    known = {
+        "program": (
+            {each.program for each in executables},
+            (*request.programs, *filter(None, addressed)),
+        ),
+        "backend": (
+            {each.backend for each in executables} | {each.backend for each in absent},
+            request.backends,
+        ),
+        "variant": ({name for each in usable for name in each.variants}, request.variants),
+    }
+    for kind, (names, asked) in known.items():
+        for name in asked:
+            check_name(kind, name, names)
+
+
+def _arguments(request: Request, executable: Executable) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Size and arguments of a program's cells.
+
+    With an argument given, all parameters are part of the cell: then it says by itself what ran.
+    """
+    given = {}
+    for text in request.arguments:
+        name, equals, value = text.partition("=")
+        program, dot, rest = name.rpartition(".")
+        if not equals or not rest:
+            raise LabError(f"'{text}' is no argument; write --arg name=value.")
+        if dot and program != executable.program:
+            if not _chosen(program, request.programs):
+                raise LabError(f"--arg {text} is for a program that is not chosen; see --programs.")
+            continue
+        given[rest] = _value(executable, rest, value, text)
+    if not given or executable.fault:
+        return request.size, ()
+    sizes = {name: str(each["sizes"][request.size]) for name, each in executable.parameters.items()}
+    return "custom", tuple(sorted((sizes | given).items()))
+
+
+def _value(executable: Executable, name: str, value: str, text: str) -> str:
+    if name == "input" and executable.description.get("input"):
+        path = Path(value).absolute()
+        if not path.is_file():
+            raise LabError(f"There is no input file '{value}'; name one with --arg input=PATH.")
+        return str(path)
+    known = executable.parameters
+    if name not in known and not executable.fault:
+        names = [*known, *(["input"] if executable.description.get("input") else [])]
+        raise LabError(
+            f"The program {executable.program} has no argument '{name}', it has "
+            f"{', '.join(names) or 'none'}; choose programs with --programs or write "
+            f"--arg PROGRAM.{text}."
+        )
+    parameter = known.get(name, {"min": 0, "max": 0})
+    low, high = int(parameter["min"]), int(parameter["max"])
+    digits = value.removeprefix("-")
+    if known and not (digits.isdecimal() and len(digits) < 20 and low <= int(value) <= high):
+        raise LabError(f"--arg {text} is not an integer from {low} to {high}; change it.")
+    return value

@@ -1,0 +1,1 @@
+"""Facts of this machine, and what the kernel says of processes."""

@@ -1,0 +1,214 @@
+"""Runs one process in the cage and reports how it ended. Judges nothing; see outcome.py.
+
+Everything happens in the lab's only thread: the kernel tells of output and of the end through file
+descriptors, so nothing runs beside the measured program but a wake-up now and then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from threadmark.machine import load, processes
+from threadmark.measure.cage import Cage
+
+OUTPUT_BYTES = 8 << 20  # more than this on stdout or stderr is a fault of the program
+_ERRORS_KEPT = 4096
+_POLL_S = 0.02  # at 4 GB/s a program takes 80 MB between two looks; the limit has room for that
+
+
+@dataclass(frozen=True)
+class TimeLimits:
+    """Seconds that a process may take as a whole, and until it prints something (again)."""
+
+    whole_s: float
+    silent_s: float
+
+
+class Killed(StrEnum):
+    """Why the lab ended a program."""
+
+    NO = ""
+    TIME = "time"
+    MEMORY = "memory"
+    OUTPUT = "output"
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a process ended and what it used."""
+
+    output: str
+    errors: str  # the end of stderr
+    exit_code: int | None  # None when a signal ended it
+    signal: int | None
+    killed: Killed
+    wall_s: float
+    cpu_s: float
+    max_rss_bytes: int
+    memory_events: int  # processes that the kernel killed at the memory limit
+    thread_events: int  # threads refused by the control group
+    load: load.Load  # what else the processors did meanwhile
+    not_started: str = ""  # why there was no process at all
+
+
+@dataclass
+class _Streams:
+    """What a running program has printed so far."""
+
+    output: bytearray = field(default_factory=bytearray)
+    errors: bytearray = field(default_factory=bytearray)
+    error_bytes: int = 0
+
+    def too_much(self) -> bool:
+        return len(self.output) > OUTPUT_BYTES or self.error_bytes > OUTPUT_BYTES
+
+
+def execute(
+    command: Sequence[str],
+    *,
+    cage: Cage,
+    cpus: tuple[int, ...],
+    limits: TimeLimits,
+    environment: Mapping[str, str],
+) -> Ending:
+    """Run `command` to its end or to a limit. When this returns or raises, no child is left."""
+    before = load.read(cpus)
+    memory_events = cage.memory.events() if cage.memory else 0
+    thread_events = cage.pids.events() if cage.pids else 0
+    start = time.monotonic()
+    try:
+        child = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            preexec_fn=cage.entrance(cpus),  # noqa: PLW1509 (the lab has one thread)
+            env=dict(environment),
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        return Ending(
+            "", "", 127, None, Killed.NO, 0, 0, 0, 0, 0, load.Load(0, 0, 0), not_started=reason
+        )
+    streams = _Streams()
+    try:
+        with _open_files(child) as (pidfd, pipes):
+            killed = _watch(child.pid, pidfd, pipes, streams, cage, limits)
+            wall_s = time.monotonic() - start
+            # The leader is not yet reaped, so its number still names this group and no other.
+            _kill_group(child.pid)
+            usage, status = _reap(child)
+            cage.empty()
+            for pipe in pipes:
+                _drain(pipe, streams, pipe is child.stdout)
+    finally:
+        if child.returncode is None:  # interrupted
+            _kill_group(child.pid)
+            _reap(child)
+            cage.empty()
+    code = os.waitstatus_to_exitcode(status)
+    cpu_s = usage.ru_utime + usage.ru_stime
+    return Ending(
+        output=streams.output.decode("utf-8", "replace"),
+        errors=streams.errors.decode("utf-8", "replace"),
+        exit_code=code if code >= 0 else None,
+        signal=-code if code < 0 else None,
+        killed=killed,
+        wall_s=wall_s,
+        cpu_s=cpu_s,
+        max_rss_bytes=usage.ru_maxrss * 1024,
+        memory_events=(cage.memory.events() if cage.memory else 0) - memory_events,
+        thread_events=(cage.pids.events() if cage.pids else 0) - thread_events,
+        load=load.between(before, load.read(cpus), cpu_s),
+    )
+
+
+def _watch(
+    pid: int,
+    pidfd: int,
+    pipes: Sequence[object],
+    streams: _Streams,
+    cage: Cage,
+    limits: TimeLimits,
+) -> Killed:
+    """Read what the program prints until it ends or must be ended; returns why."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(pidfd, selectors.EVENT_READ)
+        for index, pipe in enumerate(pipes):
+            selector.register(pipe, selectors.EVENT_READ, index)  # type: ignore[arg-type]
+        heard = time.monotonic()
+        end = heard + limits.whole_s
+        while True:
+            # Beyond the deadline one look is due: the lab itself may have stood still meanwhile.
+            left = max(0.0, min(end, heard + limits.silent_s) - time.monotonic())
+            events = selector.select(left if cage.memory else min(left, _POLL_S))
+            printed = len(streams.output)
+            for key, _ in events:
+                if key.fd != pidfd and not _drain(key.fileobj, streams, key.data == 0):
+                    selector.unregister(key.fileobj)
+            if len(streams.output) > printed:
+                heard = time.monotonic()
+            if streams.too_much():
+                return Killed.OUTPUT
+            if any(key.fd == pidfd for key, _ in events):
+                return Killed.NO
+            if left == 0 and min(end, heard + limits.silent_s) <= time.monotonic():
+                return Killed.TIME
+            over = not cage.memory and processes.resident_bytes(pid) > cage.limits.memory_bytes
+            if over:
+                return Killed.MEMORY
+
+
+def _drain(pipe: object, streams: _Streams, is_output: bool) -> bool:
+    """Take what is in the pipe without waiting; returns whether it is still open."""
+    descriptor = pipe if isinstance(pipe, int) else pipe.fileno()  # type: ignore[attr-defined]
+    while not streams.too_much():
+        try:
+            data = os.read(descriptor, 65536)
+        except BlockingIOError:
+            return True
+        if not data:
+            return False
+        if is_output:
+            streams.output += data
+        else:
+            streams.error_bytes += len(data)
+            streams.errors = (streams.errors + data)[-_ERRORS_KEPT:]
+    return True
+
+
+@contextlib.contextmanager
+def _open_files(child: subprocess.Popen[bytes]) -> Iterator[tuple[int, list[object]]]:
+    pipes = [child.stdout, child.stderr]
+    pidfd = os.pidfd_open(child.pid)
+    try:
+        for pipe in pipes:
+            assert pipe is not None
+            os.set_blocking(pipe.fileno(), False)
+        yield pidfd, list(pipes)
+    finally:
+        os.close(pidfd)
+        for pipe in pipes:
+            if pipe is not None:
+                pipe.close()
+
+
+def _kill_group(leader: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, signal.SIGKILL)
+
+
+def _reap(child: subprocess.Popen[bytes]) -> tuple[resource.struct_rusage, int]:
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    return usage, status

@@ -1,0 +1,1 @@
+"""The vocabulary of the lab: what every part speaks in."""

@@ -1,0 +1,77 @@
+"""An executable, what it says of itself, and what a build left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from threadmark.model.cell import Cell
+
+CONTENTION = "threads"  # what a contention program has in the place of a backend
+
+
+@dataclass(frozen=True)
+class Executable:
+    """One program with one backend on one platform. `fault` says why it cannot be used.
+
+    `stamp` changes when the file does, and is read in no time.
+    """
+
+    path: Path
+    platform: str
+    program: str
+    backend: str
+    digest: str  # SHA-256 of the file
+    stamp: tuple[int, ...]
+    description: dict[str, Any]
+    fault: str = ""
+
+    def changed(self) -> bool:
+        """Whether the file is another one by now, or gone."""
+        try:
+            return stamp_of(self.path) != self.stamp
+        except OSError:
+            return True
+
+    @property
+    def variants(self) -> dict[str, bool]:
+        """Name -> whether more than one thread is of use to it."""
+        return {each["name"]: each["parallel"] for each in self.description.get("variants", [])}
+
+    @property
+    def contends(self) -> bool:
+        """Whether it is a contention program, of the catalogue and not of `run`."""
+        return self.backend == CONTENTION
+
+    def offer(
+        self, cell: Cell, cells: dict[Cell, Executable], unavailable: dict[Cell, str]
+    ) -> None:
+        """Put one of its cells where it belongs: other allocators replace that of glibc alone."""
+        c_library = str(self.description.get("platform", {}).get("c_library", ""))
+        if cell.allocator != "glibc" and c_library.startswith("musl"):
+            unavailable[cell] = (
+                f"{cell.allocator} replaces glibc's malloc, which a program on musl has not"
+            )
+        else:
+            cells[cell] = self
+
+    @property
+    def parameters(self) -> dict[str, dict[str, Any]]:
+        """Name -> the parameter's `min`, `max`, `sizes`, `meaning`."""
+        return {each["name"]: each for each in self.description.get("parameters", [])}
+
+
+@dataclass(frozen=True)
+class Absence:
+    """A backend that a platform does not have, with the reason and its remedy."""
+
+    platform: str
+    backend: str
+    reason: str
+
+
+def stamp_of(path: Path) -> tuple[int, ...]:
+    """What changes when the file does. OSError when there is none."""
+    state = path.stat()
+    return (state.st_mtime_ns, state.st_size, state.st_ino)

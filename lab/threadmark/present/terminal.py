@@ -1,0 +1,78 @@
+"""Text for a terminal: lines of one width, in the characters that the terminal has."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from threadmark.judge.findings import Judged
+from threadmark.model.cell import Run
+from threadmark.present import failures
+from threadmark.present.failures import Failure
+from threadmark.present.wording import printable
+
+
+def print_table(console: Console, table: Callable[..., Sequence[Text]]) -> None:
+    """Print what `table` gives for the width and the characters of a terminal."""
+    utf8 = console.encoding.lower().replace("-", "") == "utf8"
+    for line in table(console.width, utf8=utf8):
+        console.print(line, soft_wrap=True, highlight=False)
+
+
+class TextPage:
+    """Collects lines of styled text for one width and one repertoire of characters."""
+
+    def __init__(self, width: int, *, utf8: bool) -> None:
+        self.width = width
+        self.utf8 = utf8
+        self.dot = " · " if utf8 else " | "
+        self.lines: list[Text] = []
+
+    def say(self, sentence: str, style: str = "") -> None:
+        """Add one paragraph; its later lines hang under the first."""
+        if not self.utf8:
+            sentence = sentence.encode("ascii", "replace").decode()
+        wrapped = textwrap.wrap(printable(sentence), self.width, subsequent_indent="  ")
+        self.lines += [Text(line, style=style) for line in wrapped]
+
+    def heading(self, title: str) -> None:
+        """An empty line and a title."""
+        self.lines.append(Text())
+        self.say(title, "bold")
+
+    def title(self, run: Run, rows: int) -> None:
+        """Which run it is, and how much was measured."""
+        when = run.started_at[:16].replace("T", " ")
+        parts = [f"run {run.id}", run.profile, f"{when} UTC", f"{rows} rows"]
+        self.say(self.dot.join(parts + ([] if run.finished_at else ["unfinished"])), "bold")
+        if not rows:
+            self.say("Nothing was measured in this run.")
+
+    def failures(self, judged: Sequence[Judged], where: Callable[[Failure], str]) -> None:
+        """Each cause of failure once, with the cells that it hit as `where` names them."""
+        found = failures.grouped(judged)
+        causes = failures.uncertainties(judged)
+        if found or causes:
+            self.heading("What failed, was not measured or is unclear")
+        for each in found:
+            how = each.status.value.replace("_", " ")
+            self.say(f"{how}: {where(each)}: {each.reason or 'no reason was given'}")
+        for cause, count in causes:
+            self.say(f"unclear: {count}: {cause}")
+
+    def notes(self, run: Run) -> None:
+        """The notes of a run, if it has any."""
+        if run.notes:
+            self.heading("Notes")
+        for note in run.notes:
+            self.say(note)
+
+
+def spread(names: Iterable[str], limit: int) -> str:
+    """At most `limit` names, and how many more there are."""
+    listed = [printable(name) for name in names]
+    rest = len(listed) - limit
+    return ", ".join(listed[:limit]) + (f" and {rest} more" if rest > 0 else "")

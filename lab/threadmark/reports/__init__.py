@@ -1,1 +1,0 @@
-"""Reports: one self-contained HTML page per run."""

@@ -1,0 +1,1 @@
+"""What must be there before something can be measured: packages, builds, executables."""

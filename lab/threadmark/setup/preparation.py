@@ -1,0 +1,107 @@
+"""Set-up and build before measuring: what is there afterwards, and why the rest is not."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from threadmark.model.errors import LabError
+from threadmark.model.executable import Absence, Executable
+from threadmark.model.names import check_name
+from threadmark.present.wording import say
+from threadmark.setup import build, discovery, own, packages, platforms
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What can be measured, what cannot, and sentences for the person."""
+
+    executables: list[Executable]
+    absent: list[Absence]
+    failed_platforms: dict[str, str]
+
+
+def prepare(names: tuple[str, ...], console: Console, *, install: bool) -> Prepared:
+    """Install what is missing if `install` allows it, build the platforms `names`, look at them.
+
+    No name means all that are not optional.
+    """
+    wanted = chosen(names)
+    absent = bring(console, tests=False) if install else packages.missing(tests=False)
+    for need in absent:
+        say(console, absence(need))
+    refused = unpack(console, wanted) if install else {}
+    failed = with_status(console, wanted, tests=False) | refused
+    for name, reason in failed.items():
+        say(console, f"Platform {name} is left out: {reason}")
+    return look([each.name for each in wanted], failed)
+
+
+def chosen(names: tuple[str, ...]) -> list[platforms.Platform]:
+    """The platforms of that name; for none all but the optional. LabError for an unknown one."""
+    known = {each.name: each for each in platforms.platforms()}
+    for name in names:
+        check_name("platform", name, known)
+    return [known[name] for name in names] or [p for p in known.values() if not p.optional]
+
+
+def look_at(folder: Path, names: tuple[str, ...]) -> Prepared:
+    """The executables in `folder`/PLATFORM/bin, made by anyone. LabError when there are none."""
+    there = sorted(each.parent.name for each in folder.glob("*/bin"))
+    for name in names:
+        check_name("platform", name, there)
+    found = discovery.find(names or there, folder)
+    if not found:
+        raise LabError(f"{folder} holds no PLATFORM/bin/PROGRAM.BACKEND; name another folder.")
+    absent = [absence for name in names or there for absence in discovery.absences(name, folder)]
+    return Prepared(found, absent, {})
+
+
+def look(names: list[str], failed: dict[str, str]) -> Prepared:
+    """What is built now, without building anything."""
+    executables = discovery.find([each for each in names if each not in failed])
+    absent = [absence for name in names for absence in discovery.absences(name)]
+    backends = sorted({each.backend for each in executables})
+    absent += [Absence(name, each, why) for name, why in failed.items() for each in backends]
+    return Prepared(executables, absent, failed)
+
+
+def bring(console: Console, *, tests: bool, again: bool = False) -> list[packages.Need]:
+    """packages.bring, which says on `console` what it installs before it does."""
+    if not again and not packages.missing(tests=tests):
+        return []
+    with _status(console, "Installing packages"):
+        return packages.bring(tests=tests, again=again, report=lambda text: say(console, text))
+
+
+def unpack(console: Console, wanted: list[platforms.Platform]) -> dict[str, str]:
+    """own.bring, which says on `console` what it installs before it does."""
+    if all(each.private is None or each.private.present() for each in wanted):
+        return {}
+    with _status(console, "Unpacking"):
+        return own.bring(wanted, lambda text: say(console, text))
+
+
+def absence(need: packages.Need) -> str:
+    """One line on what is missing, why it was not installed, what needs it and what brings it."""
+    why = packages.refusals().get(need.name)
+    because = f" and was not installed, because {why}" if why else ""
+    needed = f"it is needed for {need.cost} and comes with: {packages.remedy(need)}"
+    return f"{need.name} is missing{because}; {needed}"
+
+
+def with_status(
+    console: Console, wanted: list[platforms.Platform], *, tests: bool
+) -> dict[str, str]:
+    """build_platforms with its progress on the terminal."""
+    if not console.is_terminal:
+        return build.build_platforms(wanted, tests=tests, report=lambda _: None)
+    with console.status("Building") as status:
+        return build.build_platforms(wanted, tests=tests, report=status.update)
+
+
+def _status(console: Console, text: str) -> contextlib.AbstractContextManager[object]:
+    return console.status(text) if console.is_terminal else contextlib.nullcontext()

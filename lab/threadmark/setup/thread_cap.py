@@ -1,0 +1,31 @@
+"""The library that counts threads where no control group can, compiled once."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+from pathlib import Path
+
+from threadmark.model.errors import LabError
+from threadmark.model.places import BUILD, ROOT
+
+
+def thread_cap_library() -> Path | None:
+    """The interposed pthread_create, compiled once; None without a C compiler."""
+    source = ROOT / "lab/preload/thread_cap.c"
+    library = BUILD / "preload/thread_cap.so"
+    if library.exists() and library.stat().st_mtime >= source.stat().st_mtime:
+        return library
+    partial = library.with_suffix(f".{os.getpid()}")
+    try:
+        library.parent.mkdir(parents=True, exist_ok=True)
+        for compiler in ("cc", "gcc", "clang", "clang-19"):
+            command = [compiler, "-O2", "-shared", "-fPIC", "-o", str(partial), str(source), "-ldl"]
+            with contextlib.suppress(FileNotFoundError):
+                if subprocess.run(command, check=False, capture_output=True).returncode == 0:
+                    partial.replace(library)
+                    return library
+    except OSError as error:
+        raise LabError(f"{library} cannot be written ({error.strerror}); make room.") from error
+    return None

@@ -1,0 +1,3 @@
+"""A kind of run that is measured cell by cell: how long each program takes."""
+
+COMMAND = "lengths"
