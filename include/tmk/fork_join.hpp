@@ -1,13 +1,13 @@
-// tmk::fork_join and tmk::task_scope, for those who need no future that can be moved.
+// tmk::fork_join and tmk::task_scope, for callers that need no future that can be moved.
 //
 //   auto [left, right] = tmk::fork_join([&] { return sum(a); }, [&] { return sum(b); });
 //
 //   tmk::task_scope tasks;
 //   for (auto& part : parts) tasks.run([&part] { work(part); });
 //   tasks.wait();
+//
+// detail/scheduler.md argues the memory orders.
 #pragma once
-
-#include <sched.h>
 
 #include <atomic>
 #include <cstddef>
@@ -18,7 +18,15 @@
 #include <utility>
 #include <variant>
 
+#include "detail/call.hpp"
+#include "detail/exit_actions.hpp"
+#include "detail/scope_links.hpp"
 #include "detail/state.hpp"
+#include "detail/state_memory.hpp"
+#include "detail/submit.hpp"
+#include "detail/this_worker.hpp"
+#include "detail/wait.hpp"
+#include "detail/worker.hpp"
 
 namespace tmk {
 
@@ -40,13 +48,13 @@ struct Branch : CallState<std::invoke_result_t<F&>, Reference<F>> {
     try {
       submit(from, *this);
       forked = true;
-    } catch (const std::bad_alloc&) {  // it is run by join, then
+    } catch (const std::bad_alloc&) {  // then join runs it
     }
   }
   R join(Worker& self) {
     joined = true;
-    // In a child of fork, the task may have another worker now.
-    if (!forked || (this->worker == &self && stack_left(self) && self.take(*this))) {
+    // In a child of fork, the task may have another deque now.
+    if (!forked || (this->deque == &self && stack_left(self) && self.take(*this))) {
       const ExitScope exits;
       return this->call();
     }
@@ -105,42 +113,6 @@ Value<R> value_of(J&& join) {
     return join();
   }
 }
-
-// One task of a scope.
-struct ScopeLink {
-  ScopeLink* next = nullptr;
-  State<void>& state;
-};
-
-// A list to which its owner, the one worker that adds, does so without a lock until a waiter with
-// another worker takes it over. Dekker's pattern with the asymmetric fence (detail/scheduler.md):
-// either the owner sees adopted_, or the waiter sees adding_ and waits until the owner has added.
-class OwnLinks {
- public:
-  bool add(ScopeLink& link) noexcept {
-    // ORDER adding: relaxed, ordered by light-fence.
-    adding_.store(true, std::memory_order_relaxed);
-    light_fence();
-    // ORDER see-adopted: relaxed, ordered by light-fence.
-    const bool own = !adopted_.load(std::memory_order_relaxed);
-    if (own) link.next = std::exchange(newest, &link);
-    adding_.store(false, std::memory_order_release);  // ORDER added: release, pairs with see-added.
-    return own;
-  }
-  void adopt() noexcept {
-    // ORDER adopt: seq_cst, ordered by heavy-fence.
-    adopted_.store(true);
-    heavy_fence();
-    // ORDER see-added: acquire, pairs with added. The waiter sees what the owner has added.
-    while (adding_.load(std::memory_order_acquire)) sched_yield();
-  }
-
-  ScopeLink* newest = nullptr;
-
- private:
-  std::atomic<bool> adding_{false};
-  std::atomic<bool> adopted_{!has_membarrier};
-};
 
 }  // namespace detail
 
@@ -232,7 +204,7 @@ class task_scope {
   void join(detail::State<void>& state) noexcept {
     try {
       detail::Worker& self = *detail::current_worker;
-      if (state.worker == &self && detail::stack_left(self) && self.take(state)) {
+      if (state.deque == &self && detail::stack_left(self) && self.take(state)) {
         const auto* call = static_cast<const detail::CallOperations<void>*>(state.operations);
         return call->call_and_destroy(state);
       }

@@ -1,10 +1,10 @@
 // tmk::future and shared_future: the standard's, over one block per task.
 //
-//   Anyone's get() or wait() on a task that has not started claims it and runs it in place; it
-//   blocks only on one that runs. The errors, the exceptions' passage and the blocking destructor
-//   of the last future of an async are the standard's ([futures]); an invalid future throws
-//   no_state wherever the standard allows it. docs/runtime.md says where tmk differs, and
-//   detail/scheduler.md argues the memory orders.
+// get() and wait() of a task that has not started claim it and run it in place; they block only on
+// one that runs. The errors, the exceptions' passage and the blocking destructor of the last future
+// of an async are the standard's ([futures]); an invalid future throws no_state wherever the
+// standard allows it. docs/runtime.md says where tmk differs, and detail/scheduler.md argues the
+// memory orders.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,12 @@
 #include <type_traits>
 #include <utility>
 
+#include "detail/call.hpp"
+#include "detail/futex.hpp"
 #include "detail/state.hpp"
+#include "detail/task.hpp"
+#include "detail/wait.hpp"
+#include "detail/worker.hpp"
 
 namespace tmk {
 
@@ -59,9 +64,9 @@ Ahead ahead(const std::chrono::duration<Rep, Period>& time) {
   return Ahead(static_cast<long double>(time.count()) * Period::num * std::nano::den / Period::den);
 }
 
-// A call of launch::deferred that nobody has waited for.
+// A call of launch::deferred that no thread has waited for.
 inline bool is_deferred(const Task& task) {
-  return task.worker == nullptr && task.operations->run != nullptr &&
+  return task.deque == nullptr && task.operations->run != nullptr &&
          (task.state.load() & kStarted) == 0;
 }
 
@@ -92,10 +97,10 @@ class Handle : ResultType<R> {
   Handle() = default;
   explicit Handle(State<R>* state) noexcept : state_(state) {}
   Handle(Handle&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
-  ~Handle() { drop(); }
+  ~Handle() { let_go(); }
 
   void replace(State<R>* state) noexcept {
-    drop();
+    let_go();
     state_ = state;
   }
   State<R>* give() noexcept { return std::exchange(state_, nullptr); }
@@ -113,19 +118,19 @@ class Handle : ResultType<R> {
   future_status wait_at_most(Ahead time) const {
     const future_status status = now();
     if (status != future_status::timeout || !(time > time.zero())) return status;  // nor a NaN
-    constexpr Ahead longest = std::chrono::hours(24 * 365 * 100);  // for ever for anyone
+    constexpr Ahead longest = std::chrono::hours(24 * 365 * 100);  // as good as for ever
     const timespec deadline =
-        in(std::chrono::ceil<std::chrono::nanoseconds>(std::min(time, longest)));
+        deadline_in(std::chrono::ceil<std::chrono::nanoseconds>(std::min(time, longest)));
     return block_until(*state_, &deadline) ? future_status::ready : future_status::timeout;
   }
-  void drop() noexcept {
+  void let_go() noexcept {
     if (state_ != nullptr) [[unlikely]]
-      drop_slowly();
+      let_go_slowly();
   }
-  [[gnu::noinline]] void drop_slowly() noexcept {
-    // The last future of a task waits for it. Others may let go at the same moment: whoever is last
-    // has the only reference left.
-    if (state_->worker != nullptr) {
+  [[gnu::noinline]] void let_go_slowly() noexcept {
+    // The last future of a task waits for it. Others may let go at the same moment: the last one
+    // has the only reference that is left.
+    if (state_->deque != nullptr) {
       // ORDER sole: acquire, pairs with last-reference.
       if (state_->references.load(std::memory_order_acquire) != 1 &&
           state_->references.fetch_sub(1) != 1) {
@@ -160,7 +165,7 @@ class future : public detail::Handle<R> {
     if (state == nullptr) [[unlikely]]
       throw future_error(future_errc::no_state);
     detail::Worker& worker = *detail::current_worker;
-    if (state->worker == &worker && detail::stack_left(worker) && worker.take(*state)) {
+    if (state->deque == &worker && detail::stack_left(worker) && worker.take(*state)) {
       const auto* operations = static_cast<const detail::CallOperations<R>*>(state->operations);
       return operations->call_and_destroy(*state);
     }

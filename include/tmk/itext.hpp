@@ -15,7 +15,7 @@
 
 namespace tmk {
 
-// Extracts from characters that somebody else keeps, and that must outlive it. Stores and leaves
+// Extracts from characters that the caller keeps, and that must outlive it. Stores and leaves
 // behind what std::istringstream of libstdc++ does in the classic locale [istream.formatted]: a
 // number that cannot be read is 0, one out of range the nearest limit, both with failbit; nothing
 // left to read is failbit and eofbit, with the variable untouched.

@@ -17,7 +17,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "detail/platform.hpp"
+#include "detail/futex.hpp"
 
 namespace tmk {
 
@@ -26,10 +26,10 @@ template <std::size_t N>
 class LockAll;
 }
 
-// Spins for a little, then sleeps: right for a holder that may lose its processor. Whoever comes
-// first gets it, but nobody waits for ever: after kPatience it is kept for those who have waited so
-// long. Not recursive; unlocking by another thread than the one that locked is an error. The
-// protocol and its argument are in mutex.md.
+// lock() spins for a little, then sleeps: right for a holder that may lose its processor. The first
+// thread to come gets a free mutex, but no thread waits for ever: a mutex is kept for threads that
+// have waited for longer than kPatience. Not recursive; unlocking by another thread than the one
+// that locked is an error. The protocol and its argument are in mutex.md.
 class mutex {
  public:
   constexpr mutex() noexcept = default;
@@ -54,7 +54,7 @@ class mutex {
   friend class detail::LockAll;
 
   static constexpr std::uint32_t kFree = 0, kLocked = 1;
-  static constexpr std::uint32_t kSleepers = 2;  // somebody may sleep who is no starver
+  static constexpr std::uint32_t kSleepers = 2;  // a thread may sleep that is no starver
   static constexpr std::uint32_t kStarver = 4;   // one of them; the number is in the bits from here
   static constexpr std::uint32_t kWakeSleeper = 1, kWakeStarver = 2;
   static constexpr std::chrono::milliseconds kPatience{5};
@@ -66,7 +66,7 @@ class mutex {
                                          std::memory_order_relaxed);
   }
   bool change(std::uint32_t seen, std::uint32_t then) noexcept {
-    // ORDER change: relaxed, ordered by take: says only who waits.
+    // ORDER change: relaxed, ordered by take: it says only which threads wait.
     return word_.compare_exchange_strong(seen, then, std::memory_order_relaxed);
   }
   std::uint32_t look() const noexcept {
@@ -74,11 +74,11 @@ class mutex {
   }
 
   [[gnu::noinline]] void lock_slowly() noexcept {
-    const timespec patience_end = detail::in(kPatience);
+    const timespec patience_end = detail::deadline_in(kPatience);
     if (!wait_until(patience_end)) starve(nullptr);
   }
 
-  // Not to be touched once it is free, as the next holder may destroy it: only its address is used.
+  // Once the mutex is free, the next holder may destroy it: from then on only its address is used.
   [[gnu::noinline]] void unlock_contended(std::uint32_t seen) noexcept {
     // ORDER free-contended: release, pairs with take; a failure is relaxed, rechecked by
     // free-contended.
@@ -93,7 +93,8 @@ class mutex {
     for (int spins = 0; spins < 100; ++spins) {
       const std::uint32_t seen = look();
       if (seen == kFree && try_lock()) return true;
-      if ((seen & ~kLocked) != 0) break;  // others wait already: it is not held for a moment only
+      if ((seen & ~kLocked) != 0)
+        break;  // others wait already, so the mutex is not held for a moment only
       detail::pause();
     }
     for (std::uint32_t mine = kLocked;;) {
@@ -144,8 +145,8 @@ int try_lock(L1& first, L2& second, L3&... others) {
 
 namespace detail {
 
-// Locks the first, tries the others, and on a failure begins again with the one that was taken: it
-// waits only for what is held. Gives its processor away before, so that the holder may get on.
+// Locks the first and tries the others. Returns 0, or the number of the one that was taken, which
+// is the one to begin with next: so the caller waits only for a mutex that a thread holds.
 template <class First, class... Rest>
 std::size_t lock_from(First& first, Rest&... rest) {
   std::unique_lock<First> held(first);
@@ -171,7 +172,7 @@ std::size_t lock_rotated(std::size_t start, Mutexes mutexes, std::index_sequence
   return result;
 }
 
-// Several of ours: as above until the patience ends, then by insisting.
+// Locks several tmk::mutex: as above until the patience ends, then by insisting.
 template <std::size_t N>
 class LockAll {
  public:
@@ -185,7 +186,7 @@ class LockAll {
 
  private:
   [[gnu::noinline]] void lock_slowly(std::size_t next) noexcept {
-    const timespec patience_end = in(mutex::kPatience);
+    const timespec patience_end = deadline_in(mutex::kPatience);
     while (all_[next]->wait_until(patience_end)) {
       next = with_others(next);
       if (next == N) return;
@@ -194,7 +195,8 @@ class LockAll {
     insist();
   }
 
-  // Holds one: N if it took the others too, else it holds none, and that one was taken.
+  // It holds one. Returns N if it took the others too; else it holds none, and returns the one that
+  // was taken.
   std::size_t with_others(std::size_t held) noexcept {
     for (std::size_t i = 1; i < N; ++i) {
       const std::size_t taken = (held + i) % N;
@@ -206,15 +208,15 @@ class LockAll {
     return N;
   }
 
-  // Holds the lower ones while it waits for the upper ones, which has no cycle among those who do
-  // so. Others may lock in any order: so it holds in vain for no longer than it has waited before,
-  // and then waits, holding none, for the one that it did not get. The time grows, to outlast any
-  // holder, but slowly, because whoever holds what it waits for may wait for what it holds.
+  // Insisters hold the lower mutexes while they wait for the upper ones, so they form no circle.
+  // Other threads may lock in any order. So an insister holds in vain for no longer than it has
+  // waited before; then it frees all, and waits for the one that it did not get. The time grows, to
+  // outlast any holder. It grows slowly, because the holder may wait for what the insister holds.
   void insist() noexcept {
     std::sort(all_.begin(), all_.end(), std::less<>());
     for (std::chrono::nanoseconds vain = mutex::kPatience;; vain += mutex::kPatience) {
       all_[0]->starve(nullptr);
-      const timespec deadline = in(vain);
+      const timespec deadline = deadline_in(vain);
       std::size_t i = 1;
       while (i < N && all_[i]->starve(&deadline)) ++i;
       if (i == N) return;
@@ -231,7 +233,7 @@ class LockAll {
 }  // namespace detail
 
 // Locks all without deadlock, whatever others lock in whatever order. If one throws, none is held.
-// Where all are tmk::mutex, nobody waits for ever, however often others lock the same.
+// Where all are tmk::mutex, no thread waits for ever, however often others lock the same.
 template <class L1, class L2, class... L3>
 void lock(L1& first, L2& second, L3&... others) {
   if constexpr (std::is_same_v<L1, mutex> && std::is_same_v<L2, mutex> &&

@@ -5,7 +5,11 @@
 #include <functional>
 #include <utility>
 
+#include "detail/module.hpp"
 #include "detail/pool.hpp"
+#include "detail/processors.hpp"
+#include "detail/this_worker.hpp"
+#include "detail/worker.hpp"
 
 namespace tmk {
 
@@ -13,7 +17,7 @@ namespace tmk {
 struct statistics {
   std::uint64_t tasks = 0;          // made pending
   std::uint64_t steals = 0;         // run by another thread than the one that made them
-  std::uint64_t inline_claims = 0;  // run in place by whoever waited
+  std::uint64_t inline_claims = 0;  // run in place by a thread that waited
   std::uint64_t blocked_waits = 0;  // waits for a task that ran elsewhere
   std::uint64_t threads_added = 0;  // threads that were started
 };

@@ -10,6 +10,10 @@
 #include <type_traits>
 #include <utility>
 
+#include "detail/call.hpp"
+#include "detail/exit_actions.hpp"
+#include "detail/state.hpp"
+#include "detail/task.hpp"
 #include "future.hpp"
 
 namespace tmk {
@@ -82,23 +86,7 @@ class Provider : ResultType<R> {
   template <class F>
   void call(bool at_exit, const F& callable) {
     Satisfaction act(checked(), at_exit);
-    bool failed = false;
-    try {
-      if constexpr (std::is_void_v<R>) {
-        callable();
-        state_->set_value();
-      } else {
-        state_->set_value(callable());
-      }
-#if defined(__GLIBCXX__)
-    } catch (const abi::__forced_unwind&) {
-      throw;
-#endif
-    } catch (...) {
-      state_->set_exception(std::current_exception());
-      failed = true;
-    }
-    act.succeed(failed);
+    act.succeed(state_->set_outcome_of(callable));
   }
 
  private:
@@ -170,7 +158,7 @@ class PromiseBase {
 
 }  // namespace detail
 
-// The other end of a future: whoever has it sets the outcome, once.
+// The other end of a future: it sets the outcome, once.
 template <class R>
 class [[gnu::abi_tag("tmk")]] promise : public detail::PromiseBase<R> {
  public:

@@ -13,9 +13,9 @@
 //     `template <> struct std::hash<Mine>` is not. Headers that do it, extensions of the library
 //     (<experimental/...>, <ext/...>) and libraries that were built with std::future are to be
 //     forced in before: -include their.hpp -include tmk/redirect_std.hpp. They keep the standard's.
-//   * Whoever passes futures to each other is compiled with it, or nobody: the names of functions
-//     that take or return tmk's differ, so that they do not link. Not reported: a class with a
-//     future as a member that some sources see as tmk's and others as the standard's.
+//   * Sources that pass futures to each other are all compiled with it, or none: the names of
+//     functions that take or return tmk's differ, so that they do not link. Not reported: a class
+//     with a future as a member that some sources see as tmk's and others as the standard's.
 //   * `import std;` finds no module of that name.
 //   * A macro by which a source configures the standard headers comes too late: give it on the
 //     command line. Not reported.
@@ -181,8 +181,8 @@
 #include <text_encoding>
 #endif
 
-// The library's own under names that nobody uses: else `using namespace std; future<int> f;` would
-// find two. They are not defined before, as <coroutine> has another `promise`.
+// The library's own under names that no source uses: else `using namespace std; future<int> f;`
+// would find two. They are not defined before, as <coroutine> has another `promise`.
 #define async tmk_unused_async
 #define future tmk_unused_future
 #define launch tmk_unused_launch

@@ -11,8 +11,8 @@
 namespace tmk {
 
 // Ready when all of the given futures or shared_futures are, and holds them; none of their
-// exceptions comes out of it. It is a task that waits for each, so it blocks nobody and helps while
-// it waits.
+// exceptions comes out of it. It is a task that waits for each, so its maker does not block, and
+// its thread runs tasks that are pending when it waits for them.
 template <class... F>
 [[nodiscard]] future<std::tuple<F...>> when_all(F... futures) {
   return async(

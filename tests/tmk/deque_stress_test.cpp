@@ -31,7 +31,7 @@ std::vector<int> stolen_from_here(const std::vector<int>& run) {
   std::thread([&victim] {
     while (tmk::detail::Task* const task = victim.steal()) task->operations->run(*task);
   }).join();
-  EXPECT_FALSE(victim.looks_pending());  // or threads that have nothing to do would not sleep
+  EXPECT_FALSE(victim.may_have_pending());  // or threads that have nothing to do would not sleep
   return run;
 }
 // Makes n tasks in one call, numbered from `first`.
@@ -80,9 +80,9 @@ TEST(Thief, leaves_nothing_that_looks_pending_where_an_exposure_failed) {
     tmk::task_scope oldest, second, third;
     oldest.run([&run] { run.push_back(0); });
     // What a thief leaves whose fence an owner overtook: shared up to split, open below that.
-    const std::size_t border = self.bottom.load();
+    const std::size_t second_place = self.bottom.load();
     second.run([&run] { run.push_back(1); });
-    self.open = border;
+    self.open = second_place;
     self.split.store(self.bottom.load());
     third.run([&run] { run.push_back(2); });
     second.wait();

@@ -30,9 +30,9 @@ EXAMPLES = [
     ),
     (
         "who-may-know-whom",
-        "include/tmk/a.hpp",
+        "include/tmk/mutex.hpp",
         "// a\n#pragma once\n#include <boost/a.hpp>\n",
-        '// a\n#pragma once\n#include "detail/b.hpp"\n',
+        '// a\n#pragma once\n#include "detail/futex.hpp"\n',
     ),
     (
         "who-may-know-whom",

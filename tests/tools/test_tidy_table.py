@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -30,8 +31,14 @@ def findings(path: str, line: str, table: str = TABLE) -> list[str]:
         ("bench/programs/library/a.cpp", '#include "contention.hpp"', True),
         ("bench/executable.cpp", "#include <nlohmann/json.hpp>", True),
         ("bench/harness.cpp", "#include <nlohmann/json.hpp>", False),
-        ("include/tmk/detail/a.hpp", '#include "b.hpp"', True),
-        ("include/tmk/detail/a.hpp", '#include "../b.hpp"', True),
+        ("include/tmk/detail/deque.hpp", '#include "entry.hpp"', True),
+        ("include/tmk/detail/entry.hpp", '#include "deque.hpp"', False),
+        ("include/tmk/detail/deque.hpp", '#include "../mutex.hpp"', False),
+        ("include/tmk/detail/module.hpp", "#include <dlfcn.h>", True),
+        ("include/tmk/detail/stack.hpp", "#include <dlfcn.h>", False),
+        ("include/tmk/mutex.hpp", '#include "detail/futex.hpp"', True),
+        ("include/tmk/mutex.hpp", '#include "detail/deque.hpp"', False),
+        ("include/tmk/a.hpp", '#include "version.hpp"', False),
         ("include/tmk/a.hpp", '#include "../bench/registry.hpp"', False),
         ("include/tmk/a.hpp", "#include <sys/mman.h>", True),
         ("bars/lock/a.cpp", "#include <tmk/mutex.hpp>", True),
@@ -63,6 +70,25 @@ def test_the_row_with_the_longest_name_decides() -> None:
     assert not findings("bench/a/d.hpp", line, table)
     assert findings("bench/a/c.hpp", line, table)
     assert findings("bench/d.hpp", line, table)
+
+
+def test_a_header_of_the_runtime_includes_what_its_row_says_from_rows_above_it() -> None:
+    """So the headers form layers, and the table shows them."""
+    above: set[Path] = set()
+    section = TABLE.split("### The headers of the runtime\n")[1].split("\n## ")[0]
+    for line in section.splitlines():
+        if not line.startswith("| `"):
+            continue
+        _, names, _, allowed, _ = line.split("|")
+        header = ROOT / names.strip(" `")
+        text = header.read_text()
+        own = set(re.findall(r'^#include "([^"]+)"', text, re.MULTILINE))
+        foreign = set(re.findall(r"^#include <((?:cxxabi|dlfcn)\.h)>", text, re.MULTILINE))
+        assert own | foreign == set(re.findall(r"`([^`]+)`", allowed)), f"the row of {names}"
+        below = [name for name in own if (header.parent / name).resolve() not in above]
+        assert not below, f"{names} includes {below}, which no row above it has"
+        above.add(header)
+    assert above == set((ROOT / "include/tmk").rglob("*.hpp"))
 
 
 def test_every_header_and_source_of_the_folders_with_rules_has_a_row() -> None:

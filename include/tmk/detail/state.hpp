@@ -1,20 +1,18 @@
-// Shared states: where an outcome is kept, what computes it, and where the memory comes from.
+// Shared states: a task with the outcome of its call.
 #pragma once
 
 #include <cxxabi.h>
 
-#include <algorithm>
-#include <cstddef>
+#include <atomic>
+#include <cstdint>
 #include <exception>
-#include <functional>
 #include <future>
 #include <memory>
 #include <new>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
-#include "pool.hpp"
+#include "task.hpp"
 
 namespace tmk::detail {
 
@@ -55,6 +53,27 @@ struct State : Task {
   void set_exception(std::exception_ptr thrown) noexcept {
     ::new (static_cast<void*>(&error)) std::exception_ptr(std::move(thrown));
   }
+  // Leaves what the call returns or throws; true if it throws. A thread that is cancelled in the
+  // call unwinds through here and leaves nothing.
+  template <class F>
+  bool set_outcome_of(F& callable) {
+    try {
+      if constexpr (std::is_void_v<R>) {
+        callable();  // which may return something all the same
+        set_value();
+      } else {
+        set_value(callable());
+      }
+      return false;
+#if defined(__GLIBCXX__)
+    } catch (const abi::__forced_unwind&) {
+      throw;
+#endif
+    } catch (...) {
+      set_exception(std::current_exception());
+      return true;
+    }
+  }
   // The rest needs a state that is ready.
   bool failed() const {
     // ORDER failed: relaxed, ordered by see-ready.
@@ -88,7 +107,7 @@ struct State : Task {
   };
 };
 
-// bad_alloc itself, if there is no memory for the error.
+// The error of a promise that is not kept; bad_alloc if there is no memory for that error.
 inline std::exception_ptr broken_promise() noexcept {
   try {
     return std::make_exception_ptr(std::future_error(std::future_errc::broken_promise));
@@ -96,198 +115,5 @@ inline std::exception_ptr broken_promise() noexcept {
     return std::current_exception();
   }
 }
-
-// ---- what is to happen when the running task ends: promises of set_value_at_thread_exit ----
-
-struct ExitAction {
-  Task* state;
-  bool failed;
-  ExitAction* next;
-};
-TMK_THREAD_LOCAL ExitAction* exit_actions = nullptr;
-
-// Publishes what was registered since `before`.
-inline void fire_exit_actions(ExitAction* before) noexcept {
-  while (exit_actions != before) {
-    const std::unique_ptr<ExitAction> action(exit_actions);
-    exit_actions = action->next;
-    action->state->publish(action->failed);
-    action->state->release();
-  }
-}
-// Should the running task be none of ours, the thread's own end is what fires them: after its
-// thread_locals are gone, which is when glibc ends the values of a key.
-inline void arm_thread_exit() {
-  keep_module_loaded();
-  static const pthread_key_t key = [] {
-    pthread_key_t made;
-    const auto fire = [](void*) { fire_exit_actions(nullptr); };
-    if (pthread_key_create(&made, fire) != 0) throw std::bad_alloc();
-    return made;
-  }();
-  pthread_setspecific(key, &key);
-}
-struct ExitScope {
-  ExitAction* const before = exit_actions;
-  ~ExitScope() {
-    if (exit_actions != before) [[unlikely]]
-      fire_exit_actions(before);
-  }
-};
-
-// ---- memory ----
-
-// Whether a state lies in a worker's block; else it comes from the heap.
-template <class S>
-inline constexpr bool fits_block = sizeof(S) <= kBlockBytes * kClasses && alignof(S) <= kBlockBytes;
-
-template <class S>
-inline constexpr std::align_val_t heap_alignment{std::max(alignof(S), kBlockBytes)};
-
-template <class S>
-void* allocate_state(Worker& worker) {
-  if constexpr (fits_block<S>) {
-    return worker.allocate(size_class(sizeof(S)));
-  } else {
-    return ::operator new(sizeof(S), heap_alignment<S>);
-  }
-}
-// What was in the state has ended; its head lives on as a free block.
-template <class S>
-void free_state(S* state) noexcept {
-  if constexpr (fits_block<S>) {
-    constexpr std::size_t block_class = size_class(sizeof(S));
-    Worker& home = home_of(*state);
-    if (&home == current_worker) {
-      home.keep(*state, block_class);
-    } else {
-      home.give_back(*state, block_class);
-    }
-  } else {
-    ::operator delete(state, sizeof(S), heap_alignment<S>);
-  }
-}
-// Of the same size, to give memory back in which no state came to be.
-template <class S>
-struct alignas(S) Blank : Task {
-  std::byte rest[sizeof(S) - sizeof(Task)];
-};
-template <class S, class... A>
-S* make_state(Worker& worker, A&&... arguments) {
-  struct Memory {
-    void* memory;
-    ~Memory() {
-      if (memory != nullptr) free_state(::new (memory) Blank<S>);
-    }
-  } owned{allocate_state<S>(worker)};
-  S* const made = ::new (owned.memory) S(std::forward<A>(arguments)...);
-  owned.memory = nullptr;
-  return made;
-}
-
-// ---- calls ----
-
-// A callable with its arguments, to be called once.
-template <class F, class... A>
-class Call {
- public:
-  template <class G, class... B>
-  explicit Call(G&& callable, B&&... arguments)
-      : parts_(std::forward<G>(callable), std::forward<B>(arguments)...) {}
-  decltype(auto) operator()() {
-    return std::apply(
-        [](auto&... parts) -> decltype(auto) { return std::invoke(std::move(parts)...); }, parts_);
-  }
-
- private:
-  std::tuple<F, A...> parts_;
-};
-
-// Operations of a state that can also be called without keeping the outcome.
-template <class R>
-struct CallOperations : Operations {
-  R (*call_and_destroy)(State<R>&);
-};
-
-// `Whole` is the most derived type, whose memory it is.
-template <class R, class C, class Derived = void>
-struct CallState : State<R> {
-  using Whole = std::conditional_t<std::is_void_v<Derived>, CallState, Derived>;
-  using Exits = ExitScope;  // a Derived may have its own, and its own publish
-  template <class... A>
-  explicit CallState(std::in_place_t /*tag*/, A&&... arguments) {
-    ::new (static_cast<void*>(&call)) C(std::forward<A>(arguments)...);
-    this->operations = &kOperations;
-  }
-  ~CallState() {}
-
-  // Calls, leaves the outcome, publishes it. Whoever runs it has claimed it.
-  static void run(Task& task) {
-    auto& self = static_cast<CallState&>(task);
-    // Also when the thread is cancelled in the middle and unwinds: then no promise is kept.
-    struct Publisher {
-      CallState& self;
-      bool ended = false, failed = true;
-      ~Publisher() {
-        if (!ended) self.set_exception(broken_promise());
-        std::destroy_at(&self.call);
-        static_cast<Whole&>(self).publish(failed);
-      }
-    } publisher{self};
-    [[maybe_unused]] const typename Whole::Exits exits;
-    try {
-      if constexpr (std::is_void_v<R>) {
-        self.call();
-        self.set_value();
-      } else {
-        self.set_value(self.call());
-      }
-      publisher.failed = false;
-#if defined(__GLIBCXX__)
-    } catch (const abi::__forced_unwind&) {
-      throw;
-#endif
-    } catch (...) {
-      self.set_exception(std::current_exception());
-    }
-    publisher.ended = true;
-  }
-
-  // For the only one who knows the task and has claimed it: the outcome goes straight to the
-  // caller.
-  static R call_and_destroy(State<R>& state) {
-    struct End {
-      CallState& self;
-      ~End() {
-        std::destroy_at(&self.call);
-        free_state(static_cast<Whole*>(&self));
-      }
-    } const end{static_cast<CallState&>(state)};
-    const ExitScope exits;
-    if constexpr (std::is_void_v<R>) {
-      end.self.call();  // which may return something all the same
-    } else {
-      return end.self.call();
-    }
-  }
-
-  static void destroy(Task& task) noexcept {
-    auto& self = static_cast<CallState&>(task);
-    // ORDER call-left: relaxed, ordered by last-reference.
-    if ((self.state.load(std::memory_order_relaxed) & kReady) == 0) std::destroy_at(&self.call);
-    self.end_outcome();
-    free_state(static_cast<Whole*>(&self));
-  }
-
-  static constexpr CallOperations<R> kOperations{{&run, &destroy}, &call_and_destroy};
-  union {
-    C call;
-  };
-};
-
-template <class F, class... A>
-using CallOf = Call<std::decay_t<F>, std::decay_t<A>...>;
-template <class F, class... A>
-using ResultOf = std::invoke_result_t<std::decay_t<F>, std::decay_t<A>...>;
 
 }  // namespace tmk::detail

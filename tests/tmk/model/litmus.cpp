@@ -1,6 +1,7 @@
 // Litmus tests: the explorer must find every outcome that C++20 allows (model.md has the exception)
 // and no other. Values are read as digits: 10 is "the first load saw 1, the second 0".
 #include "standard.hpp"
+#include "tmk/detail/futex.hpp"
 //
 #include "scenario.hpp"
 

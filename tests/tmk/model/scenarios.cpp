@@ -457,17 +457,17 @@ void blocks_come_back() {
   Worker& owner = *current_worker;
   Task* given[3];
   for (Task*& each : given) {
-    each = owner.allocate(0);
-    each->worker = &owner;
+    each = owner.blocks.allocate(0);
+    each->deque = &owner;
   }
   const auto give_back = [&](Task* block) {
-    block->worker = nullptr;  // the last use
-    owner.give_back(*block, 0);
+    block->deque = nullptr;  // the last use
+    owner.blocks.give_back(*block, 0);
   };
   spawn([&] { give_back(given[0]); });
   spawn([&] { give_back(given[1]); });
   spawn([&] {
-    for (int i = 0; i < 2; ++i) owner.allocate(0)->worker = &owner;
+    for (int i = 0; i < 2; ++i) owner.blocks.allocate(0)->deque = &owner;
   });
   require(settle() == 0, "all have ended");
 }

@@ -169,7 +169,9 @@ inline void modelled_signal_fence(memory_order /*seq_cst*/) { model::light_fence
 #define __builtin_ia32_pause() static_cast<void>(0)
 #undef __SANITIZE_THREAD__  // it is there for plain accesses; the fences are to be the real ones
 
-#include "tmk/detail/platform.hpp"
+#include "tmk/detail/assertion.hpp"
+#include "tmk/detail/fence.hpp"
+#include "tmk/detail/module.hpp"
 
 // What it remembers is not in the memory of an execution.
 namespace tmk::detail {

@@ -21,13 +21,13 @@ HERE = Path(__file__).parent
 HEADERS = HERE.parents[2] / "include" / "tmk"
 
 SHORTER = (
-    ("detail/deque.hpp", "spins < 64", "spins < 0"),
+    ("detail/spin_lock.hpp", "spins < 64", "spins < 0"),
     ("detail/deque.hpp", "max<std::size_t>(256", "max<std::size_t>(2"),
-    ("detail/deque.hpp", "std::size_t{32} << 10", "std::size_t{256}"),
+    ("detail/blocks.hpp", "std::size_t{32} << 10", "std::size_t{256}"),
     ("detail/deque.hpp", "kFew = 16", "kFew = 1"),
-    ("detail/pool.hpp", "spins < 40", "spins < 0"),
+    ("detail/wait.hpp", "spins < 40", "spins < 0"),
     (
-        "detail/pool.hpp",
+        "detail/threads.hpp",
         "constexpr int kLooks = 48;",
         "model::begin_round(); constexpr int kLooks = 1;",
     ),
@@ -37,7 +37,7 @@ SHORTER = (
 # Orders by tag and part that no scenario needs, and why they stay.
 _BOTTOM = (
     "Who sees a bottom sees the entries below it, plainly; without it a thief may take a place "
-    "that was just filled for an erased one, which the pusher's fence and lower_split put right."
+    "that was just filled for an erased one, which the pusher's fence and unshare_pushed put right."
 )
 _ERASED = (
     "Who sees that an entry was claimed sees the mark on its task, plainly; without it the lock "
@@ -50,7 +50,7 @@ NOT_NEEDED = {
     ("oldest-bottom", "acquire"): _BOTTOM,
     ("pending-bottom", "acquire"): _BOTTOM,
     ("erase-claimed", "release"): _ERASED,
-    ("drop", "acquire"): _ERASED,
+    ("skip-erased", "acquire"): _ERASED,
 }
 
 # Orders that no scenario comes by, and why.
@@ -168,7 +168,7 @@ def test_every_order_of_the_headers_is_at_work_in_a_scenario(model: Model) -> No
             # A call may begin some lines before its order. The fences themselves are functions,
             # which stand for their callers.
             at_work = any((header.name, number - back) in seen for back in range(3))
-            if found and not at_work and header.name != "platform.hpp":
+            if found and not at_work and header.name != "fence.hpp":
                 part = "release" if found[1] == "acq_rel" else found[1] or "fence"
                 idle.add(tag_at(header, number, part) or f"{header.name}:{number}")
     assert idle == set(NOT_AT_WORK)

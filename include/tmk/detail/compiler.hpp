@@ -1,0 +1,27 @@
+// What tmk asks of the compiler beyond the standard, as macros; and whether the program is built
+// with ThreadSanitizer.
+#pragma once
+
+#include <cstdlib>  // any header of the C library says whether it is glibc
+
+#if defined(__SANITIZE_THREAD__)
+#define TMK_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TMK_TSAN 1
+#endif
+#endif
+#ifndef TMK_TSAN
+#define TMK_TSAN 0
+#endif
+
+// For what must be a part of its caller: the future then lives in registers.
+#define TMK_INLINE [[gnu::always_inline]] inline
+
+// A variable that each thread has at a fixed distance from its stack, so that no call is needed to
+// find it. musl has no such places for what dlopen loads.
+#if defined(__GLIBC__)
+#define TMK_THREAD_LOCAL [[gnu::tls_model("initial-exec")]] inline thread_local constinit
+#else
+#define TMK_THREAD_LOCAL inline thread_local constinit
+#endif

@@ -1,0 +1,24 @@
+// A number that one thread counts up and any thread may read.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace tmk::detail {
+
+class Counter {
+ public:
+  void increment() {
+    // ORDER count: relaxed, statistic.
+    value_.store(value_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+  std::uint64_t read() const {
+    return value_.load(std::memory_order_relaxed);  // ORDER read-count: relaxed, statistic.
+  }
+  void reset() { value_.store(0); }
+
+ private:
+  std::atomic<std::uint64_t> value_{0};
+};
+
+}  // namespace tmk::detail

@@ -1,0 +1,181 @@
+// A pool: threads for pending tasks. It has workers, one for each thread that uses it, and threads
+// of its own, which run what others push, block in the tasks they run, and sleep when there is
+// nothing. `activity` counts the threads that run; a push looks at it and does nothing more while
+// all are busy and the watchdog ticks. A thread that blocks in a wait is not counted, so another
+// one takes its place. A header that uses a pool includes pool.hpp, which has the functions too.
+#pragma once
+
+#include <sched.h>
+#include <sys/types.h>
+
+#include <atomic>
+#include <chrono>
+#include <climits>
+#include <cstdint>
+#include <mutex>
+
+#include "assertion.hpp"
+#include "fence.hpp"
+#include "futex.hpp"
+#include "signals.hpp"
+#include "task.hpp"
+#include "worker.hpp"
+
+namespace tmk::detail {
+
+inline constexpr std::uint32_t kArmed = 1u << 24;  // in `activity`: the watchdog ticks
+inline constexpr std::uint32_t kRunning = kArmed - 1;
+
+class Pool {
+ public:
+  // bad_alloc for the first one.
+  explicit Pool(std::uint32_t threads, bool endless = false);
+  Pool(const Pool&) = delete;
+  ~Pool();
+  // Runs what is pending, waits for the threads, and deletes the pool. In a task of the pool, which
+  // would wait for itself (exit() ends static pools there), the pool stays.
+  static void close(Pool* pool);
+
+  // The one behind tmk::async on a thread of no other pool. Never destroyed: futures and threads
+  // may outlive every static object.
+  static Pool& standard();
+
+  Worker& bind();  // bad_alloc
+  void unbind(Worker& worker);
+
+  // After a push that found activity below `quiet`: wake a thread if one may run, arm the watchdog.
+  void wake() {
+    // Without a watchdog no other thread tries again. Not each push does, because a refusal by the
+    // system takes time.
+    if (refused_.load() && !watched_.load()) {
+      if (refusals_.fetch_add(1) % 128 != 0) return;
+      refused_.store(false);
+    }
+    if (running() < limit() && !refused_.load()) {
+      if (const std::uint64_t mask = blocked_signals(); mask != mask_.load()) mask_.store(mask);
+      add_thread();
+    }
+    if ((activity_.fetch_or(kArmed) & kArmed) == 0) start_watchdog();
+  }
+  // The calling thread begins to run, or goes on after a wait.
+  void enter(Worker& self) {
+    self.active.store(true);
+    activity_.fetch_add(1);
+  }
+  // The calling thread blocks or ends. What is pending gets a thread in its place.
+  void leave(Worker& self) {
+    self.active.store(false);
+    const std::uint32_t now = stop_running();
+    if (now >= limit()) return;
+    if (!may_have_pending()) {  // else the fence, which may take 20 us, would tell nothing new
+      heavy_fence();
+      if (!may_have_pending()) return;
+    }
+    add_thread();
+  }
+  // For a caller without stack: whether there is, or now is, another thread to run what it needs.
+  bool has_help() { return running() > 1 || add_thread(); }
+
+  std::uint32_t size() const { return target_; }
+  struct Totals {
+    std::uint64_t tasks = 0, steals = 0, inline_claims = 0, blocked_waits = 0, threads_added = 0;
+  };
+  Totals totals();
+
+ private:
+  // All pools, for fork, and workers that no pool has. Never destroyed either.
+  struct Registry {
+    std::mutex mutex;
+    Pool* pools = nullptr;
+    Worker* spare = nullptr;
+    pid_t forking = 0;  // the thread that holds the mutex over a fork
+  };
+  static Registry& registry() {
+    static Registry* const all = make_registry();
+    return *all;
+  }
+  static Registry* make_registry();
+  static void prepare_fork();
+  static void finish_fork();
+  static void begin_child();
+  void begin_anew(pid_t parent_thread);
+
+  Worker* try_bind() noexcept;
+  std::uint32_t running() const { return activity_.load() & kRunning; }
+  std::uint32_t limit() const { return target_ + extra_.load(); }
+  // One thread less runs. Returns how many still do.
+  std::uint32_t stop_running() {
+    // ORDER announce-sleep: seq_cst, ordered by heavy-fence, which comes before a look for tasks.
+    const std::uint32_t before = activity_.fetch_sub(1) & kRunning;
+    TMK_ASSERT(before != 0);
+    if (closing_.load()) futex_wake(activity_, INT_MAX);
+    return before - 1;
+  }
+
+  bool add_thread();
+  bool start(void (Pool::*body)());
+  void thread_main();
+  void run_until_idle(Worker& self);
+  Task* find(Worker& self, std::uint32_t& start);
+  Task* find_starving(Worker& self);
+  bool unpark_one();
+  bool park();
+  void start_watchdog();
+  void watchdog_main();
+  bool may_have_pending();  // a hint, as Deque::may_have_pending
+  bool has_pending();
+  std::uint32_t count_places();
+  std::uint64_t claims();
+  std::uint32_t count_waiting(std::chrono::nanoseconds since, bool stuck);
+  std::uint32_t mark_starving();
+
+  const std::uint32_t target_;
+  const bool endless_;
+  const cpu_set_t processors_;  // of the maker; threads that are endless use the main thread's
+  alignas(128) std::atomic<std::uint32_t> activity_{0};
+  alignas(128) std::atomic<std::uint32_t> tokens_{0};  // each lets one parked thread go on
+  std::atomic<std::uint32_t> parked_{0};
+  std::atomic<std::uint32_t> extra_{0};    // threads beyond target_ that the watchdog allows
+  std::atomic<std::uint32_t> alarm_{0};    // wakes the watchdog
+  std::atomic<std::uint32_t> threads_{0};  // of this pool's own, the watchdog included
+  std::atomic<std::uint64_t> added_{0};
+  std::atomic<std::uint64_t> begun_threads_{0};  // by add_thread, parked ones included
+  std::atomic<bool> refused_{false};             // the system gave no thread
+  std::atomic<std::uint32_t> refusals_{0};  // pushes since there was none even for the watchdog
+  std::atomic<bool> watched_{false};        // the watchdog exists
+  std::atomic<std::uint32_t> starving_{0};  // workers that are marked so
+  std::atomic<std::uint64_t> mask_{
+      blocked_signals()};                  // of the thread that last woke one of the pool
+  std::atomic<bool> plain_stacks_{false};  // the system has no room for large ones
+  std::atomic<bool> closing_{false};
+  std::atomic<bool> stopping_{false};
+  std::atomic<Worker*> workers_{nullptr};
+  Pool* next_ = nullptr;  // in the registry
+};
+
+inline bool Pool::may_have_pending() {
+  for (Worker* w = workers_.load(); w != nullptr; w = w->next) {
+    if (w->may_have_pending()) return true;
+  }
+  return false;
+}
+inline bool Pool::has_pending() {
+  for (Worker* w = workers_.load(); w != nullptr; w = w->next) {
+    if (w->has_pending()) return true;
+  }
+  return false;
+}
+inline Pool::Totals Pool::totals() {
+  Totals sum;
+  for (Worker* w = workers_.load(); w != nullptr; w = w->next) {
+    const std::uint64_t claimed = w->taken.read() + w->revoked.read();
+    sum.tasks += claimed + w->stolen.read() + w->count_pending();
+    sum.steals += w->stolen.read();
+    sum.inline_claims += claimed - w->popped.read();
+    sum.blocked_waits += w->blocked.read();
+  }
+  sum.threads_added = added_.load();
+  return sum;
+}
+
+}  // namespace tmk::detail

@@ -1,0 +1,64 @@
+// Memory of shared states: a block of the worker or, for a large state, the heap.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <new>
+#include <utility>
+
+#include "blocks.hpp"
+#include "task.hpp"
+#include "worker.hpp"
+
+namespace tmk::detail {
+
+// Whether a state lies in a worker's block; else it comes from the heap.
+template <class S>
+inline constexpr bool fits_block =
+    sizeof(S) <= kBlockBytes * kBlockClasses && alignof(S) <= kBlockBytes;
+
+template <class S>
+inline constexpr std::align_val_t heap_alignment{std::max(alignof(S), kBlockBytes)};
+
+template <class S>
+void* allocate_state(Worker& worker) {
+  if constexpr (fits_block<S>) {
+    return worker.blocks.allocate(block_class(sizeof(S)));
+  } else {
+    return ::operator new(sizeof(S), heap_alignment<S>);
+  }
+}
+// The members of the state have ended, all but its head, which lives on as a free block.
+template <class S>
+void free_state(S* state) noexcept {
+  if constexpr (fits_block<S>) {
+    constexpr std::size_t of_class = block_class(sizeof(S));
+    Worker& home = home_of(*state);
+    if (&home == current_worker) {
+      home.blocks.keep(*state, of_class);
+    } else {
+      home.blocks.give_back(*state, of_class);
+    }
+  } else {
+    ::operator delete(state, sizeof(S), heap_alignment<S>);
+  }
+}
+// A head in memory for an S, so that free_state can take the memory where no S came to be.
+template <class S>
+struct alignas(S) Blank : Task {
+  std::byte rest[sizeof(S) - sizeof(Task)];
+};
+template <class S, class... A>
+S* make_state(Worker& worker, A&&... arguments) {
+  struct Memory {
+    void* memory;
+    ~Memory() {
+      if (memory != nullptr) free_state(::new (memory) Blank<S>);
+    }
+  } owned{allocate_state<S>(worker)};
+  S* const made = ::new (owned.memory) S(std::forward<A>(arguments)...);
+  owned.memory = nullptr;
+  return made;
+}
+
+}  // namespace tmk::detail

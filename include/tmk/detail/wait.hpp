@@ -1,0 +1,60 @@
+// How a thread waits for a task: it runs the task itself if no other thread has claimed it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <ctime>
+
+#include "futex.hpp"
+#include "pool.hpp"
+#include "task.hpp"
+#include "this_worker.hpp"
+#include "worker.hpp"
+
+namespace tmk::detail {
+
+// Blocks until the task is ready or, if there is a deadline, until then: false.
+inline bool block_until(Task& task, const timespec* deadline = nullptr) {
+  for (int spins = 0; spins < 40; ++spins) {  // 1 to 2 us: less than a sleep and a wake-up cost
+    if (task.ready()) return true;
+    pause();
+  }
+  Worker& worker = *current_worker;  // a thread that has none does not count as running
+  if (&worker != &unbound_worker) worker.blocked.increment();
+  const bool counted = worker.counted;
+  if (counted) worker.pool->leave(worker);
+  bool timed_out = false;
+  while (!task.ready() && !timed_out) {
+    if (const std::uint32_t seen = task.announce_wait(); (seen & kReady) == 0) {
+      timed_out = !futex_wait_until(task.state, seen, deadline);
+    }
+  }
+  if (counted) worker.pool->enter(worker);
+  return task.ready();
+}
+
+// Returns when the task is ready. What is pending is claimed and run in place.
+inline void wait_until_ready(Task& task) {
+  if (task.ready()) return;
+  if (task.operations->run != nullptr) {
+    if (task.deque == nullptr) {  // deferred
+      if ((task.state.fetch_or(kStarted) & kStarted) == 0) return task.operations->run(task);
+    } else {
+      Worker* const self = try_this_worker();
+      if (self == nullptr || stack_left(*self) || !self->pool->has_help()) {
+        const bool own = task.deque == self;
+        if (own ? self->take(task) : task.deque->revoke(task)) {
+          if (!own && self != nullptr) self->revoked.increment();
+          // ORDER mark-taken: relaxed, rechecked by read-locked: a waiter that reads the index from
+          // before does not find the task at the place. Should the task wait for itself, it does
+          // not run again.
+          task.index.store(Task::claimed, std::memory_order_relaxed);
+          return task.operations->run(task);
+        }
+      }
+    }
+  }
+  block_until(task);
+}
+
+}  // namespace tmk::detail
