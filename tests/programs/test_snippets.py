@@ -113,6 +113,9 @@ def test_the_code_of_a_card_does_what_the_card_says(
     lacks = [each for each in said(program, "lacks") if each.startswith(f"{platform}: ")]
     if lacks:
         assert compiled.returncode != 0, f"it builds: take '// lacks: {lacks[0]}' out"
+        remedy = (cards.FOLDER / f"{program}.md").read_text(encoding="utf-8").split("## Instead")[1]
+        library = platform.removeprefix("clang-").removeprefix("gcc-")
+        assert library in remedy, f"the card does not say what {library} lacks"
         return
     assert compiled.returncode == 0, compiled.stderr
     done = subprocess.run([executable], capture_output=True, text=True, timeout=60, check=False)
