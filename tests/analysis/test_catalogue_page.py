@@ -512,7 +512,9 @@ def test_a_card_is_read_as_it_is_agreed() -> None:
         (("~~~cpp", "~~~py"), "1 to 8 lines"),
         (("~~~cpp", "text"), "1 to 8 lines"),
         (("not known", "~~~\n;\n~~~"), "1 to 8 lines"),
-        (("~~~\n2", "2"), "nothing under the code"),
+        (("~~~\n2", "2"), "does not end with a paragraph 'Changes: ...'"),
+        (("Changes: each", "Each"), "does not end with a paragraph 'Changes: ...'"),
+        (("Changes: each", "Changes:each"), "does not end with a paragraph 'Changes: ...'"),
         (("2 threads: 0.19 -> 1.97 times one thread.", ""), "nothing under the code"),
     ],
 )

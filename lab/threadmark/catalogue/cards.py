@@ -70,10 +70,13 @@ def parse(program: str, text: str) -> Card:
     }
     sections[SECTIONS[-1]] = _paragraphs(bodies[-1][: blocks[0]])
     gain = _paragraphs(bodies[-1][blocks[0] + 1 :])
-    changes: Paragraph = []
-    if gain and gain[-1][0][0].startswith(_CHANGES):
-        (first, is_code), *rest = gain.pop()
-        changes = [each for each in [(first.removeprefix(_CHANGES), is_code), *rest] if each[0]]
+    if not gain or not gain[-1][0][0].startswith(_CHANGES):
+        raise ValueError(
+            f"the card of {program} does not end with a paragraph '{_CHANGES}...', which says what "
+            "the code changes in meaning"
+        )
+    (first, is_code), *rest = gain.pop()
+    changes = [each for each in [(first.removeprefix(_CHANGES), is_code), *rest] if each[0]]
     empty = [name for name, body in sections.items() if not body]
     if empty or not gain:
         raise ValueError(f"the card of {program} says nothing under {(*empty, 'the code')[0]}")
