@@ -20,6 +20,16 @@ inline std::locale locale_of(Locale which) {
   }
 }
 
+// A locale object of one thread: made by the name of another, since a copy would count in that one.
+class OwnLocale {
+ public:
+  explicit OwnLocale(const std::locale& like) : own_(like.name().c_str()) {}
+  operator const std::locale&() const { return own_; }
+
+ private:
+  const std::locale own_;
+};
+
 // What was written so far, without a copy where the library can (libc++ from 17 on).
 inline auto written(const std::ostringstream& out) {
 #if defined(_LIBCPP_VERSION) && _LIBCPP_VERSION < 170000

@@ -479,6 +479,8 @@ thread_local std::minstd_rand engine{std::random_device{}()};
 auto x = engine() < 7 ? "<b>" : "";
 ~~~
 2 threads: 0.19 -> 1.97 times one thread.
+
+Changes: each thread has a sequence of its own, and `srand` no longer repeats it.
 """
 
 
@@ -492,7 +494,13 @@ def test_a_card_is_read_as_it_is_agreed() -> None:
     assert card.sections["What happens"][1] == [("libc++ calls the same function.", False)]
     assert card.sections["Instead"] == [[("One engine per thread.", False)]]
     assert len(card.code) == 2
+    assert CARD.splitlines()[card.line - 1] == card.code[0]
     assert card.gain == [[("2 threads: 0.19 -> 1.97 times one thread.", False)]]
+    assert card.changes == [
+        ("each thread has a sequence of its own, and ", False),
+        ("srand", True),
+        (" no longer repeats it.", False),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -501,8 +509,13 @@ def test_a_card_is_read_as_it_is_agreed() -> None:
         (("# rand:", "# rond:"), "does not begin"),
         (("## Evidence", "## Proof"), "has not the sections"),
         (("Counted: one lock a call.", ""), "nothing under Evidence"),
-        (("~~~cpp\n", "~~~cpp\n;\n;\n;\n;\n"), "1 to 5 lines"),
-        (("~~~cpp", "```cpp"), "1 to 5 lines"),
+        (("~~~cpp\n", "~~~cpp\n" + 7 * ";\n"), "1 to 8 lines"),
+        (("~~~cpp", "~~~py"), "1 to 8 lines"),
+        (("~~~cpp", "text"), "1 to 8 lines"),
+        (("not known", "~~~\n;\n~~~"), "1 to 8 lines"),
+        (("~~~\n2", "2"), "does not end with a paragraph 'Changes: ...'"),
+        (("Changes: each", "Each"), "does not end with a paragraph 'Changes: ...'"),
+        (("Changes: each", "Changes:each"), "does not end with a paragraph 'Changes: ...'"),
         (("2 threads: 0.19 -> 1.97 times one thread.", ""), "nothing under the code"),
     ],
 )
@@ -598,6 +611,7 @@ def test_the_page_shows_the_card_and_says_where_one_is_missing(pages: dict[str, 
     text = pages["usual"].read_text(encoding="utf-8")
     assert "<code>std::rand</code> takes one lock" in text
     assert "&#34;&lt;b&gt;&#34;" in text
+    assert "Changes: each thread has a sequence of its own, and <code>srand</code>" in text
     assert "nothing is written about this program yet" in text
 
 

@@ -247,8 +247,10 @@ def test_the_older_boost_of_the_distribution_is_not_taken_for_ours(
 
 def test_an_interrupt_lets_apt_get_finish(fake_apt: FakeApt, tmp_path: Path) -> None:
     calls = fake_apt(f"sleep 1.5; touch {tmp_path}/finished")
-    code = "import pathlib, sys; from threadmark.setup import apt\n"
+    code = (
+        "import pathlib, sys; from threadmark.setup import apt\n"
         "apt.update([], pathlib.Path(sys.argv[1]))"
+    )
     lab = subprocess.Popen(
         [sys.executable, "-P", "-c", code, str(tmp_path / "log")],
         env=lab_environment(),

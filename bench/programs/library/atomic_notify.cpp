@@ -137,7 +137,7 @@ CONTENTION_PROGRAM(
         .name = "atomic_notify",
         .summary = "threads that notify waiters of their own atomics, which have none",
         .operation = "store to an atomic of one's own and notify",
-        .origin = "LLVM issue 109290; libstdc++ bits/atomic_wait.h",
+        .origin = "LLVM issue 146145; libstdc++ bits/atomic_wait.h",
         .ways = {
             bench::usual<notify<Word<long>>>("long_notify", "atomic<long> at the begin of a line"),
             bench::usual<notify<Word<long>, true>>(

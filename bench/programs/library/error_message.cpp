@@ -74,9 +74,14 @@ struct SystemError {
 };
 
 #if HAS_STRERRORDESC
+// Of the codes that it knows; another category has texts of its own.
 struct Description {
   std::size_t operator()(int error, std::string& text) const {
-    text = ::strerrordesc_np(error);
+    const std::error_code code(error, std::generic_category());
+    const bool system =
+        code.category() == std::generic_category() || code.category() == std::system_category();
+    const char* const known = system ? ::strerrordesc_np(code.value()) : nullptr;
+    text = known != nullptr ? known : code.message();
     return text.size();
   }
 };

@@ -75,8 +75,9 @@ struct Exists {
 };
 
 // Relative to a folder that is open: one step of the path instead of all.
+template <bool one_each>
 struct FromFolder {
-  static constexpr bool own = true;
+  static constexpr bool own = one_each;
   FromFolder(const Folder& folder, unsigned number)
       : present(folder.file(number).filename()),
         absent("none" + std::to_string(number)),
@@ -108,15 +109,17 @@ struct Listing {
 
 }  // namespace
 
-CONTENTION_PROGRAM(
-        .name = "filesystem_stat", .summary = "threads ask whether files exist",
-        .operation = "whether one file exists, in turns yes and no",
-        .origin = "builds, caches and servers, which ask this all the time",
-        .ways = {
-            bench::usual<lookups<Exists<false>>>("one_path",
-                                                 "std::filesystem::exists, one path for all"),
-            bench::usual<lookups<Exists<true>>>("own_paths",
-                                                "std::filesystem::exists, a path for each thread"),
-            bench::remedy<lookups<FromFolder>>("fstatat", "fstatat below a folder that is open"),
-            bench::remedy<lookups<Listing>>("listing", "a set of names, listed once"),
-        })
+CONTENTION_PROGRAM(.name = "filesystem_stat", .summary = "threads ask whether files exist",
+                   .operation = "whether one file exists, in turns yes and no",
+                   .origin = "builds, caches and servers, which ask this all the time",
+                   .ways = {
+                       bench::usual<lookups<Exists<false>>>(
+                           "one_path", "std::filesystem::exists, one path for all"),
+                       bench::usual<lookups<Exists<true>>>(
+                           "own_paths", "std::filesystem::exists, a path for each thread"),
+                       bench::remedy<lookups<FromFolder<false>>>(
+                           "fstatat", "fstatat below a folder that is open, one name for all"),
+                       bench::remedy<lookups<FromFolder<true>>>("fstatat_own",
+                                                                "fstatat, a name for each thread"),
+                       bench::remedy<lookups<Listing>>("listing", "a set of names, listed once"),
+                   })

@@ -80,6 +80,8 @@ struct made_anew {
   }
 };
 
+// Kept: the locale that all threads share, by reference, or one of the thread's own.
+template <class Kept>
 struct made_anew_and_imbued {
   explicit made_anew_and_imbued(const std::locale& shared) : locale(shared) {}
   std::string write(const Entity& entity) const {
@@ -88,8 +90,11 @@ struct made_anew_and_imbued {
     insert(out, entity);
     return std::move(out).str();
   }
-  const std::locale& locale;
+  Kept locale;
 };
+
+using imbued_shared = made_anew_and_imbued<const std::locale&>;
+using imbued_own = made_anew_and_imbued<bench::OwnLocale>;
 
 struct reseated {
   explicit reseated(const std::locale&) {}
@@ -240,8 +245,13 @@ CONTENTION_PROGRAM(
             bench::usual<format<made_anew>>("ostringstream", "an ostringstream for each record"),
             bench::usual<format<made_anew, Locale::utf8>>(
                 "ostringstream_global", "the same after locale::global(locale(\"C.UTF-8\"))"),
-            bench::usual<format<made_anew_and_imbued, Locale::classic, Locale::utf8>>(
+            bench::usual<format<imbued_shared, Locale::classic, Locale::utf8>>(
                 "ostringstream_imbued", "the same, imbued with one locale(\"C.UTF-8\") of all"),
+            bench::usual<format<imbued_own, Locale::classic, Locale::utf8>>(
+                "ostringstream_own", "the same, imbued with a locale(\"C.UTF-8\") per thread"),
+            bench::usual<format<imbued_own, Locale::utf8, Locale::utf8>>(
+                "ostringstream_own_global",
+                "ostringstream_global, imbued with a locale per thread"),
             bench::remedy<format<reseated>>("reseated", "one ostringstream, set to its start"),
             bench::remedy<format<reseated, Locale::utf8>>(
                 "reseated_global", "the same after locale::global(locale(\"C.UTF-8\"))"),

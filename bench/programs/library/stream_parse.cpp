@@ -68,6 +68,8 @@ struct made_anew {
   }
 };
 
+// Kept: the locale that all threads share, by reference, or one of the thread's own.
+template <class Kept>
 struct made_anew_and_imbued {
   explicit made_anew_and_imbued(const std::locale& shared) : locale(shared) {}
   std::uint64_t read(const std::string& text) const {
@@ -75,8 +77,11 @@ struct made_anew_and_imbued {
     in.imbue(locale);
     return extract(in);
   }
-  const std::locale& locale;
+  Kept locale;
 };
+
+using imbued_shared = made_anew_and_imbued<const std::locale&>;
+using imbued_own = made_anew_and_imbued<bench::OwnLocale>;
 
 struct reseated {
   explicit reseated(const std::locale&) {}
@@ -217,9 +222,14 @@ CONTENTION_PROGRAM(
             bench::usual<parse<made_anew>>("istringstream", "an istringstream for each record"),
             bench::usual<parse<made_anew, Locale::utf8>>(
                 "istringstream_global", "the same after locale::global(locale(\"C.UTF-8\"))"),
-            bench::usual<parse<made_anew_and_imbued, Locale::classic, Locale::utf8>>(
+            bench::usual<parse<imbued_shared, Locale::classic, Locale::utf8>>(
                 "istringstream_imbued", "the same, imbued with one locale(\"C.UTF-8\") of all"),
-            bench::usual<parse<made_anew_and_imbued, Locale::utf8, Locale::classic>>(
+            bench::usual<parse<imbued_own, Locale::classic, Locale::utf8>>(
+                "istringstream_own", "the same, imbued with a locale(\"C.UTF-8\") per thread"),
+            bench::usual<parse<imbued_own, Locale::utf8, Locale::utf8>>(
+                "istringstream_own_global",
+                "istringstream_global, imbued with a locale per thread"),
+            bench::usual<parse<imbued_shared, Locale::utf8, Locale::classic>>(
                 "classic_imbued", "istringstream_global, imbued with the classic locale"),
             bench::remedy<parse<reseated>>("reseated",
                                            "one istringstream, given each record's text"),

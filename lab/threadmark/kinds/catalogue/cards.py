@@ -1,7 +1,8 @@
 """Cards: what is known of each contention program, from the document beside its source.
 
-A card has one fixed shape, so that it is read without a library: a title, four sections of
-paragraphs and lists, a block of code in the last one.
+A card has one fixed shape: a title, four sections of paragraphs and lists, and in the last one a
+block of code, what it gains, and a paragraph that begins with `Changes:`, which says what the code
+changes in meaning.
 """
 
 from __future__ import annotations
@@ -11,23 +12,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
 from threadmark.model.places import ROOT
 
 FOLDER = ROOT / "bench/programs/library"
 SECTIONS = ("What happens", "Evidence", "Since and until", "Instead")
-MOST_CODE = 5  # lines
-_FENCE = "~~~"
+MOST_CODE = 8  # lines
+_CHANGES = "Changes: "
+# No emphasis, links or HTML: a card says `*this` and <future> as they are.
+_MARKDOWN = MarkdownIt("zero").enable(["heading", "fence", "list", "backticks"])
+
+Paragraph = list[tuple[str, bool]]  # pieces of text, each with whether it is code
 
 
 @dataclass(frozen=True)
 class Card:
-    """A card. A paragraph is a sequence of (text, whether it is code)."""
-
     program: str
     question: str
-    sections: dict[str, list[list[tuple[str, bool]]]]  # of the last one what precedes the code
+    sections: dict[str, list[Paragraph]]  # of the last one what precedes the code
     code: Sequence[str]
-    gain: list[list[tuple[str, bool]]]  # what follows the code
+    line: int  # of the document where the code begins, from 1
+    gain: list[Paragraph]
+    changes: Paragraph  # without the word
 
 
 def read(program: str, folder: Path = FOLDER) -> Card | None:
@@ -40,33 +48,52 @@ def read(program: str, folder: Path = FOLDER) -> Card | None:
 
 def parse(program: str, text: str) -> Card:
     """The card in `text`. ValueError says what is not as agreed."""
-    head, *parts = re.split(r"^## +", text, flags=re.MULTILINE)
-    title = re.fullmatch(r"# +(\w+): (.+?)\s*", head)
-    if title is None or title[1] != program:
+    tokens = _MARKDOWN.parse(text)
+    heads = [i for i, token in enumerate(tokens) if token.type == "heading_open"]
+    title = re.fullmatch(r"(\w+): (.+)", tokens[1].content) if heads[:1] == [0] else None
+    if title is None or title[1] != program or heads[1:2] != [3]:
         raise ValueError(f"the card of {program} does not begin with '# {program}: question'")
-    named = {name.strip(): body for name, _, body in (part.partition("\n") for part in parts)}
-    if tuple(named) != SECTIONS or len(parts) != len(SECTIONS):
+    found = [(tokens[at + 1].content, tokens[at].tag) for at in heads]
+    if found[1:] != [(name, "h2") for name in SECTIONS]:
         raise ValueError(f"the card of {program} has not the sections {', '.join(SECTIONS)}")
-    before, fence, rest = named[SECTIONS[-1]].partition(f"{_FENCE}cpp\n")
-    code, end, after = rest.partition(f"\n{_FENCE}\n")
-    lines = code.splitlines()
-    if not fence or not end or not 0 < len(lines) <= MOST_CODE or _FENCE in after:
+    ends = [*heads[2:], len(tokens)]
+    bodies = [tokens[at + 3 : end] for at, end in zip(heads[1:], ends, strict=True)]
+
+    fences = [i for i, token in enumerate(tokens) if token.type == "fence"]
+    blocks = [i for i, token in enumerate(bodies[-1]) if token.type == "fence"]
+    fence = bodies[-1][blocks[0]] if blocks else None
+    code = fence.content.splitlines() if fence and fence.info == "cpp" else []
+    if len(fences) != 1 or fence is None or not 0 < len(code) <= MOST_CODE:
         raise ValueError(f"the card of {program} needs one block of 1 to {MOST_CODE} lines of C++")
-    sections = {name: _paragraphs(body) for name, body in named.items()}
-    sections[SECTIONS[-1]] = _paragraphs(before)
-    card = Card(program, title[2], sections, lines, _paragraphs(after))
+    sections = {
+        name: _paragraphs(body) for name, body in zip(SECTIONS[:-1], bodies[:-1], strict=True)
+    }
+    sections[SECTIONS[-1]] = _paragraphs(bodies[-1][: blocks[0]])
+    gain = _paragraphs(bodies[-1][blocks[0] + 1 :])
+    if not gain or not gain[-1][0][0].startswith(_CHANGES):
+        raise ValueError(
+            f"the card of {program} does not end with a paragraph '{_CHANGES}...', which says what "
+            "the code changes in meaning"
+        )
+    (first, is_code), *rest = gain.pop()
+    changes = [each for each in [(first.removeprefix(_CHANGES), is_code), *rest] if each[0]]
     empty = [name for name, body in sections.items() if not body]
-    if empty or not card.gain:
+    if empty or not gain:
         raise ValueError(f"the card of {program} says nothing under {(*empty, 'the code')[0]}")
-    return card
+    assert fence.map is not None
+    return Card(program, title[2], sections, code, fence.map[0] + 2, gain, changes)
 
 
-def _paragraphs(body: str) -> list[list[tuple[str, bool]]]:
+def _paragraphs(tokens: Sequence[Token]) -> list[Paragraph]:
     """Paragraphs and items of lists, each in pieces of text and of `code`."""
-    blocks = re.split(r"\n\s*\n|\n(?=[*-] )", body.strip())
-    found = [" ".join(block.split()).removeprefix("* ").removeprefix("- ") for block in blocks]
-    return [
-        [(piece, index % 2 == 1) for index, piece in enumerate(text.split("`")) if piece]
-        for text in found
-        if text
-    ]
+    return [_pieces(token) for token in tokens if token.type == "inline"]
+
+
+def _pieces(inline: Token) -> Paragraph:
+    pieces: Paragraph = []
+    for child in inline.children or []:
+        text, is_code = re.sub(r"\s+", " ", child.content), child.type == "code_inline"
+        if pieces and not is_code and not pieces[-1][1]:
+            text = pieces.pop()[0] + text
+        pieces.append((text, is_code))
+    return pieces
