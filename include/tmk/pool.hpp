@@ -5,9 +5,9 @@
 #include <functional>
 #include <utility>
 
-#include "detail/module.hpp"
 #include "detail/pool.hpp"
 #include "detail/processors.hpp"
+#include "detail/shared_library.hpp"
 #include "detail/this_worker.hpp"
 #include "detail/worker.hpp"
 

@@ -28,7 +28,7 @@ from threadmark.kinds.tasks.kind import KIND
 from threadmark.model.cell import Cell, Row, Status, Stored
 from threadmark.model.errors import LabError
 from threadmark.model.places import report_path
-from threadmark.present import exchange, files, marks
+from threadmark.present import files, foreign_formats, marks
 from threadmark.store.store import Store
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -395,7 +395,7 @@ def test_csv_has_a_line_for_each_row_and_no_formulas(tmp_path: Path) -> None:
         store.append(number, Row(cell, 0, Status.CRASHED, '+1, "quoted"\nsecond line'))
         stored = store.load(number)
         rows = stored.rows
-    lines = list(csv.DictReader(io.StringIO(exchange.to_csv(stored))))
+    lines = list(csv.DictReader(io.StringIO(foreign_formats.to_csv(stored))))
     assert len(lines) == len(rows)
     assert lines[-1]["program"] == "'=cmd()"
     assert lines[-1]["reason"] == '\'+1, "quoted"\nsecond line'
@@ -404,7 +404,7 @@ def test_csv_has_a_line_for_each_row_and_no_formulas(tmp_path: Path) -> None:
 
 def test_google_benchmark_json_keeps_the_rules_of_its_comparer(filled: Store) -> None:
     rows = filled.rows(1)
-    document = json.loads(exchange.to_google_benchmark(filled.load(1)))
+    document = json.loads(foreign_formats.to_google_benchmark(filled.load(1)))
     entries = document["benchmarks"]
     ended = [row for row in rows if row.sample_ns is not None]
     assert len(entries) == sum(not row.disturbed for row in ended) < len(ended)
@@ -435,7 +435,7 @@ def test_google_benchmark_json_holds_nothing_that_was_not_measured(store: Store)
 
     def written(machine: dict[str, object], *rows: Row) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(
-            exchange.to_google_benchmark(Stored(replace(run, machine=machine), rows, []))
+            foreign_formats.to_google_benchmark(Stored(replace(run, machine=machine), rows, []))
         )
         return found
 
@@ -463,7 +463,7 @@ def test_google_benchmarks_own_tool_compares_our_export(filled: Store, tmp_path:
     files = []
     for number in (1, other):
         path = tmp_path / f"{number}.json"
-        path.write_text(exchange.to_google_benchmark(filled.load(number)))
+        path.write_text(foreign_formats.to_google_benchmark(filled.load(number)))
         files.append(str(path))
     found = subprocess.run(
         [sys.executable, str(tool), "benchmarks", *files],

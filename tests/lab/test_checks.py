@@ -113,7 +113,7 @@ def test_a_busy_machine_is_noticed() -> None:
 
 
 def test_the_launcher_does_not_take_a_half_made_environment_for_whole(tmp_path: Path) -> None:
-    from threadmark.setup.environment import ready
+    from threadmark.setup.python_environment import ready
 
     (tmp_path / "requirements.lock").write_text("a==1\n")
     assert not ready(tmp_path)
@@ -129,7 +129,7 @@ def test_the_launcher_does_not_take_a_half_made_environment_for_whole(tmp_path: 
 
 
 def test_an_environment_whose_python_went_away_is_made_again(tmp_path: Path) -> None:
-    from threadmark.setup.environment import ready
+    from threadmark.setup.python_environment import ready
 
     for name in ("requirements.lock", ".venv/requirements.lock"):
         (tmp_path / name).parent.mkdir(exist_ok=True)

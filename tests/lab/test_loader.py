@@ -11,9 +11,9 @@ from pathlib import Path
 import fakes
 import pytest
 from lab_support import Attempt
-from threadmark.machine import loader
+from threadmark.machine import preload
 from threadmark.machine.limits import default_limits
-from threadmark.machine.loader import preloadable
+from threadmark.machine.preload import preloadable
 from threadmark.measure.cage import Cage
 from threadmark.model.cell import Status
 from threadmark.model.errors import LabError
@@ -33,7 +33,7 @@ int main(void) { return answer() == 42 ? 0 : 1; }
 @pytest.fixture(autouse=True)
 def links(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path_factory.mktemp("links")
-    monkeypatch.setattr(loader, "_LINKS", folder)
+    monkeypatch.setattr(preload, "_LINKS", folder)
     return folder
 
 
@@ -160,17 +160,17 @@ def test_the_library_path_is_passed_to_a_program_that_does_not_start_without_it(
 ) -> None:
     program, folder = linked
     monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
-    loader.library_path.cache_clear()
-    assert loader.surroundings(program) == {"LC_ALL": "C.UTF-8"}
+    preload.library_path.cache_clear()
+    assert preload.surroundings(program) == {"LC_ALL": "C.UTF-8"}
     for value in (str(folder), f"/nowhere:{folder}"):
         monkeypatch.setenv("LD_LIBRARY_PATH", value)
-        loader.library_path.cache_clear()
-        assert loader.library_path(program) == {"LD_LIBRARY_PATH": value}
-        assert loader.library_path(Path("/bin/true")) == {}
+        preload.library_path.cache_clear()
+        assert preload.library_path(program) == {"LD_LIBRARY_PATH": value}
+        assert preload.library_path(Path("/bin/true")) == {}
     monkeypatch.setenv("LD_LIBRARY_PATH", "/nowhere")
-    loader.library_path.cache_clear()
-    assert loader.library_path(program) == {}
-    assert loader.library_path(program.with_name("absent")) == {}
+    preload.library_path.cache_clear()
+    assert preload.library_path(program) == {}
+    assert preload.library_path(program.with_name("absent")) == {}
 
 
 def test_a_run_says_which_programs_got_the_library_path(
@@ -189,7 +189,7 @@ def test_a_run_says_which_programs_got_the_library_path(
             text = path.read_text().replace("NAME, VAR", f"{needs}\nNAME, VAR", 1)
             path.write_text(text)
     monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
-    loader.library_path.cache_clear()
+    preload.library_path.cache_clear()
     asked = Request(size="smoke", profile="smoke", threads=(1,))
     store_path = tmp_path / "s.db"
     options = Measuring(

@@ -24,10 +24,10 @@ from threadmark.setup import (
     checks,
     discovery,
     lock,
-    own,
     packages,
     platforms,
     preparation,
+    private,
 )
 from threadmark.setup.discovery import find
 from threadmark.setup.packages import Need
@@ -77,7 +77,7 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(build, "build_platforms", lambda *_, **__: {})
     monkeypatch.setattr(discovery, "find", lambda _: found)
     monkeypatch.setattr(discovery, "absences", lambda _: [])
-    monkeypatch.setattr(own, "bring", lambda *_: {})
+    monkeypatch.setattr(private, "bring", lambda *_: {})
     monkeypatch.setattr(platforms, "platforms", list)
     monkeypatch.setattr(checks, "checks", list)
     return tmp_path
@@ -151,7 +151,14 @@ def test_nothing_is_said_of_installing_when_nothing_is_missing(
 
 
 def test_no_install_does_not_make_the_python_environment(tmp_path: Path) -> None:
-    words = ["-P", "-m", "threadmark.setup.environment", str(tmp_path), "run", "--no-install"]
+    words = [
+        "-P",
+        "-m",
+        "threadmark.setup.python_environment",
+        str(tmp_path),
+        "run",
+        "--no-install",
+    ]
     done = subprocess.run(
         [sys.executable, *words], check=False, capture_output=True, text=True, env=lab_environment()
     )

@@ -15,9 +15,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from threadmark import platforms
-from threadmark.catalogue import cards
-from threadmark.places import ROOT
+from threadmark.kinds.catalogue import cards
+from threadmark.model.places import ROOT
+from threadmark.setup import platforms
 
 DRIVERS = ROOT / "tests/programs/snippets"
 PROGRAMS = sorted(each.stem for each in cards.FOLDER.glob("*.md"))

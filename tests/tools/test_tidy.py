@@ -41,6 +41,30 @@ EXAMPLES = [
         '"""a"""\nimport json\n',
     ),
     (
+        "who-may-know-whom",
+        "lab/threadmark/store/a.py",
+        '"""a"""\nfrom threadmark.judge import verdict\n',
+        '"""a"""\nfrom threadmark.model.cell import Cell\n',
+    ),
+    (
+        "who-may-know-whom",
+        "lab/threadmark/judge/a.py",
+        '"""a"""\nimport time\n',
+        '"""a"""\nimport math\n',
+    ),
+    (
+        "who-may-know-whom",
+        "lab/threadmark/judge/a.py",
+        '"""a"""\ntext = open("a")\n',
+        '"""a"""\ntext = iter("a")\n',
+    ),
+    (
+        "names",
+        "lab/threadmark/judge/statistics.py",
+        '"""a"""\nfrom statistics import median\n',
+        '"""a"""\nfrom math import sqrt\n',
+    ),
+    (
         "clock-and-output",
         "bench/programs/tasks/a.cpp",
         "// a\nauto t = std::chrono::steady_clock::now();\n",

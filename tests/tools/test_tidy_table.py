@@ -34,7 +34,7 @@ def findings(path: str, line: str, table: str = TABLE) -> list[str]:
         ("include/tmk/detail/deque.hpp", '#include "entry.hpp"', True),
         ("include/tmk/detail/entry.hpp", '#include "deque.hpp"', False),
         ("include/tmk/detail/deque.hpp", '#include "../mutex.hpp"', False),
-        ("include/tmk/detail/module.hpp", "#include <dlfcn.h>", True),
+        ("include/tmk/detail/shared_library.hpp", "#include <dlfcn.h>", True),
         ("include/tmk/detail/stack.hpp", "#include <dlfcn.h>", False),
         ("include/tmk/mutex.hpp", '#include "detail/futex.hpp"', True),
         ("include/tmk/mutex.hpp", '#include "detail/deque.hpp"', False),
@@ -97,3 +97,66 @@ def test_every_header_and_source_of_the_folders_with_rules_has_a_row() -> None:
         for file in (ROOT / folder).rglob("*.?pp"):
             path = str(file.relative_to(ROOT))
             assert any(path.startswith(row) for row in rows), f"{path} is in no row"
+
+
+def lab(files: dict[str, str], table: str = TABLE) -> list[str]:
+    """What tidy says of modules of the lab, as far as the table and their names go."""
+    made = [tidy.File(f"lab/threadmark/{path}", text) for path, text in files.items()]
+    found = tidy.check([tidy.File("ARCHITECTURE.md", table), *made])
+    return [str(each) for each in found if each.rule in ("who-may-know-whom", "names")]
+
+
+@pytest.mark.parametrize(
+    ("module", "imported", "allowed"),
+    [
+        ("judge/a.py", "model/cell.py", True),
+        ("judge/a.py", "judge/b.py", True),
+        ("judge/a.py", "store/store.py", False),
+        ("model/a.py", "judge/b.py", False),
+        ("present/a.py", "kinds/kind.py", False),
+        ("kinds/tasks/a.py", "kinds/cells.py", True),
+        ("kinds/tasks/a.py", "kinds/catalogue/b.py", False),
+        ("kinds/a.py", "kinds/tasks/b.py", False),
+        ("kinds/a.py", "kinds/b.py", True),
+        ("commands/a.py", "kinds/tasks/b.py", True),
+        ("measure/a.py", "present/b.py", False),
+    ],
+)
+@pytest.mark.parametrize("late", [False, True])
+def test_an_import_of_the_lab_is_allowed_as_the_table_says(
+    module: str, imported: str, allowed: bool, late: bool
+) -> None:
+    folder, _, name = imported.removesuffix(".py").replace("/", ".").rpartition(".")
+    line = f"from threadmark.{folder} import {name}"
+    text = f'"""a"""\ndef f():\n    {line}\n' if late else f'"""a"""\n{line}\n'
+    found = lab({module: text, imported: '"""b"""\n'})
+    assert bool(found) is not allowed
+    if found:
+        assert found[0].startswith(f"lab/threadmark/{module}:{3 if late else 2}: who-may-know-whom")
+
+
+def test_modules_that_import_one_another_are_a_circle() -> None:
+    files = {
+        "judge/a.py": '"""a"""\nfrom threadmark.judge.b import x\n',
+        "judge/b.py": '"""b"""\ndef f():\n    from threadmark.judge import a\n',
+    }
+    [found] = lab(files)
+    assert "a circle: " in found
+    del files["judge/b.py"]
+    assert lab(files) == []
+
+
+def test_rows_that_know_one_another_are_a_circle() -> None:
+    row = "| `lab/threadmark/model/` |"
+    assert row in TABLE
+    line = next(each for each in TABLE.splitlines() if each.startswith(row))
+    wrong = TABLE.replace(line, line.removesuffix("| |") + "| `lab/threadmark/judge/` |")
+    [found] = lab({}, wrong)
+    assert found.startswith("ARCHITECTURE.md:1: who-may-know-whom: a circle: ")
+
+
+def test_two_modules_of_one_name_are_told_apart_only_in_kinds() -> None:
+    text = '"""a"""\n'
+    assert len(lab({"judge/a.py": text, "model/a.py": text})) == 1
+    assert lab({"kinds/tasks/table.py": text, "kinds/catalogue/table.py": text}) == []
+    assert len(lab({"kinds/tasks/a.py": text, "kinds/catalogue/a.py": text})) == 1

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "compiler.hpp"
-#include "module.hpp"
+#include "shared_library.hpp"
 #include "task.hpp"
 #include "thread_key.hpp"
 

@@ -11,8 +11,8 @@
 
 #include "binding.hpp"
 #include "closing.hpp"
-#include "fork.hpp"
 #include "pool_class.hpp"
+#include "process_fork.hpp"
 #include "processors.hpp"
 #include "threads.hpp"
 #include "watchdog.hpp"

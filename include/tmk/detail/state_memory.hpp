@@ -6,8 +6,8 @@
 #include <new>
 #include <utility>
 
-#include "blocks.hpp"
 #include "task.hpp"
+#include "task_memory.hpp"
 #include "worker.hpp"
 
 namespace tmk::detail {

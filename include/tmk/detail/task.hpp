@@ -39,7 +39,7 @@ struct Task {
   const Operations* operations = nullptr;
   Deque* deque = nullptr;  // to which it was pushed; null: to none
   std::atomic<std::size_t> index{
-      0};  // its place there, or `claimed`; of free memory: see blocks.hpp
+      0};  // its place there, or `claimed`; of free memory: see task_memory.hpp
 
   bool ready() const {
     // ORDER see-ready: acquire, pairs with publish-ready. With kReady comes the outcome.

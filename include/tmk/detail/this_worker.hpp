@@ -5,8 +5,8 @@
 
 #include <new>
 
-#include "module.hpp"
 #include "pool.hpp"
+#include "shared_library.hpp"
 #include "thread_key.hpp"
 #include "worker.hpp"
 

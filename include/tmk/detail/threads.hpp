@@ -13,9 +13,9 @@
 
 #include "fence.hpp"
 #include "futex.hpp"
-#include "module.hpp"
 #include "pool_class.hpp"
 #include "processors.hpp"
+#include "shared_library.hpp"
 #include "signals.hpp"
 #include "stack.hpp"
 #include "task.hpp"

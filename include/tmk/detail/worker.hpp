@@ -9,12 +9,12 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "blocks.hpp"
 #include "compiler.hpp"
 #include "counter.hpp"
 #include "deque.hpp"
 #include "entry.hpp"
 #include "stack.hpp"
+#include "task_memory.hpp"
 
 namespace tmk::detail {
 

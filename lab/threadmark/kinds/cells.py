@@ -68,12 +68,12 @@ class CellKind(RunKind):
         return 0
 
     def export(self, stored: Stored, found: Any, form: str) -> str:
-        from threadmark.present import exchange, summary
+        from threadmark.present import foreign_formats, summary
 
         if form == "csv":
-            return exchange.to_csv(stored)
+            return foreign_formats.to_csv(stored)
         if form == "google-benchmark":
-            return exchange.to_google_benchmark(stored)
+            return foreign_formats.to_google_benchmark(stored)
         if form == "summary":
             command = summary.command(stored.run, self.command, self.not_options)
             return summary.to_summary(stored, command, self.summaries(found))

@@ -21,7 +21,7 @@ from typing import Self
 
 from threadmark.machine import cgroups, owner, processes
 from threadmark.machine.limits import Limits
-from threadmark.machine.loader import preloadable
+from threadmark.machine.preload import preloadable
 from threadmark.setup.thread_cap import thread_cap_library
 
 _PR_SET_PDEATHSIG = 1
@@ -48,7 +48,7 @@ class Cage:
             [
                 sys.executable,
                 "-IS",
-                str(Path(__file__).with_name("watchdog.py")),
+                str(Path(__file__).with_name("orphans.py")),
                 self.lab,
                 *(str(group.folder) for group in self._groups),
             ],

@@ -11,7 +11,7 @@ from typing import Protocol
 from threadmark.judge.evidence import SLOWED, evidence, slowed
 from threadmark.machine import host
 from threadmark.machine.limits import Limits
-from threadmark.machine.loader import library_path, surroundings
+from threadmark.machine.preload import library_path, surroundings
 from threadmark.machine.processes import MARK
 from threadmark.measure.cage import Cage
 from threadmark.measure.observation import Observation

@@ -1,4 +1,5 @@
-"""Runs one process in the cage and reports how it ended. Judges nothing; see outcome.py.
+"""Runs one process in the cage, ends it at its limits, and reports how it ended. It judges nothing,
+see outcome.py.
 
 Everything happens in the lab's only thread: the kernel tells of output and of the end through file
 descriptors, so nothing runs beside the measured program but a wake-up now and then.

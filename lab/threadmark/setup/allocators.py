@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from threadmark.machine.loader import preloadable
+from threadmark.machine.preload import preloadable
 from threadmark.model.cell import DEFAULT
 from threadmark.model.names import check_name
 from threadmark.model.places import ROOT

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from threadmark.machine.loader import surroundings
+from threadmark.machine.preload import surroundings
 from threadmark.model.executable import CONTENTION, Absence, Executable, stamp_of
 from threadmark.model.places import BUILD
 

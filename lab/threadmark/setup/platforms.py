@@ -3,7 +3,7 @@
 A preset in CMakePresets.json is a platform when it has the field `vendor.threadmark.packages`, the
 Debian packages it needs; adding a platform edits nothing else. More fields of `vendor.threadmark`:
 `optional`, true for one that is measured only where it is named; `private`, what is unpacked for it
-alone (own.py): the `folder` below .deps, and there `packages` of Debian or `wheels` of PyPI.
+alone (private.py): the `folder` below .deps, and there `packages` of Debian or `wheels` of PyPI.
 """
 
 from __future__ import annotations

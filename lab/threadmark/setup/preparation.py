@@ -12,7 +12,7 @@ from threadmark.model.errors import LabError
 from threadmark.model.executable import Absence, Executable
 from threadmark.model.names import check_name
 from threadmark.present.wording import say
-from threadmark.setup import build, discovery, own, packages, platforms
+from threadmark.setup import build, discovery, packages, platforms, private
 
 
 @dataclass(frozen=True)
@@ -78,11 +78,11 @@ def bring(console: Console, *, tests: bool, again: bool = False) -> list[package
 
 
 def unpack(console: Console, wanted: list[platforms.Platform]) -> dict[str, str]:
-    """own.bring, which says on `console` what it installs before it does."""
+    """private.bring, which says on `console` what it installs before it does."""
     if all(each.private is None or each.private.present() for each in wanted):
         return {}
     with _status(console, "Unpacking"):
-        return own.bring(wanted, lambda text: say(console, text))
+        return private.bring(wanted, lambda text: say(console, text))
 
 
 def absence(need: packages.Need) -> str:

@@ -171,7 +171,7 @@ inline void modelled_signal_fence(memory_order /*seq_cst*/) { model::light_fence
 
 #include "tmk/detail/assertion.hpp"
 #include "tmk/detail/fence.hpp"
-#include "tmk/detail/module.hpp"
+#include "tmk/detail/shared_library.hpp"
 
 // What it remembers is not in the memory of an execution.
 namespace tmk::detail {

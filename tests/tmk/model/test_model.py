@@ -23,7 +23,7 @@ HEADERS = HERE.parents[2] / "include" / "tmk"
 SHORTER = (
     ("detail/spin_lock.hpp", "spins < 64", "spins < 0"),
     ("detail/deque.hpp", "max<std::size_t>(256", "max<std::size_t>(2"),
-    ("detail/blocks.hpp", "std::size_t{32} << 10", "std::size_t{256}"),
+    ("detail/task_memory.hpp", "std::size_t{32} << 10", "std::size_t{256}"),
     ("detail/deque.hpp", "kFew = 16", "kFew = 1"),
     ("detail/wait.hpp", "spins < 40", "spins < 0"),
     (

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from threadmark.model.errors import LabError
-from threadmark.setup import apt, environment, lock, own, packages, preparation
+from threadmark.setup import apt, lock, packages, preparation, private, python_environment
 from threadmark.setup.platforms import Platform, Private, platforms
 
 FakeApt = Callable[[str], Path]
@@ -72,32 +72,35 @@ def test_a_library_beside_another_is_unpacked_and_never_installed(
     platform = _platform(tmp_path / "deps/liba")
     assert "not unpacked here; run: ./threadmark setup --platforms x" in platform.missing()
     said: list[tuple[str, str]] = []
-    assert own.bring([platform], lambda text: said.append((text, calls.read_text()))) == {}
+    assert private.bring([platform], lambda text: said.append((text, calls.read_text()))) == {}
     assert said == [(f"Unpacking into {tmp_path}/deps/liba: liba-1.", "")]
     assert (tmp_path / "deps/liba/usr/liba-1.deb").is_dir()
     assert " install " not in calls.read_text()
     assert "unpacked" not in platform.missing()
     before = calls.read_text()
-    assert own.bring([platform], _ignore) == {}
+    assert private.bring([platform], _ignore) == {}
     assert calls.read_text() == before
 
 
 def test_a_library_that_came_in_part_is_not_there(fake_apt: FakeApt, tmp_path: Path) -> None:
     fake_apt('echo "E: Failed to fetch a file"; exit 100')
     platform = _platform(tmp_path / "deps/liba")
-    told = own.bring([platform], _ignore)
+    told = private.bring([platform], _ignore)
     assert "could not be fetched" in told["x"]
     assert "setup.log" in told["x"]
     assert "not unpacked here" in platform.missing()
     (tmp_path / "deps/liba.partial/left-over").mkdir(parents=True)
     fake_apt(DOWNLOAD)
-    assert own.bring([platform], _ignore) == {}
+    assert private.bring([platform], _ignore) == {}
     assert [each.name for each in (tmp_path / "deps/liba").iterdir()] == ["usr"]
 
 
 def test_a_package_that_there_is_not_is_named(fake_apt: FakeApt, tmp_path: Path) -> None:
     fake_apt('case "$*" in *download*) echo "E: Unable to locate package liba-1"; exit 100;; esac')
-    assert "knows no package liba-1" in own.bring([_platform(tmp_path / "deps/liba")], _ignore)["x"]
+    assert (
+        "knows no package liba-1"
+        in private.bring([_platform(tmp_path / "deps/liba")], _ignore)["x"]
+    )
 
 
 def test_a_toolchain_that_pip_refuses_costs_its_platform_alone(
@@ -110,13 +113,13 @@ def test_a_toolchain_that_pip_refuses_costs_its_platform_alone(
         (folder / "half").touch()
         raise LabError("no network.")
 
-    monkeypatch.setattr(environment, "unpack", refuse)
+    monkeypatch.setattr(python_environment, "unpack", refuse)
     both = [
         _platform(tmp_path / "deps/zag", "zag==1 --hash=sha256:0", names=()),
         _platform(tmp_path / "deps/liba"),
     ]
-    assert own.bring(both[:1], _ignore) == {"x": "no network."}
-    assert own.bring(both[1:], _ignore) == {}
+    assert private.bring(both[:1], _ignore) == {"x": "no network."}
+    assert private.bring(both[1:], _ignore) == {}
     assert [each.private.present() for each in both if each.private] == [False, True]
 
 
@@ -125,7 +128,7 @@ def test_a_wheel_of_another_hash_is_refused(tmp_path: Path) -> None:
     wheel.write_bytes(b"not what was agreed")
     line = f"zag @ {wheel.as_uri()} --hash=sha256:{'0' * 64}"
     with pytest.raises(LabError, match="could not be had"):
-        environment.unpack([line], tmp_path / "zag")
+        python_environment.unpack([line], tmp_path / "zag")
     assert not (tmp_path / "zag").exists()
 
 

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Sequence
 
 from threadmark.model.errors import LabError
-from threadmark.setup import environment, lock, packages
+from threadmark.setup import lock, packages, python_environment
 from threadmark.setup.apt import unpack
 from threadmark.setup.platforms import Platform
 
@@ -45,7 +45,7 @@ def _bring(platform: Platform, report: packages.Report) -> str:
             if private.wheels:
                 names = ", ".join(each.split()[0] for each in private.wheels)
                 report(f"Installing by pip into {private.folder}: {names}.")
-                environment.unpack(private.wheels, partial)
+                python_environment.unpack(private.wheels, partial)
             partial.rename(private.folder)
         except LabError as error:
             return str(error)

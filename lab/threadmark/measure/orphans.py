@@ -1,4 +1,4 @@
-"""Cleans up after a lab that was killed: `python watchdog.py LAB GROUP...`, standard library only.
+"""Cleans up after a lab that was killed: `python orphans.py LAB GROUP...`, standard library only.
 
 Its stdin is a pipe whose other end only the lab holds. When the lab ends, in whatever way, the
 pipe closes, and every program that still carries the lab's mark dies.
