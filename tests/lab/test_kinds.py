@@ -63,12 +63,12 @@ def test_a_kind_of_cells_is_measured_and_resumed_like_the_others(
     how = ("--executables", "programs", "--no-report")
     assert "2 cells" in say(capsys, "lengths", "--dry-run", *how)
     printed = say(capsys, "lengths", *how)
-    assert sorted(printed.splitlines()) == ["fib 2 processes", "sort 2 processes"]
+    assert sorted(line.split()[0] for line in printed.splitlines()) == ["fib", "sort"]
     assert say(capsys, "show") == printed
     found = json.loads(say(capsys, "export", "--format", "summary"))
     assert found["command"].startswith("./threadmark lengths --")
     assert {each["program"] for each in found["verdicts"]} == {"fib", "sort"}
-    assert len(say(capsys, "export").splitlines()) == 1 + 4
+    assert len(say(capsys, "export").splitlines()) >= 1 + 4  # a disturbed process is taken again
     say(capsys, "lengths", *how)
     assert "definite and equal" in say(capsys, "compare", "1", "2", "--every-thread-count")
     assert "no unfinished run of ./threadmark lengths" in say(

@@ -31,44 +31,40 @@ def list_(
     json: JsonOption = False,
 ) -> None:
     """List programs with their parameters, backends, platforms, or stored runs."""
+    from threadmark.kinds.tasks import listing
+    from threadmark.setup import platforms, preparation
+
+    sections: dict[str, list[dict[str, object]]] = {}
+    if what == "runs":
+        sections[""] = _runs(store)
+    else:
+        here = preparation.look([each.name for each in platforms.platforms()], {})
+        if what == "programs":
+            sections = _programs(here.executables)
+        elif what == "backends":
+            sections[""] = listing.backends(here.executables, here.absent)
+        else:
+            sections[""] = _platforms(here.executables)
+    if json:
+        write_json(document(what, {what: [each for part in sections.values() for each in part]}))
+    elif any(sections.values()):
+        _print({title: part for title, part in sections.items() if part})
+    else:
+        print("Nothing is built yet; run: ./threadmark run --profile smoke")
+
+
+def _print(sections: dict[str, list[dict[str, object]]]) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    from threadmark.setup import platforms, preparation
-
-    if what == "runs":
-        records_ = _runs(store)
-    else:
-        names = [each.name for each in platforms.platforms()]
-        here = preparation.look(names, {})
-        if what == "programs":
-            records_ = _programs(here.executables)
-        elif what == "backends":
-            records_ = _backends(here)
-        else:
-            records_ = _platforms(here)
-    if json:
-        write_json(document(what, {what: records_}))
-        return
-    if not records_:
-        print("Nothing is built yet; run: ./threadmark run --profile smoke")
-        return
-    for title, part in _sections(records_):
+    for index, (title, records) in enumerate(sections.items()):
         if title:
-            Console().print(Text(f"\n{title}", "bold"))
-        table = Table(*part[0].keys(), box=None, pad_edge=False)
-        for record in part:
+            Console().print(Text("\n" * (index > 0) + title, "bold"))
+        table = Table(*records[0].keys(), box=None, pad_edge=False)
+        for record in records:
             table.add_row(*(Text(_words(value)) for value in record.values()))
         Console().print(table)
-
-
-def _sections(listed: list[dict[str, object]]) -> list[tuple[str, list[dict[str, object]]]]:
-    """What has the same fields under one title; the catalogue's programs come after the others."""
-    contending = [each for each in listed if "ways" in each]
-    others = [each for each in listed if "ways" not in each]
-    title = "Contention programs, for ./threadmark catalogue"
-    return [(name, part) for name, part in (("", others), (title, contending)) if part]
 
 
 def _words(value: object) -> str:
@@ -77,75 +73,20 @@ def _words(value: object) -> str:
     return re.sub(r"^(\d{4}-\d\d-\d\d)T(\d\d:\d\d):.*", r"\1 \2", text)
 
 
-def _programs(executables: list[Executable]) -> list[dict[str, object]]:
-    result: dict[str, dict[str, object]] = {}
-    contending: dict[str, dict[str, object]] = {}
-    for each in executables:
-        if each.contends and not each.fault:
-            contending.setdefault(
-                each.program,
-                {
-                    "program": each.program,
-                    "what": each.description.get("summary", ""),
-                    "operation": each.description.get("operation", ""),
-                    "ways": list(each.variants),
-                },
-            )
-        elif not each.fault:
-            parameters = [
-                f"{name}={p['sizes']['quick']} ({p['min']}..{p['max']})"
-                for name, p in each.parameters.items()
-            ]
-            if each.description.get("input"):
-                parameters.append("input=FILE")
-            result.setdefault(
-                each.program,
-                {
-                    "program": each.program,
-                    "what": each.description.get("summary", ""),
-                    "arguments": parameters,
-                },
-            )
-    return [*result.values(), *contending.values()]
+def _programs(executables: list[Executable]) -> dict[str, list[dict[str, object]]]:
+    """Title -> programs, for each kind that measures programs."""
+    from threadmark.kinds import registry
+    from threadmark.kinds.cells import CellKind
+
+    kinds = [each for each in registry.every() if isinstance(each, CellKind)]
+    usable = [each for each in executables if not each.fault]
+    return {f"For ./threadmark {each.command}": each.programs(usable) for each in kinds}
 
 
-def _backends(here: object) -> list[dict[str, object]]:
-    from threadmark.model.executable import CONTENTION
-    from threadmark.setup.preparation import Prepared
-
-    assert isinstance(here, Prepared)
-    found: dict[tuple[str, str], dict[str, object]] = {}
-    for each in here.executables:
-        if each.contends:
-            continue
-        entry = found.setdefault(
-            (each.backend, each.platform),
-            {
-                "backend": each.backend,
-                "platform": each.platform,
-                "variants": [],
-                "state": each.fault or each.description.get("backend_version", ""),
-            },
-        )
-        known = entry["variants"]
-        assert isinstance(known, list)
-        known += [name for name in each.variants if name not in known]
-    for absence in (each for each in here.absent if each.backend != CONTENTION):
-        found[absence.backend, absence.platform] = {
-            "backend": absence.backend,
-            "platform": absence.platform,
-            "variants": [],
-            "state": f"unavailable: {absence.reason}",
-        }
-    return [found[key] for key in sorted(found)]
-
-
-def _platforms(here: object) -> list[dict[str, object]]:
+def _platforms(executables: list[Executable]) -> list[dict[str, object]]:
     from threadmark.setup import platforms
-    from threadmark.setup.preparation import Prepared
 
-    assert isinstance(here, Prepared)
-    built = {each.platform: each.description.get("platform", {}) for each in here.executables}
+    built = {each.platform: each.description.get("platform", {}) for each in executables}
     return [
         {
             "platform": each.name,

@@ -31,6 +31,10 @@ class CellKind(RunKind):
     # Fields of its requests for which its command has no option.
     not_options: ClassVar[tuple[str, ...]] = ()
 
+    def programs(self, executables: Sequence[Executable]) -> list[dict[str, object]]:
+        """What `list` says of the programs that it measures."""
+        return []
+
     @abstractmethod
     def select(
         self, request: Request, executables: Sequence[Executable], absent: Sequence[Absence]

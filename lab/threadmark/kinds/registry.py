@@ -27,7 +27,7 @@ def commands() -> dict[str, str]:
 
 def is_resumable(command: str) -> bool:
     """Whether it is the command of a kind whose runs go on with --resume."""
-    return any(kind.command == command and kind.resumable for kind in _every())
+    return any(kind.command == command and kind.resumable for kind in every())
 
 
 def kind_of(stored: Stored) -> RunKind:
@@ -45,7 +45,7 @@ def kind_of_all(runs: Sequence[Stored]) -> RunKind:
 
 
 def _of(run: Run) -> RunKind:
-    for kind in _every():
+    for kind in every():
         if run.profile in kind.profiles:
             return kind
     raise LabError(
@@ -54,7 +54,8 @@ def _of(run: Run) -> RunKind:
     )
 
 
-def _every() -> Iterator[RunKind]:
+def every() -> Iterator[RunKind]:
+    """All kinds."""
     return (_import(f"{name}.kind").KIND for name in _names())
 
 

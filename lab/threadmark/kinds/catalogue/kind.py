@@ -37,6 +37,15 @@ class Contention(CellKind):
     profiles = (CATALOGUE,)
     not_options = ("profile", "seed")
 
+    def programs(self, executables: Sequence[Executable]) -> list[dict[str, object]]:
+        found: dict[str, dict[str, object]] = {}
+        for each in (each for each in executables if each.contends):
+            said = each.description
+            known = {"program": each.program, "what": said.get("summary", "")}
+            known |= {"operation": said.get("operation", ""), "ways": list(each.variants)}
+            found.setdefault(each.program, known)
+        return list(found.values())
+
     def select(
         self, request: Request, executables: Sequence[Executable], absent: Sequence[Absence]
     ) -> Selection:

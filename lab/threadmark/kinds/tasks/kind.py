@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from threadmark.kinds.cells import CellKind
-from threadmark.kinds.tasks import COMMAND, selection
+from threadmark.kinds.tasks import COMMAND, listing, selection
 from threadmark.kinds.tasks.profiles import PROFILES
 from threadmark.kinds.tasks.prospects import prospects, uncertainty
 from threadmark.measure import outcome
@@ -31,6 +31,9 @@ class Tasks(CellKind):
 
     command = COMMAND
     profiles = (*PROFILES, IMPORTED)
+
+    def programs(self, executables: Sequence[Executable]) -> list[dict[str, object]]:
+        return listing.programs(executables)
 
     def select(
         self, request: Request, executables: Sequence[Executable], absent: Sequence[Absence]
