@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from threadmark.model.errors import LabError
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Profile:
     """Times in seconds.
 
@@ -25,8 +25,8 @@ class Profile:
     limit_floor_s: float
     limit_factor: float
     limit_ceiling_s: float
-    budget_s: float | None
-    max_block: int  # most repeats per process that are taken as one sample
+    budget_s: float | None = None
+    max_block: int = 1  # most repeats per process that are taken as one sample
     max_threads: int | None = None
     min_threads: int = 1
     left_out: tuple[str, ...] = ()  # variants that are measured only when asked for

@@ -15,12 +15,40 @@ ERROR = 0.05  # two-sided, at each limit
 PROFILES = {
     each.size: each
     for each in (
-        Profile(CATALOGUE, "does everything run?", "smoke", 1, 1, 0.0, 20, 1, 20, None, 1, 2),
         Profile(
-            CATALOGUE, "verdicts in minutes", "quick", LOOKS[0], LOOKS[-1], 0.0, 10, 1, 30, 340, 1
+            name=CATALOGUE,
+            summary="does everything run?",
+            size="smoke",
+            min_samples=1,
+            max_samples=1,
+            target=0.0,
+            limit_floor_s=20,
+            limit_factor=1,
+            limit_ceiling_s=20,
+            max_threads=2,
         ),
         Profile(
-            CATALOGUE, "longer windows", "full", LOOKS[0], LOOKS[-1], 0.0, 120, 1, 120, None, 1
+            name=CATALOGUE,
+            summary="verdicts in minutes",
+            size="quick",
+            min_samples=LOOKS[0],
+            max_samples=LOOKS[-1],
+            target=0.0,
+            limit_floor_s=10,
+            limit_factor=1,
+            limit_ceiling_s=30,
+            budget_s=340,
+        ),
+        Profile(
+            name=CATALOGUE,
+            summary="longer windows",
+            size="full",
+            min_samples=LOOKS[0],
+            max_samples=LOOKS[-1],
+            target=0.0,
+            limit_floor_s=120,
+            limit_factor=1,
+            limit_ceiling_s=120,
         ),
     )
 }

@@ -22,7 +22,17 @@ from threadmark.model.effort import Profile
 from threadmark.model.executable import Absence, Executable
 from threadmark.model.request import Request, Selection
 
-PROFILE = Profile("lengths", "two of each", "smoke", 2, 2, 1.0, 20, 1, 20, None, 1)
+PROFILE = Profile(
+    name="lengths",
+    summary="two of each",
+    size="smoke",
+    min_samples=2,
+    max_samples=2,
+    target=1.0,
+    limit_floor_s=20,
+    limit_factor=1,
+    limit_ceiling_s=20,
+)
 Found = dict[Cell, list[Row]]
 
 
