@@ -430,7 +430,7 @@ def test_ctrl_c_in_a_terminal_ends_with_130(programs: Path, tmp_path: Path) -> N
     fakes.write(programs, "fib.serial", SLOW)
     fakes.write(programs, "sort.serial", SLOW)
     status, text = _in_terminal(tmp_path, 80, *QUICK, interrupt_at="left")
-    assert status == 130
+    assert status == 130, text
     assert "Interrupted" in text
     assert text.count("\x1b[?25l") == text.count("\x1b[?25h")  # the cursor is back
 

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -85,8 +85,9 @@ class Cage:
             result["THREADMARK_THREAD_CAP"] = str(self.limits.threads)
         return result
 
-    def entrance(self, cpus: tuple[int, ...]) -> Callable[[], None]:
-        """What the child does between fork and exec. The lab has one thread, so this is safe."""
+    def entrance(self, cpus: tuple[int, ...], mask: Set[int]) -> Callable[[], None]:
+        """What the child does between fork and exec; `mask` are the signals that it is to block.
+        The lab has one thread, so this is safe."""
         parent = os.getpid()
 
         def enter() -> None:
@@ -97,6 +98,7 @@ class Cage:
                 group.join()
             os.sched_setaffinity(0, cpus)
             signal.signal(signal.SIGINT, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
         return enter
 

@@ -86,6 +86,9 @@ def execute(
     memory_events = cage.memory.events() if cage.memory else 0
     thread_events = cage.pids.events() if cage.pids else 0
     start = time.monotonic()
+    # Python ignores what a signal's handler raises in the hooks that it runs around a fork, so that
+    # Ctrl-C would be lost there.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         child = subprocess.Popen(
             command,
@@ -93,16 +96,18 @@ def execute(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
-            preexec_fn=cage.entrance(cpus),  # noqa: PLW1509 (the lab has one thread)
+            preexec_fn=cage.entrance(cpus, mask),  # noqa: PLW1509 (the lab has one thread)
             env=dict(environment),
         )
     except (OSError, subprocess.SubprocessError) as error:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         reason = getattr(error, "strerror", None) or str(error)
         return Ending(
             "", "", 127, None, Killed.NO, 0, 0, 0, 0, 0, load.Load(0, 0, 0), not_started=reason
         )
     streams = _Streams()
     try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         with _open_files(child) as (pidfd, pipes):
             killed = _watch(child.pid, pidfd, pipes, streams, cage, limits)
             wall_s = time.monotonic() - start

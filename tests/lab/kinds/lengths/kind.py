@@ -7,7 +7,6 @@ from typing import Any
 
 from rich.text import Text
 from threadmark.judge.estimates import median
-from threadmark.judge.evidence import evidence
 from threadmark.judge.findings import Judged
 from threadmark.judge.verdict import Kind, Verdict
 from threadmark.kinds.cells import CellKind
@@ -77,7 +76,7 @@ class Lengths(CellKind):
 
     def judge(self, stored: Stored) -> Found:
         found: Found = {}
-        for row in evidence(stored.rows):
+        for row in (row for row in stored.rows if row.sample_ns):
             found.setdefault(row.cell, []).append(row)
         return found
 
