@@ -325,10 +325,11 @@ def test_an_allocator_is_chosen_by_the_environment_of_the_program(
     ("change", "sentence"),
     [
         (("kind='contention'", "kind='other'"), "which its name denies"),
-        (("'use': 'threads'", "'use': 'some'"), "unknown use"),
-        (("'remedy': False", "'remedy': True"), "a remedy before its usual way"),
-        (("'lacks': ''", "'lacks': 1"), "texts that are none"),
-        (("operation='nothing'", "operation=1"), "texts that are none"),
+        (("'use': 'threads'", "'use': 'some'"), "'some' - at `$.variants[0].use`"),
+        (("'remedy': False", "'remedy': True"), "A remedy stands before its usual way"),
+        (("'lacks': ''", "'lacks': 1"), "got `int` - at `$.variants[0].lacks`"),
+        (("operation='nothing'", "operation=1"), "got `int` - at `$.operation`"),
+        (("ALLOCATES = False", "ALLOCATES = 'no'"), "got `str` - at `$.allocates`"),
     ],
 )
 def test_a_contention_program_that_does_not_describe_itself_is_unavailable(

@@ -68,6 +68,43 @@ def test_an_executable_without_a_description_is_unavailable(tmp_path: Path) -> N
     assert "contract 2" in reasons["old"]
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "sentence"),
+    [
+        ("contract=1, input=''", "contract=1, input=1", "got `int` - at `$.input`"),
+        ("contract=1, input=''", "contract=1", "missing required field `input`"),
+        ("contract=1", "contract=float('nan')", "JSON is malformed"),
+        ("contract=1", "contract=10**400", "speaks contract 1000"),
+        ("contract=1, input", "contract=1, kind='contention', input", "which its name denies"),
+        ("summary='a fake'", r"summary='\ud800'", "does not print the agreed JSON"),
+        ("summary='a fake'", "summary=None", "got `null` - at `$.summary`"),
+        ("platform=dict(compiler='none'", "platform=dict(compiler=[]", "at `$.platform[...]`"),
+        ("variants=VARIANTS", "variants=[]", "length >= 1 - at `$.variants`"),
+        ("variants=VARIANTS", "variants=VARIANTS + [{}]", "at `$.variants[1]`"),
+        ("'parallel': True", "'parallel': 1", "got `int` - at `$.variants[0].parallel`"),
+        ("'max': 45", "'max': 19", "Size outside the range of its parameter n"),
+        ("'min': 0", "'min': '0'", "got `str` - at `$.parameters[0].min`"),
+        ("'quick': 10,", "", "missing required field `quick` - at `$.parameters[0].sizes`"),
+        ("print(json.dumps(line)", "print('{\"a\":' + '[' * 100_000", "recursion"),
+        ("print(json.dumps(line)", "print('{\"a\":' + '1' * 5000 + '}'", "out of range"),
+        ("print(json.dumps(line)", "print([line]", "does not print the agreed JSON"),
+        ("print(json.dumps(line)", "print('[1]'", "Expected `object`, got `array`"),
+    ],
+)
+def test_a_description_that_breaks_its_types_is_told_where(
+    tmp_path: Path, before: str, after: str, sentence: str
+) -> None:
+    path = fakes.write(tmp_path, "odd.tbb")
+    text = path.read_text().replace('"', "'")
+    assert before in text
+    path.write_text(text.replace(before, after))
+    (found,) = find(["fake"], tmp_path)
+    assert sentence in found.fault
+    assert found.fault.endswith("; build it again")
+    assert len(found.fault) < 300
+    assert found.description == {}
+
+
 def test_descriptions_come_from_the_cache_until_the_file_changes(tmp_path: Path) -> None:
     path = fakes.write(tmp_path, "fib.tbb")
     first = find(["fake"], tmp_path)

@@ -233,7 +233,7 @@ def _parse(output: str) -> _Said:
 
 def _line(text: str) -> dict[str, Any]:
     """The plain values of one JSON object; empty for all else (NaN and Infinity are no JSON)."""
-    try:
+    try:  # not msgspec, which refuses a line for one 1e400 or half a surrogate pair in it
         found = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return {}

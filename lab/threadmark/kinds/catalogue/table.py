@@ -175,6 +175,7 @@ class _Page(TextPage):
             )
 
     def _line(self, name: str, *fields: str, style: str) -> None:
+        # Not a row of rich.table.Table, where a long name is cut or widens its column.
         ns, one, many, speedup, fair, word, gains = fields
         if len(name) > _NAME:  # the figures of a long name stand below it
             self.lines.append(Text(name[: self.width]))

@@ -105,6 +105,8 @@ def _column(judged: Judged) -> Column:
 class _Page(TextPage):
     """The matrix, block by block."""
 
+    # Not a rich.table.Table: it puts no head over several columns and folds none into a next block.
+
     def overview(self, rows: Sequence[Row], judged: Sequence[Judged]) -> None:
         """What came out, and what the figures are relative to."""
         threads = max(row.cell.threads for row in rows)
