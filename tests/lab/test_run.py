@@ -10,6 +10,7 @@ import resource
 import select
 import signal
 import subprocess
+import sys
 import time
 import tomllib
 from collections.abc import Callable
@@ -560,3 +561,26 @@ def _plain(text: str) -> str:
 
     bare = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
     return "\n".join(line.split("\r")[-1] for line in bare.replace("\r\n", "\n").split("\n"))
+
+
+def test_ctrl_c_while_a_process_is_forked_is_not_lost() -> None:
+    code = """
+import os, signal
+from threadmark.machine.limits import default_limits
+from threadmark.measure.cage import Cage
+from threadmark.measure.process import TimeLimits, execute
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+with Cage(default_limits()) as cage:
+    os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.SIGINT))
+    cpus = tuple(os.sched_getaffinity(0))
+    try:
+        execute(["true"], cage=cage, cpus=cpus, limits=TimeLimits(9, 9), environment={})
+    except KeyboardInterrupt:
+        print("interrupted")
+"""
+    line = [sys.executable, "-P", "-c", code]
+    done = subprocess.run(
+        line, check=False, capture_output=True, text=True, env=lab_environment(), timeout=60
+    )
+    assert (done.stdout, done.returncode) == ("interrupted\n", 0), done.stderr
