@@ -1,10 +1,10 @@
 // What the agent in the target and the recorder outside share: one mapping of a memfd.
 //
-// The agent writes, the recorder reads while the target runs and after it has ended in whatever way.
-// protocol.md says in which order words are written and what a reader may conclude. Nothing here is
-// a pointer, because the two map the memory at different addresses. All tables are append-only hash
-// tables with open addressing: a key is claimed by one compare-and-swap and never changes, so that a
-// thread that dies in the midst leaves at most one entry without counts.
+// The agent writes, the recorder reads while the target runs and after it has ended in whatever
+// way. protocol.md says in which order words are written and what a reader may conclude. Nothing
+// here is a pointer, because the two map the memory at different addresses. All tables are
+// append-only hash tables with open addressing: a key is claimed by one compare-and-swap and never
+// changes, so that a thread that dies in the midst leaves at most one entry without counts.
 #pragma once
 
 #include <atomic>
@@ -82,8 +82,8 @@ struct alignas(64) Thread {
 
 // A lock, condition, ... that somebody waited for. An object that was never waited for has none.
 struct alignas(64) Object {
-  Count key;  // address (thread id, descriptor), 0: free. The kind is in its upper 8 bits.
-  std::atomic<StackId> made_at;    // of pthread_mutex_init etc.; most objects have none
+  Count key;  // address (thread id, descriptor), 0: free. The kind plus 1 is in its upper 8 bits.
+  std::atomic<StackId> made_at;     // of pthread_mutex_init etc.; most objects have none
   std::atomic<std::uint32_t> type;  // of a mutex: PTHREAD_MUTEX_*; bit 8: shared by processes
   Count first_ns, waits, wait_ns, longest_ns;
   std::atomic<std::uint32_t> waiters;  // now
@@ -94,11 +94,12 @@ struct alignas(64) Object {
   Count holds, hold_ns;
   Count signals, signal_ns;  // of conditions: how many, and when the last one was
   std::atomic<StackId> signal_stack;
+  Count bytes, writes;  // of files: what all calls moved; calls that write (waits are all calls)
 };
 
 // A stack: `depth` return addresses from `first` in Shared::frames, innermost first.
 struct Stack {
-  Count hash;  // 0: free
+  Count hash;                               // 0: free
   std::atomic<std::uint32_t> first, depth;  // depth is written last; 0: being written
 };
 
@@ -138,6 +139,7 @@ struct Shared {
   Count begin_ns;
   Count lost[8];
   std::atomic<std::uint32_t> frames_used;
+  std::atomic<std::uint32_t> threads_used;  // no slot from here on was ever used
   Count agent_ns;  // time that the agent itself took in waits: unwinding and tables
 
   Thread threads[kThreads];
