@@ -38,20 +38,21 @@ template <class Lock, class Waiting>
   waiting.end(activity);
   if (result == 0 || result == EOWNERDEAD) {
     note_type(lock);
-    took(site, kind, address_of(lock));
+    if (is_worth_noting(address_of(lock))) took(site, kind, address_of(lock));
   }
   return result;
 }
 
 template <class Lock>
 [[gnu::noinline]] int took_hot(Lock* lock, ObjectKind kind, Site site, int result) {
-  took(site, kind, address_of(lock));
+  if (is_worth_noting(address_of(lock))) took(site, kind, address_of(lock));
   return result;
 }
 
 template <class Lock>
 [[gnu::noinline]] int let_go_hot(Lock* lock, ObjectKind kind, Site site, int (*unlock)(Lock*)) {
   const std::uint64_t address = address_of(lock);
+  if (!is_noted(address)) return unlock(lock);
   const Ended hold = let_go(site, kind, address);
   const int result = unlock(lock);
   account(hold, address);
@@ -164,12 +165,14 @@ namespace {
 template <class Waiting>
 int wait_condition(pthread_cond_t* condition, pthread_mutex_t* mutex, Site site, Waiting wait) {
   Ended hold;
-  if (is_hot(mutex)) hold = let_go(site, ObjectKind::mutex, address_of(mutex));
+  if (is_hot(mutex) && is_noted(address_of(mutex)))
+    hold = let_go(site, ObjectKind::mutex, address_of(mutex));
   Wait waiting(site, Activity::condition, ObjectKind::condition, address_of(condition));
   account(hold, address_of(mutex));
   const int result = wait();
   waiting.end_condition(result == ETIMEDOUT);
-  if (is_hot(mutex)) took(site, ObjectKind::mutex, address_of(mutex));
+  if (is_hot(mutex) && is_worth_noting(address_of(mutex)))
+    took(site, ObjectKind::mutex, address_of(mutex));
   return result;
 }
 

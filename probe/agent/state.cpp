@@ -49,7 +49,6 @@ OwnStack bounds(Local& at, std::uint64_t address) {
 // Whether the stack that `known` tells of stands there still. It is read from the inside: as long
 // as the return addresses are the same, the frames are, and the next one has its place.
 bool stands(const Known& known, Site site) {
-  if (known.back != site.back || known.frame != site.frame) return false;
   const Stack& stack = shared()->stacks[known.id - 1];
   const std::uint32_t first = get(stack.first);
   for (std::uint32_t i = 0; i < known.depth; ++i) {
@@ -153,7 +152,7 @@ Local* new_local() {
     to->stack_low = to->stack_high = 0;
     to->region_ns = 0;
     for (auto& region : to->regions) region = {0, 0};
-    to->next_region = to->held = to->nested = 0;
+    to->next_region = to->next_known = to->held = to->nested = 0;
     for (Known& known : to->known) known.id = 0;
     return to;
   }
@@ -163,6 +162,7 @@ Local* new_local() {
 void free_local(Local* local) {
   const auto index = static_cast<std::size_t>(reinterpret_cast<unsigned char*>(local) - locals);
   publish(local_used[index / kLocalSize], 0);
+  put(local_hint, index / kLocalSize);  // its pages are there
 }
 
 // The mapping of a stack is as large as was asked for; above it lies the thread's own structure.
@@ -281,8 +281,13 @@ void end_thread() {
 StackId stack_of(Site site) {
   Local* at = local();
   if (at == nullptr) return 0;
-  Known& known = at->known[(site.back ^ site.back >> 4 ^ site.frame >> 4) % Local::kKnown];
-  if (known.id != 0 && stands(known, site)) return known.id;
+  Known* same = nullptr;
+  for (Known& each : at->known) {
+    if (each.back != site.back || each.frame != site.frame || each.id == 0) continue;
+    if (stands(each, site)) return each.id;
+    same = &each;
+  }
+  Known& known = same != nullptr ? *same : at->known[at->next_known++ % Local::kKnown];
   known.id = 0;
   const std::uint32_t depth = unwind_from(site, *at);
   if (depth == 0) return 0;

@@ -54,7 +54,7 @@ struct Local {
   struct {
     std::uint64_t low, high;
   } regions[kRegions];  // further stacks: of fibers and signals
-  std::uint32_t next_region, held, nested;
+  std::uint32_t next_region, next_known, held, nested;
   Held holds[kHeld];
   Nested waits[kNested];
   Known known[kKnown];

@@ -112,8 +112,9 @@ template <class Waiting>
 int join(pthread_t thread, Site site, Waiting wait) {
   const std::int32_t tid = shared() == nullptr ? 0 : tid_of(thread);
   if (tid == 0) return wait();
-  // Each thread is an object of its own only in programs that have not very many.
-  constexpr std::uint32_t kMany = kObjects / 8;
+  // Each thread is an object of its own only in programs that have few, because entries of tables
+  // cost a program that makes many threads more than the threads do.
+  constexpr std::uint32_t kMany = 256;
   if (get(shared()->threads_used) < kMany) {
     Wait waiting(site, Activity::join, ObjectKind::thread, static_cast<std::uint64_t>(tid), tid);
     const int result = wait();

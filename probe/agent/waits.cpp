@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::uint64_t kLong_ns = 20'000;  // of a brief call: then its stack is taken
 constexpr std::uint64_t kShort_ns = 1'000;  // the mean of holds that are sampled
-constexpr std::uint32_t kSampled = 16;      // of short holds one in so many is noted
 constexpr std::uint64_t kHoldsToJudge = 64;
 
 void say(Thread& thread, Activity activity, std::uint32_t object, StackId stack,
@@ -212,11 +211,6 @@ void Brief::end(Site site, std::int64_t bytes, bool writes) {
 void took(Site site, ObjectKind kind, std::uint64_t address) {
   Busy busy;
   if (!busy) return;
-  std::uint32_t weight = 1;
-  if (get(filter_of(address)) == Control::kBrief) {
-    if (++mine.turn % kSampled != 0) return;
-    weight = kSampled;
-  }
   const std::uint32_t index = find_object(kind, address);
   if (index == 0) return;
   Local* at = local();
@@ -228,7 +222,7 @@ void took(Site site, ObjectKind kind, std::uint64_t address) {
   Held& to = at->holds[at->held++];
   to.key = address;
   to.object = index;
-  to.weight = weight;
+  to.weight = get(filter_of(address)) == Control::kBrief ? kSampled : 1;
   to.stack = stack_of(site);
   Object& object = object_at(index);
   put(object.holder, own_tid());

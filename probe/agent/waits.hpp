@@ -48,6 +48,17 @@ class Brief {
   std::uint64_t since_ns_ = 0;
 };
 
+// Locks that are held for a short time are noted once in so many times, because other threads wait
+// while they are.
+inline constexpr std::uint8_t kSampled = 16;
+inline bool is_worth_noting(std::uint64_t address) {
+  return get(filter_of(address)) != Control::kBrief || ++mine.turn % kSampled == 0;
+}
+inline bool is_noted(std::uint64_t address) {
+  return get(filter_of(address)) != Control::kBrief ||
+         (mine.local != nullptr && mine.local->held != 0);
+}
+
 // The thread took a lock that somebody waited for at some time.
 void took(Site site, ObjectKind kind, std::uint64_t address);
 
