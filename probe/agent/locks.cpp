@@ -178,12 +178,36 @@ int wait_condition(pthread_cond_t* condition, pthread_mutex_t* mutex, Site site,
 
 }  // namespace
 
-THREADMARK_WRAP(int, pthread_cond_wait, pthread_cond_t* condition, pthread_mutex_t* mutex) {
+// On x86-64 conditions have two versions: the default one, and one of another layout, of which
+// nothing is recorded.
+#if defined(__x86_64__)
+#define THREADMARK_CONDITION(name, ...)                                             \
+  extern "C" [[gnu::visibility("default")]] int threadmark_new_##name(__VA_ARGS__); \
+  __asm__(".symver threadmark_new_" #name ", pthread_cond_" #name "@@GLIBC_2.3.2"); \
+  extern "C" int threadmark_new_##name(__VA_ARGS__)
+#define THREADMARK_OLD(name, parameters, arguments)                                \
+  extern "C" [[gnu::visibility("default")]] int threadmark_old_##name parameters;  \
+  __asm__(".symver threadmark_old_" #name ", pthread_cond_" #name "@GLIBC_2.2.5"); \
+  extern "C" int threadmark_old_##name parameters {                                \
+    static_cast<void>(real());                                                     \
+    return old_conditions.name arguments;                                          \
+  }
+THREADMARK_OLD(wait, (pthread_cond_t * condition, pthread_mutex_t* mutex), (condition, mutex))
+THREADMARK_OLD(timedwait,
+               (pthread_cond_t * condition, pthread_mutex_t* mutex, const timespec* until),
+               (condition, mutex, until))
+THREADMARK_OLD(signal, (pthread_cond_t * condition), (condition))
+THREADMARK_OLD(broadcast, (pthread_cond_t * condition), (condition))
+#else
+#define THREADMARK_CONDITION(name, ...) THREADMARK_WRAP(int, pthread_cond_##name, __VA_ARGS__)
+#endif
+
+THREADMARK_CONDITION(wait, pthread_cond_t* condition, pthread_mutex_t* mutex) {
   return wait_condition(condition, mutex, THREADMARK_SITE,
                         [&] { return real().pthread_cond_wait(condition, mutex); });
 }
-THREADMARK_WRAP(int, pthread_cond_timedwait, pthread_cond_t* condition, pthread_mutex_t* mutex,
-                const timespec* until) {
+THREADMARK_CONDITION(timedwait, pthread_cond_t* condition, pthread_mutex_t* mutex,
+                     const timespec* until) {
   return wait_condition(condition, mutex, THREADMARK_SITE,
                         [&] { return real().pthread_cond_timedwait(condition, mutex, until); });
 }
@@ -193,11 +217,11 @@ THREADMARK_WRAP(int, pthread_cond_clockwait, pthread_cond_t* condition, pthread_
     return real().pthread_cond_clockwait(condition, mutex, clock, until);
   });
 }
-THREADMARK_WRAP(int, pthread_cond_signal, pthread_cond_t* condition) {
+THREADMARK_CONDITION(signal, pthread_cond_t* condition) {
   if (is_hot(condition)) signalled(THREADMARK_SITE, ObjectKind::condition, address_of(condition));
   return real().pthread_cond_signal(condition);
 }
-THREADMARK_WRAP(int, pthread_cond_broadcast, pthread_cond_t* condition) {
+THREADMARK_CONDITION(broadcast, pthread_cond_t* condition) {
   if (is_hot(condition)) signalled(THREADMARK_SITE, ObjectKind::condition, address_of(condition));
   return real().pthread_cond_broadcast(condition);
 }

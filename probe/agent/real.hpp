@@ -113,6 +113,17 @@ struct Real {
 
 extern Real table;
 
+#if defined(__x86_64__)
+// The conditions of before 2003, of another layout, which programs of that time still ask for.
+struct OldConditions {
+  int (*wait)(pthread_cond_t*, pthread_mutex_t*);
+  int (*timedwait)(pthread_cond_t*, pthread_mutex_t*, const timespec*);
+  int (*signal)(pthread_cond_t*);
+  int (*broadcast)(pthread_cond_t*);
+};
+extern OldConditions old_conditions;
+#endif
+
 // Fills the table; a function that this C library does not have stays null.
 void resolve();
 

@@ -15,8 +15,9 @@
 #include <iterator>
 #include <map>
 #include <memory>
-#include <numeric>
+#include <regex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -333,6 +334,43 @@ TEST(Agent, does_nothing_without_a_recorder) {
   }
 }
 
+std::string output_of(const std::string& command) {
+  std::string text;
+  FILE* pipe = popen(command.c_str(), "r");
+  char buffer[4096];
+  for (std::size_t got; (got = fread(buffer, 1, sizeof buffer, pipe)) > 0;)
+    text.append(buffer, got);
+  return pclose(pipe) == 0 ? text : "";
+}
+
+TEST(Agent, needs_no_c_library_newer_than_2_28_and_no_c_plus_plus_library) {
+  const std::string text = output_of("readelf -W -d -V '" AGENT "'");
+  if (text.empty()) GTEST_SKIP() << "no readelf";
+  const std::regex version("Name: GLIBC_2\\.(\\d+)"), needed("Shared library: \\[(\\w+)");
+  int newest = 0;
+  for (std::sregex_iterator at(text.begin(), text.end(), version), end; at != end; ++at)
+    newest = std::max(newest, std::stoi((*at)[1]));
+  EXPECT_GE(newest, 2);
+  EXPECT_LE(newest, 28);
+  std::set<std::string> libraries;
+  for (std::sregex_iterator at(text.begin(), text.end(), needed), end; at != end; ++at)
+    libraries.insert((*at)[1]);
+  EXPECT_TRUE(libraries.contains("libc"));
+  for (const std::string& each : libraries) EXPECT_TRUE(each == "libc" || each == "libdl") << each;
+}
+
+TEST(Agent, exports_nothing_of_its_own) {
+  const std::string text = output_of("readelf -W --dyn-syms '" AGENT "'");
+  if (text.empty()) GTEST_SKIP() << "no readelf";
+  EXPECT_NE(text.find(" pthread_mutex_lock\n"), std::string::npos);
+  EXPECT_NE(text.find(" pthread_create\n"), std::string::npos);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    EXPECT_TRUE(line.find(" UND ") != std::string::npos ||
+                line.find("threadmark") == std::string::npos)
+        << line;
+}
+
 // Programs that do what is hard for an agent. Each behaves as it does alone.
 class Odd : public ::testing::TestWithParam<const char*> {};
 
@@ -351,7 +389,8 @@ INSTANTIATE_TEST_SUITE_P(Programs, Odd,
                                            "fork_in_threads", "close_all", "profile_signals",
                                            "early_constructor", "jump_out", "replaced",
                                            "environment", "many_threads", "deep_recursion",
-                                           "fibers", "hammer", "exits_in_thread", "aborts"),
+                                           "fibers", "hammer", "old_conditions", "exits_in_thread",
+                                           "aborts"),
                          [](const auto& name) { return std::string(name.param); });
 
 }  // namespace

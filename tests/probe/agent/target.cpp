@@ -577,6 +577,36 @@ int fibers() {
   return 0;
 }
 
+#if defined(__x86_64__) && defined(__GLIBC__)
+// As a program of before 2003 asks for conditions, which have another layout.
+extern "C" int wait_as_of_old(pthread_cond_t*, pthread_mutex_t*);
+extern "C" int signal_as_of_old(pthread_cond_t*);
+__asm__(".symver wait_as_of_old, pthread_cond_wait@GLIBC_2.2.5");
+__asm__(".symver signal_as_of_old, pthread_cond_signal@GLIBC_2.2.5");
+
+int old_conditions() {
+  static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  static pthread_cond_t condition{};
+  static int turn = 0;
+  const auto work = [](int own) {
+    for (int i = 0; i < 500; ++i) {
+      pthread_mutex_lock(&mutex);
+      while (turn != own) wait_as_of_old(&condition, &mutex);
+      turn = 1 - own;
+      signal_as_of_old(&condition);
+      pthread_mutex_unlock(&mutex);
+    }
+  };
+  std::thread other(work, 1);
+  work(0);
+  other.join();
+  std::printf("turn %d\n", turn);
+  return 0;
+}
+#else
+int old_conditions() { return 0; }
+#endif
+
 int hammer() {
   static std::mutex mutex;
   static long count = 0;
@@ -616,6 +646,7 @@ int main(int count, char** arguments) {
       {"deep_recursion", deep_recursion},
       {"fibers", fibers},
       {"hammer", hammer},
+      {"old_conditions", old_conditions},
       {"exits_in_thread",
        [] {
          exits_in_thread();

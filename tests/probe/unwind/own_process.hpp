@@ -4,7 +4,6 @@
 #include <elf.h>
 #include <link.h>
 
-#include <cstring>
 #include <vector>
 
 #include "probe/unwind/walk.hpp"
@@ -58,9 +57,11 @@ class Modules {
 
 struct Memory {
   std::uint64_t low, high;
-  bool read(std::uint64_t address, std::uint64_t& to) const {
+  // A sanitizer has marks between the variables on the stack.
+  [[gnu::no_sanitize_address]] bool read(std::uint64_t address, std::uint64_t& to) const {
     if (address < low || address >= high || high - address < 8) return false;
-    std::memcpy(&to, reinterpret_cast<const void*>(address), 8);
+    if (address % 8 != 0) return false;
+    to = *reinterpret_cast<const std::uint64_t*>(address);
     return true;
   }
 };
