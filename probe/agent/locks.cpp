@@ -81,6 +81,33 @@ template <class Lock>
 
 }  // namespace
 
+namespace {
+
+template <class Object>
+int noted(Object* object, ObjectKind kind, Site site, int result) {
+  Busy busy;
+  if (result == 0 && busy) note_made(site, kind, address_of(object));
+  return result;
+}
+
+}  // namespace
+
+THREADMARK_WRAP(int, pthread_mutex_init, pthread_mutex_t* mutex, const pthread_mutexattr_t* how) {
+  return noted(mutex, ObjectKind::mutex, THREADMARK_SITE, real().pthread_mutex_init(mutex, how));
+}
+THREADMARK_WRAP(int, pthread_rwlock_init, pthread_rwlock_t* lock, const pthread_rwlockattr_t* how) {
+  return noted(lock, ObjectKind::rwlock, THREADMARK_SITE, real().pthread_rwlock_init(lock, how));
+}
+THREADMARK_WRAP(int, pthread_barrier_init, pthread_barrier_t* barrier,
+                const pthread_barrierattr_t* how, unsigned count) {
+  return noted(barrier, ObjectKind::barrier, THREADMARK_SITE,
+               real().pthread_barrier_init(barrier, how, count));
+}
+THREADMARK_WRAP(int, sem_init, sem_t* semaphore, int shared, unsigned value) {
+  return noted(semaphore, ObjectKind::semaphore, THREADMARK_SITE,
+               real().sem_init(semaphore, shared, value));
+}
+
 THREADMARK_WRAP(int, pthread_mutex_lock, pthread_mutex_t* mutex) {
   THREADMARK_LOCK(mutex, mutex, mutex, pthread_mutex_trylock, pthread_mutex_lock(mutex));
 }

@@ -23,7 +23,9 @@ namespace threadmark::agent {
   F(pthread_mutex_timedlock, int, (pthread_mutex_t*, const timespec*))                            \
   F(pthread_mutex_clocklock, int, (pthread_mutex_t*, clockid_t, const timespec*))                 \
   F(pthread_mutex_init, int, (pthread_mutex_t*, const pthread_mutexattr_t*))                      \
-  F(pthread_mutex_destroy, int, (pthread_mutex_t*))                                               \
+  F(pthread_rwlock_init, int, (pthread_rwlock_t*, const pthread_rwlockattr_t*))                   \
+  F(pthread_barrier_init, int, (pthread_barrier_t*, const pthread_barrierattr_t*, unsigned))      \
+  F(sem_init, int, (sem_t*, int, unsigned))                                                       \
   F(pthread_rwlock_rdlock, int, (pthread_rwlock_t*))                                              \
   F(pthread_rwlock_wrlock, int, (pthread_rwlock_t*))                                              \
   F(pthread_rwlock_tryrdlock, int, (pthread_rwlock_t*))                                           \

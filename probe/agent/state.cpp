@@ -289,7 +289,9 @@ StackId stack_of(Site site) {
   }
   Known& known = same != nullptr ? *same : at->known[at->next_known++ % Local::kKnown];
   known.id = 0;
+  const std::uint64_t begin = now_ns();
   const std::uint32_t depth = unwind_from(site, *at);
+  add(shared()->agent_ns, now_ns() - begin);
   if (depth == 0) return 0;
   const StackId id = intern(at->frames, depth);
   // The entry may be another thread's that is still being written: it has no frames to compare.
@@ -313,6 +315,17 @@ std::uint64_t object_key(ObjectKind kind, std::uint64_t address) {
   return (static_cast<std::uint64_t>(kind) + 1) << 56 | (address & 0x00ffffffffffffffU);
 }
 
+// Where objects were made that nobody has waited for yet, as far as nothing of the same hash came
+// after.
+struct Made {
+  std::atomic<std::uint64_t> key;
+  std::atomic<StackId> stack;
+};
+constexpr std::size_t kMade = 1 << 13;
+constinit Made made[kMade]{};
+
+Made& made_of(std::uint64_t key) { return made[hashed(key, 1) % kMade]; }
+
 std::uint32_t search_object(ObjectKind kind, std::uint64_t address, bool make) {
   Shared* to = shared();
   const std::uint64_t key = object_key(kind, address);
@@ -324,7 +337,11 @@ std::uint32_t search_object(ObjectKind kind, std::uint64_t address, bool make) {
     if (there == key) return static_cast<std::uint32_t>(index + 1);
     if (there != 0) continue;
     if (!make) return 0;
-    if (claim(object.key, key)) put(object.first_ns, now_ns());
+    if (claim(object.key, key)) {
+      put(object.first_ns, now_ns());
+      const Made& where = made_of(key);
+      if (get(where.key) == key) put(object.made_at, get(where.stack));
+    }
     if (see(object.key) == key) return static_cast<std::uint32_t>(index + 1);
   }
   if (make) add(to->lost[lost_objects], 1);
@@ -332,6 +349,19 @@ std::uint32_t search_object(ObjectKind kind, std::uint64_t address, bool make) {
 }
 
 }  // namespace
+
+void note_made(Site site, ObjectKind kind, std::uint64_t address) {
+  // A program that makes locks in very many places must not fill the table of stacks with them.
+  if (get(shared()->frames_used) > kFrames / 4) return;
+  const StackId stack = stack_of(site);
+  const std::uint64_t key = object_key(kind, address);
+  if (const std::uint32_t index = find_object(kind, address); index != 0)
+    put(object_at(index).made_at, stack);
+  Made& where = made_of(key);
+  put(where.key, 0);
+  put(where.stack, stack);
+  publish(where.key, key);
+}
 
 std::uint32_t find_object(ObjectKind kind, std::uint64_t address) {
   return search_object(kind, address, false);

@@ -133,6 +133,9 @@ void end_thread();
 // The stack of the caller of the wrapped function.
 StackId stack_of(Site site);
 
+// Somebody makes an object here: where is remembered until somebody waits for it.
+void note_made(Site site, ObjectKind kind, std::uint64_t address);
+
 // Index plus 1 of the object; 0 where there is none (or the table is full).
 std::uint32_t find_object(ObjectKind kind, std::uint64_t address);
 std::uint32_t find_or_make_object(ObjectKind kind, std::uint64_t address);

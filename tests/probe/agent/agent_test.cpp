@@ -251,6 +251,12 @@ TEST(Agent, sees_every_kind_of_wait) {
   const Object* condition = run.object(ObjectKind::condition, symbols().address("known_condition"));
   ASSERT_NE(condition, nullptr);
   EXPECT_EQ(condition->signals, 1U);
+  for (const auto& [kind, name] : {std::pair{ObjectKind::semaphore, "known_semaphore"},
+                                   {ObjectKind::barrier, "known_barrier"}}) {
+    const Object* made = run.object(kind, symbols().address(name));
+    ASSERT_NE(made, nullptr);
+    EXPECT_TRUE(has_in_order(run.names(made->made_at), {"make_objects"})) << name;
+  }
   EXPECT_TRUE(has_in_order(run.names(condition->signal_stack), {"signal_it"}));
 }
 

@@ -155,9 +155,14 @@ KEPT void wait_word() {
   NOT_A_TAIL;
 }
 
-int all_kinds() {
+KEPT void make_objects() {
   sem_init(&known_semaphore, 0, 0);
   pthread_barrier_init(&known_barrier, nullptr, 2);
+  NOT_A_TAIL;
+}
+
+int all_kinds() {
+  make_objects();
   pthread_spin_init(&known_spin, 0);
   const auto after = [](auto wait, auto free) {
     std::thread thread(wait);
