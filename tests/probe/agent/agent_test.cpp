@@ -302,6 +302,17 @@ TEST(Agent, gives_back_the_preload_that_was_there) {
   EXPECT_EQ(with.outcome, bare);
 }
 
+TEST(Agent, goes_together_with_a_malloc_that_takes_a_mutex) {
+  const std::string other = OTHER_PRELOAD;
+  for (const char* program : {"known_waits", "all_kinds", "many_threads", "early_constructor"}) {
+    const Outcome bare = run(program, {"LD_PRELOAD=" + other});
+    const Recorded with(program, std::string(AGENT) + ":" + other);
+    EXPECT_EQ(bare.status, 0);
+    EXPECT_EQ(with.outcome, bare) << program;
+    EXPECT_EQ(with.shared().attached, 1U);
+  }
+}
+
 TEST(Agent, records_waits_after_one_that_was_left_by_a_jump) {
   const Recorded run("jump_out");
   ASSERT_EQ(run.outcome, (Outcome{"left\nfive waits\n", 0}));
