@@ -238,6 +238,9 @@ Thread* new_thread() {
 void begin_thread(Thread* thread) {
   mine.self = thread;
   put(thread->tid, own_tid());
+  // Threads that take a lock once must not all be noted, nor none.
+  mine.random = static_cast<std::uint32_t>(own_tid()) * 2654435761U;
+  mine.turn = static_cast<std::uint8_t>(next_random() % 64);
   at_thread_end();
 }
 

@@ -71,9 +71,15 @@ struct OfThread {
   std::int32_t tid;
   bool busy;          // the agent runs in this thread: wrapped calls are the real ones
   bool ended;         // the thread has said its last word
-  std::uint8_t turn;  // counts acquisitions of locks that are held for a short time
+  std::uint8_t turn;  // acquisitions of briefly held locks until one is noted
+  std::uint32_t random;
 };
 extern constinit thread_local OfThread mine [[gnu::tls_model("initial-exec")]];
+
+inline std::uint32_t next_random() {
+  mine.random = mine.random * 1664525U + 1013904223U;
+  return mine.random >> 16;
+}
 
 // Private to the process; zero in a child after fork.
 struct Control {

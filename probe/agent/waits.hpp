@@ -49,10 +49,16 @@ class Brief {
 };
 
 // Locks that are held for a short time are noted once in so many times, because other threads wait
-// while they are.
-inline constexpr std::uint8_t kSampled = 16;
+// while they are. The distance is random, or of two locks taken in turn only one would be seen.
+inline constexpr std::uint32_t kSampled = 64;
 inline bool is_worth_noting(std::uint64_t address) {
-  return get(filter_of(address)) != Control::kBrief || ++mine.turn % kSampled == 0;
+  if (get(filter_of(address)) != Control::kBrief) return true;
+  if (mine.turn != 0) {
+    --mine.turn;
+    return false;
+  }
+  mine.turn = static_cast<std::uint8_t>(kSampled / 2 + next_random() % kSampled);
+  return true;
 }
 inline bool is_noted(std::uint64_t address) {
   return get(filter_of(address)) != Control::kBrief ||
