@@ -19,11 +19,11 @@ constexpr std::uint64_t kPause_ns = 100'000'000;
 
 struct List {
   std::size_t count = 0;
-  unwind::Module modules[kMost];
-  bool readable[kMost];  // the maps say that all of the tables can be read
+  unwind::Module modules[kMost]{};
+  bool readable[kMost]{};  // the maps say that all of the tables can be read
 };
 
-constinit List lists[2];
+constinit List lists[2]{};
 std::atomic<std::uint32_t> current{0};
 std::atomic<std::uint32_t> walks{0};
 std::atomic<std::uint32_t> unloading{0};
