@@ -1,0 +1,357 @@
+// The wrappers of what threads wait for: locks, conditions, barriers, semaphores, once, futexes.
+// A lock is tried first, so that one that nobody ever waited for costs a call and a byte.
+#include <linux/futex.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+
+#include "probe/agent/modules.hpp"
+#include "probe/agent/real.hpp"
+#include "probe/agent/waits.hpp"
+
+namespace threadmark::agent {
+
+namespace {
+
+// The tid of the thread that has the lock, as the C library notes it.
+std::int32_t owner(const pthread_mutex_t* mutex) { return mutex->__data.__owner; }
+std::int32_t owner(const pthread_rwlock_t* lock) { return lock->__data.__cur_writer; }
+std::int32_t owner(const pthread_spinlock_t*) { return 0; }
+
+void note_type(const pthread_mutex_t* mutex) {
+  Busy busy;
+  if (!busy) return;
+  const std::uint32_t index = find_object(ObjectKind::mutex, address_of(mutex));
+  const auto kind = static_cast<std::uint32_t>(mutex->__data.__kind);
+  if (index != 0) put(object_at(index).type, (kind & 3U) | ((kind & 128U) != 0 ? 256U : 0U));
+}
+void note_type(const pthread_rwlock_t*) {}
+void note_type(const pthread_spinlock_t*) {}
+
+// The lock is busy: `wait` is the real function that waits.
+template <class Lock, class Waiting>
+[[gnu::noinline]] int wait_for(Lock* lock, ObjectKind kind, Activity activity, Site site,
+                               Waiting wait) {
+  Wait waiting(site, activity, kind, address_of(lock), owner(lock));
+  const int result = wait();
+  // errno is not touched by these functions, nor by the agent.
+  waiting.end(activity);
+  if (result == 0 || result == EOWNERDEAD) {
+    note_type(lock);
+    if (is_worth_noting(address_of(lock))) took(site, kind, address_of(lock));
+  }
+  return result;
+}
+
+template <class Lock>
+[[gnu::noinline]] int took_hot(Lock* lock, ObjectKind kind, Site site, int result) {
+  if (is_worth_noting(address_of(lock))) took(site, kind, address_of(lock));
+  return result;
+}
+
+template <class Lock>
+[[gnu::noinline]] int let_go_hot(Lock* lock, ObjectKind kind, Site site, int (*unlock)(Lock*)) {
+  const std::uint64_t address = address_of(lock);
+  if (!is_noted(address)) return unlock(lock);
+  const Ended hold = let_go(site, kind, address);
+  const int result = unlock(lock);
+  account(hold, address);
+  return result;
+}
+
+// What a trial of the lock gave decides how it goes on.
+#define THREADMARK_LOCK(lock, kind, activity, trial, wait)                       \
+  const int result = real().trial(lock);                                         \
+  if (__builtin_expect(result == EBUSY, 0))                                      \
+    return wait_for(lock, ObjectKind::kind, Activity::activity, THREADMARK_SITE, \
+                    [&] { return real().wait; });                                \
+  if (is_hot(lock) && (result == 0 || result == EOWNERDEAD))                     \
+    return took_hot(lock, ObjectKind::kind, THREADMARK_SITE, result);            \
+  return result
+
+#define THREADMARK_TRY(lock, kind, trial)                             \
+  const int result = real().trial(lock);                              \
+  if (is_hot(lock) && (result == 0 || result == EOWNERDEAD))          \
+    return took_hot(lock, ObjectKind::kind, THREADMARK_SITE, result); \
+  return result
+
+#define THREADMARK_UNLOCK(lock, kind, unlock)                                                  \
+  if (is_hot(lock)) return let_go_hot(lock, ObjectKind::kind, THREADMARK_SITE, real().unlock); \
+  return real().unlock(lock)
+
+}  // namespace
+
+namespace {
+
+template <class Object>
+int noted(Object* object, ObjectKind kind, Site site, int result) {
+  Busy busy;
+  if (result == 0 && busy) note_made(site, kind, address_of(object));
+  return result;
+}
+
+}  // namespace
+
+THREADMARK_WRAP(int, pthread_mutex_init, pthread_mutex_t* mutex, const pthread_mutexattr_t* how) {
+  return noted(mutex, ObjectKind::mutex, THREADMARK_SITE, real().pthread_mutex_init(mutex, how));
+}
+THREADMARK_WRAP(int, pthread_rwlock_init, pthread_rwlock_t* lock, const pthread_rwlockattr_t* how) {
+  return noted(lock, ObjectKind::rwlock, THREADMARK_SITE, real().pthread_rwlock_init(lock, how));
+}
+THREADMARK_WRAP(int, pthread_barrier_init, pthread_barrier_t* barrier,
+                const pthread_barrierattr_t* how, unsigned count) {
+  return noted(barrier, ObjectKind::barrier, THREADMARK_SITE,
+               real().pthread_barrier_init(barrier, how, count));
+}
+THREADMARK_WRAP(int, sem_init, sem_t* semaphore, int shared, unsigned value) {
+  return noted(semaphore, ObjectKind::semaphore, THREADMARK_SITE,
+               real().sem_init(semaphore, shared, value));
+}
+
+THREADMARK_WRAP(int, pthread_mutex_lock, pthread_mutex_t* mutex) {
+  THREADMARK_LOCK(mutex, mutex, mutex, pthread_mutex_trylock, pthread_mutex_lock(mutex));
+}
+THREADMARK_WRAP(int, pthread_mutex_timedlock, pthread_mutex_t* mutex, const timespec* until) {
+  THREADMARK_LOCK(mutex, mutex, mutex, pthread_mutex_trylock,
+                  pthread_mutex_timedlock(mutex, until));
+}
+THREADMARK_WRAP(int, pthread_mutex_clocklock, pthread_mutex_t* mutex, clockid_t clock,
+                const timespec* until) {
+  // Another clock than these two is an error, even where the lock is free.
+  if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC)
+    return real().pthread_mutex_clocklock(mutex, clock, until);
+  THREADMARK_LOCK(mutex, mutex, mutex, pthread_mutex_trylock,
+                  pthread_mutex_clocklock(mutex, clock, until));
+}
+THREADMARK_WRAP(int, pthread_mutex_trylock, pthread_mutex_t* mutex) {
+  THREADMARK_TRY(mutex, mutex, pthread_mutex_trylock);
+}
+THREADMARK_WRAP(int, pthread_mutex_unlock, pthread_mutex_t* mutex) {
+  THREADMARK_UNLOCK(mutex, mutex, pthread_mutex_unlock);
+}
+
+THREADMARK_WRAP(int, pthread_rwlock_rdlock, pthread_rwlock_t* lock) {
+  THREADMARK_LOCK(lock, rwlock, read_lock, pthread_rwlock_tryrdlock, pthread_rwlock_rdlock(lock));
+}
+THREADMARK_WRAP(int, pthread_rwlock_wrlock, pthread_rwlock_t* lock) {
+  THREADMARK_LOCK(lock, rwlock, write_lock, pthread_rwlock_trywrlock, pthread_rwlock_wrlock(lock));
+}
+THREADMARK_WRAP(int, pthread_rwlock_timedrdlock, pthread_rwlock_t* lock, const timespec* until) {
+  if (until->tv_nsec < 0 || until->tv_nsec >= 1'000'000'000)  // an error even where it is free
+    return real().pthread_rwlock_timedrdlock(lock, until);
+  THREADMARK_LOCK(lock, rwlock, read_lock, pthread_rwlock_tryrdlock,
+                  pthread_rwlock_timedrdlock(lock, until));
+}
+THREADMARK_WRAP(int, pthread_rwlock_timedwrlock, pthread_rwlock_t* lock, const timespec* until) {
+  if (until->tv_nsec < 0 || until->tv_nsec >= 1'000'000'000)
+    return real().pthread_rwlock_timedwrlock(lock, until);
+  THREADMARK_LOCK(lock, rwlock, write_lock, pthread_rwlock_trywrlock,
+                  pthread_rwlock_timedwrlock(lock, until));
+}
+THREADMARK_WRAP(int, pthread_rwlock_clockrdlock, pthread_rwlock_t* lock, clockid_t clock,
+                const timespec* until) {
+  if ((clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) || until->tv_nsec < 0 ||
+      until->tv_nsec >= 1'000'000'000)
+    return real().pthread_rwlock_clockrdlock(lock, clock, until);
+  THREADMARK_LOCK(lock, rwlock, read_lock, pthread_rwlock_tryrdlock,
+                  pthread_rwlock_clockrdlock(lock, clock, until));
+}
+THREADMARK_WRAP(int, pthread_rwlock_clockwrlock, pthread_rwlock_t* lock, clockid_t clock,
+                const timespec* until) {
+  if ((clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) || until->tv_nsec < 0 ||
+      until->tv_nsec >= 1'000'000'000)
+    return real().pthread_rwlock_clockwrlock(lock, clock, until);
+  THREADMARK_LOCK(lock, rwlock, write_lock, pthread_rwlock_trywrlock,
+                  pthread_rwlock_clockwrlock(lock, clock, until));
+}
+THREADMARK_WRAP(int, pthread_rwlock_tryrdlock, pthread_rwlock_t* lock) {
+  THREADMARK_TRY(lock, rwlock, pthread_rwlock_tryrdlock);
+}
+THREADMARK_WRAP(int, pthread_rwlock_trywrlock, pthread_rwlock_t* lock) {
+  THREADMARK_TRY(lock, rwlock, pthread_rwlock_trywrlock);
+}
+THREADMARK_WRAP(int, pthread_rwlock_unlock, pthread_rwlock_t* lock) {
+  THREADMARK_UNLOCK(lock, rwlock, pthread_rwlock_unlock);
+}
+
+// The type of a spin lock is volatile in the header, which the templates need not see.
+using Spin = pthread_spinlock_t;
+THREADMARK_WRAP(int, pthread_spin_lock, Spin* lock) {
+  THREADMARK_LOCK(lock, spin_lock, spin_lock, pthread_spin_trylock, pthread_spin_lock(lock));
+}
+THREADMARK_WRAP(int, pthread_spin_trylock, Spin* lock) {
+  THREADMARK_TRY(lock, spin_lock, pthread_spin_trylock);
+}
+THREADMARK_WRAP(int, pthread_spin_unlock, Spin* lock) {
+  THREADMARK_UNLOCK(lock, spin_lock, pthread_spin_unlock);
+}
+
+namespace {
+
+// The mutex is let go and taken again inside the real function.
+template <class Waiting>
+int wait_condition(pthread_cond_t* condition, pthread_mutex_t* mutex, Site site, Waiting wait) {
+  Ended hold;
+  if (is_hot(mutex) && is_noted(address_of(mutex)))
+    hold = let_go(site, ObjectKind::mutex, address_of(mutex));
+  Wait waiting(site, Activity::condition, ObjectKind::condition, address_of(condition));
+  account(hold, address_of(mutex));
+  const int result = wait();
+  waiting.end_condition(result == ETIMEDOUT);
+  if (is_hot(mutex) && is_worth_noting(address_of(mutex)))
+    took(site, ObjectKind::mutex, address_of(mutex));
+  return result;
+}
+
+}  // namespace
+
+// On x86-64 conditions have two versions: the default one, and one of another layout, of which
+// nothing is recorded.
+#if defined(__x86_64__)
+#define THREADMARK_CONDITION(name, ...)                                             \
+  extern "C" [[gnu::visibility("default")]] int threadmark_new_##name(__VA_ARGS__); \
+  __asm__(".symver threadmark_new_" #name ", pthread_cond_" #name "@@GLIBC_2.3.2"); \
+  extern "C" int threadmark_new_##name(__VA_ARGS__)
+#define THREADMARK_OLD(name, parameters, arguments)                                \
+  extern "C" [[gnu::visibility("default")]] int threadmark_old_##name parameters;  \
+  __asm__(".symver threadmark_old_" #name ", pthread_cond_" #name "@GLIBC_2.2.5"); \
+  extern "C" int threadmark_old_##name parameters {                                \
+    static_cast<void>(real());                                                     \
+    return old_conditions.name arguments;                                          \
+  }
+THREADMARK_OLD(wait, (pthread_cond_t * condition, pthread_mutex_t* mutex), (condition, mutex))
+THREADMARK_OLD(timedwait,
+               (pthread_cond_t * condition, pthread_mutex_t* mutex, const timespec* until),
+               (condition, mutex, until))
+THREADMARK_OLD(signal, (pthread_cond_t * condition), (condition))
+THREADMARK_OLD(broadcast, (pthread_cond_t * condition), (condition))
+#else
+#define THREADMARK_CONDITION(name, ...) THREADMARK_WRAP(int, pthread_cond_##name, __VA_ARGS__)
+#endif
+
+THREADMARK_CONDITION(wait, pthread_cond_t* condition, pthread_mutex_t* mutex) {
+  return wait_condition(condition, mutex, THREADMARK_SITE,
+                        [&] { return real().pthread_cond_wait(condition, mutex); });
+}
+THREADMARK_CONDITION(timedwait, pthread_cond_t* condition, pthread_mutex_t* mutex,
+                     const timespec* until) {
+  return wait_condition(condition, mutex, THREADMARK_SITE,
+                        [&] { return real().pthread_cond_timedwait(condition, mutex, until); });
+}
+THREADMARK_WRAP(int, pthread_cond_clockwait, pthread_cond_t* condition, pthread_mutex_t* mutex,
+                clockid_t clock, const timespec* until) {
+  return wait_condition(condition, mutex, THREADMARK_SITE, [&] {
+    return real().pthread_cond_clockwait(condition, mutex, clock, until);
+  });
+}
+THREADMARK_CONDITION(signal, pthread_cond_t* condition) {
+  if (is_hot(condition)) signalled(THREADMARK_SITE, ObjectKind::condition, address_of(condition));
+  return real().pthread_cond_signal(condition);
+}
+THREADMARK_CONDITION(broadcast, pthread_cond_t* condition) {
+  if (is_hot(condition)) signalled(THREADMARK_SITE, ObjectKind::condition, address_of(condition));
+  return real().pthread_cond_broadcast(condition);
+}
+
+THREADMARK_WRAP(int, pthread_barrier_wait, pthread_barrier_t* barrier) {
+  Wait waiting(THREADMARK_SITE, Activity::barrier, ObjectKind::barrier, address_of(barrier));
+  const int result = real().pthread_barrier_wait(barrier);
+  waiting.end(Activity::barrier);
+  return result;
+}
+
+namespace {
+
+// A trial that fails sets errno, which the real wait need not touch. A wait is where the thread may
+// be cancelled, even if it has not to wait.
+template <class Waiting>
+int wait_semaphore(sem_t* semaphore, Site site, Waiting wait) {
+  const auto& next = real();
+  next.pthread_testcancel();
+  const int before = errno;
+  if (next.sem_trywait(semaphore) == 0) return 0;
+  errno = before;
+  Wait waiting(site, Activity::semaphore, ObjectKind::semaphore, address_of(semaphore));
+  const int result = wait();
+  waiting.end(Activity::semaphore);
+  return result;
+}
+
+}  // namespace
+
+THREADMARK_WRAP(int, sem_wait, sem_t* semaphore) {
+  return wait_semaphore(semaphore, THREADMARK_SITE, [&] { return real().sem_wait(semaphore); });
+}
+THREADMARK_WRAP(int, sem_timedwait, sem_t* semaphore, const timespec* until) {
+  if (until->tv_nsec < 0 || until->tv_nsec >= 1'000'000'000)
+    return real().sem_timedwait(semaphore, until);
+  return wait_semaphore(semaphore, THREADMARK_SITE,
+                        [&] { return real().sem_timedwait(semaphore, until); });
+}
+THREADMARK_WRAP(int, sem_clockwait, sem_t* semaphore, clockid_t clock, const timespec* until) {
+  if ((clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) || until->tv_nsec < 0 ||
+      until->tv_nsec >= 1'000'000'000)
+    return real().sem_clockwait(semaphore, clock, until);
+  return wait_semaphore(semaphore, THREADMARK_SITE,
+                        [&] { return real().sem_clockwait(semaphore, clock, until); });
+}
+THREADMARK_WRAP(int, sem_post, sem_t* semaphore) {
+  if (is_hot(semaphore)) signalled(THREADMARK_SITE, ObjectKind::semaphore, address_of(semaphore));
+  return real().sem_post(semaphore);
+}
+
+// Only a call that finds another thread inside waits; the routine itself is the target's own work.
+THREADMARK_WRAP(int, pthread_once, pthread_once_t* once, void (*routine)()) {
+  constexpr int kInside = 1;
+  if (__builtin_expect((__atomic_load_n(once, __ATOMIC_RELAXED) & 3) != kInside, 1))
+    return real().pthread_once(once, routine);
+  Wait waiting(THREADMARK_SITE, Activity::once, ObjectKind::once, address_of(once));
+  const int result = real().pthread_once(once, routine);
+  waiting.end(Activity::once);
+  return result;
+}
+
+// The second byte of a guard is not 0 while a thread initialises the variable. The wait itself is a
+// futex or a condition of the C++ library's, which is not to be seen as another wait.
+THREADMARK_WRAP(int, __cxa_guard_acquire, void* guard) {
+  const auto* bytes = static_cast<const unsigned char*>(guard);
+  if (real().__cxa_guard_acquire == nullptr) return 1;
+  if (__atomic_load_n(bytes, __ATOMIC_RELAXED) != 0 ||
+      __atomic_load_n(bytes + 1, __ATOMIC_RELAXED) == 0)
+    return real().__cxa_guard_acquire(guard);
+  Wait waiting(THREADMARK_SITE, Activity::once, ObjectKind::once, address_of(guard));
+  const bool before = mine.busy;
+  mine.busy = true;
+  const int result = real().__cxa_guard_acquire(guard);
+  mine.busy = before;
+  waiting.end(Activity::once);
+  return result;
+}
+
+THREADMARK_WRAP(long, syscall, long number, long a, long b, long c, long d, long e, long f) {
+  const auto& call = real().syscall;
+  if (number == SYS_futex) {
+    const long operation = b & FUTEX_CMD_MASK;
+    const auto address = static_cast<std::uint64_t>(a);
+    if (operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET || operation == FUTEX_LOCK_PI) {
+      Wait waiting(THREADMARK_SITE, Activity::futex, ObjectKind::futex, address);
+      const long result = call(number, a, b, c, d, e, f);
+      waiting.end(Activity::futex);
+      return result;
+    }
+    if (operation == FUTEX_WAKE && is_hot(reinterpret_cast<char*>(a)))
+      signalled(THREADMARK_SITE, ObjectKind::futex, address);
+  } else if (number == SYS_seccomp || (number == SYS_prctl && a == 22)) {
+    be_quiet();
+  }
+  return call(number, a, b, c, d, e, f);
+}
+
+// A filter of system calls may kill the process for one that it does not use itself.
+THREADMARK_WRAP(int, prctl, int option, unsigned long a, unsigned long b, unsigned long c,
+                unsigned long d) {
+  if (option == 22 /* PR_SET_SECCOMP */) be_quiet();
+  return real().prctl(option, a, b, c, d);
+}
+
+}  // namespace threadmark::agent

@@ -1,0 +1,84 @@
+// A wait from its beginning to its end, and what a holder of a lock notes. See probe/protocol.md.
+#pragma once
+
+#include <cstdint>
+
+#include "probe/agent/state.hpp"
+
+namespace threadmark::agent {
+
+// What a wrapper of a waiting function has on its stack while the real one runs. The agent is not
+// entered meanwhile: cleanup handlers, signal handlers and routines may call wrapped functions.
+class Wait {
+ public:
+  // With the stack of the caller; for waits that are long as a rule.
+  Wait(Site site, Activity activity, ObjectKind kind, std::uint64_t address,
+       std::int32_t awaited = 0);
+  // Without an object.
+  Wait(Site site, Activity activity, std::int32_t awaited = 0);
+  Wait(const Wait&) = delete;
+  Wait& operator=(const Wait&) = delete;
+
+  void end(Activity as);
+  // A condition's: until the last signal it was a wait for that, then one for the mutex.
+  void end_condition(bool timed_out);
+
+ private:
+  void begin(Site site, Activity activity, std::uint32_t object, std::int32_t awaited);
+  Nested* finish(std::uint64_t& now);
+  std::uint32_t depth_ = 0;  // 0: nothing was recorded
+  std::uint64_t frame_ = 0;
+};
+
+// A call that mostly takes a short time: its stack is taken after it, if it took long.
+class Brief {
+ public:
+  Brief(Activity activity, ObjectKind kind, std::uint64_t address);
+  explicit Brief(Activity activity);
+  Brief(const Brief&) = delete;
+  Brief& operator=(const Brief&) = delete;
+  // `bytes` below 0: the call failed.
+  void end(Site site, std::int64_t bytes = -1, bool writes = false);
+
+ private:
+  void begin(std::uint32_t object);
+  bool recorded_ = false;
+  Activity activity_;
+  std::uint32_t object_ = 0;
+  std::uint64_t since_ns_ = 0;
+};
+
+// Locks that are held for a short time are noted once in so many times, because other threads wait
+// while they are. The distance is random, or of two locks taken in turn only one would be seen.
+inline constexpr std::uint32_t kSampled = 64;
+inline bool is_worth_noting(std::uint64_t address) {
+  if (get(filter_of(address)) != Control::kBrief) return true;
+  if (mine.turn != 0) {
+    --mine.turn;
+    return false;
+  }
+  mine.turn = static_cast<std::uint8_t>(kSampled / 2 + next_random() % kSampled);
+  return true;
+}
+inline bool is_noted(std::uint64_t address) {
+  return get(filter_of(address)) != Control::kBrief ||
+         (mine.local != nullptr && mine.local->held != 0);
+}
+
+// The thread took a lock that somebody waited for at some time.
+void took(Site site, ObjectKind kind, std::uint64_t address);
+
+// What a thread that lets go of a lock knows of its hold.
+struct Ended {
+  std::uint32_t object = 0, weight = 0, waiters = 0;
+  StackId stack = 0;
+  std::uint64_t hold_ns = 0;
+};
+// Before the lock is free; and after, when other threads are not kept any more.
+Ended let_go(Site site, ObjectKind kind, std::uint64_t address);
+void account(const Ended& hold, std::uint64_t address);
+
+// Somebody signals a condition, or posts to a semaphore.
+void signalled(Site site, ObjectKind kind, std::uint64_t address);
+
+}  // namespace threadmark::agent

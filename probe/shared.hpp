@@ -1,0 +1,153 @@
+// What the agent in the target and the recorder outside share: one mapping of a memfd.
+//
+// The agent writes, the recorder reads while the target runs and after it has ended in whatever
+// way. protocol.md says in which order words are written and what a reader may conclude. Nothing
+// here is a pointer, because the two map the memory at different addresses. All tables are
+// append-only hash tables with open addressing: a key is claimed by one compare-and-swap and never
+// changes, so that a thread that dies in the midst leaves at most one entry without counts.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace threadmark {
+
+inline constexpr std::uint64_t kMagic = 0x31656b72616d6874;  // "thmarke1"
+inline constexpr std::uint32_t kVersion = 1;
+
+// What a thread is doing, as far as the agent knows; `running` is all that it does not see.
+enum class Activity : std::uint32_t {
+  running,
+  mutex,            // waits for a pthread mutex
+  read_lock,        // waits for a pthread_rwlock as a reader
+  write_lock,       // ... as a writer
+  spin_lock,        // pthread_spin_lock
+  condition,        // pthread_cond_wait until it is signalled
+  relock,           // from the signal until pthread_cond_wait returns
+  timed_condition,  // a wait on a condition that ended by time
+  barrier,
+  semaphore,
+  join,
+  once,      // pthread_once, guards of function-local statics
+  futex,     // syscall(SYS_futex) of a library or the program: atomics' wait, latches, futures
+  sleep,     // nanosleep, clock_nanosleep, usleep, sleep
+  yield,     // sched_yield
+  poll,      // poll, select, epoll_wait
+  io,        // read, write, send, recv, fsync, connect, accept, ...
+  creating,  // inside pthread_create
+  starting,  // from pthread_create until the new thread runs
+};
+inline constexpr std::size_t kActivities = 19;
+
+enum class ObjectKind : std::uint32_t {
+  mutex,
+  rwlock,
+  spin_lock,
+  condition,
+  barrier,
+  semaphore,
+  thread,  // of a join: the key is the thread's id
+  once,
+  futex,  // a word that somebody waits for with the system call
+  file,   // the key is the descriptor
+};
+
+using Count = std::atomic<std::uint64_t>;
+using StackId = std::uint32_t;  // 0: not known
+
+// One thread of the target. Only the thread itself writes, but for `use`.
+struct alignas(64) Thread {
+  enum Use : std::uint32_t { free, live, ended };
+  std::atomic<std::uint32_t> use;  // the recorder frees an ended one when it has read it
+  std::atomic<std::int32_t> tid;
+  std::atomic<std::int32_t> maker;  // tid of the thread that made it
+  std::atomic<StackId> made_at;     // the stack of pthread_create
+  Count begin_ns, end_ns;           // CLOCK_MONOTONIC; end 0 while it lives
+  Count processor_ns;               // its processor time, when it ended
+  std::atomic<std::uint64_t> name[2];
+
+  // What it does now. `version` is odd while the words below it change.
+  std::atomic<std::uint32_t> version;
+  std::atomic<std::uint32_t> activity;
+  std::atomic<std::uint32_t> object;  // index in Shared::objects, plus 1; 0: none
+  std::atomic<StackId> stack;         // of the wait
+  Count since_ns;
+  std::atomic<std::int32_t> awaited;  // tid of the holder when the wait began, or of the joined
+
+  struct Total {
+    Count ns, times;
+  } total[kActivities];
+};
+
+// A lock, condition, ... that somebody waited for. An object that was never waited for has none.
+struct alignas(64) Object {
+  Count key;  // address (thread id, descriptor), 0: free. The kind plus 1 is in its upper 8 bits.
+  std::atomic<StackId> made_at;     // of pthread_mutex_init etc.; most objects have none
+  std::atomic<std::uint32_t> type;  // of a mutex: PTHREAD_MUTEX_*; bit 8: shared by processes
+  Count first_ns, waits, wait_ns, longest_ns;
+  std::atomic<std::uint32_t> waiters;  // now
+  // The holder, as far as it took the object after the first wait.
+  std::atomic<std::int32_t> holder;
+  std::atomic<StackId> holder_stack;
+  Count taken_ns;
+  Count holds, hold_ns;
+  Count signals, signal_ns;  // of conditions: how many, and when the last one was
+  std::atomic<StackId> signal_stack;
+  Count bytes, writes;  // of files: what all calls moved; calls that write (waits are all calls)
+};
+
+// A stack: `depth` return addresses from `first` in Shared::frames, innermost first.
+struct Stack {
+  Count hash;                               // 0: free
+  std::atomic<std::uint32_t> first, depth;  // depth is written last; 0: being written
+};
+
+// Who waited for whom: counts for (object, stack of the waiter, stack of the holder, activity).
+struct Pair {
+  Count key;  // hash of the four, 0: free
+  std::atomic<std::uint32_t> object, activity;
+  std::atomic<StackId> waiter, holder;
+  Count waits, wait_ns;
+};
+
+// What a holder did: counts for (object, stack of the acquisition).
+struct Hold {
+  Count key;  // hash of both, 0: free
+  std::atomic<std::uint32_t> object;
+  std::atomic<StackId> stack;
+  Count holds, hold_ns;
+  Count blamed_ns;  // sum over its holds of hold time x threads that waited when it let go
+};
+
+inline constexpr std::size_t kThreads = 1 << 14;
+inline constexpr std::size_t kObjects = 1 << 15;
+inline constexpr std::size_t kStacks = 1 << 16;
+inline constexpr std::size_t kPairs = 1 << 16;
+inline constexpr std::size_t kHolds = 1 << 16;
+inline constexpr std::size_t kFrames = 1 << 21;
+inline constexpr std::size_t kMostFrames = 64;  // of a stack
+
+// What was not recorded because a table was full, by table.
+enum Lost : std::uint32_t { lost_threads, lost_objects, lost_stacks, lost_pairs, lost_holds };
+
+struct Shared {
+  std::uint64_t magic;
+  std::uint32_t version, size_checked;  // sizeof(Shared) modulo 2^32, so that both are of one build
+  std::atomic<std::uint32_t> attached;  // 1 when the agent's constructor has run
+  std::atomic<std::int32_t> pid;
+  Count begin_ns;
+  Count lost[8];
+  std::atomic<std::uint32_t> frames_used;
+  std::atomic<std::uint32_t> threads_used;  // no slot from here on was ever used
+  Count agent_ns;  // time that the agent itself took in waits: unwinding and tables
+
+  Thread threads[kThreads];
+  Object objects[kObjects];
+  Stack stacks[kStacks];
+  Pair pairs[kPairs];
+  Hold holds[kHolds];
+  std::atomic<std::uint64_t> frames[kFrames];
+};
+
+}  // namespace threadmark
