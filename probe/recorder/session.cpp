@@ -165,6 +165,7 @@ void Session::start(const std::vector<std::string>& command, bool attached) {
   put(encoder, start_);
   writer_.chunk(Chunk::start, encoder.bytes());
   write_status(start_.began_ns);
+  begin_thread(pid_, start_.began_ns);
 }
 
 Session::Watched& Session::begin_thread(pid_t tid, std::uint64_t at_ns) {
@@ -197,19 +198,23 @@ void Session::end_thread(Watched& thread, std::uint64_t at_ns) {
 
 void Session::on_thread_begin(pid_t pid, pid_t tid, pid_t maker, std::uint64_t at_ns) {
   if (pid != pid_ || tid == pid_) return;
-  // A tick may have seen it before this message was read.
+  // A tick, or a message in another processor's buffer, may have told of it before this message.
   const auto known = by_tid_.find(tid);
-  const bool same = known != by_tid_.end() && known->second->live;
+  const auto told = [&](const Watched& of) {
+    return of.live || of.entry.ended_ns >= at_ns ||
+           (of.entry.maker == 0 && at_ns < of.entry.began_ns + kLongestTick);
+  };
+  const bool same = known != by_tid_.end() && told(*known->second);
   Watched& thread = same ? *known->second : begin_thread(tid, at_ns);
   thread.entry.began_ns = at_ns;
+  if (!thread.live) thread.entry.ended_ns = std::max(thread.entry.ended_ns, at_ns);
   thread.entry.maker = static_cast<std::uint64_t>(maker);
   thread.changed = true;
 }
 
 void Session::on_thread_end(pid_t tid, std::uint64_t at_ns) {
-  const auto known = by_tid_.find(tid);
-  if (known == by_tid_.end() || tid == pid_) return;
-  Watched& thread = *known->second;
+  if (tid == pid_) return;
+  Watched& thread = watched(tid, at_ns);
   if (at_ns < thread.entry.began_ns) return;  // of an earlier thread with this id
   thread.entry.ended_ns = at_ns;
   thread.changed = true;
@@ -283,8 +288,12 @@ void Session::take_tasks(std::uint64_t at_ns) {
   for (Watched* thread : live_) thread->seen = false;
   for (const pid_t tid : tids_) {
     const auto known = by_tid_.find(tid);
-    Watched& thread =
-        known != by_tid_.end() && known->second->live ? *known->second : begin_thread(tid, at_ns);
+    const bool same = known != by_tid_.end() && known->second->live;
+    // One that ended a moment ago was listed before; its id is not given to another so soon.
+    if (known != by_tid_.end() && !same && at_ns < known->second->entry.ended_ns + kLongestTick) {
+      continue;
+    }
+    Watched& thread = same ? *known->second : begin_thread(tid, at_ns);
     thread.seen = true;
     if (!thread.task.opened() && !thread.task.open(folder_, tid)) thread.seen = false;
     if (thread.seen && thread.entry.name.empty()) thread.entry.name = thread.task.name();
@@ -525,12 +534,14 @@ bool Session::tick() {
 
   // At most about a twentieth of one processor goes into ticks.
   const std::uint64_t cost = processor_ns() - cost_begin_ns;
-  cost_ns_ = ticks_taken_ == 0 ? cost : (cost_ns_ * 15 + cost) / 16;
+  cost_ns_ = (cost_ns_ * 15 + cost) / 16;
   ++ticks_taken_;
   const std::uint64_t by_threads = kTick * ((live_.size() + kThreadsOfTick - 1) / kThreadsOfTick);
   std::uint64_t interval = std::clamp(std::max(by_threads, cost_ns_ * 20), kTick, kLongestTick);
   if (ticks_taken_ < 16) interval = kMillisecond;  // short programs too have some ticks
-  longest_interval_ns_ = std::max(longest_interval_ns_, interval);
+  // What the start costs says nothing of the rest.
+  longest_interval_ns_ =
+      std::max(longest_interval_ns_, ticks_taken_ > 64 ? interval : std::min(interval, by_threads));
   next_ns_ = std::max(at_ns + interval, now_ns() + interval / 4);
   return true;
 }
