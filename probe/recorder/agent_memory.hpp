@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "../shared.hpp"
+#include "probe/shared.hpp"
 #include "system.hpp"
 
 namespace threadmark {

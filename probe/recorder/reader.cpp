@@ -399,6 +399,11 @@ class Printing {
     json_.field("holds", e.holds).field("hold_ns", e.hold_ns).field("signals", e.signals);
     json_.field("signal_ns", e.signal_ns).field("signal_stack", known_stack(e.signal_stack));
     json_.end_line();
+    if (e.kind != static_cast<std::uint64_t>(ObjectKind::file)) return;
+    json_.raw("{\"kind\":\"file\",\"tid\":0").field("object", e.id);
+    json_.field("descriptor", e.address).field("path", std::string_view(e.path));
+    json_.field("calls", e.waits).field("writes", e.writes).field("bytes", e.bytes);
+    json_.field("ns", e.wait_ns).end_line();
   }
 
   void say_ticks(std::string_view body) {

@@ -327,6 +327,7 @@ void Session::take_slot(std::size_t index) {
     made->entry.tid = static_cast<std::uint64_t>(tid);
     made->live = false;
     thread = made.get();
+    by_tid_.try_emplace(tid, thread);
     threads_.push_back(std::move(made));
   } else if (thread == nullptr) {
     thread = &begin_thread(tid, begin_ns);
@@ -411,6 +412,19 @@ std::uint64_t Session::outside_object(std::uint64_t address, std::uint64_t at_ns
   return place->second.entry.id;
 }
 
+// What a descriptor stands for is known only while it is open. The first answer is kept.
+void Session::name_file(std::uint64_t object) {
+  std::string& name = file_names_[object];
+  if (!name.empty()) return;
+  const std::uint64_t key = agent_.shared().objects[object - 1].key.load();
+  if ((key >> 56) != static_cast<std::uint64_t>(ObjectKind::file) + 1) return;
+  const auto number = static_cast<unsigned long long>(key & ((std::uint64_t{1} << 56) - 1));
+  char target[4096];
+  const ssize_t length =
+      ::readlink(format("/proc/%d/fd/%llu", pid_, number).c_str(), target, sizeof target);
+  if (length > 0) name.assign(target, static_cast<std::size_t>(length));
+}
+
 void Session::place_object(ObjectEntry& entry) const {
   entry.region = static_cast<std::uint64_t>(modules_.region_of(entry.address));
   for (const Watched* thread : live_) {
@@ -481,6 +495,9 @@ void Session::read_thread(Watched& thread, std::uint64_t at_ns, TickThread& now)
   if (told && wait.activity != 0) {
     now.activity = wait.activity;
     now.object = wait.object;
+    if (now.activity == static_cast<std::uint64_t>(Activity::io) && now.object != 0) {
+      name_file(now.object);
+    }
     now.stack = stack_of_agent(wait.stack, at_ns);
     now.awaited = wait.awaited > 0 ? static_cast<std::uint64_t>(wait.awaited) : 0;
   } else if (view.state == 'S' || view.state == 'D') {
@@ -574,20 +591,28 @@ void Session::write_agent_tables(std::uint64_t at_ns) {
       e.signals = object.signals.load();
       e.signal_ns = object.signal_ns.load();
       std::uint64_t sum = 1;
-      for (const std::uint64_t value : {e.waits, e.wait_ns, e.holds, e.hold_ns, e.signals}) {
+      for (const std::uint64_t value :
+           {e.waits, e.wait_ns, e.holds, e.hold_ns, e.signals, object.bytes.load()}) {
         sum = mixed(sum, value);
       }
       std::uint64_t& seen = seen_objects_[i];
       if (seen == sum) return;
       seen = sum;
       e.id = i + 1;
-      e.kind = key >> 56;
+      e.kind = (key >> 56) - 1;
       e.address = key & ((std::uint64_t{1} << 56) - 1);
       e.at_ns = object.first_ns.load();
       e.made_at = stack_of_agent(object.made_at.load(), at_ns);
       e.type = object.type.load();
       e.signal_stack = stack_of_agent(object.signal_stack.load(), at_ns);
-      place_object(e);
+      if (e.kind == static_cast<std::uint64_t>(ObjectKind::file)) {
+        e.bytes = object.bytes.load();
+        e.writes = object.writes.load();
+        name_file(e.id);
+        e.path = file_names_[e.id];
+      } else if (e.kind != static_cast<std::uint64_t>(ObjectKind::thread)) {
+        place_object(e);
+      }
       put(out.entry(), e);
     });
   }

@@ -76,6 +76,7 @@ class Session final : public PerfListener {
   std::uint64_t stack_of_agent(StackId id, std::uint64_t at_ns);
   std::uint64_t outside_object(std::uint64_t address, std::uint64_t at_ns);
   void place_object(ObjectEntry& entry) const;
+  void name_file(std::uint64_t object);
 
   void snapshot(std::uint64_t at_ns);
   void write_agent_tables(std::uint64_t at_ns);
@@ -102,7 +103,8 @@ class Session final : public PerfListener {
   std::vector<TickThread> now_;
   std::unordered_map<std::uint64_t, std::uint64_t> stack_ids_;
   std::vector<std::uint32_t> agent_stacks_;
-  std::unordered_map<std::uint64_t, Outside> outside_;  // by address
+  std::unordered_map<std::uint64_t, Outside> outside_;         // by address
+  std::unordered_map<std::uint64_t, std::string> file_names_;  // by object
   std::unordered_map<std::size_t, std::uint64_t> seen_objects_, seen_pairs_, seen_holds_;
 
   StartEntry start_;

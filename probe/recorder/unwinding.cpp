@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "../shared.hpp"
+#include "probe/shared.hpp"
 #include "system.hpp"
 
 namespace threadmark {

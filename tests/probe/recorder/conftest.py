@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable
@@ -28,9 +29,30 @@ def compile_recorder(folder: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def executable(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The recorder: that of THREADMARK_RECORD, or one compiled from the sources as they are."""
+    """The recorder without an agent beside it.
+
+    It is that of THREADMARK_RECORD, or one compiled from the sources as they are.
+    """
+    folder = tmp_path_factory.mktemp("recorder")
     named = os.environ.get("THREADMARK_RECORD")
-    return Path(named) if named else compile_recorder(tmp_path_factory.mktemp("recorder"))
+    return Path(shutil.copy(named, folder)) if named else compile_recorder(folder)
+
+
+@pytest.fixture(scope="session")
+def agent(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The agent: that of THREADMARK_AGENT, or one compiled from the sources as they are."""
+    if named := os.environ.get("THREADMARK_AGENT"):
+        return named
+    made = tmp_path_factory.mktemp("agent") / "libthreadmark-agent.so"
+    words = "g++ -std=c++20 -O2 -fPIC -shared -fno-exceptions -fno-rtti -ftls-model=initial-exec"
+    words += " -fasynchronous-unwind-tables -fno-threadsafe-statics -fvisibility=hidden"
+    folder = ROOT / "probe/agent"
+    sources = map(str, sorted(folder.glob("*.cpp")))
+    link = ["-nodefaultlibs", f"-Wl,--version-script={folder}/agent.map", "-lc", "-lgcc"]
+    subprocess.run(
+        [*words.split(), f"-I{ROOT}", *sources, "-o", str(made), *link], check=True, timeout=300
+    )
+    return str(made)
 
 
 @pytest.fixture

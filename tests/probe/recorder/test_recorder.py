@@ -175,6 +175,36 @@ def test_the_agents_tables_are_in_the_record(recorder: Recorder, compiled: Compi
     assert all(wait[2:5] == [3, stack["id"], 77] for wait in waits)
 
 
+def test_waits_that_the_agent_saw_are_in_the_record(
+    recorder: Recorder, compiled: Compile, agent: str
+) -> None:
+    target = compiled("threads.cpp")
+    done = recorder.run(target, "3", "200", "1000", options=("--agent", agent))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+    record = recorder.read()
+    assert record.head["tier"]["agent"]
+    module = next(m["id"] for m in record.all("module") if m["path"] == str(target))
+    lock = max(record.all("object"), key=lambda o: o["wait_ns"] * (o["what"] == "mutex"))
+    assert (lock["what"], lock["module"]) == ("mutex", module)
+    pairs = [pair for pair in record.all("pair") if pair["object"] == lock["id"]]
+    assert sum(pair["waits"] for pair in pairs) == lock["waits"] > 50
+    stacks = {stack["id"]: stack["frames"] for stack in record.all("stack")}
+    assert all(stacks[pair["waiter"]][0][0] == module for pair in pairs)
+    waited = sum(t["totals"].get("mutex", {"ns": 0})["ns"] for t in record.all("thread"))
+    assert abs(waited - lock["wait_ns"]) < 0.02 * waited
+    ticks = [t for tick in record.all("tick") for t in tick["threads"] if t[1] == "mutex"]
+    assert {tick[2] for tick in ticks} == {lock["id"]}
+    assert {tick[4] for tick in ticks} & {thread["tid"] for thread in record.all("thread")}
+
+
+def test_files_are_named(recorder: Recorder, compiled: Compile, agent: str) -> None:
+    output = recorder.folder / "output"
+    done = recorder.run(compiled("writes.cpp"), output, "500", options=("--agent", agent))
+    assert (done.returncode, done.stderr) == (0, "")
+    (file,) = [f for f in recorder.read().all("file") if f["path"] == str(output)]
+    assert (file["writes"], file["bytes"]) == (500, 1500)
+
+
 def test_an_agent_in_a_folder_with_a_space_is_loaded(recorder: Recorder, compiled: Compile) -> None:
     folder = recorder.folder / "a folder: with"
     folder.mkdir()
@@ -293,11 +323,15 @@ def test_two_hundred_threads_are_all_seen(recorder: Recorder, compiled: Compile)
     assert record.says("Threads were looked at every")
 
 
-def test_threads_that_end_at_once_are_counted(recorder: Recorder, compiled: Compile) -> None:
-    done = recorder.run(compiled("short_threads.cpp"), "1000")
+@pytest.mark.parametrize("with_agent", [False, True])
+def test_threads_that_end_at_once_are_counted(
+    recorder: Recorder, compiled: Compile, agent: str, with_agent: bool
+) -> None:
+    options = ("--agent", agent) if with_agent else ()
+    done = recorder.run(compiled("short_threads.cpp"), "1000", options=options)
     assert (done.returncode, done.stderr) == (0, "")
     record = recorder.read()
-    if record.head["tier"]["perf"]:
+    if record.head["tier"]["perf"] or with_agent:
         assert len(record.all("thread")) == 1001
         assert all(t["ended_ns"] >= t["began_ns"] for t in record.all("thread")[1:])
 

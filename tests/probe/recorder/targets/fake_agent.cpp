@@ -46,7 +46,8 @@ std::uint64_t now_ns() {
   s.frames_used = 2;
   s.stacks[4].hash = 99;
   s.stacks[4].depth = 2;  // the stack 5
-  s.objects[2].key = std::uint64_t{static_cast<unsigned>(ObjectKind::mutex)} << 56 | 0x1234560U;
+  const std::uint64_t kind = static_cast<unsigned>(ObjectKind::mutex) + 1;
+  s.objects[2].key = kind << 56 | 0x1234560U;
   s.objects[2].type = 1;
   s.objects[2].waits = 17;
   s.objects[2].wait_ns = 1700;
