@@ -144,15 +144,18 @@ class Table {
     }
   }
   void settle() {
-    std::stable_sort(entries_.begin(), entries_.end(),
-                     [](const Entry& a, const Entry& b) { return a.id < b.id; });
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-      if (i + 1 < entries_.size() && entries_[i + 1].id == entries_[i].id) continue;
-      if (kept != i) entries_[kept] = std::move(entries_[i]);
-      ++kept;
+    std::vector<std::size_t> order(entries_.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) {
+      return entries_[a].id != entries_[b].id ? entries_[a].id < entries_[b].id : a < b;
+    });
+    std::vector<Entry> kept;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      Entry& entry = entries_[order[i]];
+      if (i + 1 < order.size() && entries_[order[i + 1]].id == entry.id) continue;
+      kept.push_back(std::move(entry));
     }
-    entries_.resize(kept);
+    entries_ = std::move(kept);
   }
   bool has(std::uint64_t id) const {
     const auto place = std::lower_bound(entries_.begin(), entries_.end(), id,
