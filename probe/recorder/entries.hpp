@@ -14,14 +14,14 @@ namespace threadmark {
 struct StartEntry {
   std::uint64_t version = kFormatVersion, pid = 0, began_ns = 0, tick_ns = 0, processors = 0;
   std::uint64_t attached = 0;
-  std::string kernel, glibc;
+  std::string kernel;
   std::vector<std::uint64_t> cpus;
   std::vector<std::string> command;
 
   template <class Self, class Function>
   static void fields(Self& e, Function each) {
     each(e.version), each(e.pid), each(e.began_ns), each(e.tick_ns), each(e.processors);
-    each(e.attached), each(e.kernel), each(e.glibc), each(e.cpus), each(e.command);
+    each(e.attached), each(e.kernel), each(e.cpus), each(e.command);
   }
 };
 
@@ -30,12 +30,13 @@ struct StatusEntry {
   std::uint64_t agent = 0, perf = 0, perf_kernel = 0, sample_ns = 0, agent_ns = 0;
   std::vector<std::uint64_t> lost;  // by table, then samples
   std::vector<std::string> limits;
+  std::string glibc;  // the version that the target uses; empty: another library, or not known
 
   template <class Self, class Function>
   static void fields(Self& e, Function each) {
     each(e.ended_ns), each(e.exit_status), each(e.signal), each(e.complete), each(e.agent);
     each(e.perf), each(e.perf_kernel), each(e.sample_ns), each(e.agent_ns), each(e.lost);
-    each(e.limits);
+    each(e.limits), each(e.glibc);
   }
 };
 

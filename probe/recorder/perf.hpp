@@ -43,7 +43,7 @@ class Perf {
   int open(pid_t tid, bool from_exec, bool follow);
   bool is_open() const { return !rings_.empty(); }
   bool sees_kernel() const { return kernel_; }
-  static std::uint64_t period_ns() { return 3'989'000; }  // no divisor of what the target repeats
+  static std::uint64_t period_ns() { return 1'997'000; }  // no divisor of what the target repeats
 
   void read(PerfListener& listener);
   void close();

@@ -337,7 +337,7 @@ class Printing {
       json_.raw(i == 0 ? "\"" : ",\"").raw(kLostNames[i]).raw("\":").number(status_.lost[i]);
     }
     json_.raw("},\"machine\":{\"kernel\":").text(start_.kernel);
-    json_.field("glibc", std::string_view(start_.glibc)).raw("}").end_line();
+    json_.field("glibc", std::string_view(status_.glibc)).raw("}").end_line();
   }
 
   void say_tables() {

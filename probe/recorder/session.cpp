@@ -145,7 +145,6 @@ void Session::start(const std::vector<std::string>& command, bool attached) {
   start_.tick_ns = kTick;
   start_.attached = attached;
   start_.command = command;
-  was_attached_ = attached;
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   if (::sched_getaffinity(pid_, sizeof allowed, &allowed) == 0) {
@@ -668,11 +667,33 @@ void Session::write_status(std::uint64_t at_ns) {
   writer_.chunk(Chunk::status, encoder.bytes());
 }
 
+// glibc says its version in a text, which lies in libc.so.6 or in a static program.
+void Session::find_glibc() {
+  constexpr std::string_view kBefore = "GNU C Library ";
+  constexpr std::string_view kRelease = " release version ";
+  const std::vector<ModuleEntry>& modules = modules_.all();
+  for (; status_.glibc.empty() && searched_ < modules.size(); ++searched_) {
+    const ModuleEntry& module = modules[searched_];
+    const bool is_library = module.path.find("/libc.so.6") != std::string::npos ||
+                            module.path.find("/libc-2.") != std::string::npos;
+    if (!is_library && searched_ != 0) continue;
+    const std::string text = read_all(module.path.c_str());
+    const std::size_t begin = text.find(kRelease, std::min(text.find(kBefore), text.size()));
+    if (begin == std::string::npos) continue;
+    const std::size_t first = begin + kRelease.size();
+    const std::size_t end = text.find_first_not_of("0123456789.", first);
+    if (end == std::string::npos || end - first > 16) continue;
+    status_.glibc = text.substr(first, end - first);
+    while (status_.glibc.ends_with('.')) status_.glibc.pop_back();
+  }
+}
+
 void Session::snapshot(std::uint64_t at_ns) {
   {
     TableOut out(writer_, Chunk::modules);
     for (const ModuleEntry* module : modules_.take_changed()) put(out.entry(), *module);
   }
+  find_glibc();
   write_agent_tables(at_ns);
   {
     TableOut out(writer_, Chunk::threads);

@@ -81,7 +81,7 @@ class Session final : public PerfListener {
   void snapshot(std::uint64_t at_ns);
   void write_agent_tables(std::uint64_t at_ns);
   void write_status(std::uint64_t at_ns);
-  std::string find_glibc() const;
+  void find_glibc();
 
   Writer& writer_;
   AgentMemory& agent_;
@@ -114,7 +114,7 @@ class Session final : public PerfListener {
   std::uint64_t ticks_taken_ = 0, cost_ns_ = 0, longest_interval_ns_ = 0;
   bool maps_stale_ = true;
   bool calls_hidden_ = false, memory_hidden_ = false;
-  bool was_attached_ = false;
+  std::size_t searched_ = 0;  // modules for the version of glibc
 };
 
 }  // namespace threadmark

@@ -87,6 +87,7 @@ def test_a_contended_lock_is_seen_from_outside(recorder: Recorder, compiled: Com
     assert recorder.run(target, "3", "300", "1000").stdout == "done\n"
     record = recorder.read()
     assert record.says("its library was not found")
+    assert record.head["machine"]["glibc"] == os.confstr("CS_GNU_LIBC_VERSION").split()[1]
     module = next(m for m in record.all("module") if m["path"] == str(target))
     notes = subprocess.run(["readelf", "-n", target], capture_output=True, text=True, check=True)
     assert f"Build ID: {module['build_id']}\n" in notes.stdout
