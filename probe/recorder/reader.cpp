@@ -277,6 +277,7 @@ class Printing {
     pairs_.settle();
     holds_.settle();
     sort_modules();
+    join_objects();
     return true;
   }
 
@@ -314,7 +315,50 @@ class Printing {
   }
 
   std::uint64_t known_stack(std::uint64_t id) const { return stacks_.has(id) ? id : 0; }
-  std::uint64_t known_object(std::uint64_t id) const { return objects_.has(id) ? id : 0; }
+  std::uint64_t known_object(std::uint64_t id) const {
+    if (const auto same = same_object_.find(id); same != same_object_.end()) return same->second;
+    return objects_.has(id) ? id : 0;
+  }
+
+  // Words that the recorder saw threads wait for may lie in an object that the agent knows.
+  void join_objects() {
+    std::vector<const ObjectEntry*> by_address;
+    for (const ObjectEntry& e : objects_.entries()) {
+      if (e.sampled == 0 && size_of(e.kind) != 0) by_address.push_back(&e);
+    }
+    std::sort(by_address.begin(), by_address.end(),
+              [](const ObjectEntry* a, const ObjectEntry* b) { return a->address < b->address; });
+    for (const ObjectEntry& e : objects_.entries()) {
+      if (e.sampled == 0) continue;
+      const auto next =
+          std::upper_bound(by_address.begin(), by_address.end(), e.address,
+                           [](std::uint64_t a, const ObjectEntry* o) { return a < o->address; });
+      if (next == by_address.begin()) continue;
+      const ObjectEntry& object = **(next - 1);
+      if (e.address - object.address < size_of(object.kind)) same_object_[e.id] = object.id;
+    }
+  }
+
+  // How many bytes an object has in glibc, 0 for one that is no memory.
+  static std::uint64_t size_of(std::uint64_t kind) {
+    switch (static_cast<ObjectKind>(kind)) {
+      case ObjectKind::mutex:
+        return 40;
+      case ObjectKind::rwlock:
+        return 56;
+      case ObjectKind::condition:
+        return 48;
+      case ObjectKind::barrier:
+      case ObjectKind::semaphore:
+        return 32;
+      case ObjectKind::spin_lock:
+      case ObjectKind::once:
+      case ObjectKind::futex:
+        return 4;
+      default:
+        return 0;
+    }
+  }
 
   void say_record() {
     json_.raw("{\"kind\":\"record\",\"version\":1,\"command\":");
@@ -372,7 +416,9 @@ class Printing {
       }
       json_.raw("}").end_line();
     }
-    for (const ObjectEntry& e : objects_.entries()) say_object(e);
+    for (const ObjectEntry& e : objects_.entries()) {
+      if (!same_object_.contains(e.id)) say_object(e);
+    }
     for (const PairEntry& e : pairs_.entries()) {
       json_.raw("{\"kind\":\"pair\"").field("object", known_object(e.object));
       json_.field("activity", activity_name(e.activity)).field("waiter", known_stack(e.waiter));
@@ -456,6 +502,7 @@ class Printing {
   Table<ObjectEntry> objects_;
   Table<PairEntry> pairs_;
   Table<HoldEntry> holds_;
+  std::unordered_map<std::uint64_t, std::uint64_t> same_object_;  // the recorder's to the agent's
   std::vector<const ModuleEntry*> by_low_;
   std::vector<std::uint64_t> highest_;
   std::string damage_;

@@ -195,6 +195,8 @@ def test_waits_that_the_agent_saw_are_in_the_record(
     assert abs(waited - lock["wait_ns"]) < 0.02 * waited
     ticks = [t for tick in record.all("tick") for t in tick["threads"] if t[1] == "mutex"]
     assert {tick[2] for tick in ticks} == {lock["id"]}
+    at_lock = [o for o in record.all("object") if o["address"] == lock["address"]]
+    assert at_lock == [lock], "what was seen from outside is the agent's object"
     assert {tick[4] for tick in ticks} & {thread["tid"] for thread in record.all("thread")}
 
 
@@ -260,6 +262,29 @@ def test_ctrl_z_stops_both_and_fg_lets_both_go_on(recorder: Recorder, compiled: 
     _, status = os.waitpid(pid, 0)
     os.close(terminal)
     assert os.waitstatus_to_exitcode(status) == 8
+
+
+@pytest.mark.parametrize("call", ["perf_event_open", "process_vm_readv", "memfd_create"])
+def test_what_the_kernel_refuses_is_said(
+    recorder: Recorder, compiled: Compile, agent: str, call: str
+) -> None:
+    words = recorder.words(compiled("threads.cpp"), "2", "100", "1000")
+    if call == "memfd_create":
+        words[1:1] = ["--agent", agent]
+    done = subprocess.run(
+        [compiled("refuse.cpp"), call, *words], check=False, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+    record = recorder.read()
+    assert record.head["complete"]
+    said = {
+        "perf_event_open": "Running code was not sampled",
+        "process_vm_readv": "memory could not be read",
+        "memfd_create": "no memory to share",
+    }
+    assert record.says(said[call])
+    assert record.head["tier"]["perf"] == (call != "perf_event_open")
+    assert any(o["what"] == "futex" for o in record.all("object"))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
