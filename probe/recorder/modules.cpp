@@ -81,12 +81,15 @@ void Modules::add(const Mapping& first, std::uint64_t high, std::uint64_t at_ns)
 
   Elf64_Ehdr head{};
   Elf64_Phdr segments[64];
-  if (first.offset == 0 && read_memory(pid_, first.low, &head, sizeof head) == sizeof head &&
+  const auto read = [&](std::uint64_t address, std::uint64_t offset, void* to, std::size_t bytes) {
+    return read_mapped(pid_, address, first.path, offset, to, bytes);
+  };
+  if (first.offset == 0 && read(first.low, 0, &head, sizeof head) == sizeof head &&
       std::memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_ident[EI_CLASS] == ELFCLASS64 &&
       head.e_phentsize == sizeof(Elf64_Phdr)) {
     const std::size_t count = std::min<std::size_t>(head.e_phnum, std::size(segments));
     const std::size_t bytes = count * sizeof(Elf64_Phdr);
-    if (read_memory(pid_, first.low + head.e_phoff, segments, bytes) == bytes) {
+    if (read(first.low + head.e_phoff, head.e_phoff, segments, bytes) == bytes) {
       bool biased = false;
       for (std::size_t i = 0; i < count; ++i) {
         const Elf64_Phdr& segment = segments[i];
@@ -103,8 +106,8 @@ void Modules::add(const Mapping& first, std::uint64_t high, std::uint64_t at_ns)
       for (std::size_t i = 0; i < count && module.build_id.empty(); ++i) {
         if (segments[i].p_type != PT_NOTE) continue;
         std::string notes(std::min<std::size_t>(segments[i].p_memsz, kMostNotes), 0);
-        notes.resize(
-            read_memory(pid_, module.bias + segments[i].p_vaddr, notes.data(), notes.size()));
+        notes.resize(read(module.bias + segments[i].p_vaddr, segments[i].p_offset, notes.data(),
+                          notes.size()));
         module.build_id = build_id_in(notes);
       }
     }

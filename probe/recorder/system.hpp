@@ -74,6 +74,16 @@ inline std::size_t read_memory(pid_t pid, std::uint64_t address, void* to, std::
   return got > 0 ? static_cast<std::size_t>(got) : 0;
 }
 
+// Bytes of a file that another process has mapped: from its memory, which is what it runs, or from
+// the file where the memory cannot be read.
+inline std::size_t read_mapped(pid_t pid, std::uint64_t address, const std::string& path,
+                               std::uint64_t offset, void* to, std::size_t bytes) {
+  if (const std::size_t got = read_memory(pid, address, to, bytes); got != 0) return got;
+  const Descriptor file = open_to_read(path.c_str());
+  const ssize_t got = file ? ::pread(file.get(), to, bytes, static_cast<off_t>(offset)) : 0;
+  return got > 0 ? static_cast<std::size_t>(got) : 0;
+}
+
 // printf into a string; what does not fit in 512 bytes is cut.
 template <class... Arguments>
 std::string format(const char* how, Arguments... arguments) {

@@ -33,15 +33,18 @@ std::unique_ptr<Unwinding::Tables> Unwinding::load(const ModuleEntry& module) co
   auto tables = std::make_unique<Tables>();
   tables->module.low = module.low;
   tables->module.high = module.high;
+  const auto read = [&](std::uint64_t address, std::uint64_t offset, void* to, std::size_t bytes) {
+    return read_mapped(task_, address, module.path, offset, to, bytes);
+  };
   Elf64_Ehdr head{};
-  if (module.offset != 0 || read_memory(task_, module.low, &head, sizeof head) != sizeof head ||
+  if (module.offset != 0 || read(module.low, 0, &head, sizeof head) != sizeof head ||
       std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_phentsize != sizeof(Elf64_Phdr)) {
     return tables;
   }
   Elf64_Phdr segments[64];
   const std::size_t count = std::min<std::size_t>(head.e_phnum, std::size(segments));
   const std::size_t bytes = count * sizeof(Elf64_Phdr);
-  if (read_memory(task_, module.low + head.e_phoff, segments, bytes) != bytes) return tables;
+  if (read(module.low + head.e_phoff, head.e_phoff, segments, bytes) != bytes) return tables;
   const auto* header = std::find_if(segments, segments + count,
                                     [](const auto& s) { return s.p_type == kFrameHeader; });
   if (header == segments + count) return tables;
@@ -53,7 +56,7 @@ std::unique_ptr<Unwinding::Tables> Unwinding::load(const ModuleEntry& module) co
     }
     tables->bytes.resize(s.p_filesz);
     const std::uint64_t address = module.bias + s.p_vaddr;
-    tables->bytes.resize(read_memory(task_, address, tables->bytes.data(), s.p_filesz));
+    tables->bytes.resize(read(address, s.p_offset, tables->bytes.data(), s.p_filesz));
     tables->module.tables = {tables->bytes.data(), address, tables->bytes.size()};
     tables->module.header = module.bias + header->p_vaddr;
     break;

@@ -285,6 +285,11 @@ def test_what_the_kernel_refuses_is_said(
     assert record.says(said[call])
     assert record.head["tier"]["perf"] == (call != "perf_event_open")
     assert any(o["what"] == "futex" for o in record.all("object"))
+    assert all(m["build_id"] for m in record.all("module") if m["path"].startswith("/usr/lib"))
+    samples = {stack["id"]: stack["frames"] for stack in record.all("stack")}
+    assert call == "perf_event_open" or any(
+        len(samples[sample["stack"]]) > 3 for sample in record.all("sample")
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
