@@ -259,7 +259,7 @@ int record_command(const Options& options) {
   raise_limits();
   Session session(writer, memory, launch.pid());
   if (!limit.empty()) session.limit(limit);
-  if (options.follow) session.limit("Processes that the program made were not recorded.");
+  if (options.follow) session.limit("Processes that the program starts cannot be followed yet.");
   if (options.delay_ns == 0) {
     session.sample_from_exec();
   } else if (limit.empty()) {

@@ -7,6 +7,7 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 namespace threadmark {
@@ -570,6 +571,22 @@ void Session::take_last_times() {
   thread.entry.run_ns = thread.view.run_ns;
   thread.entry.ready_ns = thread.view.ready_ns;
   thread.changed = true;
+
+  // The 16th and 17th words of stat are the processor time of children that it waited for.
+  const std::string stat = read_all(format("/proc/%d/stat", pid_).c_str());
+  std::size_t at = stat.rfind(')');
+  for (int word = 2; word < 16 && at != std::string::npos; ++word) at = stat.find(' ', at + 1);
+  if (at == std::string::npos) return;
+  char* end = nullptr;
+  const double user = static_cast<double>(std::strtoull(stat.c_str() + at, &end, 10));
+  const double system = static_cast<double>(std::strtoull(end, &end, 10));
+  const double seconds = (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  if (seconds > 0) {
+    limit(
+        format("Processes that the program started used %.2f s of processor time; they were not "
+               "recorded.",
+               seconds));
+  }
 }
 
 void Session::write_agent_tables(std::uint64_t at_ns) {

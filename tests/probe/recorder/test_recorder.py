@@ -75,6 +75,14 @@ def test_nothing_of_the_targets_state_differs(
     assert recorder.read().head["tier"]["agent"] == with_agent
 
 
+def test_processes_that_were_not_recorded_are_named(recorder: Recorder, compiled: Compile) -> None:
+    command = f"{compiled('threads.cpp')} 1 1 200000; true"
+    assert recorder.run("sh", "-c", command).returncode == 0
+    assert recorder.read().says("Processes that the program started used 0.")
+    recorder.run(compiled("threads.cpp"), "1", "1", "200000")
+    assert not recorder.read().says("Processes")
+
+
 def test_nothing_is_left_behind_but_the_record(recorder: Recorder, compiled: Compile) -> None:
     before = set(Path("/dev/shm").iterdir()) if Path("/dev/shm").is_dir() else set()
     recorder.run(compiled("threads.cpp"), "2", "10", "100", cwd=recorder.folder)
@@ -491,7 +499,7 @@ def test_paths_and_words_of_any_bytes_become_valid_text(
 ) -> None:
     strange = recorder.folder / os.fsdecode(b'x\xff"\\\n\x01\xe2\x82.out')
     shutil.copy(compiled("threads.cpp"), strange)
-    done = recorder.run(strange, "1", "1", "1000")
+    done = recorder.run(strange, "1", "20", "10000")
     assert done.stderr == ""
     record = recorder.read()
     assert record.head["command"][0].endswith('x\ufffd"\\\n\x01\ufffd\ufffd.out')
