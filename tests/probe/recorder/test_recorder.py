@@ -272,6 +272,20 @@ def test_ctrl_z_stops_both_and_fg_lets_both_go_on(recorder: Recorder, compiled: 
     assert os.waitstatus_to_exitcode(status) == 8
 
 
+def test_a_target_that_stops_itself_gives_the_shell_its_prompt(recorder: Recorder) -> None:
+    pid, terminal = pty.fork()
+    if pid == 0:
+        words = recorder.words("sh", "-c", r"kill -TSTP \$\$; echo resumed; exit 6")
+        command = " ".join(f'"{word}"' for word in words)
+        os.execvp("bash", ["bash", "--norc", "-i", "-c", f"set -m; {command}; echo stopped; fg"])
+    output = wait_for(b"resumed\r\n", terminal)
+    assert b"stopped\r\n" in output[: output.index(b"resumed\r\n")]
+    _, status = os.waitpid(pid, 0)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(status) == 6
+    assert recorder.read().head["complete"]
+
+
 @pytest.mark.parametrize("call", ["perf_event_open", "process_vm_readv", "memfd_create"])
 def test_what_the_kernel_refuses_is_said(
     recorder: Recorder, compiled: Compile, agent: str, call: str
