@@ -30,13 +30,14 @@ struct StatusEntry {
   std::uint64_t agent = 0, perf = 0, perf_kernel = 0, sample_ns = 0, agent_ns = 0;
   std::vector<std::uint64_t> lost;  // by table, then samples
   std::vector<std::string> limits;
+  std::uint64_t steal_ns = 0, throttled_ns = 0;  // of the machine, of the control group
   std::string glibc;  // the version that the target uses; empty: another library, or not known
 
   template <class Self, class Function>
   static void fields(Self& e, Function each) {
     each(e.ended_ns), each(e.exit_status), each(e.signal), each(e.complete), each(e.agent);
     each(e.perf), each(e.perf_kernel), each(e.sample_ns), each(e.agent_ns), each(e.lost);
-    each(e.limits), each(e.glibc);
+    each(e.limits), each(e.glibc), each(e.steal_ns), each(e.throttled_ns);
   }
 };
 

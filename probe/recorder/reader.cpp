@@ -376,7 +376,8 @@ class Printing {
     json_.field("tick_ns", start_.tick_ns).raw(",\"limits\":");
     if (!damage_.empty()) status_.limits.push_back(damage_);
     json_.list(status_.limits, [&](const std::string& sentence) { json_.text(sentence); });
-    json_.field("agent_ns", status_.agent_ns).raw(",\"lost\":{");
+    json_.field("agent_ns", status_.agent_ns).field("steal_ns", status_.steal_ns);
+    json_.field("throttled_ns", status_.throttled_ns).raw(",\"lost\":{");
     for (std::size_t i = 0; i < std::min(status_.lost.size(), std::size(kLostNames)); ++i) {
       json_.raw(i == 0 ? "\"" : ",\"").raw(kLostNames[i]).raw("\":").number(status_.lost[i]);
     }

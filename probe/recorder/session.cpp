@@ -26,6 +26,32 @@ std::uint64_t mixed(std::uint64_t sum, std::uint64_t value) {
   return sum ^ (sum >> 29);
 }
 
+// What other machines took of this one's processors since it began.
+std::uint64_t steal_ns() {
+  const std::string text = read_all("/proc/stat");
+  const char* at = text.c_str();
+  if (!text.starts_with("cpu ")) return 0;
+  char* end = const_cast<char*>(at) + 4;
+  std::uint64_t ticks = 0;
+  for (int column = 0; column < 8; ++column) ticks = std::strtoull(end, &end, 10);
+  return ticks * (1'000'000'000U / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK)));
+}
+
+// For how long the control group of a process was kept from running since it was made.
+std::uint64_t throttled_ns(pid_t pid) {
+  const std::string groups = read_all(format("/proc/%d/cgroup", pid).c_str());
+  const std::size_t begin = groups.find("0::/");
+  if (begin == std::string::npos) return 0;
+  const std::size_t end = std::min(groups.find('\n', begin), groups.size());
+  std::string path = "/sys/fs/cgroup";
+  path.append(groups, begin + 3, end - begin - 3).append("/cpu.stat");
+  const std::string text = read_all(path.c_str());
+  constexpr std::string_view kName = "throttled_usec ";
+  const std::size_t at = text.find(kName);
+  if (at == std::string::npos) return 0;
+  return std::strtoull(text.c_str() + at + kName.size(), nullptr, 10) * 1'000;
+}
+
 // What a thread in a system call waits for, as far as its number says it.
 Activity activity_of(int call) {
   switch (call) {
@@ -159,6 +185,8 @@ void Session::start(const std::vector<std::string>& command, bool attached) {
   if (::uname(&machine) == 0) start_.kernel = machine.release;
   status_.ended_ns = start_.began_ns;
   last_tick_ns_ = next_ns_ = start_.began_ns;
+  steal_before_ns_ = steal_ns();
+  throttled_before_ns_ = throttled_ns(pid_);
   next_snapshot_ns_ = start_.began_ns + kSecond;
 
   Encoder encoder;
@@ -677,6 +705,10 @@ void Session::write_status(std::uint64_t at_ns) {
     for (std::size_t i = 0; i < 5; ++i) status_.lost[i] = shared.lost[i].load();
   }
   status_.lost[6] = lost_stacks_;
+  status_.steal_ns = steal_ns() - steal_before_ns_;
+  if (const std::uint64_t throttled = throttled_ns(pid_); throttled > throttled_before_ns_) {
+    status_.throttled_ns = throttled - throttled_before_ns_;  // a process that has ended has none
+  }
   status_.lost[5] = lost_samples_;
   status_.ended_ns = at_ns;
   Encoder encoder;

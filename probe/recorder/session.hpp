@@ -108,6 +108,7 @@ class Session final : public PerfListener {
   std::unordered_map<std::size_t, std::uint64_t> seen_objects_, seen_pairs_, seen_holds_;
 
   StartEntry start_;
+  std::uint64_t steal_before_ns_ = 0, throttled_before_ns_ = 0;
   StatusEntry status_;
   std::uint64_t lost_samples_ = 0, lost_stacks_ = 0;
   std::uint64_t next_ns_ = 0, next_snapshot_ns_ = 0, next_maps_ns_ = 0, last_tick_ns_ = 0;
