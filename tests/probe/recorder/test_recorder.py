@@ -210,10 +210,10 @@ def test_waits_that_the_agent_saw_are_in_the_record(
 
 def test_files_are_named(recorder: Recorder, compiled: Compile, agent: str) -> None:
     output = recorder.folder / "output"
-    done = recorder.run(compiled("writes.cpp"), output, "500", options=("--agent", agent))
+    done = recorder.run(compiled("writes.cpp"), output, "5000", options=("--agent", agent))
     assert (done.returncode, done.stderr) == (0, "")
     (file,) = [f for f in recorder.read().all("file") if f["path"] == str(output)]
-    assert (file["writes"], file["bytes"]) == (500, 1500)
+    assert (file["writes"], file["bytes"]) == (5000, 15000)
 
 
 def test_an_agent_in_a_folder_with_a_space_is_loaded(recorder: Recorder, compiled: Compile) -> None:
