@@ -1,0 +1,190 @@
+// The entries of the record's tables, and the one place that says in which order their fields are
+// written and read: `fields` calls the given function with each field.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "format.hpp"
+#include "probe/shared.hpp"
+
+namespace threadmark {
+
+struct StartEntry {
+  std::uint64_t version = kFormatVersion, pid = 0, began_ns = 0, tick_ns = 0, processors = 0;
+  std::uint64_t attached = 0;
+  std::string kernel;
+  std::vector<std::uint64_t> cpus;
+  std::vector<std::string> command;
+
+  template <class Self, class Function>
+  static void fields(Self& e, Function each) {
+    each(e.version), each(e.pid), each(e.began_ns), each(e.tick_ns), each(e.processors);
+    each(e.attached), each(e.kernel), each(e.cpus), each(e.command);
+  }
+};
+
+struct StatusEntry {
+  std::uint64_t ended_ns = 0, exit_status = 0, signal = 0, complete = 0;
+  std::uint64_t agent = 0, perf = 0, perf_kernel = 0, sample_ns = 0, agent_ns = 0;
+  std::vector<std::uint64_t> lost;  // by table, then samples
+  std::vector<std::string> limits;
+  std::uint64_t steal_ns = 0, throttled_ns = 0;  // of the machine, of the control group
+  std::string glibc;  // the version that the target uses; empty: another library, or not known
+
+  template <class Self, class Function>
+  static void fields(Self& e, Function each) {
+    each(e.ended_ns), each(e.exit_status), each(e.signal), each(e.complete), each(e.agent);
+    each(e.perf), each(e.perf_kernel), each(e.sample_ns), each(e.agent_ns), each(e.lost);
+    each(e.limits), each(e.glibc), each(e.steal_ns), each(e.throttled_ns);
+  }
+};
+
+struct ModuleEntry {
+  std::uint64_t id = 0, low = 0, high = 0, offset = 0, bias = 0, from_ns = 0, until_ns = 0;
+  std::string path, build_id;
+
+  template <class Self, class Function>
+  static void fields(Self& e, Function each) {
+    each(e.id), each(e.low), each(e.high), each(e.offset), each(e.bias), each(e.from_ns);
+    each(e.until_ns), each(e.path), each(e.build_id);
+  }
+};
+
+struct StackEntry {
+  std::uint64_t id = 0, at_ns = 0, exact = 0;  // exact: the first frame is no return address
+  std::vector<std::uint64_t> frames;           // absolute
+};
+
+struct ThreadEntry {
+  std::uint64_t id = 0, tid = 0, maker = 0, made_at = 0, began_ns = 0, ended_ns = 0;
+  std::uint64_t run_ns = 0, ready_ns = 0;
+  std::string name;
+  std::vector<std::uint64_t> totals;  // ns and times of each activity that has any: three numbers
+
+  template <class Self, class Function>
+  static void fields(Self& e, Function each) {
+    each(e.id), each(e.tid), each(e.maker), each(e.made_at), each(e.began_ns), each(e.ended_ns);
+    each(e.run_ns), each(e.ready_ns), each(e.name), each(e.totals);
+  }
+};
+
+struct ObjectEntry {
+  std::uint64_t id = 0, kind = 0, address = 0, at_ns = 0, region = 0, thread = 0, made_at = 0;
+  std::uint64_t type = 0, sampled = 0, waits = 0, wait_ns = 0, longest_ns = 0;
+  std::uint64_t holds = 0, hold_ns = 0, signals = 0, signal_ns = 0, signal_stack = 0;
+  std::uint64_t bytes = 0, writes = 0;  // of a file
+  std::string path;
+
+  template <class Self, class Function>
+  static void fields(Self& e, Function each) {
+    each(e.id), each(e.kind), each(e.address), each(e.at_ns), each(e.region), each(e.thread);
+    each(e.made_at), each(e.type), each(e.sampled), each(e.waits), each(e.wait_ns);
+    each(e.longest_ns), each(e.holds), each(e.hold_ns), each(e.signals), each(e.signal_ns);
+    each(e.signal_stack), each(e.bytes), each(e.writes), each(e.path);
+  }
+};
+
+struct PairEntry {
+  std::uint64_t id = 0, object = 0, activity = 0, waiter = 0, holder = 0, waits = 0, wait_ns = 0;
+
+  template <class Self, class Function>
+  static void fields(Self& e, Function each) {
+    each(e.id), each(e.object), each(e.activity), each(e.waiter), each(e.holder), each(e.waits);
+    each(e.wait_ns);
+  }
+};
+
+struct HoldEntry {
+  std::uint64_t id = 0, object = 0, stack = 0, holds = 0, hold_ns = 0, blamed_ns = 0;
+
+  template <class Self, class Function>
+  static void fields(Self& e, Function each) {
+    each(e.id), each(e.object), each(e.stack), each(e.holds), each(e.hold_ns), each(e.blamed_ns);
+  }
+};
+
+// One thread in one tick.
+struct TickThread {
+  std::uint64_t tid = 0, activity = 0, object = 0, stack = 0, awaited = 0;
+  std::uint64_t state = 'R';               // the kernel's letter
+  std::uint64_t call = 0;                  // number of the system call, plus 1; 0: none
+  std::uint64_t run_ns = 0, ready_ns = 0;  // since the last tick
+
+  bool waits_alike(const TickThread& o) const {
+    return activity == o.activity && object == o.object && stack == o.stack && awaited == o.awaited;
+  }
+};
+
+struct Sample {
+  std::uint64_t tid = 0, at_ns = 0, stack = 0;
+  bool kernel = false;
+  std::array<std::uint64_t, kRegisters.size()> registers{};
+};
+
+struct PutField {
+  Encoder& to;
+  void operator()(std::uint64_t value) { to.number(value); }
+  void operator()(const std::string& value) { to.text(value); }
+  void operator()(const std::vector<std::uint64_t>& values) {
+    to.number(values.size());
+    for (const std::uint64_t value : values) to.number(value);
+  }
+  void operator()(const std::vector<std::string>& values) {
+    to.number(values.size());
+    for (const std::string& value : values) to.text(value);
+  }
+};
+
+struct TakeField {
+  Decoder& from;
+  void operator()(std::uint64_t& value) { value = from.number(); }
+  void operator()(std::string& value) { value = from.text(); }
+  void operator()(std::vector<std::uint64_t>& values) {
+    values.resize(from.count());
+    for (std::uint64_t& value : values) value = from.number();
+  }
+  void operator()(std::vector<std::string>& values) {
+    values.resize(from.count());
+    for (std::string& value : values) value = from.text();
+  }
+};
+
+template <class Entry>
+void put(Encoder& to, const Entry& entry) {
+  Entry::fields(entry, PutField{to});
+}
+
+template <class Entry>
+Entry take(Decoder& from) {
+  Entry entry;
+  Entry::fields(entry, TakeField{from});
+  return entry;
+}
+
+inline void put(Encoder& to, const StackEntry& entry) {
+  to.number(entry.id);
+  to.number(entry.at_ns);
+  to.number(entry.exact);
+  to.number(entry.frames.size());
+  std::uint64_t before = 0;
+  for (const std::uint64_t frame : entry.frames) {
+    to.from(frame, before);
+    before = frame;
+  }
+}
+
+template <>
+inline StackEntry take<StackEntry>(Decoder& from) {
+  StackEntry entry;
+  entry.id = from.number();
+  entry.at_ns = from.number();
+  entry.exact = from.number();
+  entry.frames.resize(from.count());
+  std::uint64_t before = 0;
+  for (std::uint64_t& frame : entry.frames) frame = before = from.from(before);
+  return entry;
+}
+
+}  // namespace threadmark

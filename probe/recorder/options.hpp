@@ -1,0 +1,27 @@
+// What the command line asks for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace threadmark {
+
+struct Options {
+  std::string output = "threadmark.record";
+  std::string print;  // a record to print; empty: record
+  std::string agent;  // empty: none was found
+  bool agent_named = false;
+  bool help = false;
+  bool follow = false;
+  std::int64_t pid = 0;  // a process to attach to; 0: start the command
+  std::uint64_t delay_ns = 0;
+  std::uint64_t duration_ns = 0;  // 0: to the end
+  std::vector<std::string> command;
+};
+
+// Returns what is wrong with the words as a sentence, empty if nothing is.
+std::string parse(int count, char** words, Options& options);
+const char* usage();
+
+}  // namespace threadmark

@@ -1,0 +1,88 @@
+"""Runs the recorder and reads what it says of a record."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[3]
+Line = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Record:
+    """The lines of a record by their kind."""
+
+    lines: list[Line]
+    by_kind: dict[str, list[Line]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for line in self.lines:
+            self.by_kind.setdefault(line["kind"], []).append(line)
+
+    def all(self, kind: str) -> list[Line]:
+        return self.by_kind.get(kind, [])
+
+    @property
+    def head(self) -> Line:
+        return self.lines[0]
+
+    def says(self, words: str) -> bool:
+        return any(words in sentence for sentence in self.head["limits"])
+
+
+@dataclass(frozen=True)
+class Recorder:
+    executable: Path
+    folder: Path
+
+    @property
+    def file(self) -> Path:
+        return self.folder / "record"
+
+    def words(self, *command: str | Path, options: tuple[str, ...] = ()) -> list[str]:
+        return [str(self.executable), "-o", str(self.file), *options, "--", *map(str, command)]
+
+    def run(
+        self, *command: str | Path, options: tuple[str, ...] = (), **how: Any
+    ) -> subprocess.CompletedProcess[str]:
+        """Record a command to its end."""
+        return self.call(*self.words(*command, options=options)[1:], **how)
+
+    def call(self, *words: str | Path, **how: Any) -> subprocess.CompletedProcess[str]:
+        """Run the recorder with these words."""
+        how.setdefault("timeout", 60)
+        return subprocess.run(
+            [str(self.executable), *map(str, words)],
+            check=False,
+            capture_output=True,
+            text=True,
+            errors="surrogateescape",
+            **how,
+        )
+
+    def read(self, file: Path | None = None) -> Record:
+        """What --print says; every line must be JSON, and the last one the end."""
+        done = subprocess.run(
+            [str(self.executable), "--print", str(file or self.file)],
+            check=False,
+            capture_output=True,
+        )
+        assert done.returncode == 0, done.stderr
+        lines = [json.loads(line) for line in done.stdout.decode("utf-8").splitlines()]
+        assert lines[0]["kind"] == "record"
+        assert lines[-1] == {"kind": "end"}
+        return Record(lines)
+
+
+def sentence(text: str) -> bool:
+    """Whether a complaint is one sentence of the recorder on one line."""
+    return (
+        text.startswith("threadmark-record: ")
+        and text.endswith(".\n")
+        and text.count("\n") == 1
+        and len(text) < 300
+    )
