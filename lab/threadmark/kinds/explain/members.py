@@ -12,7 +12,9 @@ from elftools.dwarf.die import DIE
 from threadmark.kinds.explain.elf import Elf
 
 _MOST_BYTES = 16 << 20  # of debug information; more takes longer than a name is worth
+_SMALL_BYTES = 1 << 20
 _ADDRESS = 0x03  # DW_OP_addr
+_ADDRESS_BY_NUMBER = 0xA1  # DW_OP_addrx
 _DEEPEST = 12
 
 
@@ -27,7 +29,7 @@ class Datum:
 def of(elf: Elf, address: int, offset: int) -> Datum | None:
     """The variable at an address of the file; None without debug information of it."""
     try:
-        found = _variables(elf).get(address)
+        found = _variable(elf, address)
         if found is None:
             return None
         die, where = found
@@ -36,27 +38,51 @@ def of(elf: Elf, address: int, offset: int) -> Datum | None:
         return None
 
 
-@lru_cache(maxsize=64)
-def _variables(elf: Elf) -> dict[int, tuple[DIE, str]]:
-    """Address -> variable with its place."""
+@lru_cache(maxsize=4096)
+def _variable(elf: Elf, address: int) -> tuple[DIE, str] | None:
+    """The variable with its place. Only the units that hold its address are read: a big program
+    has thousands."""
     file = elf.dwarf
     if not file.has_dwarf_info():
-        return {}
+        return None
     info = file.get_dwarf_info()
     section = info.debug_info_sec
     if section is None or section.size > _MOST_BYTES:
-        return {}
-    found: dict[int, tuple[DIE, str]] = {}
+        return None
+    section.stream.seek(0)
+    whole = section.stream.read()
+    wanted = bytes([_ADDRESS]) + address.to_bytes(8, "little")
+    offsets = []
+    at = whole.find(wanted)
+    while at >= 0:
+        offsets.append(at)
+        at = whole.find(wanted, at + 1)
+    small = section.size <= _SMALL_BYTES  # addresses by number in a table: clang's DWARF 5
     for unit in info.iter_CUs():
-        files = info.line_program_for_CU(unit)
+        end = unit.cu_offset + unit.size
+        if not (small and not offsets) and not any(unit.cu_offset <= o < end for o in offsets):
+            continue
         for die in unit.iter_DIEs():
-            if die.tag != "DW_TAG_variable" or "DW_AT_location" not in die.attributes:
-                continue
-            location = die.attributes["DW_AT_location"].value
-            if isinstance(location, list) and location and location[0] == _ADDRESS:
-                at = int.from_bytes(bytes(location[1:9]), "little")
-                found.setdefault(at, (die, _place(die, files)))
-    return found
+            if die.tag == "DW_TAG_variable" and _located(die, info) == address:
+                return die, _place(die, info.line_program_for_CU(unit))
+    return None
+
+
+def _located(die: DIE, info: Any) -> int | None:
+    """The fixed address of a variable."""
+    attribute = die.attributes.get("DW_AT_location")
+    location = attribute.value if attribute else None
+    if not isinstance(location, list) or not location:
+        return None
+    if location[0] == _ADDRESS:
+        return int.from_bytes(bytes(location[1:9]), "little")
+    if location[0] == _ADDRESS_BY_NUMBER:
+        number = shift = 0
+        for byte in location[1:]:  # ULEB128
+            number |= (byte & 0x7F) << shift
+            shift += 7
+        return int(info.get_addr(die.cu, number))
+    return None
 
 
 def _place(die: DIE, files: Any) -> str:

@@ -84,7 +84,7 @@ class File:
             if found:
                 name, low, _ = found
                 shown = plain_name(demangled(name))
-                known = members.of(elf, low, address - low)
+                known = members.of(elf, low, address - low) if self.own else None
                 if known and known.members:
                     return f"{shown}{known.members}", known.where
                 offset = "" if address == low or known else f"+{address - low}"

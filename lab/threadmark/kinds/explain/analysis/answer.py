@@ -26,6 +26,7 @@ SCHEMA = "threadmark.explain"
 VERSION = 1
 _MOST = 12  # causes that are listed
 _OF_EVENTS = ("condition", "barrier", "join", "semaphore")
+_OF_OTHERS = 0.1  # of thread time: less waiting for other programs' processors is everyday
 _SHORTEST_NS = 50_000_000  # of a run in which ticks say something
 
 
@@ -67,7 +68,7 @@ def analyse(
         "speedup": None,
         "states": {name: _rounded(times.states[name] / total) for name in STATES},
         "causes": [_record(each, total) for each in listed],
-        "limits": _limits(recording, times),
+        "limits": _limits(recording, times, listed),
         "processors": [_rounded(share) for share in times.processors],
         "exit_status": recording.exit_status,
         "signal": recording.signal,
@@ -165,13 +166,19 @@ def _most_at_once(recording: Recording) -> int:
     return most or len(recording.threads)
 
 
-def _limits(recording: Recording, times: Account) -> list[str]:
+def _limits(recording: Recording, times: Account, causes: list[Cause]) -> list[str]:
     found = list(recording.limits)
     if not recording.threads:
         found.append("The record has no thread; the program ended before it was seen.")
     if not recording.samples and any(t.run_ns for t in recording.threads.values()):
         found.append(
             "Running code was not sampled, so spinning and contended atomics count as useful."
+        )
+    ready = times.states["runnable"] / max(1.0, times.total_ns)
+    if ready >= _OF_OTHERS and not any(c.category in ("run_queue", "affinity") for c in causes):
+        found.append(
+            f"Other programs had the processors for {ready:.0%} of the threads' time; on a quiet "
+            "machine threads overlap more, and other causes may show."
         )
     if recording.agent_ns:
         share = recording.agent_ns / max(1.0, times.total_ns)

@@ -18,7 +18,6 @@ from threadmark.kinds.explain.analysis.stacks import Party, Stacks
 FEWEST_TICKS = 5  # that make a passed-on wait certain
 LEAST = 0.04  # of thread time: less is no cause
 SHOWN = 0.01
-_OF_OTHERS = 0.15  # of thread time: less waiting for other programs' processors is everyday
 
 
 @dataclass
@@ -152,12 +151,11 @@ class Finder:
         name, where = self._named(reason, thing, stack)
         if piece is not None:
             return Cause(piece.category, piece.name, where, piece.words)
-        kind = thing.what if thing else reason.activity
-        if reason.activity in ("read_lock", "write_lock") or kind == "rwlock":
+        if reason.activity in ("read_lock", "write_lock"):
             return Cause("rwlock", name, where, "waits for a lock for shared use")
-        if reason.activity == "spin_lock" or kind == "spin_lock":
+        if reason.activity == "spin_lock":
             return Cause("spin", name, where, "spins for a spin lock")
-        if reason.activity == "once" or kind == "once":
+        if reason.activity == "once":
             words = "waits until another thread has initialised something once"
             return Cause("once", name, where, words)
         if reason.activity == "relock":
@@ -178,9 +176,10 @@ class Finder:
             if made:
                 return f"made in {made.name}", made.where
         frame = self._stacks.first(stack)
-        if frame:
-            return f"{thing.what if thing else 'lock'} in {frame.name}", frame.where
-        return thing.what if thing else reason.activity, ""
+        kind = {"own_lock": "lock", "relock": "mutex", "event": "atomic"}.get(
+            reason.activity, reason.activity.replace("_", " ")
+        )
+        return (f"{kind} in {frame.name}", frame.where) if frame else (kind, "")
 
     def _work(self, cost: Cost) -> Cause:
         """A wait for a thread's work: unequal parts, or a chain."""
@@ -253,10 +252,7 @@ class Finder:
         if crowded:
             words = "more threads are ready to run than there are processors"
             return [Cause("run_queue", "", "", words, True, ready, by_thread=by_thread)]
-        if ready < _OF_OTHERS * account.total_ns:
-            return []
-        words = "ready to run, but other programs had the processors"
-        return [Cause("run_queue", "", "", words, bool(counts), ready, by_thread=by_thread)]
+        return []  # other programs had them: that is no property of this one
 
 
 def merged(causes: list[Cause]) -> list[Cause]:

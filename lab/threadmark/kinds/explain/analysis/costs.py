@@ -130,6 +130,8 @@ def _without_ticks(bucket: Bucket, recording: Recording, reasons: Reasons) -> Re
     stack = max(pairs, key=lambda p: p.wait_ns).waiter if pairs else 0
     if activity == "futex":
         activity = reasons.kind_of_futex(thing, stack)
+    if activity == "yield":
+        activity = reasons.kind_of_yield(stack) or activity
     for sort, activities in _SORTS.items():
         if activity in activities:
             return Reason(sort, activity, thing, stack)

@@ -4,7 +4,7 @@ kernel for memory."""
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from threadmark.kinds.explain.analysis.frames import Frame
@@ -107,27 +107,21 @@ def _contended(
     known = names.datum(0, address)
     frame = _frame(samples[0], names, knowledge)
     name, where = known or (f"atomic in {frame.name}", frame.where)
-    if apart and not _same_object(by_thread.values(), names):
-        words = "threads write different words of one cache line"
-        return _spot("false_sharing", ("atomic", name, where), words, samples)
     if any("rwlock" in each.name or "shared_mutex" in each.name for each in frames[:4]):
         words = "readers and writers change the word of one lock for shared use"
         return _spot("rwlock", ("atomic", name, where), words, samples)
+    piece = knowledge.cause(frames)
+    if apart and piece is None:
+        words = "threads write different words of one cache line"
+        return _spot("false_sharing", ("atomic", name, where), words, samples)
     library = knowledge.atomic(frames)
     if library:
         shown = known[0] if known else library.name
         return _spot("atomic", ("atomic", shown, where), library.words, samples)
-    if piece := knowledge.cause(frames):
+    if piece is not None:
         return _spot(piece.category, ("atomic", piece.name, frame.where), piece.words, samples)
     words = "threads write one atomic"
     return _spot("atomic", ("atomic", name, where), words, samples)
-
-
-def _same_object(addresses: Iterable[int], names: Names) -> bool:
-    """Whether these are words of one lock or counter of the library rather than of the program's
-    own objects: a lock has several words that its users write together."""
-    shown = {names.datum(0, address) for address in addresses}
-    return len(shown) == 1 and None not in shown and "[" not in str(shown)
 
 
 def _loop(samples: list[Sample], recording: Recording, names: Names, knowledge: Knowledge) -> Spot:

@@ -68,7 +68,7 @@ class Knowledge:
 
     def activity(self, frames: Sequence[Frame]) -> str:
         """The kind of a wait that the agent sees as a futex; empty if not known."""
-        piece = _first(self.activities, frames[:_LOOKED_AT])
+        piece = _first(self.activities, frames[: 2 * _LOOKED_AT])
         return piece.category if piece else ""
 
     def atomic(self, frames: Sequence[Frame]) -> Piece | None:

@@ -5,7 +5,9 @@ A wait costs nothing while as many threads work as can: then no processor is fre
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 
 from threadmark.kinds.explain.analysis.accounting import unseen_kind
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
@@ -13,6 +15,14 @@ from threadmark.kinds.explain.analysis.recording import Glance, Recording, Tick
 from threadmark.kinds.explain.analysis.roles import Roles
 
 LOCKS = ("mutex", "relock", "read_lock", "write_lock", "spin_lock", "once", "own_lock")
+_PLAIN = {
+    "creating": "starting",
+    "starting": "starting",
+    "sleep": "sleep",
+    "timed_condition": "sleep",
+    "poll": "io",
+    "io": "io",
+}
 EVENTS = ("join", "future", "condition", "barrier", "semaphore", "event")
 # Of the others' reasons the first of these is what a waiter for any of them waits for.
 _RANK = ("lock", "library", "kernel_memory", "io", "sleep", "starting", "work", "event", "")
@@ -73,14 +83,21 @@ class Reasons:
             return self._lock(tick, glance, activity, visited)
         if activity in EVENTS:
             return self._event(tick, glance, activity, visited)
-        if activity in ("creating", "starting"):
-            return self._plain("starting", activity, glance)
-        if activity in ("sleep", "timed_condition"):
-            return self._plain("sleep", activity, glance)
-        if activity in ("poll", "io"):
-            return self._plain("io", activity, glance)
+        if activity not in ("yield", "creating", "starting") and not glance.works:
+            for other in tick.values():
+                if other.awaited == glance.tid and other.activity in LOCKS:
+                    # It holds a lock over its input-output: the lock keeps others from theirs.
+                    return Reason("lock", other.activity, other.thing, other.stack, 0, glance.tid)
+        if activity in _PLAIN:
+            return self._plain(_PLAIN[activity], activity, glance)
         if activity == "yield":
-            return self._plain("spin", activity, glance)
+            kind = self.kind_of_yield(glance.stack)
+            event = kind in EVENTS
+            return (
+                self._event(tick, glance, kind, visited)
+                if event
+                else self._plain("spin", activity, glance)
+            )
         if glance.state in ("S", "D"):
             return self._unseen(tick, glance, visited)
         return None
@@ -95,6 +112,21 @@ class Reasons:
         datum = known and known.module and self._names.datum(known.module, known.offset)
         # libstdc++ waits for an atomic in a pool of its own.
         return "event" if datum and "__waiter_pool" in datum[0] else "own_lock"
+
+    def kind_of_yield(self, stack: int) -> str:
+        """What a thread polls for; the samples say it where the wait has no stack."""
+        frames = self._names.frames(stack or self._yields)
+        return self._knowledge.activity(frames)
+
+    @cached_property
+    def _yields(self) -> int:
+        """The stack from which most samples gave their processor away."""
+        found: Counter[int] = Counter()
+        for sample in self._recording.samples:
+            names = [each.name for each in self._names.frames(sample.stack)[:4]]
+            if any(name in ("sched_yield", "__sched_yield") for name in names):
+                found[sample.stack] += 1
+        return min(found, key=lambda s: (-found[s], s), default=0)
 
     @staticmethod
     def _plain(sort: str, activity: str, glance: Glance) -> Reason:

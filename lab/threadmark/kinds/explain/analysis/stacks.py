@@ -14,7 +14,7 @@ from threadmark.kinds.explain.analysis.recording import Recording
 MOST_FRAMES = 16
 _MOST_STACKS = 8
 _GLUE = re.compile(
-    r"std::(__\w+::)?(__invoke\w*|__invoke_\w+|thread::_Invoker::.*|thread::_State_impl::.*|"
+    r"__invoke(_impl)?|std::(__\w+::)?(__invoke\w*|thread::_Invoker::.*|thread::_State_impl::.*|"
     r"_Function_handler::.*|function::operator\(\)|__function::.*|__thread_proxy|"
     r"__thread_execute|__async_func::.*|invoke|__apply_impl|apply)"
 )
