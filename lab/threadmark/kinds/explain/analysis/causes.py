@@ -48,7 +48,6 @@ class Cause:
         self.ns += other.ns
         self.seen += other.seen
         self.things |= other.things
-        self.certain = self.certain and other.certain
         self.doubts |= other.doubts
         for mine, its in (
             (self.by_thread, other.by_thread),
@@ -266,6 +265,10 @@ def merged(causes: list[Cause]) -> list[Cause]:
             found[key].take(cause)
         else:
             found[key] = cause
+    works = [c for c in found.values() if c.category in ("serial_dependency", "imbalance")]
+    for key in [key for key in found if key[0] == "join"]:
+        if works:  # between the end of one's work and the other's waking
+            works[0].take(found.pop(key))
     return sorted(found.values(), key=lambda each: (-each.ns, each.category, each.name))
 
 

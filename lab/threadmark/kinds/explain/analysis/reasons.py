@@ -15,6 +15,7 @@ from threadmark.kinds.explain.analysis.recording import Glance, Recording, Tick
 from threadmark.kinds.explain.analysis.roles import Roles
 
 LOCKS = ("mutex", "relock", "read_lock", "write_lock", "spin_lock", "once", "own_lock")
+_POLLS = ("yield", "spin_lock")  # they run, but do nothing
 _PLAIN = {
     "creating": "starting",
     "starting": "starting",
@@ -63,7 +64,7 @@ class Reasons:
         """Why it does not work; None where it works or its wait costs nothing."""
         by_tid = {each.tid: each for each in tick.glances}
         reason = self._of(by_tid, glance, set())
-        busy = sum(each.works for each in tick.glances)
+        busy = sum(each.works and each.activity not in _POLLS for each in tick.glances)
         if reason is None or glance.tid in self._roles.background:
             return None
         free = self._roles.capacity - busy
