@@ -14,7 +14,12 @@ from dataclasses import dataclass, field
 from threadmark.kinds.explain.analysis.calls import kind_of_call
 from threadmark.kinds.explain.analysis.looks import Looks
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
-from threadmark.kinds.explain.analysis.recording import Glance, Recording, Thread
+from threadmark.kinds.explain.analysis.recording import (
+    Glance,
+    Recording,
+    Thread,
+    short_threads,
+)
 
 STATES = (
     "useful", "spinning", "atomic", "waiting", "condition", "barrier", "join", "semaphore", "once",
@@ -75,10 +80,13 @@ def account(recording: Recording, names: Names, knowledge: Knowledge, looks: Loo
     """Divide all of it."""
     futex = _futexes(recording, names, knowledge)
     unseen = _unseen(recording, names, knowledge)
+    storm = short_threads(recording)
     threads = {}
     for key, thread in recording.threads.items():
         time = ThreadTime(thread)
-        _divide(time, futex, unseen.get(thread.tid) or unseen.get(0, Counter()))
+        seen = unseen.get(thread.tid) or unseen.get(0, Counter())
+        short = thread.tid in storm
+        _divide(time, futex, Counter({"starting": 1}) if short else seen)
         _divide_running(time, looks.of(thread.tid))
         threads[key] = time
     states = {name: sum(t.states[name] for t in threads.values()) for name in STATES}
@@ -107,7 +115,9 @@ def _divide(time: ThreadTime, futex: Mapping[str, float], unseen: Counter[str]) 
     states["spinning"] += inside
     run -= inside
     for name in _RUNS:
-        taken = min(run, float(totals.get(name, 0)))
+        # A thread that gives its processor away is ready in part of that time.
+        running = thread.run_ns / max(1, thread.run_ns + thread.ready_ns)
+        taken = min(run, totals.get(name, 0) * running)
         time.waits[name] = taken
         states[STATE_OF[name]] += taken
         run -= taken
@@ -145,8 +155,8 @@ def _unseen(recording: Recording, names: Names, knowledge: Knowledge) -> dict[in
     found: dict[int, Counter[str]] = defaultdict(Counter)
     for tick in recording.ticks:
         for each in tick.glances:
-            if each.activity == "running" and each.state in ("S", "D"):
-                state = STATE_OF_UNSEEN[unseen_kind(each, names, knowledge)]
+            if is_unseen(each, recording):
+                state = STATE_OF_UNSEEN.get(unseen_kind(each, names, knowledge), "unknown")
                 found[each.tid][state] += 1
                 found[0][state] += 1
     return found
@@ -165,13 +175,25 @@ STATE_OF_UNSEEN = {
     "event": "condition",
     "futex": "waiting",
     "": "unknown",
+    **{name: state for name, state in STATE_OF.items() if name != "yield"},
 }
+
+
+def is_unseen(glance: Glance, recording: Recording) -> bool:
+    """Whether it is blocked in a way that the agent did not time: where there is no agent, the
+    recorder itself says what it sees."""
+    if glance.activity == "running":
+        return glance.state in ("S", "D")
+    thread = recording.threads.get(glance.tid)
+    return thread is not None and not thread.totals and glance.state in ("S", "D")
 
 
 def unseen_kind(glance: Glance, names: Names, knowledge: Knowledge) -> str:
     """What a sleeping thread waits for of which the agent knows nothing."""
     frames = names.frames(glance.stack) if glance.stack else ()
-    kind = kind_of_call(glance.call)
+    kind = "futex" if glance.activity == "futex" else kind_of_call(glance.call)
+    if glance.activity not in ("futex", "running"):
+        return glance.activity
     if kind == "futex":
         piece = knowledge.cause(frames)
         if piece:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from threadmark.kinds.explain.analysis.accounting import Account
 from threadmark.kinds.explain.analysis.costs import Cost
 from threadmark.kinds.explain.analysis.looks import Looks
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.reasons import Reason, Reasons
-from threadmark.kinds.explain.analysis.recording import Recording, Thing
+from threadmark.kinds.explain.analysis.recording import Pair, Recording, Thing
 from threadmark.kinds.explain.analysis.roles import Roles
 from threadmark.kinds.explain.analysis.stacks import Party, Stacks
 
@@ -144,8 +146,8 @@ class Finder:
     def _lock(self, cost: Cost) -> Cause:
         reason = cost.reason
         thing = self.recording.things.get(reason.thing)
-        pairs = [p for p in self.recording.pairs if reason.thing and p.thing == reason.thing]
-        stack = max(pairs, key=lambda p: (p.wait_ns, p.waiter)).waiter if pairs else reason.stack
+        pair = self._heaviest_pairs.get(reason.thing)
+        stack = pair.waiter if pair else reason.stack
         piece = self._knowledge.cause(self._names.frames(stack))
         name, where = self._named(reason, thing, stack)
         if piece is not None:
@@ -162,8 +164,17 @@ class Finder:
             return Cause("mutex", name, where, words)
         if reason.activity == "own_lock":
             words = "waits for a futex: a lock of the program's own, or a condition"
-            return Cause("mutex", name, where, words, certain=bool(stack) and bool(pairs))
+            return Cause("mutex", name, where, words, certain=bool(stack) and bool(pair))
         return Cause("mutex", name, where, "waits for a lock")
+
+    @cached_property
+    def _heaviest_pairs(self) -> dict[int, Pair]:
+        """The pair with the longest waits of each thing."""
+        found: dict[int, Pair] = {}
+        for pair in self.recording.pairs:
+            if pair.thing and pair.wait_ns >= found.setdefault(pair.thing, pair).wait_ns:
+                found[pair.thing] = pair
+        return found
 
     def _named(self, reason: Reason, thing: Thing | None, stack: int) -> tuple[str, str]:
         """The object's own name and place, else where it was made, else where it is taken."""
@@ -191,7 +202,7 @@ class Finder:
             return Cause("thread_creation", name, "", words)
         if reason.activity == "once":
             return self._lock(cost)
-        equal = bool(self._roles.peers(reason.tid))
+        equal = self._roles.has_peers(reason.tid)
         if reason.activity == "barrier" or (equal and reason.activity not in ("future", "event")):
             how = {"barrier": "at a barrier", "join": "in a join"}.get(reason.activity, "")
             words = f"threads wait{' ' + how if how else ''} for one that has more to do"
@@ -254,14 +265,24 @@ class Finder:
         return []  # other programs had them: that is no property of this one
 
 
+_WHOLE = ("imbalance", "serial_dependency", "sleep", "thread_creation")  # whatever their names
+
+
+def _of_all(name: str) -> str:
+    """One name for all elements of an array: 'lines[3].lock' as 'lines[].lock'."""
+    return re.sub(r"\[\d+\]", "[]", re.sub(r"\+\d+$", "", name))
+
+
 def merged(causes: list[Cause]) -> list[Cause]:
     """Causes of one category, name and place as one; the dearest first."""
     found: dict[tuple[str, str, str], Cause] = {}
     for cause in sorted(causes, key=lambda each: (-each.ns, each.category, each.name)):
-        name = "" if cause.category in ("imbalance", "serial_dependency", "sleep") else cause.name
+        name = "" if cause.category in _WHOLE else _of_all(cause.name)
         where = "" if not name else cause.where
         key = (cause.category, name, where)
         if key in found:
+            if found[key].name != cause.name and name:
+                found[key].name = name
             found[key].take(cause)
         else:
             found[key] = cause

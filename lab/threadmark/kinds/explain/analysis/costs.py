@@ -7,11 +7,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from threadmark.kinds.explain.analysis.accounting import Account
+from threadmark.kinds.explain.analysis.accounting import Account, is_unseen
 from threadmark.kinds.explain.analysis.reasons import EVENTS, LOCKS, Reason, Reasons
-from threadmark.kinds.explain.analysis.recording import Glance, Recording
+from threadmark.kinds.explain.analysis.recording import Pair, Recording
 
 _GLANCES = 64  # of one tick that are looked at
+_THREADS = 256  # whose shares are told apart
+_THINGS = 1024  # of one activity that are told apart
 _TICKS = 8192  # of a record that are looked at
 Bucket = tuple[str, int]  # activity and thing; ("", thread) for what the agent did not see
 
@@ -41,10 +43,15 @@ def costs(recording: Recording, account: Account, reasons: Reasons) -> list[Cost
     """All reasons that cost something."""
     evidence, by_activity = _gather(recording, reasons)
     found: dict[tuple[str, str, int, int], Cost] = {}
+    pairs: dict[Bucket, Pair] = {}
+    for pair in recording.pairs:
+        most = pairs.setdefault((pair.activity, pair.thing), pair)
+        if pair.wait_ns > most.wait_ns:
+            pairs[pair.activity, pair.thing] = pair
     for bucket, ns, shares in _buckets(recording, account):
         seen = evidence.get(bucket) or (by_activity.get(bucket[0]) if bucket[0] else None)
         if seen is None or not seen.total:
-            reason = _without_ticks(bucket, recording, reasons)
+            reason = _without_ticks(bucket, pairs.get(bucket), reasons)
             if reason is not None:
                 _add(found, reason, ns, 0, shares)
             continue
@@ -82,15 +89,12 @@ def _gather(
             if glance.activity == "running" and glance.state not in ("S", "D"):
                 continue
             reason = reasons.of(tick, glance)
-            bucket = _bucket(glance)
+            unseen = is_unseen(glance, recording)
+            bucket = ("", glance.tid) if unseen else (glance.activity, glance.thing)
             evidence[bucket].reasons[reason] += 1
             if bucket[0]:
                 by_activity[bucket[0]].reasons[reason] += 1
     return evidence, by_activity
-
-
-def _bucket(glance: Glance) -> Bucket:
-    return ("", glance.tid) if glance.activity == "running" else (glance.activity, glance.thing)
 
 
 def _buckets(
@@ -112,6 +116,11 @@ def _buckets(
         known = sum(pairs[activity].values())
         scale = total / max(raw[activity], known)
         shares = {tid: ns / total for tid, ns in by_thread.items()}
+        if len(shares) > _THREADS:
+            shares = {}
+        if len(pairs[activity]) > _THINGS:
+            yield (activity, 0), known * scale, shares
+            continue
         for thing, ns in pairs[activity].items():
             yield (activity, thing), ns * scale, shares
         if known < 0.98 * raw[activity]:
@@ -121,13 +130,12 @@ def _buckets(
             yield ("", time.thread.tid), time.unseen_ns, {tid: 1.0}
 
 
-def _without_ticks(bucket: Bucket, recording: Recording, reasons: Reasons) -> Reason | None:
+def _without_ticks(bucket: Bucket, pair: Pair | None, reasons: Reasons) -> Reason | None:
     """The reason of a wait that no tick met."""
     activity, thing = bucket
     if not activity:
-        return Reason("unknown")
-    pairs = [p for p in recording.pairs if (p.activity, p.thing) == bucket]
-    stack = max(pairs, key=lambda p: p.wait_ns).waiter if pairs else 0
+        return Reason("starting" if reasons.is_short(thing) else "unknown")
+    stack = pair.waiter if pair else 0
     if activity == "futex":
         activity = reasons.kind_of_futex(thing, stack)
     if activity == "yield":

@@ -103,6 +103,10 @@ class Reasons:
             return self._unseen(tick, glance, visited)
         return None
 
+    def is_short(self, tid: int) -> bool:
+        """Whether it is a thread of a storm."""
+        return tid in self._roles.short
+
     def kind_of_futex(self, thing: int, stack: int) -> str:
         """What a futex is for: a future, a barrier, an event in general, or a lock of the program's
         own."""
@@ -160,7 +164,7 @@ class Reasons:
     ) -> Reason | None:
         """What those do that could end the wait."""
         thing = self._recording.things.get(glance.thing)
-        if activity == "join":
+        if activity == "join" and glance.awaited:
             others = [each for each in (glance.awaited,) if each in tick and each not in visited]
         else:
             able = self._roles.signallers(thing) if activity != "barrier" else set()

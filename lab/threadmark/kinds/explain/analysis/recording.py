@@ -143,6 +143,20 @@ class Written:
     ns: int
 
 
+_SHORT_NS = 5_000_000  # a thread that lives less long was made for one piece of work
+_MANY = 50  # such threads
+
+
+def short_threads(recording: Recording) -> set[int]:
+    """The threads of a storm: many that each live shortly."""
+    found = {
+        each.tid
+        for each in recording.threads.values()
+        if each.life_ns < _SHORT_NS and each.tid != recording.pid
+    }
+    return found if len(found) >= _MANY else set()
+
+
 @dataclass(frozen=True)
 class Recording:
     """A record, whole."""

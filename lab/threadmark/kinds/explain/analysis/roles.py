@@ -8,11 +8,11 @@ from functools import cached_property
 
 from threadmark.kinds.explain.analysis.frames import Frame
 from threadmark.kinds.explain.analysis.meaning import Names
-from threadmark.kinds.explain.analysis.recording import Recording, Thing, Thread
+from threadmark.kinds.explain.analysis.recording import Recording, Thing, Thread, short_threads
 
+_IDLE = ("sleep", "poll", "timed_condition", "io")
+_LOOKED_AT = 256  # threads of one group
 _RARE = 0.02  # of the ticks: what happens less often is chance
-_SHORT_NS = 5_000_000  # a thread that lives less long was made for one piece of work
-_MANY = 50  # such threads
 
 
 class Roles:
@@ -62,17 +62,13 @@ class Roles:
         one, other = self.thread(a), self.thread(b)
         return bool(one and other and self._group(one) == self._group(other))
 
-    def peers(self, tid: int) -> list[Thread]:
-        """The other threads made at the same place that lived while this one did."""
+    def has_peers(self, tid: int) -> bool:
+        """Whether another thread made at the same place lived while this one did."""
         own = self.thread(tid)
-        if own is None:
-            return []
-        return [
-            each
-            for each in self._groups[self._group(own)]
-            if each is not own
-            and min(each.ended_ns, own.ended_ns) > max(each.began_ns, own.began_ns)
-        ]
+        return own is not None and any(
+            each is not own and min(each.ended_ns, own.ended_ns) > max(each.began_ns, own.began_ns)
+            for each in self._groups[self._group(own)][:_LOOKED_AT]
+        )
 
     @cached_property
     def starts(self) -> dict[int, set[str]]:
@@ -106,20 +102,14 @@ class Roles:
             each.tid
             for each in threads
             if each.run_ns < 0.02 * each.life_ns
-            and not self.peers(each.tid)
-            and sum(each.totals[n].ns for n in ("sleep", "poll", "timed_condition", "io")
-                    if n in each.totals) > 0.9 * each.life_ns
-        }  # fmt: skip
+            and sum(each.totals[n].ns for n in _IDLE if n in each.totals) > 0.9 * each.life_ns
+            and not self.has_peers(each.tid)
+        }
 
     @cached_property
     def short(self) -> set[int]:
-        """Threads of a storm: many that each live shortly."""
-        found = {
-            each.tid
-            for each in self._recording.threads.values()
-            if each.life_ns < _SHORT_NS and each.tid != self._recording.pid
-        }
-        return found if len(found) >= _MANY else set()
+        """Threads of a storm."""
+        return short_threads(self._recording)
 
 
 def outermost(frames: Sequence[Frame]) -> str:
