@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from symbolic.symcache import SymCache
 
 _LIBRARIES = ("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/usr/local/lib/", "/lib32/")
+_BORDERS = ("_init", "_fini")  # all that a stripped file has before code without names
 _AROUND = 96  # bytes of code that are looked at on each side of a sample
 
 
@@ -66,7 +67,7 @@ class File:
                 self.own,
             )
             for each in found
-            if each.symbol
+            if each.symbol and each.symbol not in _BORDERS
         ]
         return tuple(frames) or (Frame(located, located, self.name, self.own),)
 

@@ -5,14 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from threadmark.kinds.explain.analysis.accounting import STATES, Account, account
-from threadmark.kinds.explain.analysis.causes import (
-    LEAST,
-    SHOWN,
-    Cause,
-    Finder,
-    doubted,
-    merged,
-)
+from threadmark.kinds.explain.analysis.cause import LEAST, SHOWN, Cause, doubted, merged
+from threadmark.kinds.explain.analysis.causes import Finder
 from threadmark.kinds.explain.analysis.costs import costs
 from threadmark.kinds.explain.analysis.details import details
 from threadmark.kinds.explain.analysis.looks import looks
