@@ -287,3 +287,11 @@ def test_an_own_lock_on_a_futex_is_a_mutex_and_a_wait_for_an_atomic_is_none() ->
     event = waits("futex", 1, "std::__atomic_base::wait step worker", B)
     made = two(half(event, works(), 4), works()).thing(1, "futex")
     assert made.first()["category"] in ("imbalance", "serial_dependency")
+
+
+def test_a_wait_for_an_atomic_that_a_barrier_wakes_is_the_barrier() -> None:
+    wait = waits("futex", 1, "std::__atomic_wait_address step worker")
+    made = two(half(wait, works(), 4), works())
+    made.thing(1, "futex", signals=9, signal_stack="std::barrier::arrive step worker")
+    assert made.first()["category"] == "imbalance"
+    assert made.answer()["states"]["waiting"] == 0

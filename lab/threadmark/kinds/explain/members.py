@@ -57,15 +57,31 @@ def _variable(elf: Elf, address: int) -> tuple[DIE, str] | None:
     while at >= 0:
         offsets.append(at)
         at = whole.find(wanted, at + 1)
-    small = section.size <= _SMALL_BYTES  # addresses by number in a table: clang's DWARF 5
+    if not offsets and section.size <= _SMALL_BYTES:
+        return _all_variables(elf).get(address)
     for unit in info.iter_CUs():
         end = unit.cu_offset + unit.size
-        if not (small and not offsets) and not any(unit.cu_offset <= o < end for o in offsets):
+        if not any(unit.cu_offset <= offset < end for offset in offsets):
             continue
         for die in unit.iter_DIEs():
             if die.tag == "DW_TAG_variable" and _located(die, info) == address:
                 return die, _place(die, info.line_program_for_CU(unit))
     return None
+
+
+@lru_cache(maxsize=16)
+def _all_variables(elf: Elf) -> dict[int, tuple[DIE, str]]:
+    """Those of a small file whose addresses are numbers of a table: clang's DWARF 5."""
+    info = elf.dwarf.get_dwarf_info()
+    found: dict[int, tuple[DIE, str]] = {}
+    if info.debug_addr_sec is None:
+        return found
+    for unit in info.iter_CUs():
+        for die in unit.iter_DIEs():
+            address = _located(die, info) if die.tag == "DW_TAG_variable" else None
+            if address is not None:
+                found.setdefault(address, (die, _place(die, info.line_program_for_CU(unit))))
+    return found
 
 
 def _located(die: DIE, info: Any) -> int | None:

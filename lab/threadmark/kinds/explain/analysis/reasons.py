@@ -12,7 +12,7 @@ from functools import cached_property
 from threadmark.kinds.explain.analysis.accounting import unseen_kind
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.recording import Glance, Recording, Tick
-from threadmark.kinds.explain.analysis.roles import Roles
+from threadmark.kinds.explain.analysis.roles import Roles, outermost
 
 LOCKS = ("mutex", "relock", "read_lock", "write_lock", "spin_lock", "once", "own_lock")
 _POLLS = ("yield", "spin_lock")  # they run, but do nothing
@@ -112,7 +112,7 @@ class Reasons:
         own."""
         kind = self._knowledge.activity(self._names.frames(stack))
         if kind:
-            return kind
+            return self._by_signaller(kind, thing, stack)
         known = self._recording.things.get(thing)
         datum = known and known.module and self._names.datum(known.module, known.offset)
         # libstdc++ waits for an atomic in a pool of its own.
@@ -121,7 +121,22 @@ class Reasons:
     def kind_of_yield(self, stack: int) -> str:
         """What a thread polls for; the samples say it where the wait has no stack."""
         frames = self._names.frames(stack or self._yields)
-        return self._knowledge.activity(frames)
+        return self._by_signaller(self._knowledge.activity(frames), 0, stack or self._yields)
+
+    def _by_signaller(self, kind: str, thing: int, stack: int) -> str:
+        """A wait for an atomic word is for what wakes it: a barrier or semaphore in the same
+        function of the program, whose own waiting functions are inlined without a name."""
+        if kind != "event":
+            return kind
+        things = [self._recording.things.get(thing)] if thing else self._recording.things.values()
+        own = outermost(self._names.frames(stack))
+        for each in things:
+            if each is not None and each.signal_stack:
+                frames = self._names.frames(each.signal_stack)
+                wakes = self._knowledge.activity(frames)
+                if wakes in ("barrier", "semaphore") and outermost(frames) == own:
+                    return wakes
+        return kind
 
     @cached_property
     def _yields(self) -> int:
