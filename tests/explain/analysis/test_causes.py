@@ -295,3 +295,10 @@ def test_a_wait_for_an_atomic_that_a_barrier_wakes_is_the_barrier() -> None:
     made.thing(1, "futex", signals=9, signal_stack="std::barrier::arrive step worker")
     assert made.first()["category"] == "imbalance"
     assert made.answer()["states"]["waiting"] == 0
+
+
+def test_nothing_is_certain_where_other_programs_had_the_processors() -> None:
+    made = two([works(), ready()], [ready(), works()])
+    found = made.answer()
+    assert (found["causes"][0]["category"], found["causes"][0]["certain"]) == ("none", False)
+    assert any("Other programs" in limit for limit in found["limits"])

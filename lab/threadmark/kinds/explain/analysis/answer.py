@@ -21,6 +21,7 @@ VERSION = 1
 _MOST = 12  # causes that are listed
 _OF_EVENTS = ("condition", "barrier", "join", "semaphore")
 _OF_OTHERS = 0.1  # of thread time: less waiting for other programs' processors is everyday
+_HIDES = 0.25  # of thread time: threads that seldom run together hardly contend
 _SHORTEST_NS = 50_000_000  # of a run in which ticks say something
 
 
@@ -45,7 +46,8 @@ def analyse(
     doubted(causes)
     total = max(1.0, times.total_ns)
     listed = [each for each in causes if each.ns >= SHOWN * total][:_MOST]
-    if not listed or listed[0].ns < LEAST * total:
+    # What other programs' processors cost hides causes, so they count against the rest.
+    if not listed or listed[0].ns < LEAST * (total - times.states["runnable"]):
         listed = [_none(recording, roles, times)]
     for cause in listed:
         _complete(cause, recording, roles, stacks, times)
@@ -81,6 +83,12 @@ def _none(recording: Recording, roles: Roles, times: Account) -> Cause:
         return Cause("unknown", "", "", words, certain=False, ns=states["unknown"])
     words = "Nothing costs more than a few per cent: the program scales on this machine."
     enough = recording.wall_ns >= _SHORTEST_NS and bool(recording.ticks)
+    if states["runnable"] > _HIDES * total:
+        words = (
+            "Nothing of the program costs more than a few per cent, but other programs had the "
+            "processors: it scales, or its threads hardly ran at the same time."
+        )
+        enough = False
     return Cause("none", "", "", words, certain=enough)
 
 
