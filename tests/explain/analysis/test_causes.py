@@ -41,7 +41,7 @@ def test_a_contended_mutex_has_its_name_holders_and_waiters() -> None:
     made.pair(1, "mutex", "pthread_mutex_lock@libc Cache::get worker", "Cache::put worker",
               100 * TICK)  # fmt: skip
     made.hold(1, "Cache::put worker", 100, 190_000)
-    cause = made.first()
+    [cause] = made.answer()["causes"]  # and none for main, which joins who holds the mutex
     assert (cause["category"], cause["name"], cause["where"]) == (
         "mutex", "cache_mutex", "server.cpp:41")  # fmt: skip
     assert cause["certain"]
@@ -105,7 +105,7 @@ def test_a_lock_held_over_output_is_the_lock() -> None:
     made.thing(1, "mutex").pair(1, "mutex", "Cache::get", "write@libc save worker", 75 * TICK)
     made.pair(0, "io", "write@libc save worker", "", 75 * TICK)
     causes = made.answer()["causes"]
-    assert causes[0]["category"] == "mutex"
+    assert [each["category"] for each in causes] == ["mutex"]
     assert causes[0]["holders"][0]["frames"][:2] == ["write", "save"]
 
 
