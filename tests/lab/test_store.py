@@ -66,6 +66,24 @@ def test_what_goes_in_comes_out(path: Path) -> None:
         assert store.runs() == [store.run(run)]
 
 
+def test_a_store_of_schema_1_is_read_as_it_is_and_brought_up_to_date_by_writing(
+    path: Path,
+) -> None:
+    with Store.open(path, create=True) as store:
+        run = start(store)
+        store.append(run, ROW)
+    with sqlite3.connect(path) as db:
+        db.execute("DROP TABLE document")
+        db.execute("PRAGMA user_version = 1")
+    with Store.open(path, create=False) as store:
+        assert store.load(run).documents == {}
+    with Store.open(path, create=True) as store:
+        store.add_document(run, "answer", {"a": 1})
+        store.add_document(run, "answer", {"a": [2, "ß"]})
+        assert store.load(run).documents == {"answer": {"a": [2, "ß"]}}
+        assert store.rows(run) == [ROW]
+
+
 def test_an_unknown_run_is_named_with_those_that_exist(path: Path) -> None:
     with Store.open(path, create=True) as store:
         with pytest.raises(LabError, match="no run yet"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -85,6 +85,7 @@ class Stored:
     run: Run
     rows: Sequence[Row]
     descriptions: Sequence[dict[str, Any]]
+    documents: Mapping[str, Any] = field(default_factory=dict)  # of a kind without cells, by name
 
 
 def columns(cells: Sequence[Cell]) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from threadmark.model.errors import LabError
 
-VERSION = 1
+VERSION = 2
 APPLICATION_ID = 0x546D726B  # "Tmrk": tells our file from any other SQLite file
 _SQL = """
 CREATE TABLE run (
@@ -30,7 +30,23 @@ CREATE TABLE row (
   facts TEXT NOT NULL);
 CREATE INDEX row_of_run ON row (run_id, program, backend);
 """
-TABLES = [each for each in _SQL.split(";\n") if each.strip()]
+# What each version adds to the one before it. A store of an old version is read as it is, and
+# brought up to date when it is written to.
+_ADDED = {
+    2: """
+CREATE TABLE document (
+  run_id INTEGER NOT NULL REFERENCES run, name TEXT NOT NULL, json TEXT NOT NULL,
+  PRIMARY KEY (run_id, name));
+"""
+}
+DOCUMENTS = 2  # the first version with documents
+
+
+def statements(version: int) -> list[str]:
+    """What makes the tables of this version out of those of `version`, which is 0 for none."""
+    parts = [_SQL] if version == 0 else []
+    parts += [sql for added, sql in _ADDED.items() if added > version]
+    return [each for part in parts for each in part.split(";\n") if each.strip()]
 
 
 def version(db: sqlite3.Connection, path: Path) -> int:

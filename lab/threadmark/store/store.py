@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -149,6 +149,21 @@ class Store:
             for each in self._read(query, run_id)
         ]
 
+    def add_document(self, run_id: int, name: str, document: Mapping[str, Any]) -> None:
+        """Keep what a kind of run without cells found; said again, the last word counts."""
+        with self._writing() as db:
+            db.execute(
+                "INSERT OR REPLACE INTO document VALUES (?, ?, ?)", (run_id, name, dump(document))
+            )
+
+    def documents(self, run_id: int) -> dict[str, Any]:
+        """The documents of a run by their names."""
+        with explained(self.path):
+            if schema.version(self._db, self.path) < schema.DOCUMENTS:
+                return {}
+        query = "SELECT name, json FROM document WHERE run_id = ?"
+        return {each["name"]: json.loads(each["json"]) for each in self._read(query, run_id)}
+
     def finish(self, run_id: int) -> None:
         """Mark the run as complete."""
         with self._writing() as db:
@@ -199,7 +214,7 @@ class Store:
     def load(self, run_id: int | str) -> Stored:
         """All of a run. LabError when there is none of this number."""
         run = self.run(run_id)
-        return Stored(run, self.rows(run.id), self.descriptions(run.id))
+        return Stored(run, self.rows(run.id), self.descriptions(run.id), self.documents(run.id))
 
     def latest_run_id(self) -> int:
         """The newest run that was measured, else the newest import. LabError for an empty store."""
@@ -246,14 +261,15 @@ class Store:
         with ExitStack() as read:
             read.callback(self._db.execute, "ROLLBACK")
             version = schema.version(self._db, self.path)
-        if version == 0 and create:
-            use_wal(self._db)
+        if version < schema.VERSION and create:
+            if version == 0:
+                use_wal(self._db)
             with self._writing() as db:
-                if schema.version(self._db, self.path) == 0:  # no other lab was faster
-                    for statement in schema.TABLES:
-                        db.execute(statement)
-                    db.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
-                    db.execute(f"PRAGMA user_version = {schema.VERSION}")
+                # Another lab may have been faster.
+                for statement in schema.statements(schema.version(self._db, self.path)):
+                    db.execute(statement)
+                db.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
+                db.execute(f"PRAGMA user_version = {schema.VERSION}")
         elif version == 0:
             raise LabError(
                 f"{self.path} holds no run yet; measure first (./threadmark run) or name another "

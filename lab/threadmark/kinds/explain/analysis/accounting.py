@@ -1,0 +1,224 @@
+"""Divides each thread's time from birth to end into states.
+
+Running, ready and blocked are exact: run and ready time of schedstat, and what is left. Blocked
+time goes to the waits that the agent timed; what it did not see is divided by ticks. A wait that
+lasted longer than the thread was blocked and ready ran in part, which is `spinning`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from threadmark.kinds.explain.analysis.calls import kind_of_call
+from threadmark.kinds.explain.analysis.looks import Looks
+from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
+from threadmark.kinds.explain.analysis.recording import (
+    Glance,
+    Recording,
+    Thread,
+    short_threads,
+)
+
+STATES = (
+    "useful", "spinning", "atomic", "waiting", "condition", "barrier", "join", "semaphore", "once",
+    "sleep", "io", "kernel_memory", "runnable", "starting", "runtime", "runtime_idle", "unknown",
+)  # fmt: skip
+STATE_OF = {
+    "mutex": "waiting",
+    "relock": "waiting",
+    "read_lock": "waiting",
+    "write_lock": "waiting",
+    "condition": "condition",
+    "timed_condition": "sleep",
+    "barrier": "barrier",
+    "semaphore": "semaphore",
+    "join": "join",
+    "future": "join",
+    "once": "once",
+    "event": "condition",
+    "futex": "waiting",
+    "sleep": "sleep",
+    "poll": "io",
+    "io": "io",
+    "spin_lock": "spinning",
+    "yield": "spinning",
+    "creating": "starting",
+    "starting": "starting",
+}
+_RUNS = ("spin_lock", "yield", "creating")  # waits that take processor time
+_BEFORE = ("starting",)  # before the birth of the thread
+
+
+@dataclass
+class ThreadTime:
+    """Nanoseconds of one thread by state, and what of the waits counted by activity."""
+
+    thread: Thread
+    states: dict[str, float] = field(default_factory=lambda: dict.fromkeys(STATES, 0.0))
+    waits: dict[str, float] = field(default_factory=dict)  # activity -> ns, running part included
+    unseen_ns: float = 0.0  # blocked, but not in a wait of the agent
+    run_left_ns: float = 0.0  # running, but not in a wait of the agent
+
+
+@dataclass(frozen=True)
+class Account:
+    """All threads' time."""
+
+    threads: Mapping[int, ThreadTime]
+    states: Mapping[str, float]  # ns
+    processors: tuple[float, ...]  # share of the time in which 0, 1, 2, ... of them worked
+
+    @property
+    def total_ns(self) -> float:
+        """Time of all threads."""
+        return sum(each.thread.life_ns for each in self.threads.values())
+
+
+def account(recording: Recording, names: Names, knowledge: Knowledge, looks: Looks) -> Account:
+    """Divide all of it."""
+    futex = _futexes(recording, names, knowledge)
+    unseen = _unseen(recording, names, knowledge)
+    storm = short_threads(recording)
+    threads = {}
+    for key, thread in recording.threads.items():
+        time = ThreadTime(thread)
+        seen = unseen.get(thread.tid) or unseen.get(0, Counter())
+        short = thread.tid in storm
+        _divide(time, futex, Counter({"starting": 1}) if short else seen)
+        _divide_running(time, looks.of(thread.tid))
+        threads[key] = time
+    states = {name: sum(t.states[name] for t in threads.values()) for name in STATES}
+    return Account(threads, states, processors(recording))
+
+
+def _divide(time: ThreadTime, futex: Mapping[str, float], unseen: Counter[str]) -> None:
+    thread, states = time.thread, time.states
+    life = float(thread.life_ns)
+    run, ready = float(thread.run_ns), float(thread.ready_ns)
+    if run + ready > life:  # clocks of two sources
+        factor = life / (run + ready)
+        run, ready = run * factor, ready * factor
+    blocked = life - run - ready
+    states["runnable"] += ready
+    totals = {name: each.ns for name, each in thread.totals.items() if each.ns}
+    waits = {n: ns for n, ns in totals.items() if n not in (*_RUNS, *_BEFORE, "running")}
+    waited = float(sum(waits.values()))
+    part = min(waited, blocked)
+    inside = max(0.0, min(run, waited - blocked - ready))
+    for name, ns in waits.items():
+        time.waits[name] = ns / waited * (part + inside)
+        kinds = futex if name == "futex" else {name: 1.0}
+        for kind, share in kinds.items():
+            states[STATE_OF.get(kind, "unknown")] += ns / waited * part * share
+    states["spinning"] += inside
+    run -= inside
+    for name in _RUNS:
+        # A thread that gives its processor away is ready in part of that time.
+        running = thread.run_ns / max(1, thread.run_ns + thread.ready_ns)
+        taken = min(run, totals.get(name, 0) * running)
+        time.waits[name] = taken
+        states[STATE_OF[name]] += taken
+        run -= taken
+    time.run_left_ns = run
+    time.unseen_ns = blocked - part
+    looked = sum(unseen.values())
+    for state, count in unseen.items():
+        states[state] += time.unseen_ns * count / looked
+    if not looked:
+        states["unknown"] += time.unseen_ns
+
+
+def _divide_running(time: ThreadTime, looks: Counter[str]) -> None:
+    """By the samples of the thread; without any it was useful as far as is known."""
+    looked = sum(looks.values())
+    for state, count in looks.items():
+        time.states[state] += time.run_left_ns * count / looked
+    if not looked:
+        time.states["useful"] += time.run_left_ns
+
+
+def _futexes(recording: Recording, names: Names, knowledge: Knowledge) -> dict[str, float]:
+    """The kinds of wait that are futexes to the agent, as shares of their time."""
+    found: Counter[str] = Counter()
+    for pair in recording.pairs:
+        if pair.activity == "futex":
+            kind = knowledge.activity(names.frames(pair.waiter)) or "futex"
+            found[kind] += max(1, pair.wait_ns)
+    total = sum(found.values())
+    return {kind: ns / total for kind, ns in found.items()} if total else {"futex": 1.0}
+
+
+def _unseen(recording: Recording, names: Names, knowledge: Knowledge) -> dict[int, Counter[str]]:
+    """States of threads that slept without the agent's knowledge, by thread; 0: of all."""
+    found: dict[int, Counter[str]] = defaultdict(Counter)
+    for tick in recording.ticks:
+        for each in tick.glances:
+            if is_unseen(each, recording):
+                state = STATE_OF_UNSEEN.get(unseen_kind(each, names, knowledge), "unknown")
+                found[each.tid][state] += 1
+                found[0][state] += 1
+    return found
+
+
+STATE_OF_UNSEEN = {
+    "io": "io",
+    "sleep": "sleep",
+    "kernel_memory": "kernel_memory",
+    "starting": "starting",
+    "yield": "spinning",
+    "library": "waiting",
+    "future": "join",
+    "barrier": "barrier",
+    "semaphore": "semaphore",
+    "event": "condition",
+    "futex": "waiting",
+    "": "unknown",
+    **{name: state for name, state in STATE_OF.items() if name != "yield"},
+}
+
+
+def is_unseen(glance: Glance, recording: Recording) -> bool:
+    """Whether it is blocked in a way that the agent did not time: where there is no agent, the
+    recorder itself says what it sees."""
+    if glance.activity == "running":
+        return glance.state in ("S", "D")
+    thread = recording.threads.get(glance.tid)
+    return thread is not None and not thread.totals and glance.state in ("S", "D")
+
+
+def unseen_kind(glance: Glance, names: Names, knowledge: Knowledge) -> str:
+    """What a sleeping thread waits for of which the agent knows nothing."""
+    frames = names.frames(glance.stack) if glance.stack else ()
+    kind = "futex" if glance.activity == "futex" else kind_of_call(glance.call)
+    if glance.activity not in ("futex", "running"):
+        return glance.activity
+    if kind == "futex":
+        piece = knowledge.cause(frames)
+        if piece:
+            return "library"
+        return knowledge.activity(frames) or "futex"
+    if not kind and glance.state == "D":
+        return "kernel_memory"  # no system call: it faulted
+    return kind
+
+
+def processors(recording: Recording) -> tuple[float, ...]:
+    """How long 0, 1, 2, ... processors worked, as shares of the time."""
+    count = recording.processors
+    shares = [0.0] * (count + 1)
+    before = recording.began_ns
+    for tick in recording.ticks:
+        span = max(1, tick.at_ns - before)
+        before = tick.at_ns
+        run = float(sum(each.run_ns for each in tick.glances))
+        if run == 0:
+            run = float(span * sum(each.works for each in tick.glances))
+        # 1.4 of them are one for six tenths of the time and two for four.
+        busy = min(run / span, float(count))
+        low = min(int(busy), count - 1)
+        shares[low] += span * (1 - (busy - low))
+        shares[low + 1] += span * (busy - low)
+    total = sum(shares)
+    return tuple(share / total for share in shares) if total else ()

@@ -1,0 +1,194 @@
+"""The whole analysis: from a record to the document of the contract, threadmark.explain 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from threadmark.kinds.explain.analysis.accounting import STATES, Account, account
+from threadmark.kinds.explain.analysis.cause import LEAST, SHOWN, Cause, doubted, merged
+from threadmark.kinds.explain.analysis.causes import Finder
+from threadmark.kinds.explain.analysis.costs import costs
+from threadmark.kinds.explain.analysis.details import details
+from threadmark.kinds.explain.analysis.looks import looks
+from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
+from threadmark.kinds.explain.analysis.reasons import Reasons
+from threadmark.kinds.explain.analysis.recording import Recording
+from threadmark.kinds.explain.analysis.roles import Roles
+from threadmark.kinds.explain.analysis.stacks import Party, Stacks
+
+SCHEMA = "threadmark.explain"
+VERSION = 1
+_MOST = 12  # causes that are listed
+_OF_EVENTS = ("condition", "barrier", "join", "semaphore")
+_OF_OTHERS = 0.1  # of thread time: less waiting for other programs' processors is everyday
+_HIDES = 0.25  # of thread time: threads that seldom run together hardly contend
+_SHORTEST_NS = 50_000_000  # of a run in which ticks say something
+
+
+def answer(recording: Recording, names: Names, knowledge: Knowledge) -> dict[str, Any]:
+    """What `explain --json` prints."""
+    return analyse(recording, names, knowledge)[0]
+
+
+def analyse(
+    recording: Recording, names: Names, knowledge: Knowledge
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The document of the contract, and what a page needs beside it."""
+    seen = looks(recording, names, knowledge)
+    times = account(recording, names, knowledge, seen)
+    roles = Roles(recording, names)
+    stacks = Stacks(recording, names, knowledge)
+    reasons = Reasons(recording, names, knowledge, roles)
+    finder = Finder(recording, names, knowledge, roles, stacks, reasons)
+    found = [finder.of_cost(each) for each in costs(recording, times, reasons)]
+    found += finder.of_looks(seen, times) + finder.of_queue(times)
+    causes = merged(found)
+    doubted(causes)
+    total = max(1.0, times.total_ns)
+    listed = [each for each in causes if each.ns >= SHOWN * total][:_MOST]
+    # What other programs' processors cost hides causes, so they count against the rest.
+    if not listed or listed[0].ns < LEAST * (total - times.states["runnable"]):
+        listed = [_none(recording, roles, times)]
+    for cause in listed:
+        _complete(cause, recording, roles, stacks, times)
+    unknown = times.states["unknown"] / total
+    document = {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "command": list(recording.command),
+        "threads": _most_at_once(recording),
+        "wall_s": _rounded(recording.wall_ns / 1e9),
+        "thread_s": _rounded(times.total_ns / 1e9),
+        "accounted": _rounded(1 - unknown),
+        "unknown": _rounded(unknown),
+        "speedup": None,
+        "states": {name: _rounded(times.states[name] / total) for name in STATES},
+        "causes": [_record(each, total) for each in listed],
+        "limits": _limits(recording, times, listed),
+        "processors": [_rounded(share) for share in times.processors],
+        "exit_status": recording.exit_status,
+        "signal": recording.signal,
+    }
+    return document, details(recording, names, knowledge, stacks, times)
+
+
+def _none(recording: Recording, roles: Roles, times: Account) -> Cause:
+    if len(recording.threads) < 2:
+        words = "The program has one thread: nothing can wait, and nothing scales."
+        return Cause("serial_dependency", "main", "", words, ns=times.total_ns)
+    states = times.states
+    total = max(1.0, times.total_ns)
+    if states["unknown"] > 0.25 * total:
+        words = "A quarter of the threads' time or more could not be accounted for."
+        return Cause("unknown", "", "", words, certain=False, ns=states["unknown"])
+    words = "Nothing costs more than a few per cent: the program scales on this machine."
+    enough = recording.wall_ns >= _SHORTEST_NS and bool(recording.ticks)
+    if states["runnable"] > _HIDES * total:
+        words = (
+            "Nothing of the program costs more than a few per cent, but other programs had the "
+            "processors: it scales, or its threads hardly ran at the same time."
+        )
+        enough = False
+    return Cause("none", "", "", words, certain=enough)
+
+
+def _complete(
+    cause: Cause, recording: Recording, roles: Roles, stacks: Stacks, times: Account
+) -> None:
+    if cause.category == "none":
+        return
+    cause.held = stacks.holders(cause.things)
+    if not cause.held and cause.workers:
+        cause.held = stacks.working(cause.workers)
+    cause.waited = stacks.waiters(cause.things)
+    if not cause.waited:
+        cause.waited = stacks.parties(dict(cause.waiters)) or stacks.parties(
+            dict(cause.samples), exact=True
+        )
+    things = [recording.things[each] for each in cause.things if each in recording.things]
+    cause.waits = sum(each.waits for each in things)
+    cause.wait_ns = sum(each.wait_ns for each in things)
+    cause.bound = _bound(cause, recording, roles, times)
+
+
+def _bound(cause: Cause, recording: Recording, roles: Roles, times: Account) -> float | None:
+    """How many times faster at most: no thread's own time and no processor's could be saved."""
+    attached = bool(recording.tier.get("attached"))
+    if attached or recording.wall_ns <= 0 or cause.category == "unknown":
+        return None
+    processors = roles.processors
+    if cause.category == "affinity":
+        processors = recording.processors
+    run = float(sum(t.thread.run_ns for t in times.threads.values()))
+    busiest = 0.0
+    saves_run = cause.category in ("atomic", "false_sharing", "spin", "rwlock", "kernel_memory")
+    if saves_run:
+        run -= cause.ns
+    parts = min(processors, max(1, len(times.threads)))
+    if cause.category not in ("imbalance", "serial_dependency"):
+        for tid, time in times.threads.items():
+            events = sum(time.states[name] for name in _OF_EVENTS)
+            own = time.thread.life_ns - events
+            busiest = max(busiest, own - cause.by_thread.get(tid, 0))
+    shortest = max(busiest, run / parts, 1.0)
+    return max(1.0, min(1000.0, recording.wall_ns / shortest))
+
+
+def _record(cause: Cause, total: float) -> dict[str, Any]:
+    words = "; ".join([cause.words, *sorted(cause.doubts)])
+    return {
+        "category": cause.category,
+        "share": _rounded(min(1.0, cause.ns / total)),
+        "certain": cause.certain,
+        "name": cause.name,
+        "where": cause.where,
+        "words": words,
+        "waits": cause.waits,
+        "wait_us": _rounded(cause.wait_ns / cause.waits / 1e3) if cause.waits else None,
+        "bound": None if cause.bound is None else round(cause.bound, 2),
+        "knowledge": None,
+        "holders": [_party(each) for each in cause.held],
+        "waiters": [_party(each) for each in cause.waited],
+    }
+
+
+def _party(party: Party) -> dict[str, Any]:
+    held = {} if party.hold_us is None else {"hold_us": party.hold_us}
+    return {"share": _rounded(party.share), **held, "frames": list(party.frames)}
+
+
+def _most_at_once(recording: Recording) -> int:
+    """The most threads that lived at one time."""
+    events = [(t.began_ns, 1) for t in recording.threads.values()]
+    events += [(t.ended_ns, -1) for t in recording.threads.values()]
+    alive = most = 0
+    for _, change in sorted(events):
+        alive += change
+        most = max(most, alive)
+    return most or len(recording.threads)
+
+
+def _limits(recording: Recording, times: Account, causes: list[Cause]) -> list[str]:
+    found = list(recording.limits)
+    if not recording.threads:
+        found.append("The record has no thread; the program ended before it was seen.")
+    if not recording.samples and any(t.run_ns for t in recording.threads.values()):
+        found.append(
+            "Running code was not sampled, so spinning and contended atomics count as useful."
+        )
+    ready = times.states["runnable"] / max(1.0, times.total_ns)
+    if ready >= _OF_OTHERS and not any(c.category in ("run_queue", "affinity") for c in causes):
+        found.append(
+            f"Other programs had the processors for {ready:.0%} of the threads' time; on a quiet "
+            "machine threads overlap more, and other causes may show."
+        )
+    if recording.agent_ns:
+        share = recording.agent_ns / max(1.0, times.total_ns)
+        found.append(f"The agent itself took {share:.1%} of the threads' time.")
+    if recording.signal:
+        found.append(f"The program was ended by signal {recording.signal}.")
+    return list(dict.fromkeys(found))
+
+
+def _rounded(value: float) -> float:
+    return round(value, 4)

@@ -1,0 +1,93 @@
+"""A cause in the terms of the contract, and how causes that are one become one."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+
+from threadmark.kinds.explain.analysis.stacks import Party
+
+FEWEST_TICKS = 5  # that make a passed-on wait certain
+LEAST = 0.04  # of thread time: less is no cause
+SHOWN = 0.01
+
+
+@dataclass
+class Cause:
+    """One cause, in the terms of the contract. Times in nanoseconds."""
+
+    category: str
+    name: str
+    where: str
+    words: str
+    certain: bool = True
+    ns: float = 0.0
+    waits: int = 0
+    wait_ns: int = 0
+    things: set[int] = field(default_factory=set)
+    by_thread: Counter[int] = field(default_factory=Counter)
+    waiters: Counter[int] = field(default_factory=Counter)
+    workers: Counter[int] = field(default_factory=Counter)
+    samples: Counter[int] = field(default_factory=Counter)
+    seen: int = 0
+    held: list[Party] = field(default_factory=list)
+    waited: list[Party] = field(default_factory=list)
+    bound: float | None = None
+    doubts: set[str] = field(default_factory=set)
+
+    def take(self, other: Cause) -> None:
+        """Make another cause part of this one."""
+        self.ns += other.ns
+        self.seen += other.seen
+        self.things |= other.things
+        self.doubts |= other.doubts
+        for mine, its in (
+            (self.by_thread, other.by_thread),
+            (self.waiters, other.waiters),
+            (self.workers, other.workers),
+            (self.samples, other.samples),
+        ):
+            mine.update(its)
+
+
+_WHOLE = ("imbalance", "serial_dependency", "sleep", "thread_creation")  # whatever their names
+
+
+def _of_all(name: str) -> str:
+    """One name for all elements of an array: 'lines[3].lock' as 'lines[].lock'."""
+    return re.sub(r"\[\d+\]", "[]", re.sub(r"\+\d+$", "", name))
+
+
+def merged(causes: list[Cause]) -> list[Cause]:
+    """Causes of one category, name and place as one; the dearest first."""
+    found: dict[tuple[str, str, str], Cause] = {}
+    for cause in sorted(causes, key=lambda each: (-each.ns, each.category, each.name)):
+        name = "" if cause.category in _WHOLE else _of_all(cause.name)
+        # Elements of an array lie at one line, but at many addresses.
+        where = "" if not name or "+0x" in cause.where else cause.where
+        key = (cause.category, name, where)
+        if key in found:
+            if found[key].name != cause.name and name:
+                found[key].name = name
+            found[key].take(cause)
+        else:
+            found[key] = cause
+    works = [c for c in found.values() if c.category in ("serial_dependency", "imbalance")]
+    for key in [key for key in found if key[0] == "join"]:
+        if works:  # between the end of one's work and the other's waking
+            works[0].take(found.pop(key))
+    return sorted(found.values(), key=lambda each: (-each.ns, each.category, each.name))
+
+
+def doubted(causes: list[Cause]) -> None:
+    """Where unequal parts and a chain both explain much, neither is sure."""
+    rivals = [c for c in causes if c.category in ("imbalance", "serial_dependency")]
+    if len(rivals) == 2 and rivals[1].ns > 0.5 * rivals[0].ns:
+        for cause, other in (rivals, rivals[::-1]):
+            cause.certain = False
+            cause.doubts.add(f"or {other.category.replace('_', ' ')}")
+    for cause in causes:
+        passed_on = cause.category in ("imbalance", "serial_dependency", "condition", "join")
+        if passed_on and cause.seen < FEWEST_TICKS:
+            cause.certain = False

@@ -1,0 +1,156 @@
+"""What each reason costs in time of all threads: exact amounts of the agent and the kernel, divided
+by what threads waited for at the ticks."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from threadmark.kinds.explain.analysis.accounting import Account, is_unseen
+from threadmark.kinds.explain.analysis.reasons import EVENTS, LOCKS, Reason, Reasons
+from threadmark.kinds.explain.analysis.recording import Pair, Recording
+
+_GLANCES = 64  # of one tick that are looked at
+_THREADS = 256  # whose shares are told apart
+_THINGS = 1024  # of one activity that are told apart
+_TICKS = 8192  # of a record that are looked at
+Bucket = tuple[str, int]  # activity and thing; ("", thread) for what the agent did not see
+
+
+@dataclass
+class Cost:
+    """What one reason costs."""
+
+    reason: Reason
+    ns: float = 0.0
+    seen: int = 0  # ticks that show it
+    by_thread: Counter[int] = field(default_factory=Counter)
+    waiters: Counter[int] = field(default_factory=Counter)  # stack -> ns
+    workers: Counter[int] = field(default_factory=Counter)  # thread that works -> ns
+
+
+@dataclass
+class _Evidence:
+    reasons: Counter[Reason | None] = field(default_factory=Counter)
+
+    @property
+    def total(self) -> int:
+        return sum(self.reasons.values())
+
+
+def costs(recording: Recording, account: Account, reasons: Reasons) -> list[Cost]:
+    """All reasons that cost something."""
+    evidence, by_activity = _gather(recording, reasons)
+    found: dict[tuple[str, str, int, int], Cost] = {}
+    pairs: dict[Bucket, Pair] = {}
+    for pair in recording.pairs:
+        most = pairs.setdefault((pair.activity, pair.thing), pair)
+        if pair.wait_ns > most.wait_ns:
+            pairs[pair.activity, pair.thing] = pair
+    for bucket, ns, shares in _buckets(recording, account):
+        seen = evidence.get(bucket) or (by_activity.get(bucket[0]) if bucket[0] else None)
+        if seen is None or not seen.total:
+            reason = _without_ticks(bucket, pairs.get(bucket), reasons)
+            if reason is not None:
+                _add(found, reason, ns, 0, shares)
+            continue
+        for each, count in seen.reasons.items():
+            if each is not None:
+                _add(found, each, ns * count / seen.total, count, shares)
+    return list(found.values())
+
+
+def _add(
+    found: dict[tuple[str, str, int, int], Cost],
+    reason: Reason,
+    ns: float,
+    seen: int,
+    shares: dict[int, float],
+) -> None:
+    cost = found.setdefault(reason.key, Cost(reason))
+    cost.ns += ns
+    cost.seen += seen
+    if reason.stack:
+        cost.waiters[reason.stack] += round(ns)
+    if reason.tid:
+        cost.workers[reason.tid] += round(ns)
+    for tid, share in shares.items():
+        cost.by_thread[tid] += round(ns * share)
+
+
+def _gather(
+    recording: Recording, reasons: Reasons
+) -> tuple[dict[Bucket, _Evidence], dict[str, _Evidence]]:
+    evidence: dict[Bucket, _Evidence] = defaultdict(_Evidence)
+    by_activity: dict[str, _Evidence] = defaultdict(_Evidence)
+    for tick in recording.ticks[:: 1 + len(recording.ticks) // _TICKS]:
+        for glance in tick.glances[:: 1 + len(tick.glances) // _GLANCES]:
+            if glance.activity == "running" and glance.state not in ("S", "D"):
+                continue
+            reason = reasons.of(tick, glance)
+            unseen = is_unseen(glance, recording)
+            bucket = ("", glance.tid) if unseen else (glance.activity, glance.thing)
+            evidence[bucket].reasons[reason] += 1
+            if bucket[0]:
+                by_activity[bucket[0]].reasons[reason] += 1
+    return evidence, by_activity
+
+
+def _buckets(
+    recording: Recording, account: Account
+) -> Iterator[tuple[Bucket, float, dict[int, float]]]:
+    """Amounts, each with the share of every thread in it."""
+    raw: Counter[str] = Counter()
+    waits: dict[str, dict[int, float]] = defaultdict(dict)
+    for tid, time in account.threads.items():
+        for activity, ns in time.waits.items():
+            if ns:
+                waits[activity][tid] = ns
+                raw[activity] += time.thread.totals[activity].ns
+    pairs: dict[str, Counter[int]] = defaultdict(Counter)
+    for pair in recording.pairs:
+        pairs[pair.activity][pair.thing] += pair.wait_ns
+    for activity, by_thread in waits.items():
+        total = sum(by_thread.values())
+        known = sum(pairs[activity].values())
+        scale = total / max(raw[activity], known)
+        shares = {tid: ns / total for tid, ns in by_thread.items()}
+        if len(shares) > _THREADS:
+            shares = {}
+        if len(pairs[activity]) > _THINGS:
+            yield (activity, 0), known * scale, shares
+            continue
+        for thing, ns in pairs[activity].items():
+            yield (activity, thing), ns * scale, shares
+        if known < 0.98 * raw[activity]:
+            yield (activity, 0), (raw[activity] - known) * scale, shares
+    for tid, time in account.threads.items():
+        if time.unseen_ns:
+            yield ("", time.thread.tid), time.unseen_ns, {tid: 1.0}
+
+
+def _without_ticks(bucket: Bucket, pair: Pair | None, reasons: Reasons) -> Reason | None:
+    """The reason of a wait that no tick met."""
+    activity, thing = bucket
+    if not activity:
+        return Reason("starting" if reasons.is_short(thing) else "unknown")
+    stack = pair.waiter if pair else 0
+    if activity == "futex":
+        activity = reasons.kind_of_futex(thing, stack)
+    if activity == "yield":
+        activity = reasons.kind_of_yield(stack) or activity
+    for sort, activities in _SORTS.items():
+        if activity in activities:
+            return Reason(sort, activity, thing, stack)
+    return Reason("unknown", activity, thing, stack)
+
+
+_SORTS = {
+    "lock": LOCKS,
+    "event": EVENTS,
+    "starting": ("creating", "starting"),
+    "sleep": ("sleep", "timed_condition"),
+    "io": ("poll", "io"),
+    "spin": ("yield",),
+}

@@ -1,0 +1,288 @@
+"""Reads a record: JSON lines, with unknown keys ignored and types strict."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, NoReturn
+
+from threadmark.kinds.explain.analysis.recording import (
+    Glance,
+    Hold,
+    Module,
+    Pair,
+    Recording,
+    Sample,
+    Thing,
+    Thread,
+    Tick,
+    Total,
+    Written,
+)
+from threadmark.model.errors import LabError
+
+VERSION = 1
+_LOWEST, _BEYOND = -(1 << 63), 1 << 64  # what a word of the machine can hold
+
+
+class _Line:
+    """One line, with strict reading of its fields."""
+
+    def __init__(self, number: int, fields: Mapping[str, Any]) -> None:
+        self.number = number
+        self.fields = fields
+
+    def wrong(self, key: str, wanted: str) -> NoReturn:
+        raise LabError(
+            f"This is not a record that explain can read: line {self.number}, '{key}' is not "
+            f"{wanted}; record the program again."
+        )
+
+    def whole(self, key: str, default: int | None = None) -> int:
+        value = self.fields.get(key, default)
+        return self.as_whole(key, value)
+
+    def as_whole(self, key: str, value: object) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not _LOWEST <= value < _BEYOND:
+            self.wrong(key, "a whole number")
+        return value
+
+    def text(self, key: str, default: str | None = None) -> str:
+        value = self.fields.get(key, default)
+        if not isinstance(value, str):
+            self.wrong(key, "a text")
+        return value
+
+    def table(self, key: str) -> Mapping[str, Any]:
+        value = self.fields.get(key, {})
+        if not isinstance(value, dict):
+            self.wrong(key, "an object")
+        return value
+
+    def items(self, key: str) -> list[Any]:
+        value = self.fields.get(key, [])
+        if not isinstance(value, list):
+            self.wrong(key, "a list")
+        return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        found = self.items(key)
+        if not all(isinstance(each, str) for each in found):
+            self.wrong(key, "a list of texts")
+        return tuple(found)
+
+    def wholes(self, key: str) -> tuple[int, ...]:
+        return tuple(self.as_whole(key, each) for each in self.items(key))
+
+    def when(self, key: str) -> int:
+        """A time or count, never negative."""
+        return max(0, self.whole(key, 0))
+
+
+def read(lines: Iterable[str | bytes]) -> Recording:
+    """A record out of its JSON lines. LabError with one sentence for what is none; what is missing
+    at its end, or does not fit together, becomes a sentence in `limits`."""
+    head: _Line | None = None
+    found: dict[str, list[_Line]] = {}
+    for number, text in enumerate(lines, 1):
+        if not text.strip():
+            continue
+        try:
+            fields = json.loads(text)
+        except (ValueError, RecursionError):
+            fields = None
+        if not isinstance(fields, dict) or not isinstance(fields.get("kind"), str):
+            if head is None:
+                raise LabError(
+                    "This is not a record of explain: its first line is no JSON object with a kind."
+                )
+            found.setdefault("damaged", []).append(_Line(number, {}))
+            continue
+        line = _Line(number, fields)
+        if head is None:
+            head = _head(line)
+        else:
+            found.setdefault(fields["kind"], []).append(line)
+    if head is None:
+        raise LabError("This is not a record of explain: it is empty.")
+    return _whole(head, found)
+
+
+def _head(line: _Line) -> _Line:
+    if line.fields["kind"] != "record":
+        raise LabError("This is not a record of explain: its first line is not of kind 'record'.")
+    if line.whole("version") != VERSION:
+        raise LabError(
+            f"This record has version {line.whole('version')}, and this Threadmark reads version "
+            f"{VERSION}; update this checkout (git pull) or record the program again."
+        )
+    return line
+
+
+def _whole(head: _Line, found: Mapping[str, list[_Line]]) -> Recording:
+    def all_of(kind: str) -> list[_Line]:
+        return found.get(kind, [])
+
+    limits = list(head.texts("limits"))
+    damaged = len(all_of("damaged"))
+    if damaged:
+        limits.append(f"{damaged} lines of the record are damaged and were left out.")
+    if not all_of("end") or head.fields.get("complete") is False:
+        limits.append("The record ends before the program did; what came later is not known.")
+    for table, count in head.table("lost").items():
+        if isinstance(count, int) and count > 0:
+            limits.append(f"{count} {table} did not fit into the agent's table and are missing.")
+    ticks = tuple(sorted((_tick(each) for each in all_of("tick")), key=lambda tick: tick.at_ns))
+    began = head.when("began_ns")
+    ended = head.when("ended_ns") or max((tick.at_ns for tick in ticks), default=began)
+    threads: dict[int, Thread] = {}
+    for each in all_of("thread"):
+        thread = _thread(each, began, ended)
+        # A number that the kernel used again is another thread; its key is made up.
+        key = thread.tid
+        while key in threads:
+            key += 1 << 32
+        threads[key] = thread
+    return Recording(
+        command=head.texts("command"),
+        pid=head.whole("pid", 0),
+        began_ns=began,
+        ended_ns=ended,
+        exit_status=head.whole("exit_status", 0),
+        signal=head.whole("signal", 0),
+        tier=head.table("tier"),
+        processors=max(1, head.whole("processors", 1)),
+        cpus=head.wholes("cpus"),
+        tick_ns=max(1, head.whole("tick_ns", 4_000_000)),
+        limits=tuple(dict.fromkeys(limits)),
+        agent_ns=head.when("agent_ns"),
+        machine=head.table("machine"),
+        modules={each.whole("id"): _module(each) for each in all_of("module")},
+        stacks={each.whole("id"): _frames(each) for each in all_of("stack")},
+        exact=frozenset(e.whole("id") for e in all_of("stack") if e.fields.get("exact") is True),
+        threads=threads,
+        things={each.whole("id"): _thing(each) for each in all_of("object")},
+        pairs=tuple(_pair(each) for each in all_of("pair")),
+        holds=tuple(_hold(each) for each in all_of("hold")),
+        samples=tuple(_sample(e) for e in all_of("sample") if e.fields.get("on", True) is True),
+        ticks=ticks,
+        files=tuple(_file(each) for each in all_of("file")),
+    )
+
+
+def _module(line: _Line) -> Module:
+    bias = line.fields.get("bias")
+    return Module(
+        line.text("path", ""),
+        line.text("build_id", ""),
+        line.when("low"),
+        line.when("high"),
+        line.when("offset"),
+        None if bias is None else line.whole("bias"),
+    )
+
+
+def _frames(line: _Line) -> tuple[tuple[int, int], ...]:
+    found = []
+    for each in line.items("frames"):
+        if not isinstance(each, list) or len(each) != 2:
+            line.wrong("frames", "a list of pairs")
+        found.append((line.as_whole("frames", each[0]), line.as_whole("frames", each[1])))
+    return tuple(found)
+
+
+def _thread(line: _Line, began: int, ended: int) -> Thread:
+    totals = {}
+    for activity, total in line.table("totals").items():
+        if not isinstance(total, dict):
+            line.wrong("totals", "an object of objects")
+        ns = line.as_whole("totals", total.get("ns", 0))
+        totals[activity] = Total(max(0, ns), max(0, line.as_whole("totals", total.get("times", 0))))
+    birth = line.when("began_ns") or began
+    return Thread(
+        tid=line.whole("tid"),
+        name=line.text("name", ""),
+        maker=line.whole("maker", 0),
+        made_at=line.when("made_at"),
+        began_ns=birth,
+        ended_ns=max(birth, line.when("ended_ns") or ended),
+        run_ns=line.when("run_ns"),
+        ready_ns=line.when("ready_ns"),
+        totals=totals,
+        allowed=line.wholes("allowed"),
+    )
+
+
+def _thing(line: _Line) -> Thing:
+    return Thing(
+        id=line.whole("id"),
+        what=line.text("what"),
+        kind=line.text("type", ""),
+        region=line.text("region", ""),
+        **{name: line.when(name) for name in _COUNTS_OF_THINGS},
+    )
+
+
+_COUNTS_OF_THINGS = (
+    "address", "module", "offset", "made_at", "waits", "wait_ns", "longest_ns", "holds", "hold_ns",
+    "signals", "signal_stack",
+)  # fmt: skip
+
+
+def _pair(line: _Line) -> Pair:
+    counts = [line.when(name) for name in ("waiter", "holder", "waits", "wait_ns")]
+    return Pair(line.whole("object"), line.text("activity"), *counts)
+
+
+def _hold(line: _Line) -> Hold:
+    return Hold(*[line.when(name) for name in ("object", "stack", "holds", "hold_ns", "blamed_ns")])
+
+
+def _sample(line: _Line) -> Sample:
+    registers = line.table("registers")
+    values = {name: line.as_whole("registers", value) for name, value in registers.items()}
+    return Sample(
+        line.whole("tid"),
+        line.when("at_ns"),
+        line.when("stack"),
+        values,
+        line.fields.get("kernel") is True,
+    )
+
+
+def _tick(line: _Line) -> Tick:
+    glances = []
+    for each in line.items("threads"):
+        if not isinstance(each, list) or len(each) < 9:
+            line.wrong("threads", "a list of nine")
+        tid, activity, thing, stack, awaited, state, call, run, ready = each[:9]
+        if not isinstance(activity, str) or not isinstance(state, str):
+            line.wrong("threads", "a list with texts for activity and state")
+
+        def whole(value: object) -> int:
+            return line.as_whole("threads", value)
+
+        glances.append(
+            Glance(
+                tid=whole(tid),
+                activity=activity,
+                thing=whole(thing),
+                stack=whole(stack),
+                awaited=whole(awaited),
+                state=state[:1],
+                call=whole(call),
+                run_ns=max(0, whole(run)),
+                ready_ns=max(0, whole(ready)),
+            )
+        )
+    return Tick(line.when("at_ns"), tuple(glances))
+
+
+def _file(line: _Line) -> Written:
+    return Written(
+        line.whole("tid", 0),
+        line.text("path"),
+        line.when("writes"),
+        line.when("bytes"),
+        line.when("ns"),
+    )

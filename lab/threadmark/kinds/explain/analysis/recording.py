@@ -1,0 +1,191 @@
+"""What a record says, as typed values. probe/record.md has its fields; unknown ones are ignored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Module:
+    """A mapped file. Addresses of frames in it are those of its ELF headers."""
+
+    path: str
+    build_id: str
+    low: int
+    high: int
+    offset: int
+    bias: int | None = None  # absolute address less the address in the ELF headers
+
+
+@dataclass(frozen=True)
+class Total:
+    """Time and number of the waits of one thread for things of one kind."""
+
+    ns: int
+    times: int
+
+
+@dataclass(frozen=True)
+class Thread:
+    """One thread. `ended_ns` is never 0: who lived to the end ended with the record."""
+
+    tid: int
+    name: str
+    maker: int
+    made_at: int
+    began_ns: int
+    ended_ns: int
+    run_ns: int
+    ready_ns: int
+    totals: Mapping[str, Total]
+    allowed: tuple[int, ...] = ()  # processors; empty: not known
+
+    @property
+    def life_ns(self) -> int:
+        """From birth to end."""
+        return max(0, self.ended_ns - self.began_ns)
+
+
+@dataclass(frozen=True)
+class Thing:
+    """What somebody waited for: a lock, a condition, a thread, a file."""
+
+    id: int
+    what: str
+    address: int
+    module: int
+    offset: int
+    made_at: int
+    kind: str  # of a mutex: normal, recursive, ...
+    region: str
+    waits: int
+    wait_ns: int
+    longest_ns: int
+    holds: int
+    hold_ns: int
+    signals: int
+    signal_stack: int
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Waits of one stack for a thing that another stack held."""
+
+    thing: int
+    activity: str
+    waiter: int
+    holder: int
+    waits: int
+    wait_ns: int
+
+
+@dataclass(frozen=True)
+class Hold:
+    """How long the takers with one stack held a thing, also multiplied by the threads that
+    waited."""
+
+    thing: int
+    stack: int
+    holds: int
+    hold_ns: int
+    blamed_ns: int
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A look at a thread on a processor."""
+
+    tid: int
+    at_ns: int
+    stack: int
+    registers: Mapping[str, int]
+    kernel: bool = False  # it ran in the kernel; registers and stack are those of the program
+
+
+@dataclass(frozen=True)
+class Glance:
+    """A thread at a tick."""
+
+    tid: int
+    activity: str
+    thing: int
+    stack: int
+    awaited: int
+    state: str  # of the kernel: R S D T Z
+    call: int  # number of the system call or -1
+    run_ns: int
+    ready_ns: int
+
+    @property
+    def works(self) -> bool:
+        """Whether it has a processor or asks for one."""
+        return self.state == "R"
+
+
+@dataclass(frozen=True)
+class Tick:
+    """All threads at one moment."""
+
+    at_ns: int
+    glances: tuple[Glance, ...]
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written to one file."""
+
+    tid: int
+    path: str
+    writes: int
+    bytes: int
+    ns: int
+
+
+_SHORT_NS = 5_000_000  # a thread that lives less long was made for one piece of work
+_MANY = 50  # such threads
+
+
+def short_threads(recording: Recording) -> set[int]:
+    """The threads of a storm: many that each live shortly."""
+    found = {
+        each.tid
+        for each in recording.threads.values()
+        if each.life_ns < _SHORT_NS and each.tid != recording.pid
+    }
+    return found if len(found) >= _MANY else set()
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A record, whole."""
+
+    command: tuple[str, ...]
+    pid: int
+    began_ns: int
+    ended_ns: int
+    exit_status: int
+    signal: int
+    tier: Mapping[str, Any]
+    processors: int
+    cpus: tuple[int, ...]
+    tick_ns: int
+    limits: tuple[str, ...]
+    agent_ns: int
+    machine: Mapping[str, Any]
+    modules: Mapping[int, Module] = field(default_factory=dict)
+    stacks: Mapping[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    exact: frozenset[int] = frozenset()  # stacks whose first address is no return address
+    threads: Mapping[int, Thread] = field(default_factory=dict)
+    things: Mapping[int, Thing] = field(default_factory=dict)
+    pairs: tuple[Pair, ...] = ()
+    holds: tuple[Hold, ...] = ()
+    samples: tuple[Sample, ...] = ()
+    ticks: tuple[Tick, ...] = ()
+    files: tuple[Written, ...] = ()
+
+    @property
+    def wall_ns(self) -> int:
+        """From the start of the target to its end."""
+        return max(0, self.ended_ns - self.began_ns)

@@ -1,0 +1,125 @@
+"""Which threads do the same work, which could signal a condition, and how many can work at once."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from functools import cached_property
+
+from threadmark.kinds.explain.analysis.frames import Frame
+from threadmark.kinds.explain.analysis.meaning import Names
+from threadmark.kinds.explain.analysis.recording import Recording, Thing, Thread, short_threads
+
+_IDLE = ("sleep", "poll", "timed_condition", "io")
+_LOOKED_AT = 256  # threads of one group
+_RARE = 0.02  # of the ticks: what happens less often is chance
+
+
+class Roles:
+    """The threads of a record as groups."""
+
+    def __init__(self, recording: Recording, names: Names) -> None:
+        self._recording = recording
+        self._names = names
+
+    @cached_property
+    def capacity(self) -> int:
+        """How many threads can work at once: no more than processors, and than did at some time.
+        Two threads could, even where never more than one did."""
+        if len(self._recording.threads) < 2:
+            return 1
+        counts = [sum(g.works for g in tick.glances) for tick in self._recording.ticks]
+        most = 0
+        for count in sorted(set(counts)):
+            if sum(c >= count for c in counts) >= _RARE * len(counts):
+                most = count
+        return min(self.processors, max(2, most))
+
+    @cached_property
+    def processors(self) -> int:
+        """That the program may use."""
+        allowed = {cpu for each in self._recording.threads.values() for cpu in each.allowed}
+        count = len(allowed) or len(self._recording.cpus) or self._recording.processors
+        return max(1, min(self._recording.processors, count))
+
+    def thread(self, tid: int) -> Thread | None:
+        """A thread by its number."""
+        return self._recording.threads.get(tid)
+
+    @cached_property
+    def _groups(self) -> dict[tuple[int, int], list[Thread]]:
+        found: dict[tuple[int, int], list[Thread]] = defaultdict(list)
+        for thread in self._recording.threads.values():
+            found[self._group(thread)].append(thread)
+        return found
+
+    @staticmethod
+    def _group(thread: Thread) -> tuple[int, int]:
+        return (thread.maker, thread.made_at) if thread.made_at else (-1, thread.tid)
+
+    def same(self, a: int, b: int) -> bool:
+        """Whether two threads were made at the same place."""
+        one, other = self.thread(a), self.thread(b)
+        return bool(one and other and self._group(one) == self._group(other))
+
+    def has_peers(self, tid: int) -> bool:
+        """Whether another thread made at the same place lived while this one did."""
+        own = self.thread(tid)
+        return own is not None and any(
+            each is not own and min(each.ended_ns, own.ended_ns) > max(each.began_ns, own.began_ns)
+            for each in self._groups[self._group(own)][:_LOOKED_AT]
+        )
+
+    @cached_property
+    def starts(self) -> dict[int, set[str]]:
+        """The outermost function of the program in each thread's stacks."""
+        found: dict[int, set[str]] = defaultdict(set)
+        seen: set[tuple[int, int]] = set()
+        for tick in self._recording.ticks:
+            seen |= {(each.tid, each.stack) for each in tick.glances if each.stack}
+        seen |= {(each.tid, each.stack) for each in self._recording.samples}
+        for tid, stack in seen:
+            name = outermost(self._names.frames(stack))
+            if name:
+                found[tid].add(name)
+        return found
+
+    def signallers(self, thing: Thing | None) -> set[int]:
+        """The threads that may signal it; empty where that is not known."""
+        if thing is None or not thing.signal_stack:
+            return set()
+        frames = self._names.frames(thing.signal_stack)
+        name = outermost(frames)
+        return {tid for tid, starts in self.starts.items() if name in starts} if name else set()
+
+    @cached_property
+    def background(self) -> set[int]:
+        """Threads that only sleep or poll beside others that work: a timer, a watcher."""
+        threads = self._recording.threads.values()
+        if not any(each.run_ns > 0.5 * each.life_ns > 0 for each in threads):
+            return set()
+        return {
+            each.tid
+            for each in threads
+            if each.run_ns < 0.02 * each.life_ns
+            and sum(each.totals[n].ns for n in _IDLE if n in each.totals) > 0.9 * each.life_ns
+            and not self.has_peers(each.tid)
+        }
+
+    @cached_property
+    def short(self) -> set[int]:
+        """Threads of a storm."""
+        return short_threads(self._recording)
+
+
+def outermost(frames: Sequence[Frame]) -> str:
+    """The outermost function that is the program's own, not a template of the library."""
+    for frame in reversed(frames):
+        if frame.own and not frame.name.startswith(("std::", "_start", "__gnu_cxx::")):
+            return frame.name
+    return ""
+
+
+def most_common(counts: Counter[str]) -> str:
+    """The most frequent key; the first by name among equals, so that results repeat."""
+    return min(counts, key=lambda key: (-counts[key], key), default="")

@@ -1,0 +1,50 @@
+"""`threadmark explain`: record any threaded program, and say where its threads' time went."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import cyclopts
+from cyclopts import Parameter
+
+from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption
+
+
+def command(app: cyclopts.App) -> None:
+    """Register the command."""
+    app.command(explain)
+
+
+def explain(
+    *words: Annotated[str, Parameter(allow_leading_hyphen=True, show=False)],
+    pid: Annotated[int | None, Parameter(show_default=False)] = None,
+    follow: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+    delay: Annotated[float | None, Parameter(show_default=False)] = None,
+    duration: Annotated[float | None, Parameter(show_default=False)] = None,
+    store: StoreOption = DEFAULT_STORE,
+    json: JsonOption = False,
+) -> int:
+    """Say where the threads of any program spend their time, and who held what they waited for.
+
+    `./threadmark explain -- ./prog arguments` runs the program unmodified. `./threadmark explain
+    FILE` analyses a record that threadmark-record made, here or on another machine. The record
+    stays beside the store.
+
+    Exit status: 0 when there is an answer, whatever the program's own status was; 2 when the
+    program could not be recorded.
+
+    Parameters
+    ----------
+    pid
+        Record a process that runs, from outside.
+    follow
+        Record forked children too.
+    delay
+        Seconds before recording begins.
+    duration
+        Seconds after which recording ends.
+    """
+    from threadmark.kinds.explain.invocation import Wanted, perform
+
+    wanted = Wanted(words, pid, follow, delay, duration)
+    return perform(wanted, store, as_json=json)

@@ -1,0 +1,138 @@
+"""One invocation of `explain`: record or take a record, analyse it, keep it, say what it says."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from threadmark.kinds.explain import probe
+from threadmark.kinds.explain.analysis.answer import analyse
+from threadmark.kinds.explain.kind import ANSWER, DETAILS, KIND
+from threadmark.kinds.explain.knowledge import knowledge
+from threadmark.kinds.explain.symbols import Symbols
+from threadmark.machine.version import version
+from threadmark.model.cell import Stored
+from threadmark.model.errors import LabError
+from threadmark.model.places import DEFAULT_STORE
+from threadmark.present.terminal import print_table
+from threadmark.store.store import Store
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the command line asks for."""
+
+    words: tuple[str, ...]
+    pid: int | None = None
+    follow: bool = False
+    delay: float | None = None
+    duration: float | None = None
+
+    @property
+    def record(self) -> Path | None:
+        """The record that is to be analysed; None where one is to be made."""
+        if self.pid is None and len(self.words) == 1 and probe.is_record(Path(self.words[0])):
+            return Path(self.words[0])
+        return None
+
+    def check(self) -> None:
+        """LabError for what contradicts itself."""
+        if self.pid is None and not self.words:
+            raise LabError("Name a program (./threadmark explain -- ./prog), a record or --pid.")
+        if self.pid is not None and (self.words or self.follow):
+            raise LabError("--pid records a process that runs; give no program and no --follow.")
+        if self.record and (self.follow or self.delay or self.duration):
+            raise LabError("--follow, --delay and --duration are for recording; leave them out.")
+        for name, value in (("--delay", self.delay), ("--duration", self.duration)):
+            if value is not None and not 0 < value < 1e6:
+                raise LabError(f"{name} takes a number of seconds above 0.")
+
+    def options(self) -> list[str]:
+        """For the recorder."""
+        found = ["--follow"] if self.follow else []
+        for name, value in (("--delay", self.delay), ("--duration", self.duration)):
+            found += [name, f"{value:f}"] if value is not None else []
+        return [*found, "--pid", str(self.pid)] if self.pid is not None else [
+            *found, "--", *self.words
+        ]  # fmt: skip
+
+
+def perform(wanted: Wanted, store: Path, *, as_json: bool) -> int:
+    """Do it; returns the exit status."""
+    wanted.check()
+    path = wanted.record
+    if path is None:
+        path = _recorded(wanted, store, apart=as_json)
+        number, found = _analysed(path, store)
+        kept = record_path(store, number)
+        path.replace(kept)
+    else:
+        number, found = _analysed(path, store)
+        kept = path
+    with Store.open(store, create=False) as opened:
+        stored = opened.load(number)
+    if as_json:
+        sys.stdout.write(KIND.export(stored, found, "json"))
+    else:
+        _print(stored, found, kept)
+    return 0
+
+
+def record_path(store: Path, number: int) -> Path:
+    """Where the record of a run is kept: beside its store."""
+    name = "" if store.name == DEFAULT_STORE.name else f"{store.name.removesuffix('.db')}-"
+    return store.with_name(f"explain-{name}{number}.tmr")
+
+
+def _recorded(wanted: Wanted, store: Path, *, apart: bool) -> Path:
+    """A record that has no number yet."""
+    try:
+        store.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LabError(
+            f"{store.parent} cannot be made ({error.strerror}); name another file with --store."
+        ) from error
+    path = store.with_name(f".explain-{os.getpid()}.tmr")
+    with ExitStack() as on_failure:
+        on_failure.callback(path.unlink, missing_ok=True)
+        status = probe.record(wanted.options(), path, apart=apart)
+        if not path.exists() or path.stat().st_size == 0:
+            raise LabError(f"Nothing was recorded (the recorder's status is {status}).")
+        on_failure.pop_all()
+    return path
+
+
+def _analysed(path: Path, store: Path) -> tuple[int, dict[str, Any]]:
+    recording = probe.load(path)
+    symbols = Symbols(recording)
+    found, details = analyse(recording, symbols, knowledge())
+    found["limits"] += [each for each in symbols.limits() if each not in found["limits"]]
+    request = {"command": list(recording.command), "record": path.name}
+    machine = {
+        **recording.machine,
+        "processors": recording.processors,
+        "tier": dict(recording.tier),
+        "commit": version(),
+    }
+    with Store.open(store, create=True) as opened, opened.at_once():
+        number = opened.start_run(KIND.profiles[0], 0, request, machine)
+        opened.add_document(number, ANSWER, found)
+        opened.add_document(number, DETAILS, details)
+        opened.finish(number)
+    return number, found
+
+
+def _print(stored: Stored, found: dict[str, Any], kept: Path) -> None:
+    print_table(Console(), partial(KIND.table, stored, found))
+    if found["exit_status"]:
+        sys.stdout.write(f"The program's own exit status was {found['exit_status']}.\n")
+    sys.stdout.write(
+        f"Run {stored.run.id}; record: {kept}; page: ./threadmark report {stored.run.id}\n"
+    )

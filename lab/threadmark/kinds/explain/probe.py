@@ -1,0 +1,114 @@
+"""The recorder of probe/: found in a build, built where it is absent, and run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from threadmark.kinds.explain.analysis.reading import read
+from threadmark.kinds.explain.analysis.recording import Recording
+from threadmark.model.errors import LabError
+from threadmark.model.places import BUILD, ROOT
+
+RECORDER = "threadmark-record"
+AGENT = "libthreadmark-agent.so"
+_PRESET = "gcc-libstdc++"
+_TARGETS = (RECORDER, "threadmark-agent")
+_PRINTED = b"{"  # how a line of JSON begins, and no binary record
+
+
+def recorder(*, build: bool = True) -> Path:
+    """The newest recorder that has its agent beside it. LabError where there is none and it cannot
+    be built."""
+    found = [each for each in BUILD.glob(f"*/probe/{RECORDER}") if each.with_name(AGENT).is_file()]
+    if found:
+        return max(found, key=lambda each: each.stat().st_mtime)
+    if not build:
+        raise LabError("The recorder is not built; run: ./threadmark explain -- true")
+    _build()
+    return recorder(build=False)
+
+
+def _build() -> None:
+    folder = BUILD / _PRESET
+    ninja = Path(sys.executable).parent / "ninja"
+    sys.stderr.write("threadmark: building the recorder, once\n")
+    steps = [["ninja" if not ninja.exists() else str(ninja), "-C", str(folder), *_TARGETS]]
+    if not (folder / "build.ninja").exists():
+        places = f"-DCMAKE_PREFIX_PATH={ROOT / '.venv'};{ROOT / '.deps/usr'}"
+        make = f"-DCMAKE_MAKE_PROGRAM={steps[0][0]}"
+        steps.insert(0, ["cmake", "-S", str(ROOT), "--preset", _PRESET, make, places])
+    for step in steps:
+        try:
+            done = subprocess.run(
+                step, cwd=ROOT, check=False, capture_output=True, text=True, errors="replace"
+            )
+        except FileNotFoundError:
+            raise LabError(
+                f"{step[0]} is not installed, so the recorder cannot be built; run: "
+                "./threadmark setup"
+            ) from None
+        if done.returncode != 0:
+            said = (done.stdout + done.stderr).splitlines()
+            first = next((line.strip() for line in said if "rror" in line), "no reason was given")
+            raise LabError(
+                f"The recorder cannot be built ({first[:200]}); run ./threadmark setup, then "
+                "./threadmark explain again."
+            )
+
+
+def record(options: Sequence[str], into: Path, *, apart: bool) -> int:
+    """Run the recorder with this terminal; returns its exit status. With `apart` what the program
+    prints goes to stderr. An interrupt ends the recording, not the lab."""
+    line = [str(recorder()), "-o", str(into), *options]
+    process = subprocess.Popen(line, stdout=2 if apart else None)
+    try:
+        while True:
+            try:
+                return process.wait()
+            except KeyboardInterrupt:  # the terminal told the recorder and the program too
+                continue
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            process.wait()
+
+
+def load(path: Path) -> Recording:
+    """A record as the recorder wrote it, or as it printed it. LabError for anything else."""
+    try:
+        with path.open("rb") as file:
+            if file.read(1) == _PRINTED:
+                file.seek(0)
+                return read(file)
+    except OSError as error:
+        raise LabError(f"{path} cannot be read ({error.strerror}); name a record.") from error
+    return read(_printed(path))
+
+
+def _printed(path: Path) -> Iterator[bytes]:
+    line = [str(recorder()), "--print", str(path)]
+    with (
+        tempfile.TemporaryFile() as said,
+        subprocess.Popen(line, stdout=subprocess.PIPE, stderr=said) as process,
+    ):
+        assert process.stdout is not None
+        try:
+            yield from process.stdout
+        finally:
+            process.stdout.close()
+            status = process.wait()
+        if status != 0:
+            said.seek(0)
+            text = said.read(4096).decode("utf-8", "replace").strip().splitlines()
+            why = text[0].removeprefix(f"{RECORDER}: ") if text else f"status {status}"
+            raise LabError(f"{path} is not a record that can be read: {why}")
+
+
+def is_record(path: Path) -> bool:
+    """Whether a file is no program, so that it can only be a record."""
+    return path.is_file() and not os.access(path, os.X_OK)

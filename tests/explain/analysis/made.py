@@ -1,0 +1,210 @@
+"""Made-up records: threads with activities over time, written as functions and numbers.
+
+A stack is a text, innermost function first: 'malloc@libc grow worker'. A name with '@' is of that
+library, all others are the program's own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from threadmark.kinds.explain.analysis import reading
+from threadmark.kinds.explain.analysis.answer import analyse
+from threadmark.kinds.explain.analysis.frames import Frame
+from threadmark.kinds.explain.analysis.meaning import Operand
+from threadmark.kinds.explain.knowledge import knowledge
+
+MS = 1_000_000
+TICK = 4 * MS
+MAIN = 100
+Doing = tuple[str, int, str, int, str, int]  # activity, object, stack, awaited, state, system call
+
+
+def works() -> Doing:
+    """Runs."""
+    return "running", 0, "", 0, "R", -1
+
+
+def ready() -> Doing:
+    """Is ready, without a processor."""
+    return "running", 0, "", 0, "r", -1
+
+
+def waits(activity: str, thing: int = 0, stack: str = "", awaited: int = 0) -> Doing:
+    """Waits in a way that the agent sees."""
+    return activity, thing, stack, awaited, "S", 202
+
+
+def sleeps(call: int, stack: str = "", state: str = "S") -> Doing:
+    """Is blocked without the agent's knowledge."""
+    return "running", 0, stack, 0, state, call
+
+
+class Names:
+    """Symbols of the stacks that were made up."""
+
+    def __init__(self, stacks: Mapping[str, int], data: Mapping[tuple[int, int], Any]) -> None:
+        self._stacks = {number: text for text, number in stacks.items()}
+        self._data = data
+        self.operands: dict[int, Operand] = {}
+
+    def frames(self, stack: int, exact: bool = False) -> tuple[Frame, ...]:
+        found = []
+        for word in self._stacks.get(stack, "").split():
+            name, at, library = word.replace("~", " ").partition("@")
+            module = f"{library}.so" if at else "prog"
+            where = f"{module}+0x1" if at else f"{name}.cpp:1"
+            found.append(Frame(name, where, module, own=not at))
+        return tuple(found)
+
+    def datum(self, module: int, address: int) -> tuple[str, str] | None:
+        return self._data.get((module, address))
+
+    def operand(self, module: int, address: int) -> Operand | None:
+        return self.operands.get(address)
+
+
+@dataclass
+class Made:
+    """A record that is being made. Each thread does for each tick what `plan` says."""
+
+    processors: int = 2
+    ticks: int = 100
+    head: dict[str, Any] = field(default_factory=dict)
+    lines: list[dict[str, Any]] = field(default_factory=list)
+    stacks: dict[str, int] = field(default_factory=dict)
+    data: dict[tuple[int, int], Any] = field(default_factory=dict)
+    plans: dict[int, Sequence[Doing | None]] = field(default_factory=dict)
+    threads: dict[int, dict[str, Any]] = field(default_factory=dict)
+    operands: dict[int, Operand] = field(default_factory=dict)
+
+    def stack(self, text: str) -> int:
+        return self.stacks.setdefault(text, len(self.stacks) + 1) if text else 0
+
+    def thread(
+        self, tid: int, plan: Sequence[Doing | None] | Doing, made: str = "", **more: Any
+    ) -> Made:
+        """A thread; None in its plan: it does not live."""
+        whole = [plan] * self.ticks if isinstance(plan, tuple) else list(plan)
+        self.plans[tid] = (whole * (1 + self.ticks // len(whole)))[: self.ticks]
+        self.threads[tid] = {"maker": MAIN if tid != MAIN else 1, "made": made, **more}
+        return self
+
+    def thing(self, number: int, what: str, **fields: Any) -> Made:
+        for key in ("made_at", "signal_stack"):
+            if key in fields:
+                fields[key] = self.stack(fields[key])
+        self.lines.append({"kind": "object", "id": number, "what": what, **fields})
+        return self
+
+    def hold(self, thing: int, stack: str, holds: int, ns: int) -> Made:
+        fields = {"object": thing, "stack": self.stack(stack), "holds": holds, "hold_ns": ns}
+        self.lines.append({"kind": "hold", **fields, "blamed_ns": ns})
+        return self
+
+    def pair(self, thing: int, activity: str, waiter: str, holder: str, ns: int) -> Made:
+        stacks = {"waiter": self.stack(waiter), "holder": self.stack(holder)}
+        fields = {"object": thing, "activity": activity, **stacks, "waits": 10, "wait_ns": ns}
+        self.lines.append({"kind": "pair", **fields})
+        return self
+
+    def sample(self, tid: int, stack: str, times: int = 1, **registers: int) -> Made:
+        for number in range(times):
+            fields = {"tid": tid, "at_ns": number * MS, "stack": self.stack(stack), "on": True}
+            self.lines.append({"kind": "sample", **fields, "registers": registers})
+        return self
+
+    def line(self, **fields: Any) -> Made:
+        self.lines.append(fields)
+        return self
+
+    def records(self) -> list[dict[str, Any]]:
+        """The record as values."""
+        end = self.ticks * TICK
+        head = {
+            "kind": "record", "version": 1, "command": ["./prog"], "pid": MAIN, "began_ns": 0,
+            "ended_ns": end, "exit_status": 0, "signal": 0, "complete": True,
+            "tier": {"agent": True, "perf": True}, "processors": self.processors,
+            "cpus": list(range(self.processors)), "tick_ns": TICK, "limits": [], **self.head,
+        }  # fmt: skip
+        ticks = [self._tick(at) for at in range(self.ticks)]
+        threads = [self._thread(tid) for tid in self.plans]
+        stacks = [
+            {"kind": "stack", "id": number, "frames": [[1, number]]}
+            for number in self.stacks.values()
+        ]
+        pairs = [each for each in self.lines if each["kind"] == "pair"]
+        if not pairs:
+            pairs = self._pairs()
+        others = [each for each in self.lines if each["kind"] != "pair"]
+        return [head, *stacks, *threads, *others, *pairs, *ticks, {"kind": "end"}]
+
+    def _tick(self, at: int) -> dict[str, Any]:
+        threads = []
+        for tid, plan in self.plans.items():
+            doing = plan[at]
+            if doing is None:
+                continue
+            activity, thing, stack, awaited, state, call = doing
+            run = TICK if state == "R" else 0
+            delay = TICK if state == "r" else 0
+            kernel = "R" if state == "r" else state
+            threads.append(
+                [tid, activity, thing, self.stack(stack), awaited, kernel, call, run, delay]
+            )
+        return {"kind": "tick", "at_ns": (at + 1) * TICK, "threads": threads}
+
+    def _thread(self, tid: int) -> dict[str, Any]:
+        plan = self.plans[tid]
+        alive = [at for at, doing in enumerate(plan) if doing is not None]
+        totals: dict[str, dict[str, int]] = {}
+        for doing in filter(None, plan):
+            if doing[0] != "running":
+                total = totals.setdefault(doing[0], {"ns": 0, "times": 0})
+                total["ns"] += TICK
+                total["times"] += 1
+        states = [doing[4] for doing in plan if doing is not None]
+        more = dict(self.threads[tid])
+        return {
+            "kind": "thread", "tid": tid, "name": "", "maker": more.pop("maker"),
+            "made_at": self.stack(more.pop("made")), "began_ns": min(alive, default=0) * TICK,
+            "ended_ns": (max(alive, default=0) + 1) * TICK, "run_ns": states.count("R") * TICK,
+            "ready_ns": states.count("r") * TICK, "totals": totals, **more,
+        }  # fmt: skip
+
+    def _pairs(self) -> list[dict[str, Any]]:
+        """One for each object, activity and stack that somebody waited with."""
+        found: dict[tuple[int, str, int], int] = {}
+        for plan in self.plans.values():
+            for doing in filter(None, plan):
+                if doing[0] != "running" and (doing[1] or doing[2]):
+                    key = (doing[1], doing[0], self.stack(doing[2]))
+                    found[key] = found.get(key, 0) + 1
+        return [
+            {"kind": "pair", "object": thing, "activity": activity, "waiter": stack, "holder": 0,
+             "waits": count, "wait_ns": count * TICK}
+            for (thing, activity, stack), count in found.items()
+        ]  # fmt: skip
+
+    def text(self) -> list[str]:
+        """The record as lines."""
+        return [json.dumps(each) for each in self.records()]
+
+    def analysed(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Document and details."""
+        recording = reading.read(self.text())
+        names = Names(self.stacks, self.data)
+        names.operands = self.operands
+        return analyse(recording, names, knowledge())
+
+    def answer(self) -> dict[str, Any]:
+        """The document of the contract."""
+        return self.analysed()[0]
+
+    def first(self) -> dict[str, Any]:
+        """Its first cause."""
+        cause: dict[str, Any] = self.answer()["causes"][0]
+        return cause

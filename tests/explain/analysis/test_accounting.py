@@ -1,0 +1,158 @@
+"""Time is divided as a whole, whatever a record says, and hostile records end in a sentence."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made import MAIN, TICK, Doing, Made, ready, sleeps, waits, works
+from threadmark.kinds.explain import table
+from threadmark.kinds.explain.analysis import reading
+from threadmark.kinds.explain.analysis.frames import plain_name
+from threadmark.model.cell import Run, Stored
+from threadmark.model.errors import LabError
+
+ACTIVITIES = (
+    "mutex", "read_lock", "write_lock", "spin_lock", "condition", "relock", "timed_condition",
+    "barrier", "semaphore", "join", "once", "futex", "sleep", "yield", "poll", "io", "creating",
+)  # fmt: skip
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> list[list[Doing | None]]:
+    """What up to four threads do, each waiting for any other, in circles too."""
+    one = st.one_of(
+        st.none(),
+        st.just(works()),
+        st.just(ready()),
+        st.builds(sleeps, st.sampled_from([0, 1, 11, 35, 202, 999]), st.just("f g")),
+        st.builds(
+            waits,
+            st.sampled_from(ACTIVITIES),
+            st.integers(0, 3),
+            st.sampled_from(["", "lock worker", "malloc@libc grow"]),
+            st.integers(MAIN - 1, MAIN + 4),
+        ),
+    )
+    return draw(st.lists(st.lists(one, min_size=1, max_size=6), min_size=1, max_size=4))
+
+
+@settings(max_examples=200, deadline=None)
+@given(plans())
+def test_states_are_the_whole_time_and_causes_are_in_the_order_of_their_cost(
+    whole: list[list[Doing | None]],
+) -> None:
+    made = Made(ticks=12)
+    for number, plan in enumerate(whole):
+        made.thread(MAIN + number, plan, "main")
+    for number, what in enumerate(("mutex", "condition", "barrier"), 1):
+        made.thing(number, what)
+    found = made.answer()
+    states = found["states"]
+    assert all(share >= 0 for share in states.values())
+    if found["thread_s"]:
+        assert sum(states.values()) == pytest.approx(1, abs=0.002)
+    shares = [cause["share"] for cause in found["causes"]]
+    assert shares == sorted(shares, reverse=True)
+    assert all(0 <= share <= 1 for share in shares)
+    assert all(cause["bound"] is None or cause["bound"] >= 1 for cause in found["causes"])
+    assert len(found["causes"]) == 1 or "none" not in {c["category"] for c in found["causes"]}
+    json.dumps(found, allow_nan=False)
+
+
+def test_a_wait_that_lasts_longer_than_the_thread_was_blocked_ran_in_part() -> None:
+    made = Made().thread(MAIN, works())
+    made.threads[MAIN]["run_ns"] = 80 * TICK
+    made.threads[MAIN]["totals"] = {"mutex": {"ns": 50 * TICK, "times": 9}}
+    states = made.answer()["states"]
+    assert (states["waiting"], states["spinning"], states["useful"]) == (0.2, 0.3, 0.5)
+
+
+def test_what_the_agent_does_not_see_is_divided_by_ticks() -> None:
+    plan = [works(), sleeps(1, "write@libc"), sleeps(35), sleeps(35)]
+    states = Made().thread(MAIN, plan).answer()["states"]
+    assert (states["useful"], states["io"], states["sleep"]) == (0.25, 0.25, 0.5)
+
+
+def test_processors_in_use_are_counted() -> None:
+    made = Made().thread(MAIN, works()).thread(MAIN + 1, [works(), None], "x")
+    assert made.answer()["processors"] == [0.0, 0.5, 0.5]
+
+
+def lines(**changes: Any) -> list[str]:
+    """A record of which the first line differs."""
+    first, *rest = Made(ticks=2).thread(MAIN, works()).records()
+    return [json.dumps({**first, **changes}), *map(json.dumps, rest)]
+
+
+@pytest.mark.parametrize(
+    ("record", "sentence"),
+    [([], "it is empty"), (["no JSON"], "no JSON object"), (["[" * 9999], "no JSON object"),
+     (['{"kind":"end"}'], "not of kind 'record'"), (lines(version=9), "reads version 1"),
+     (lines(pid="x"), "'pid' is not a whole number"), (lines(pid=True), "'pid'"),
+     (lines(pid=1 << 70), "'pid'"), (lines(limits=3), "'limits' is not a list"),
+     ([*lines(), '{"kind":"tick","at_ns":1,"threads":[[1]]}'], "'threads'"),
+     ([*lines(), '{"kind":"stack","id":1,"frames":[7]}'], "'frames'"),
+     ([*lines(), '{"kind":"thread","tid":1,"totals":{"mutex":7}}'], "'totals'")],
+)  # fmt: skip
+def test_what_is_no_record_is_one_sentence(record: list[str], sentence: str) -> None:
+    with pytest.raises(LabError) as caught:
+        reading.read(record)
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_unknown_keys_and_kinds_are_ignored_and_a_cut_record_says_so() -> None:
+    record = [*lines(colour="blue"), '{"kind":"of tomorrow"}']
+    assert reading.read(record).limits == ()
+    [limit] = reading.read(record[:-2]).limits
+    assert "ends before the program did" in limit
+    assert "1 lines of the record are damaged" in reading.read([*record, "{"]).limits[0]
+
+
+def test_names_are_without_arguments_templates_and_return_types() -> None:
+    for name, plain in {
+        "void Cache::put<int>(int)": "Cache::put",
+        "main::{lambda()#1}::operator()() const": "main::{lambda#1}::operator()",
+        "std::ostream& std::operator<< <char>(std::ostream&, char const*)": "std::operator<<",
+        "Foo::operator bool() const": "Foo::operator bool",
+        "std::enable_if<(x > 3), int>::type foo<int>(int)": "foo",
+        "(anonymous namespace)::work(int) [clone .cold]": "(anonymous namespace)::work",
+        "A::operator->() const": "A::operator->",
+        "fopen@@GLIBC_2.2.5": "fopen",
+        "broken<(": "broken",
+    }.items():
+        assert plain_name(name) == plain
+
+
+GOLDEN = """\
+prog: 3 threads, 0.4 s, 100 % of 1.2 s of thread time accounted for.
+
+ 1  50 %  waits for a lock: cache_mutex (server.cpp:41), 410,000 waits of 5.7 us
+          waits for a lock; without it at most 2 times as fast
+          held by   Cache::put < worker                       100 %  1.9 us each
+          waits in  Cache::get < handle < worker                           100 %
+
+    33 %  useful work
+    33 %  waiting for a lock
+    33 %  waiting for the end or result of a thread
+Processors used: both 0 % of the time, one 100 %.
+- The program was ended by signal 9."""
+
+
+def test_the_first_ten_lines_answer_in_80_columns_and_in_ascii() -> None:
+    wait = waits("mutex", 1, "Cache::get handle worker", MAIN + 1)
+    made = Made(head={"signal": 9}).thread(MAIN, waits("join", 0, "main", MAIN + 1))
+    made.thread(MAIN + 1, [wait, works()], "main").thread(MAIN + 2, [works(), wait], "main")
+    made.thing(1, "mutex", module=1, offset=64, waits=410_000, wait_ns=410_000 * 5_700)
+    made.pair(1, "mutex", "Cache::get handle worker", "Cache::put worker", 100 * TICK)
+    made.hold(1, "Cache::put worker", 100, 190_000).data[1, 64] = ("cache_mutex", "server.cpp:41")
+    made.sample(MAIN + 1, "work worker", 3)
+    stored = Stored(Run(1, "", "", "explain", 0, {}, {}), [], [])
+    for utf8 in (True, False):
+        shown = [line.plain for line in table.lines(stored, made.answer(), 80, utf8=utf8)]
+        assert "\n".join(shown) == GOLDEN
+        assert max(map(len, shown)) <= 80

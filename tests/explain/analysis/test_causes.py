@@ -1,0 +1,304 @@
+"""Each category and rule of the contract, on a made-up record that shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from made import MAIN, MS, TICK, Doing, Made, ready, sleeps, waits, works
+from threadmark.kinds.explain.analysis.meaning import Operand
+
+A, B, C = 101, 102, 103
+JOIN_A = waits("join", 0, "pthread_join@libc main", A)
+
+
+def half(one: Doing, other: Doing, count: int = 2) -> list[Doing]:
+    """One for `count` - 1 ticks, then the other for one."""
+    return [*[one] * (count - 1), other]
+
+
+def two(a: Sequence[Doing] | Doing, b: Sequence[Doing] | Doing) -> Made:
+    """Two equal workers that main joins."""
+    made = Made().thread(MAIN, JOIN_A)
+    return made.thread(A, a, "main").thread(B, b, "main")
+
+
+def lock(number: int = 1, holder: int = B, stack: str = "Cache::get handle worker") -> Doing:
+    return waits("mutex", number, stack, holder)
+
+
+def test_a_program_that_scales_has_one_cause_none() -> None:
+    found = two(works(), works()).answer()
+    [cause] = found["causes"]
+    assert (cause["category"], cause["certain"]) == ("none", True)
+    assert found["states"]["useful"] == pytest.approx(2 / 3, abs=0.01)
+
+
+def test_a_contended_mutex_has_its_name_holders_and_waiters() -> None:
+    made = two([lock(), works()], [works(), lock(holder=A)])
+    made.thing(1, "mutex", module=1, offset=64, waits=100, wait_ns=400 * MS)
+    made.data[1, 64] = ("cache_mutex", "server.cpp:41")
+    made.pair(1, "mutex", "pthread_mutex_lock@libc Cache::get worker", "Cache::put worker",
+              100 * TICK)  # fmt: skip
+    made.hold(1, "Cache::put worker", 100, 190_000)
+    [cause] = made.answer()["causes"]  # and none for main, which joins who holds the mutex
+    assert (cause["category"], cause["name"], cause["where"]) == (
+        "mutex", "cache_mutex", "server.cpp:41")  # fmt: skip
+    assert cause["certain"]
+    assert cause["holders"] == [{"share": 1.0, "hold_us": 1.9, "frames": ["Cache::put", "worker"]}]
+    assert cause["waiters"][0]["frames"] == ["Cache::get", "worker"]
+    # Main's join while the joined thread waits for the mutex is passed on to it.
+    assert cause["share"] == pytest.approx(1 / 2, abs=0.01)
+    assert cause["bound"] == pytest.approx(2.0, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("activity", "category"),
+    [("read_lock", "rwlock"), ("write_lock", "rwlock"), ("relock", "mutex"), ("once", "once"),
+     ("spin_lock", "spin")],
+)  # fmt: skip
+def test_a_lock_has_the_category_of_its_kind(activity: str, category: str) -> None:
+    state = "R" if activity == "spin_lock" else "S"
+    wait = (activity, 1, "take worker", B, state, 202)
+    made = two([wait, works()], [works(), (*wait[:3], A, state, 202)])
+    made.thing(1, "mutex" if activity == "relock" else activity)
+    assert made.first()["category"] == category
+
+
+@pytest.mark.parametrize(
+    ("stack", "category", "name"),
+    [("__lll_lock_wait_private@libc malloc@libc grow worker", "allocator", "malloc"),
+     ("_int_free@libc __libc_free@libc worker", "allocator", "malloc"),
+     ("fwrite@libc log worker", "stdio", "FILE"),
+     ("dl_iterate_phdr@libc walk worker", "loader", "dynamic loader"),
+     ("_Unwind_Find_FDE@libgcc __cxa_throw@libstdc++ parse worker", "mutex", "unwinder"),
+     ("std::locale::locale@libstdc++ print worker", "mutex", "locale"),
+     ("__tz_convert@libc localtime_r@libc stamp worker", "mutex", "tz"),
+     ("random@libc rand@libc dice worker", "mutex", "rand")],
+)  # fmt: skip
+def test_a_lock_of_a_library_is_named_by_its_purpose(stack: str, category: str, name: str) -> None:
+    wait = sleeps(202, stack)
+    cause = two([wait, works()], [works(), wait]).first()
+    assert (cause["category"], cause["name"]) == (category, name)
+
+
+def test_a_function_of_the_program_beyond_the_lock_is_no_library() -> None:
+    cause = two([lock(stack="rehash fwrite@libc"), works()], [works(), lock(holder=A)]).first()
+    assert cause["category"] == "mutex"
+    assert "rehash" in cause["name"] or "Cache::get" in cause["name"]
+
+
+def test_the_wait_for_a_nested_lock_is_passed_on_to_the_inner_one() -> None:
+    outer = waits("mutex", 1, "outer worker", B)
+    inner = waits("mutex", 2, "inner outer worker", C)
+    made = Made().thread(MAIN, JOIN_A).thread(A, half(outer, works(), 4), "main")
+    made.thread(B, half(inner, works(), 4), "main").thread(C, works(), "main")
+    made.thing(1, "mutex").thing(2, "mutex")
+    causes = made.answer()["causes"]
+    assert (causes[0]["category"], causes[0]["name"]) == ("mutex", "mutex in inner")
+    assert all(each["name"] != "mutex in outer" for each in causes)
+
+
+def test_a_lock_held_over_output_is_the_lock() -> None:
+    writes = waits("io", 0, "write@libc save worker")
+    made = two(half(lock(), works(), 4), half(writes, works(), 4))
+    made.thing(1, "mutex").pair(1, "mutex", "Cache::get", "write@libc save worker", 75 * TICK)
+    made.pair(0, "io", "write@libc save worker", "", 75 * TICK)
+    causes = made.answer()["causes"]
+    assert [each["category"] for each in causes] == ["mutex"]
+    assert causes[0]["holders"][0]["frames"][:2] == ["write", "save"]
+
+
+def test_a_circle_of_waits_ends() -> None:
+    made = two(lock(1, B), lock(2, A, "other worker")).thing(1, "mutex").thing(2, "mutex")
+    assert made.first()["category"] == "mutex"
+
+
+def test_unequal_work_before_a_barrier_is_imbalance() -> None:
+    barrier = waits("barrier", 5, "std::barrier::arrive_and_wait worker")
+    made = two(works(), half(barrier, works(), 4)).thing(5, "barrier")
+    cause = made.first()
+    assert (cause["category"], cause["certain"]) == ("imbalance", True)
+
+
+def test_a_barrier_that_waits_for_a_lock_is_the_lock() -> None:
+    barrier = waits("barrier", 5, "step worker")
+    made = Made(processors=4).thread(A, lock(holder=C), "main")
+    made.thread(B, barrier, "main").thread(C, works(), "other")
+    made.thing(1, "mutex").thing(5, "barrier")
+    assert made.first()["category"] in ("mutex", "imbalance")
+
+
+def test_a_joined_thread_that_has_more_to_do_than_its_equals_is_imbalance() -> None:
+    short: list[Doing | None] = [*[works()] * 20, *[None] * 80]
+    made = two(works(), works())
+    made.plans[B] = short
+    cause = made.first()
+    assert cause["category"] == "imbalance"
+    assert cause["bound"] == pytest.approx(400 / 240, abs=0.1)
+
+
+def test_a_chain_of_futures_is_serial_dependence() -> None:
+    made = Made().thread(MAIN, waits("futex", 7, "std::__future_base::_State::wait@libstdc++ main"))
+    plan: list[Doing | None] = [works()] * 50 + [None] * 50
+    made.thread(A, plan, "main").thread(B, plan[::-1], "main").thing(7, "futex")
+    made.answer()
+    cause = made.first()
+    assert cause["category"] == "serial_dependency"
+
+
+def test_a_slow_producer_is_serial_dependence_on_it() -> None:
+    pop = waits("condition", 3, "Queue::pop consume")
+    made = Made().thread(MAIN, works()).thread(A, half(pop, works(), 5), "main consume")
+    made.thing(3, "condition", signals=100, signal_stack="Queue::push produce main")
+    made.sample(MAIN, "make produce main", 5).sample(A, "use consume", 5)
+    cause = made.first()
+    assert (cause["category"], cause["certain"]) == ("serial_dependency", True)
+    assert cause["holders"][0]["frames"] == ["make", "produce", "main"]
+
+
+def test_a_condition_that_waits_for_a_producer_at_a_lock_is_the_lock() -> None:
+    pop = waits("condition", 3, "Queue::pop consume")
+    push = lock(1, C, "Queue::push produce")
+    made = Made(processors=4).thread(A, pop, "m1").thread(B, half(push, works(), 4), "m2")
+    made.thread(C, works(), "m3")
+    made.thing(1, "mutex").thing(3, "condition", signals=9, signal_stack="Queue::push produce")
+    made.sample(B, "produce", 5).sample(C, "other", 5).sample(A, "consume", 5)
+    causes = made.answer()["causes"]
+    assert causes[0]["category"] == "mutex"
+    assert causes[0]["share"] > 0.45
+
+
+def test_a_join_while_all_processors_work_costs_nothing() -> None:
+    made = Made(processors=2)
+    for tid in (A, B, C):
+        made.thread(tid, works(), "main")
+    made.thread(MAIN, JOIN_A)
+    assert made.first()["category"] == "none"
+
+
+def test_sleeping_workers_sleep() -> None:
+    nap = waits("sleep", 0, "nanosleep@libc poll_state worker")
+    assert two(half(nap, works(), 4), half(nap, works(), 4)).first()["category"] == "sleep"
+
+
+def test_a_timer_that_sleeps_beside_workers_is_no_cause() -> None:
+    made = two(works(), works()).thread(C, waits("sleep", 0, "tick timer"), "timer")
+    assert made.first()["category"] == "none"
+
+
+def test_a_write_per_line_is_input_output_with_bytes_per_write() -> None:
+    write = waits("io", 0, "write@libc log worker")
+    made = two(half(write, works(), 3), half(write, works(), 3))
+    made.line(kind="file", tid=0, path="/tmp/out", writes=1000, bytes=80_000, ns=5)
+    cause = made.first()
+    assert (cause["category"], cause["name"]) == ("io", "/tmp/out")
+    assert "1,000 writes of 80 bytes" in cause["words"]
+
+
+def test_more_threads_than_processors_is_the_run_queue() -> None:
+    made = Made(processors=2)
+    for number in range(4):
+        plan = [works(), ready()] if number % 2 else [ready(), works()]
+        made.thread(A + number, plan, "main")
+    assert made.first()["category"] == "run_queue"
+
+
+def test_threads_kept_on_one_of_two_processors_is_affinity() -> None:
+    made = Made(processors=2)
+    made.thread(A, [works(), ready()], "main", allowed=[0])
+    made.thread(B, [ready(), works()], "main", allowed=[0])
+    cause = made.first()
+    assert (cause["category"], cause["bound"]) == ("affinity", pytest.approx(2.0, abs=0.01))
+
+
+def test_a_storm_of_threads_is_thread_creation() -> None:
+    made = Made(ticks=200).thread(MAIN, JOIN_A)
+    for number in range(200):
+        plan: list[Doing | None] = [None] * 200
+        plan[number] = works()
+        made.thread(A + number, plan, "spawn main")
+    assert made.first()["category"] == "thread_creation"
+
+
+def test_memory_that_is_mapped_again_and_again_is_the_kernels() -> None:
+    faults = sleeps(11, "munmap@libc shrink worker", "D")
+    assert two(half(faults, works(), 3), half(faults, works(), 3)).first()["category"] == (
+        "kernel_memory")  # fmt: skip
+
+
+def atomics(made: Made, other: int, times: int = 40) -> Made:
+    made.sample(A, "count worker", times, bx=0x1000)
+    made.sample(B, "count worker", times, bx=other)
+    made.operands[made.stack("count worker")] = Operand(base="bx")
+    return made
+
+
+def test_an_atomic_that_two_threads_write_is_named() -> None:
+    made = atomics(two(works(), works()), 0x1000)
+    made.data[0, 0x1000] = ("hits", "count.cpp:3")
+    found = made.answer()
+    cause = found["causes"][0]
+    assert (cause["category"], cause["name"], cause["certain"]) == ("atomic", "hits", True)
+    assert found["states"]["atomic"] == pytest.approx(2 / 3, abs=0.01)
+    assert found["states"]["useful"] == 0
+
+
+def test_different_words_of_one_line_are_false_sharing() -> None:
+    made = atomics(two(works(), works()), 0x1040)  # beyond 64 bytes, within 128
+    assert made.first()["category"] == "false_sharing"
+
+
+def test_atomics_of_one_thread_each_are_useful_work() -> None:
+    assert atomics(two(works(), works()), 0x2000).first()["category"] == "none"
+
+
+def test_a_loop_that_waits_is_spinning() -> None:
+    made = two(works(), works()).sample(A, "spin worker", 40).sample(A, "work", 40)
+    made.operands[made.stack("spin worker")] = Operand(loops=True)
+    found = made.answer()
+    assert found["causes"][0]["category"] == "spin"
+    assert found["states"]["spinning"] == pytest.approx(1 / 6, abs=0.01)
+
+
+def test_what_nobody_saw_is_unknown_and_not_certain() -> None:
+    made = two(works(), works())
+    made.head["tick_ns"] = TICK
+    for tid in (A, B):
+        made.threads[tid]["run_ns"] = 10 * TICK
+    cause = made.answer()["causes"][0]
+    assert (cause["category"], cause["certain"]) == ("unknown", False)
+
+
+def test_unequal_parts_and_a_chain_that_cost_the_same_are_both_named() -> None:
+    barrier = waits("barrier", 5, "step worker")
+    made = Made().thread(MAIN, works(), "x")
+    made.thread(A, [barrier] * 50 + [waits("condition", 3, "get worker")] * 50, "main")
+    made.thing(5, "barrier").thing(3, "condition")
+    causes = [c for c in made.answer()["causes"] if c["category"] != "none"]
+    assert {c["category"] for c in causes} >= {"imbalance", "serial_dependency"}
+    assert not causes[0]["certain"]
+    assert "or " in causes[0]["words"]
+
+
+def test_an_own_lock_on_a_futex_is_a_mutex_and_a_wait_for_an_atomic_is_none() -> None:
+    own = waits("futex", 1, "MyLock::lock worker", B)
+    assert two([own, works()], [works(), own]).thing(1, "futex").first()["category"] == "mutex"
+    event = waits("futex", 1, "std::__atomic_base::wait step worker", B)
+    made = two(half(event, works(), 4), works()).thing(1, "futex")
+    assert made.first()["category"] in ("imbalance", "serial_dependency")
+
+
+def test_a_wait_for_an_atomic_that_a_barrier_wakes_is_the_barrier() -> None:
+    wait = waits("futex", 1, "std::__atomic_wait_address step worker")
+    made = two(half(wait, works(), 4), works())
+    made.thing(1, "futex", signals=9, signal_stack="std::barrier::arrive step worker")
+    assert made.first()["category"] == "imbalance"
+    assert made.answer()["states"]["waiting"] == 0
+
+
+def test_nothing_is_certain_where_other_programs_had_the_processors() -> None:
+    made = two([works(), ready()], [ready(), works()])
+    found = made.answer()
+    assert (found["causes"][0]["category"], found["causes"][0]["certain"]) == ("none", False)
+    assert any("Other programs" in limit for limit in found["limits"])
