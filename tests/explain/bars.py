@@ -137,9 +137,7 @@ def bars(rows: Sequence[Row]) -> list[Bar]:
         Bar("holder's stack right", _part(sum(holders), len(holders)), 0.95, True),
         Bar("right and certain", _part(sum(e.certain for e in right), len(right)), 0.80, True),
         Bar("wrong and certain", certain_and_wrong if rows else None, 0, False),
-        Bar(
-            "largest unknown share", max((e.unknown for e in judgements), default=None), 0.05, False
-        ),
+        Bar("largest unknown share", unknown, 0.05, False),
     ]
 
 

@@ -50,7 +50,7 @@ int log_file = -1;
 int main(int argc, char** argv) {
   const int threads = argc > 1 ? std::atoi(argv[1]) : 2;
   const double seconds = argc > 2 ? std::atof(argv[2]) : 1.5;
-  const int rounds = 2 + static_cast<int>(seconds * 920);
+  const int rounds = 2 + static_cast<int>(seconds * 300);
   std::string path = std::filesystem::temp_directory_path() / "requests.XXXXXX";
   log_file = mkstemp(path.data());
   if (log_file < 0) return 2;

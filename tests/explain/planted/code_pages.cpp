@@ -18,7 +18,7 @@
 
 namespace {
 
-constexpr std::uint64_t expected = 1395948569600;
+constexpr std::uint64_t expected = 1324903507200;
 
 int passes = 0;
 
@@ -32,9 +32,9 @@ class CodePage {
  private:
   [[gnu::noinline]] void make() {
     for (int pass = 0; pass < passes; ++pass) {
-      std::uint32_t state = 1;
+      std::uint32_t state = pass > 0 && table_.back() == 0 ? 0 : 1;
       for (std::uint32_t& each : table_) {
-        for (int i = 0; i < 8; ++i) state = state * 1664525 + 1013904223;
+        for (int i = 0; i < 8; ++i) state = (state ^ (state >> 7)) * 0x9e3779b1U;
         each = state >> 8;
       }
     }

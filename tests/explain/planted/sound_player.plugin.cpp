@@ -13,8 +13,8 @@ std::array<std::uint32_t, 64> echo{};
 
 extern "C" std::uint64_t filter_sound(std::uint32_t sound) {
   const std::lock_guard<std::mutex> lock(filter_mutex);
-  std::uint32_t tone = sound;
-  for (int i = 0; i < 3000; ++i) tone = tone * 1664525 + 1013904223;
+  std::uint32_t tone = sound + 1;
+  for (int i = 0; i < 3000; ++i) tone = (tone ^ (tone >> 7)) * 0x9e3779b1U;
   echo[sound % echo.size()] = tone;
   return tone >> 8;
 }

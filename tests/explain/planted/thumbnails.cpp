@@ -17,7 +17,7 @@
 
 namespace {
 
-constexpr std::uint64_t expected = 3653251;
+constexpr std::uint64_t expected = 3664415;
 using Picture = std::vector<std::uint8_t>;
 
 std::mutex queue_mutex;
@@ -29,7 +29,7 @@ bool finished = false;
   Picture made(4096);
   std::uint32_t state = number % 7 + 1;
   for (std::uint8_t& pixel : made) {
-    for (int i = 0; i < 48; ++i) state = state * 1664525 + 1013904223;
+    for (int i = 0; i < 48; ++i) state = (state ^ (state >> 7)) * 0x9e3779b1U;
     pixel = static_cast<std::uint8_t>(state >> 24);
   }
   return made;
