@@ -1,0 +1,54 @@
+// Adds up the lanes of a table; each thread adds to the field of the totals that is its own.
+//
+// category: false_sharing
+// name: totals
+// certain: any
+// why: The totals of the threads lie side by side and are written for each value.
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr std::uint64_t expected = 499500;
+
+std::array<std::uint64_t, 8> totals{};
+
+[[gnu::noinline]] void add(std::uint64_t* total, std::uint32_t value) {
+  total[0] += value;
+  __asm__("" ::: "memory");  // each step of a total is stored
+  total[0] ^= value << 3;
+  __asm__("" ::: "memory");
+  total[0] ^= value << 3;
+}
+
+[[gnu::noinline]] void add_lanes(int first, int step, int rounds, std::uint64_t& result) {
+  std::uint64_t* total = &totals[first % 8];
+  for (int round = first; round < rounds; round += step) {
+    for (std::uint32_t value = 0; value < 1000; ++value) add(total, value);
+  }
+  result = *total;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int threads = argc > 1 ? std::atoi(argv[1]) : 2;
+  const double seconds = argc > 2 ? std::atof(argv[2]) : 1.5;
+  const int rounds = 2 + static_cast<int>(seconds * 250'000);
+  std::vector<std::uint64_t> results(threads);
+  std::vector<std::thread> workers;
+  for (int t = 0; t < threads; ++t) {
+    workers.emplace_back(add_lanes, t, threads, rounds, std::ref(results[t]));
+  }
+  for (std::thread& each : workers) each.join();
+  const std::uint64_t total = std::accumulate(results.begin(), results.end(), std::uint64_t{0});
+  std::printf("checksum %llu\n", static_cast<unsigned long long>(total / rounds));
+  return total == expected * rounds ? 0 : 1;
+}
