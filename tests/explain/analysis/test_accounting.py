@@ -140,6 +140,8 @@ prog: 3 threads, 0.4 s, 100 % of 1.2 s of thread time accounted for.
     33 %  waiting for a lock
     33 %  waiting for the end or result of a thread
 Processors used: both 0 % of the time, one 100 %.
+- This is a first version of explain: of programs with one known cause it still
+  names a wrong one for some, so take the causes as what to look at.
 - The program was ended by signal 9."""
 
 

@@ -67,6 +67,7 @@ def test_what_cannot_be_explained_is_one_sentence(
 ) -> None:
     for words, sentence in (
         ((), "Name a program"),
+        (("--jsn", "prog"), "explain has no option --jsn"),
         (("--pid", "1", "--", "x"), "--pid records a process"),
         ((str(record), "--delay", "1"), "are for recording"),
         (("--duration", "-1", "--", "x"), "--duration takes"),

@@ -18,10 +18,19 @@ from threadmark.kinds.explain.analysis.stacks import Party, Stacks
 
 SCHEMA = "threadmark.explain"
 VERSION = 1
+_FIRST_VERSION = (
+    "This is a first version of explain: of programs with one known cause it still names a wrong "
+    "one for some, so take the causes as what to look at."
+)
 _MOST = 12  # causes that are listed
 _OF_EVENTS = ("condition", "barrier", "join", "semaphore")
 _OF_OTHERS = 0.1  # of thread time: less waiting for other programs' processors is everyday
 _HIDES = 0.25  # of thread time: threads that seldom run together hardly contend
+_UNEXPLAINED = 0.1  # of thread time: a program that loses so much does not scale for sure
+_LOST = (  # sleep is not among them, because a timer may sleep
+    "spinning", "atomic", "waiting", "condition", "barrier", "semaphore", "once", "io",
+    "kernel_memory",
+)  # fmt: skip
 _SHORTEST_NS = 50_000_000  # of a run in which ticks say something
 
 
@@ -81,6 +90,13 @@ def _none(recording: Recording, roles: Roles, times: Account) -> Cause:
     if states["unknown"] > 0.25 * total:
         words = "A quarter of the threads' time or more could not be accounted for."
         return Cause("unknown", "", "", words, certain=False, ns=states["unknown"])
+    lost = sum(states[name] for name in _LOST)
+    if lost > _UNEXPLAINED * total:
+        words = (
+            f"The threads spent {100 * lost / total:.0f} % of their time waiting, spinning or in "
+            "the kernel, and no one object or place accounts for more than a few per cent of it."
+        )
+        return Cause("unknown", "", "", words, certain=False, ns=lost)
     words = "Nothing costs more than a few per cent: the program scales on this machine."
     enough = recording.wall_ns >= _SHORTEST_NS and bool(recording.ticks)
     if states["runnable"] > _HIDES * total:
@@ -169,7 +185,7 @@ def _most_at_once(recording: Recording) -> int:
 
 
 def _limits(recording: Recording, times: Account, causes: list[Cause]) -> list[str]:
-    found = list(recording.limits)
+    found = [_FIRST_VERSION, *recording.limits]
     if not recording.threads:
         found.append("The record has no thread; the program ended before it was seen.")
     if not recording.samples and any(t.run_ns for t in recording.threads.values()):
