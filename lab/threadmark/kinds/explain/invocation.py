@@ -48,8 +48,8 @@ class Wanted:
             raise LabError("Name a program (./threadmark explain -- ./prog), a record or --pid.")
         if self.words and self.words[0].startswith("-"):
             raise LabError(
-                f"explain has no option {self.words[0]}; see ./threadmark explain --help, and write "
-                "the program after --."
+                f"explain has no option {self.words[0]}; see ./threadmark explain --help, and "
+                "write the program after --."
             )
         if self.pid is not None and (self.words or self.follow):
             raise LabError("--pid records a process that runs; give no program and no --follow.")
