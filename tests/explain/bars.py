@@ -17,6 +17,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -27,7 +28,8 @@ import expectation as expectations
 from expectation import Expectation, Judgement
 
 ROOT = Path(__file__).resolve().parents[2]
-EXPLAIN = f"{shlex.quote(str(ROOT / 'threadmark'))} explain --json --"
+# STORE is a store of these runs alone, so that the user's keeps none of them.
+EXPLAIN = f"{shlex.quote(str(ROOT / 'threadmark'))} explain --json --store STORE --"
 
 
 @dataclass(frozen=True)
@@ -246,7 +248,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     def said(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
-    rows, interrupted = measure(chosen, shlex.split(options.explain), options.limit, said)
+    with tempfile.TemporaryDirectory() as folder:
+        command = shlex.split(options.explain.replace("STORE", shlex.quote(f"{folder}/runs.db")))
+        rows, interrupted = measure(chosen, command, options.limit, said)
     if options.json:
         print(as_json(rows, interrupted=interrupted))
     else:

@@ -92,6 +92,10 @@ def checks() -> list[Check]:
         script = str(ROOT / f"tests/simulation/{name}.py")
         command = partial(lambda path: [sys.executable, path], script)
         found.append(Check(f"simulation-{name}", Level.ALL, command))
+    planted = [sys.executable, str(ROOT / "tests/explain/bars.py")]
+    gcc = next((each for each in platforms.platforms() if not each.optional), None)
+    preset = gcc.name if gcc else ""
+    found.append(Check("explain-bars", Level.ALL, lambda: planted, preset, _lack(gcc)))
     sanitized = next((each for each in platforms.platforms() if "clang" in each.compiler), None)
     # The schedulers of others give false reports under ThreadSanitizer, none under the other.
     sanitizers = (("asan", Level.CHECK), ("tsan", Level.CHECK), ("asan-all", Level.ALL))
