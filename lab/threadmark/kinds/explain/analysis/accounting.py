@@ -48,6 +48,7 @@ STATE_OF = {
     "starting": "starting",
 }
 _RUNS = ("spin_lock", "yield", "creating")  # waits that take processor time
+_CALLS = ("io", "poll")  # system calls that do something
 _BEFORE = ("starting",)  # before the birth of the thread
 
 
@@ -107,13 +108,20 @@ def _divide(time: ThreadTime, futex: Mapping[str, float], unseen: Counter[str]) 
     waited = float(sum(waits.values()))
     part = min(waited, blocked)
     inside = max(0.0, min(run, waited - blocked - ready))
+    run -= inside
+    # A call for input or output mostly runs, in the kernel; a wait for a lock that runs spins.
+    for name in _CALLS:
+        time.waits[name] = min(inside, waits.get(name, 0))
+        waits[name] = waits.get(name, 0) - time.waits[name]
+        states[STATE_OF[name]] += time.waits[name]
+        inside -= time.waits[name]
+    waited = max(1.0, float(sum(waits.values())))
     for name, ns in waits.items():
-        time.waits[name] = ns / waited * (part + inside)
+        time.waits[name] = time.waits.get(name, 0.0) + ns / waited * (part + inside)
         kinds = futex if name == "futex" else {name: 1.0}
         for kind, share in kinds.items():
             states[STATE_OF.get(kind, "unknown")] += ns / waited * part * share
     states["spinning"] += inside
-    run -= inside
     for name in _RUNS:
         # A thread that gives its processor away is ready in part of that time.
         running = thread.run_ns / max(1, thread.run_ns + thread.ready_ns)

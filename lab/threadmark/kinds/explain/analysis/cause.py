@@ -73,6 +73,10 @@ def merged(causes: list[Cause]) -> list[Cause]:
             found[key].take(cause)
         else:
             found[key] = cause
+    for key in [key for key in found if key[1] and not key[2]]:  # the same, its place not seen
+        same = [k for k in found if k[:2] == key[:2] and k != key]
+        if same:
+            found[same[0]].take(found.pop(key))
     works = [c for c in found.values() if c.category in ("serial_dependency", "imbalance")]
     for key in [key for key in found if key[0] == "join"]:
         if works:  # between the end of one's work and the other's waking

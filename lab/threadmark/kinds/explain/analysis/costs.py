@@ -56,8 +56,11 @@ def costs(recording: Recording, account: Account, reasons: Reasons) -> list[Cost
                 _add(found, reason, ns, 0, shares)
             continue
         for each, count in seen.reasons.items():
-            if each is not None:
-                _add(found, each, ns * count / seen.total, count, shares)
+            reason = each
+            if reason is None and bucket[0] in ("io", "poll"):  # a call that runs is one too
+                reason = _without_ticks(bucket, pairs.get(bucket), reasons)
+            if reason is not None:
+                _add(found, reason, ns * count / seen.total, count, shares)
     return list(found.values())
 
 
