@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from made import MAIN, TICK, Doing, Made, ready, sleeps, waits, works
 from threadmark.kinds.explain import table
 from threadmark.kinds.explain.analysis import reading
+from threadmark.kinds.explain.analysis.cause import Cause, doubted
 from threadmark.kinds.explain.analysis.frames import plain_name
 from threadmark.model.cell import Run, Stored
 from threadmark.model.errors import LabError
@@ -69,6 +70,32 @@ def test_a_wait_that_lasts_longer_than_the_thread_was_blocked_ran_in_part() -> N
     made.threads[MAIN]["totals"] = {"mutex": {"ns": 50 * TICK, "times": 9}}
     states = made.answer()["states"]
     assert (states["waiting"], states["spinning"], states["useful"]) == (0.2, 0.3, 0.5)
+
+
+def test_a_call_for_output_that_runs_is_output_and_not_spinning() -> None:
+    made = Made().thread(MAIN, works())
+    made.threads[MAIN]["run_ns"] = 80 * TICK
+    made.threads[MAIN]["totals"] = {"io": {"ns": 50 * TICK, "times": 9}}
+    found = made.thread(MAIN + 1, works()).answer()
+    states = found["states"]
+    assert (states["io"], states["spinning"], states["useful"]) == (0.25, 0, 0.75)
+    assert found["causes"][0]["category"] == "io"
+
+
+def test_a_program_that_loses_a_tenth_without_a_cause_is_not_said_to_scale() -> None:
+    made = Made().thread(MAIN, works()).thread(MAIN + 1, works())
+    made.threads[MAIN]["run_ns"] = 80 * TICK
+    made.threads[MAIN]["totals"] = {"mutex": {"ns": 50 * TICK, "times": 9}}
+    [cause] = made.answer()["causes"]
+    assert cause["category"] != "none"
+    assert not (cause["category"] == "unknown" and cause["certain"])
+
+
+def test_a_small_imbalance_may_be_chance() -> None:
+    names = ("imbalance", "mutex")
+    small, large = (Cause(name, "a", "", "", ns=5.0, seen=99) for name in names)
+    doubted([small, large], 100.0)
+    assert (small.certain, large.certain) == (False, True)
 
 
 def test_what_the_agent_does_not_see_is_divided_by_ticks() -> None:

@@ -104,7 +104,9 @@ def _divide(time: ThreadTime, futex: Mapping[str, float], unseen: Counter[str]) 
     blocked = life - run - ready
     states["runnable"] += ready
     totals = {name: each.ns for name, each in thread.totals.items() if each.ns}
-    waits = {n: ns for n, ns in totals.items() if n not in (*_RUNS, *_BEFORE, "running")}
+    waits: dict[str, float] = {
+        n: ns for n, ns in totals.items() if n not in (*_RUNS, *_BEFORE, "running")
+    }
     waited = float(sum(waits.values()))
     part = min(waited, blocked)
     inside = max(0.0, min(run, waited - blocked - ready))

@@ -52,8 +52,8 @@ def analyse(
     found = [finder.of_cost(each) for each in costs(recording, times, reasons)]
     found += finder.of_looks(seen, times) + finder.of_queue(times)
     causes = merged(found)
-    doubted(causes)
     total = max(1.0, times.total_ns)
+    doubted(causes, total)
     listed = [each for each in causes if each.ns >= SHOWN * total][:_MOST]
     # What other programs' processors cost hides causes, so they count against the rest.
     if not listed or listed[0].ns < LEAST * (total - times.states["runnable"]):
@@ -61,6 +61,11 @@ def analyse(
     for cause in listed:
         _complete(cause, recording, roles, stacks, times)
     unknown = times.states["unknown"] / total
+    for cause in listed:
+        # Threads that waited longer for processors than for this would behave otherwise with them.
+        others = cause.category not in ("run_queue", "affinity", "thread_creation")
+        if others and cause.ns < times.states["runnable"]:
+            cause.certain = False
     document = {
         "schema": SCHEMA,
         "version": VERSION,

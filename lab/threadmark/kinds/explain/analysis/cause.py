@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from threadmark.kinds.explain.analysis.stacks import Party
 
 FEWEST_TICKS = 5  # that make a passed-on wait certain
+_CHANCE = 0.15  # of thread time
 LEAST = 0.04  # of thread time: less is no cause
 SHOWN = 0.01
 
@@ -84,7 +85,7 @@ def merged(causes: list[Cause]) -> list[Cause]:
     return sorted(found.values(), key=lambda each: (-each.ns, each.category, each.name))
 
 
-def doubted(causes: list[Cause]) -> None:
+def doubted(causes: list[Cause], total_ns: float) -> None:
     """Where unequal parts and a chain both explain much, neither is sure."""
     rivals = [c for c in causes if c.category in ("imbalance", "serial_dependency")]
     if len(rivals) == 2 and rivals[1].ns > 0.5 * rivals[0].ns:
@@ -95,3 +96,7 @@ def doubted(causes: list[Cause]) -> None:
         passed_on = cause.category in ("imbalance", "serial_dependency", "condition", "join")
         if passed_on and cause.seen < FEWEST_TICKS:
             cause.certain = False
+        # Threads that do the same also end at different moments by chance.
+        if cause.category == "imbalance" and cause.ns < _CHANCE * total_ns:
+            cause.certain = False
+            cause.doubts.add("or they ended at different moments by chance")

@@ -16,6 +16,8 @@ from threadmark.kinds.explain.analysis.recording import Pair, Recording, Thing
 from threadmark.kinds.explain.analysis.roles import Roles
 from threadmark.kinds.explain.analysis.stacks import Stacks
 
+_RUNTIMES = ("libgomp", "libomp", "libtbb", "libiomp")
+
 
 class Finder:
     """Finds the causes of one record."""
@@ -117,8 +119,11 @@ class Finder:
             words = "waits until another thread has initialised something once"
             return Cause("once", name, where, words)
         if reason.activity == "relock":
-            words = "woken threads wait for the mutex of their condition (a convoy)"
-            return Cause("mutex", name, where, words)
+            words = (
+                "woken threads wait for the mutex of their condition (a convoy), or more threads "
+                "are woken than find something to do"
+            )
+            return Cause("mutex", name, where, words, certain=False)
         if reason.activity == "own_lock":
             words = "waits for a futex: a lock of the program's own, or a condition"
             return Cause("mutex", name, where, words, certain=bool(stack) and bool(pair))
@@ -159,6 +164,8 @@ class Finder:
             return Cause("thread_creation", name, "", words)
         if reason.activity == "once":
             return self._lock(cost)
+        if reason.activity == "semaphore":
+            return self._event(cost)
         equal = self._roles.has_peers(reason.tid)
         if reason.activity == "barrier" or (equal and reason.activity not in ("future", "event")):
             how = {"barrier": "at a barrier", "join": "in a join"}.get(reason.activity, "")
@@ -197,7 +204,11 @@ class Finder:
                     cause.by_thread[tid] += round(time.run_left_ns * count / total)
             cause.ns = float(sum(cause.by_thread.values()))
             cause.seen = sum(spot.samples.values())
-            cause.certain = cause.seen >= FEWEST_TICKS
+            # A runtime spins while it waits for tasks, and while it manages small ones.
+            runtime = spot.category == "spin" and any(lib in spot.name for lib in _RUNTIMES)
+            cause.certain = cause.seen >= FEWEST_TICKS and not runtime
+            if runtime:
+                cause.doubts.add("or the runtime manages tasks that are too small")
             found.append(cause)
         return found
 
