@@ -185,7 +185,7 @@ class Tables {
     // Header: version 1, no pointer to the frames, count of 4 bytes, table relative to the header.
     put({1, 0xff, 0x03, 0x3b});
     put4(1);
-    put4(0x10000 - 0x20000);
+    put4(0x10000U - 0x20000U);
     put4(0x100);
     bytes_.resize(0x40);
     // CIE at 0x40: version 1, "zR" or "zRS", 1, -8, column 16, pointers of 8 bytes.
