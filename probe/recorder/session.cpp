@@ -327,7 +327,8 @@ void Session::take_tasks(std::uint64_t at_ns) {
     if (thread.seen && thread.entry.name.empty()) thread.entry.name = thread.task.name();
   }
   for (Watched* thread : live_) {
-    if (!thread->seen) end_thread(*thread, at_ns);
+    // A message may have told of a thread that was born after the threads were listed.
+    if (!thread->seen && thread->entry.began_ns <= at_ns) end_thread(*thread, at_ns);
   }
   std::erase_if(live_, [](const Watched* thread) { return !thread->live; });
 }
