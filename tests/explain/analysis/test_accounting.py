@@ -91,6 +91,12 @@ def test_a_program_that_loses_a_tenth_without_a_cause_is_not_said_to_scale() -> 
     assert not (cause["category"] == "unknown" and cause["certain"])
 
 
+def test_a_record_of_a_moment_says_that_it_is_too_short() -> None:
+    [cause] = Made(ticks=3).thread(MAIN, works()).thread(MAIN + 1, works()).answer()["causes"]
+    assert (cause["category"], cause["certain"]) == ("unknown", False)
+    assert "too short" in cause["words"]
+
+
 def test_a_small_imbalance_may_be_chance() -> None:
     names = ("imbalance", "mutex")
     small, large = (Cause(name, "a", "", "", ns=5.0, seen=99) for name in names)

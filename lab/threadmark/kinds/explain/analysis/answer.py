@@ -110,6 +110,9 @@ def _none(recording: Recording, roles: Roles, times: Account) -> Cause:
             "processors: it scales, or its threads hardly ran at the same time."
         )
         enough = False
+    elif not enough:
+        words = "The record is too short to say what costs time."
+        return Cause("unknown", "", "", words, certain=False)
     return Cause("none", "", "", words, certain=enough)
 
 
