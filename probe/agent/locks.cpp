@@ -28,6 +28,12 @@ void note_type(const pthread_mutex_t* mutex) {
 void note_type(const pthread_rwlock_t*) {}
 void note_type(const pthread_spinlock_t*) {}
 
+// Another clock or time is an error even where the lock is free, so that it must not be tried.
+bool is_clock(clockid_t clock) { return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC; }
+bool is_time(const timespec* until) {
+  return until->tv_nsec >= 0 && until->tv_nsec < 1'000'000'000;
+}
+
 // The lock is busy: `wait` is the real function that waits.
 template <class Lock, class Waiting>
 [[gnu::noinline]] int wait_for(Lock* lock, ObjectKind kind, Activity activity, Site site,
@@ -117,9 +123,7 @@ THREADMARK_WRAP(int, pthread_mutex_timedlock, pthread_mutex_t* mutex, const time
 }
 THREADMARK_WRAP(int, pthread_mutex_clocklock, pthread_mutex_t* mutex, clockid_t clock,
                 const timespec* until) {
-  // Another clock than these two is an error, even where the lock is free.
-  if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC)
-    return real().pthread_mutex_clocklock(mutex, clock, until);
+  if (!is_clock(clock)) return real().pthread_mutex_clocklock(mutex, clock, until);
   THREADMARK_LOCK(mutex, mutex, mutex, pthread_mutex_trylock,
                   pthread_mutex_clocklock(mutex, clock, until));
 }
@@ -137,29 +141,25 @@ THREADMARK_WRAP(int, pthread_rwlock_wrlock, pthread_rwlock_t* lock) {
   THREADMARK_LOCK(lock, rwlock, write_lock, pthread_rwlock_trywrlock, pthread_rwlock_wrlock(lock));
 }
 THREADMARK_WRAP(int, pthread_rwlock_timedrdlock, pthread_rwlock_t* lock, const timespec* until) {
-  if (until->tv_nsec < 0 || until->tv_nsec >= 1'000'000'000)  // an error even where it is free
-    return real().pthread_rwlock_timedrdlock(lock, until);
+  if (!is_time(until)) return real().pthread_rwlock_timedrdlock(lock, until);
   THREADMARK_LOCK(lock, rwlock, read_lock, pthread_rwlock_tryrdlock,
                   pthread_rwlock_timedrdlock(lock, until));
 }
 THREADMARK_WRAP(int, pthread_rwlock_timedwrlock, pthread_rwlock_t* lock, const timespec* until) {
-  if (until->tv_nsec < 0 || until->tv_nsec >= 1'000'000'000)
-    return real().pthread_rwlock_timedwrlock(lock, until);
+  if (!is_time(until)) return real().pthread_rwlock_timedwrlock(lock, until);
   THREADMARK_LOCK(lock, rwlock, write_lock, pthread_rwlock_trywrlock,
                   pthread_rwlock_timedwrlock(lock, until));
 }
 THREADMARK_WRAP(int, pthread_rwlock_clockrdlock, pthread_rwlock_t* lock, clockid_t clock,
                 const timespec* until) {
-  if ((clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) || until->tv_nsec < 0 ||
-      until->tv_nsec >= 1'000'000'000)
+  if (!is_clock(clock) || !is_time(until))
     return real().pthread_rwlock_clockrdlock(lock, clock, until);
   THREADMARK_LOCK(lock, rwlock, read_lock, pthread_rwlock_tryrdlock,
                   pthread_rwlock_clockrdlock(lock, clock, until));
 }
 THREADMARK_WRAP(int, pthread_rwlock_clockwrlock, pthread_rwlock_t* lock, clockid_t clock,
                 const timespec* until) {
-  if ((clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) || until->tv_nsec < 0 ||
-      until->tv_nsec >= 1'000'000'000)
+  if (!is_clock(clock) || !is_time(until))
     return real().pthread_rwlock_clockwrlock(lock, clock, until);
   THREADMARK_LOCK(lock, rwlock, write_lock, pthread_rwlock_trywrlock,
                   pthread_rwlock_clockwrlock(lock, clock, until));
@@ -283,15 +283,12 @@ THREADMARK_WRAP(int, sem_wait, sem_t* semaphore) {
   return wait_semaphore(semaphore, THREADMARK_SITE, [&] { return real().sem_wait(semaphore); });
 }
 THREADMARK_WRAP(int, sem_timedwait, sem_t* semaphore, const timespec* until) {
-  if (until->tv_nsec < 0 || until->tv_nsec >= 1'000'000'000)
-    return real().sem_timedwait(semaphore, until);
+  if (!is_time(until)) return real().sem_timedwait(semaphore, until);
   return wait_semaphore(semaphore, THREADMARK_SITE,
                         [&] { return real().sem_timedwait(semaphore, until); });
 }
 THREADMARK_WRAP(int, sem_clockwait, sem_t* semaphore, clockid_t clock, const timespec* until) {
-  if ((clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) || until->tv_nsec < 0 ||
-      until->tv_nsec >= 1'000'000'000)
-    return real().sem_clockwait(semaphore, clock, until);
+  if (!is_clock(clock) || !is_time(until)) return real().sem_clockwait(semaphore, clock, until);
   return wait_semaphore(semaphore, THREADMARK_SITE,
                         [&] { return real().sem_clockwait(semaphore, clock, until); });
 }
