@@ -1,7 +1,6 @@
 // Fuzzes the reader of any program's input file: whatever the bytes, make() returns or throws
 // BadInput with one printable line, and never holds more memory than a multiple of the file's size.
 // Linked with the program instead of the harness.
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -11,8 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include <sanitizer/allocator_interface.h>
-
+#include "heap_watch.hpp"
 #include "registry.hpp"
 
 namespace {
@@ -21,10 +19,6 @@ namespace {
 // itself.
 constexpr std::size_t kBytesPerByte = 64;
 constexpr std::size_t kBytesForNothing = std::size_t{1} << 20;
-
-std::atomic<bool> counting{false};
-std::atomic<std::size_t> held_bytes{0};
-std::atomic<std::size_t> most_bytes{0};
 
 [[noreturn]] void fail(std::string_view what, const std::string& detail) {
   std::fprintf(stderr, "fuzz.%s: %s: %s\n", std::string(bench::program().name).c_str(),
@@ -41,37 +35,19 @@ void require_a_sentence(const std::string& message) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerInitialize(int* /*argc*/, char*** /*argv*/) {
-  const auto on_malloc = [](auto /*place*/, std::size_t size) {
-    if (!counting) return;
-    const std::size_t held = held_bytes += size;
-    if (held > most_bytes) most_bytes = held;
-  };
-  const auto on_free = [](auto place) {
-    if (!counting || place == nullptr) return;
-    const std::size_t size = __sanitizer_get_allocated_size(place);
-    held_bytes -= size < held_bytes ? size : held_bytes.load();  // some are older than counting
-  };
-  if (__sanitizer_install_malloc_and_free_hooks(on_malloc, on_free) == 0) {
-    fail("cannot watch the heap", "built without AddressSanitizer?");
-  }
-  return 0;
-}
-
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::map<std::string, std::int64_t, std::less<>> values;
   for (const bench::Parameter& p : bench::program().parameters) values.emplace(p.name, p.smoke);
   const bench::Arguments arguments(std::move(values), 1,
                                    std::string(reinterpret_cast<const char*>(data), size));
-  held_bytes = most_bytes = 0;
-  counting = true;
+  heap_watch::begin();
   try {
     bench::program().make(arguments);
   } catch (const bench::BadInput& refusal) {
-    counting = false;
+    heap_watch::end();
     require_a_sentence(refusal.what());
   }
-  counting = false;
+  const std::size_t most_bytes = heap_watch::end();
   if (most_bytes > kBytesForNothing + kBytesPerByte * size) {
     fail("more memory than the input justifies",
          std::to_string(most_bytes) + " bytes for " + std::to_string(size));

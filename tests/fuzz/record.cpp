@@ -3,7 +3,6 @@
 //
 // A fuzzer would not find checksums, so the input is made into chunks first: of each, one byte is
 // the kind and two the length. A leading 0xff instead gives the rest to the reader as it is.
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -12,10 +11,9 @@
 #include <string>
 #include <string_view>
 
-#include <sanitizer/allocator_interface.h>
-
 #include "probe/recorder/format.hpp"
 #include "probe/recorder/reader.hpp"
+#include "tests/fuzz/heap_watch.hpp"
 
 namespace {
 
@@ -26,10 +24,6 @@ using threadmark::Printed;
 // doubling. The printer keeps up to 2 MiB of text.
 constexpr std::size_t kBytesPerByte = 128;
 constexpr std::size_t kBytesForNothing = std::size_t{4} << 20;
-
-std::atomic<bool> counting{false};
-std::atomic<std::size_t> held_bytes{0};
-std::atomic<std::size_t> most_bytes{0};
 
 [[noreturn]] void fail(const char* what, const std::string& detail) {
   std::fprintf(stderr, "fuzz.record: %s: %.200s\n", what, detail.c_str());
@@ -105,30 +99,12 @@ std::string chunks_of(std::string_view input) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerInitialize(int* /*argc*/, char*** /*argv*/) {
-  const auto on_malloc = [](auto /*place*/, std::size_t size) {
-    if (!counting) return;
-    const std::size_t held = held_bytes += size;
-    if (held > most_bytes) most_bytes = held;
-  };
-  const auto on_free = [](auto place) {
-    if (!counting || place == nullptr) return;
-    const std::size_t size = __sanitizer_get_allocated_size(place);
-    held_bytes -= size < held_bytes ? size : held_bytes.load();  // some are older than counting
-  };
-  if (__sanitizer_install_malloc_and_free_hooks(on_malloc, on_free) == 0) {
-    fail("cannot watch the heap", "built without AddressSanitizer?");
-  }
-  return 0;
-}
-
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string file = chunks_of({reinterpret_cast<const char*>(data), size});
   Checked sink;
-  held_bytes = most_bytes = 0;
-  counting = true;
+  heap_watch::begin();
   const Printed printed = threadmark::print_record(file, sink);
-  counting = false;
+  const std::size_t most_bytes = heap_watch::end();
   if (sink.open() || !sink.line().empty()) fail("the last line does not end", sink.line());
   const bool nothing = printed == Printed::no_record;
   if (nothing != (sink.lines() == 0)) fail("lines without a record", sink.last());
