@@ -302,3 +302,31 @@ def test_nothing_is_certain_where_other_programs_had_the_processors() -> None:
     found = made.answer()
     assert (found["causes"][0]["category"], found["causes"][0]["certain"]) == ("none", False)
     assert any("Other programs" in limit for limit in found["limits"])
+
+
+def test_a_lock_that_costs_less_than_the_wait_for_processors_is_not_certain() -> None:
+    made = two([lock(), ready(), ready(), works()], [ready(), works(), lock(holder=A), ready()])
+    made.thing(1, "mutex", waits=100).pair(1, "mutex", "Cache::get worker", "Cache::put worker", 1)
+    found = made.answer()
+    [cause, *_] = [each for each in found["causes"] if each["category"] == "mutex"]
+    assert found["states"]["runnable"] > cause["share"]
+    assert not cause["certain"]
+
+
+def test_a_loop_of_a_runtime_is_not_certain_because_it_may_manage_tasks() -> None:
+    made = two(works(), works()).sample(A, "wait@libgomp.so.1 work", 40).sample(A, "work", 40)
+    made.operands[made.stack("wait@libgomp.so.1 work")] = Operand(loops=True)
+    [cause, *_] = [each for each in made.answer()["causes"] if each["category"] == "spin"]
+    assert not cause["certain"]
+    assert "too small" in cause["words"]
+
+
+def test_calls_for_output_that_run_when_they_are_seen_are_a_cause() -> None:
+    writes = ("io", 5, "write@libc write_row", 0, "R", 1)
+    made = two(writes, writes)
+    for tid in (A, B):
+        made.threads[tid]["totals"] = {"io": {"ns": 50 * TICK, "times": 9}}
+    made.thing(5, "file")
+    cause = made.first()
+    assert cause["category"] == "io"
+    assert cause["share"] > 0.2

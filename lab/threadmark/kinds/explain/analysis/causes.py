@@ -205,12 +205,18 @@ class Finder:
             cause.ns = float(sum(cause.by_thread.values()))
             cause.seen = sum(spot.samples.values())
             # A runtime spins while it waits for tasks, and while it manages small ones.
-            runtime = spot.category == "spin" and any(lib in spot.name for lib in _RUNTIMES)
+            runtime = spot.category == "spin" and self._is_of_a_runtime(spot.stacks)
             cause.certain = cause.seen >= FEWEST_TICKS and not runtime
             if runtime:
                 cause.doubts.add("or the runtime manages tasks that are too small")
             found.append(cause)
         return found
+
+    def _is_of_a_runtime(self, stacks: Counter[int]) -> bool:
+        """Whether the innermost function of most samples is a task runtime's own."""
+        [(stack, _)] = stacks.most_common(1) or [(0, 0)]
+        frames = self._names.frames(stack) if stack else ()
+        return bool(frames) and frames[0].module.startswith(_RUNTIMES)
 
     def of_queue(self, account: Account) -> list[Cause]:
         """Threads that were ready without a processor."""
