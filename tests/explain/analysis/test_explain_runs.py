@@ -68,9 +68,10 @@ def test_what_cannot_be_explained_is_one_sentence(
     for words, sentence in (
         ((), "Name a program"),
         (("--jsn", "prog"), "explain has no option --jsn"),
-        (("--pid", "1", "--", "x"), "--pid records a process"),
+        (("--", "/nonexistent/prog"), "There is no program /nonexistent/prog"),
+        (("--pid", "1", "--", "sh"), "--pid records a process"),
         ((str(record), "--delay", "1"), "are for recording"),
-        (("--duration", "-1", "--", "x"), "--duration takes"),
+        (("--duration", "-1", "--", "sh"), "--duration takes"),
     ):
         assert sentence in say(capsys, "explain", *words, status=2)
     record.write_text('{"kind":"record","version":2}\n', encoding="ascii")

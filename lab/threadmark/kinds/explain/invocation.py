@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -50,6 +51,10 @@ class Wanted:
             raise LabError(
                 f"explain has no option {self.words[0]}; see ./threadmark explain --help, and "
                 "write the program after --."
+            )
+        if self.words and not self.record and shutil.which(self.words[0]) is None:
+            raise LabError(
+                f"There is no program {self.words[0]} that can be started; check its path."
             )
         if self.pid is not None and (self.words or self.follow):
             raise LabError("--pid records a process that runs; give no program and no --follow.")
