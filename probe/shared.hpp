@@ -14,7 +14,7 @@
 namespace threadmark {
 
 inline constexpr std::uint64_t kMagic = 0x31656b72616d6874;  // "thmarke1"
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 
 // What a thread is doing, as far as the agent knows; `running` is all that it does not see.
 enum class Activity : std::uint32_t {
@@ -28,7 +28,7 @@ enum class Activity : std::uint32_t {
   timed_condition,  // a wait on a condition that ended by time
   barrier,
   semaphore,
-  join,
+  join,      // of a thread, or of a child process
   once,      // pthread_once, guards of function-local statics
   futex,     // syscall(SYS_futex) of a library or the program: atomics' wait, latches, futures
   sleep,     // nanosleep, clock_nanosleep, usleep, sleep
@@ -47,24 +47,35 @@ enum class ObjectKind : std::uint32_t {
   condition,
   barrier,
   semaphore,
-  thread,  // of a join: the key is the thread's id
+  thread,  // of a join: the address is the thread's id
   once,
   futex,  // a word that somebody waits for with the system call
-  file,   // the key is the descriptor
+  file,   // the address is the descriptor
 };
 
 using Count = std::atomic<std::uint64_t>;
 using StackId = std::uint32_t;  // 0: not known
+using ImageId = std::uint32_t;  // index in Shared::images, plus 1; 0: not known
 
-// One thread of the target. Only the thread itself writes, but for `use`.
+// One program in one process: from its exec, or from the fork that made the process, to its next
+// exec or its end. Addresses mean something in one image only.
+struct Image {
+  std::atomic<std::int32_t> pid;     // written last; 0: not yet
+  std::atomic<std::int32_t> forked;  // pid of the process that it was forked from; 0: after exec
+  Count begin_ns;
+};
+
+// One thread of the target or of a process that it made. Only the thread itself writes, but for
+// `use`.
 struct alignas(64) Thread {
   enum Use : std::uint32_t { free, live, ended };
   std::atomic<std::uint32_t> use;  // the recorder frees an ended one when it has read it
   std::atomic<std::int32_t> tid;
-  std::atomic<std::int32_t> maker;  // tid of the thread that made it
-  std::atomic<StackId> made_at;     // the stack of pthread_create
-  Count begin_ns, end_ns;           // CLOCK_MONOTONIC; end 0 while it lives
-  Count processor_ns;               // its processor time, when it ended
+  std::atomic<std::int32_t> process;  // pid
+  std::atomic<std::int32_t> maker;    // tid of the thread that made it
+  std::atomic<StackId> made_at;       // the stack of pthread_create or fork
+  Count begin_ns, end_ns;             // CLOCK_MONOTONIC; end 0 while it lives
+  Count processor_ns;                 // its processor time, when it ended
   std::atomic<std::uint64_t> name[2];
 
   // What it does now. `version` is odd while the words below it change.
@@ -82,9 +93,11 @@ struct alignas(64) Thread {
 
 // A lock, condition, ... that somebody waited for. An object that was never waited for has none.
 struct alignas(64) Object {
-  Count key;  // address (thread id, descriptor), 0: free. The kind plus 1 is in its upper 8 bits.
+  Count key;                        // of kind, image and address (see object_key), 0: free
+  Count address;                    // in the image that waited first; a thread id, a descriptor
   std::atomic<StackId> made_at;     // of pthread_mutex_init etc.; most objects have none
   std::atomic<std::uint32_t> type;  // of a mutex: PTHREAD_MUTEX_*; bit 8: shared by processes
+  std::atomic<ImageId> image;       // that waited first; written last of these
   Count first_ns, waits, wait_ns, longest_ns;
   std::atomic<std::uint32_t> waiters;  // now
   // The holder, as far as it took the object after the first wait.
@@ -94,12 +107,28 @@ struct alignas(64) Object {
   Count holds, hold_ns;
   Count signals, signal_ns;  // of conditions: how many, and when the last one was
   std::atomic<StackId> signal_stack;
+  std::atomic<std::uint32_t> mutex;  // of a condition: that its waiters lock again; index plus 1
+  // Of a condition: waits that were signalled and after which the thread waited for it again with
+  // the same mutex, without having unlocked that meanwhile.
+  Count futile;
   Count bytes, writes;  // of files: what all calls moved; calls that write (waits are all calls)
 };
+
+inline constexpr std::uint32_t kSharedByProcesses = 1 << 8;  // in Object::type
+
+// The kind plus 1 in the upper 8 bits, so that no key is 0. The number of the image lies over the
+// 12 bits below, of which addresses use 4 at most; the first image leaves the address as it is.
+inline constexpr ImageId kSharedImage = 1 << 12;  // in keys of objects that processes share
+constexpr std::uint64_t object_key(ObjectKind kind, ImageId image, std::uint64_t address) {
+  const std::uint64_t number = (image - 1) & 0xfffU;
+  return ((static_cast<std::uint64_t>(kind) + 1) << 56 | (address & 0x00ffffffffffffffU)) ^
+         (number & 0xffU) << 48 ^ (number >> 8) << 44;
+}
 
 // A stack: `depth` return addresses from `first` in Shared::frames, innermost first.
 struct Stack {
   Count hash;                               // 0: free
+  std::atomic<ImageId> image;               // whose addresses the frames are
   std::atomic<std::uint32_t> first, depth;  // depth is written last; 0: being written
 };
 
@@ -120,6 +149,7 @@ struct Hold {
   Count blamed_ns;  // sum over its holds of hold time x threads that waited when it let go
 };
 
+inline constexpr std::size_t kImages = kSharedImage - 1;
 inline constexpr std::size_t kThreads = 1 << 14;
 inline constexpr std::size_t kObjects = 1 << 15;
 inline constexpr std::size_t kStacks = 1 << 16;
@@ -129,19 +159,31 @@ inline constexpr std::size_t kFrames = 1 << 21;
 inline constexpr std::size_t kMostFrames = 64;  // of a stack
 
 // What was not recorded because a table was full, by table.
-enum Lost : std::uint32_t { lost_threads, lost_objects, lost_stacks, lost_pairs, lost_holds };
+enum Lost : std::uint32_t {
+  lost_threads,
+  lost_objects,
+  lost_stacks,
+  lost_pairs,
+  lost_holds,
+  lost_images,
+};
 
 struct Shared {
   std::uint64_t magic;
   std::uint32_t version, size_checked;  // sizeof(Shared) modulo 2^32, so that both are of one build
+  std::atomic<std::uint32_t> follow;    // the recorder's word: children are recorded too
+  std::atomic<std::uint32_t> over;      // the recorder's word: the recording has ended
   std::atomic<std::uint32_t> attached;  // 1 when the agent's constructor has run
-  std::atomic<std::int32_t> pid;
+  std::atomic<std::int32_t> pid;        // of the first process
   Count begin_ns;
   Count lost[8];
   std::atomic<std::uint32_t> frames_used;
   std::atomic<std::uint32_t> threads_used;  // no slot from here on was ever used
+  std::atomic<std::uint32_t> thread_hint;   // where a free slot may be
+  std::atomic<std::uint32_t> images_used;   // numbers that were given
   Count agent_ns;  // time that the agent itself took in waits: unwinding and tables
 
+  Image images[kImages];
   Thread threads[kThreads];
   Object objects[kObjects];
   Stack stacks[kStacks];

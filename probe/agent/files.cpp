@@ -1,5 +1,5 @@
 // The wrappers of input, output and sleep. All of them are short as a rule and do not take their
-// caller's stack unless they were long.
+// caller's stack unless they were long or others wait for a lock of the thread.
 #include <fcntl.h>
 
 #include "probe/agent/real.hpp"
@@ -11,18 +11,18 @@ namespace {
 
 template <class Call>
 auto brief(Site site, Activity activity, Call call) {
-  Brief now(activity);
+  Brief now(site, activity);
   const auto result = call();
-  now.end(site);
+  now.end();
   return result;
 }
 
 template <class Call>
 auto on_file(Site site, int file, bool writes, bool moves, Call call) {
   if (file < 0) return call();
-  Brief now(Activity::io, ObjectKind::file, static_cast<std::uint64_t>(file));
+  Brief now(site, Activity::io, ObjectKind::file, static_cast<std::uint64_t>(file));
   const auto result = call();
-  now.end(site, moves ? static_cast<std::int64_t>(result) : -1, writes);
+  now.end(moves ? static_cast<std::int64_t>(result) : -1, writes);
   return result;
 }
 

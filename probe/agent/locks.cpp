@@ -7,6 +7,8 @@
 
 #include "probe/agent/modules.hpp"
 #include "probe/agent/real.hpp"
+#include "probe/agent/start.hpp"
+#include "probe/agent/system.hpp"
 #include "probe/agent/waits.hpp"
 
 namespace threadmark::agent {
@@ -16,14 +18,18 @@ namespace {
 // The tid of the thread that has the lock, as the C library notes it.
 std::int32_t owner(const pthread_mutex_t* mutex) { return mutex->__data.__owner; }
 std::int32_t owner(const pthread_rwlock_t* lock) { return lock->__data.__cur_writer; }
-std::int32_t owner(const pthread_spinlock_t*) { return 0; }
+// Of a spin lock only the agent knows, where it noted the holder.
+std::int32_t owner(const pthread_spinlock_t* lock) {
+  Busy busy;
+  const std::uint32_t index = busy ? find_object(ObjectKind::spin_lock, address_of(lock)) : 0;
+  return index == 0 ? 0 : get(object_at(index).holder);
+}
 
 void note_type(const pthread_mutex_t* mutex) {
   Busy busy;
   if (!busy) return;
   const std::uint32_t index = find_object(ObjectKind::mutex, address_of(mutex));
-  const auto kind = static_cast<std::uint32_t>(mutex->__data.__kind);
-  if (index != 0) put(object_at(index).type, (kind & 3U) | ((kind & 128U) != 0 ? 256U : 0U));
+  if (index != 0) put_type(index, mutex);
 }
 void note_type(const pthread_rwlock_t*) {}
 void note_type(const pthread_spinlock_t*) {}
@@ -131,6 +137,7 @@ THREADMARK_WRAP(int, pthread_mutex_trylock, pthread_mutex_t* mutex) {
   THREADMARK_TRY(mutex, mutex, pthread_mutex_trylock);
 }
 THREADMARK_WRAP(int, pthread_mutex_unlock, pthread_mutex_t* mutex) {
+  if (__builtin_expect(mine.woken_mutex == address_of(mutex), 0)) mine.woken_mutex = 0;
   THREADMARK_UNLOCK(mutex, mutex, pthread_mutex_unlock);
 }
 
@@ -188,18 +195,32 @@ THREADMARK_WRAP(int, pthread_spin_unlock, Spin* lock) {
 
 namespace {
 
+constexpr std::uint64_t kFutile_ns = 3'000;  // a look at a predicate takes less
+
 // The mutex is let go and taken again inside the real function.
 template <class Waiting>
 int wait_condition(pthread_cond_t* condition, pthread_mutex_t* mutex, Site site, Waiting wait) {
+  // Who works before it waits again, with the mutex locked, was not woken for nothing. The agent's
+  // own time does not count.
+  const bool again = mine.woken_mutex == address_of(mutex) &&
+                     mine.woken_condition == address_of(condition) &&
+                     now_ns() - mine.woken_ns < kFutile_ns;
   Ended hold;
   if (is_hot(mutex) && is_noted(address_of(mutex)))
     hold = let_go(site, ObjectKind::mutex, address_of(mutex));
+  mine.woken_mutex = 0;
   Wait waiting(site, Activity::condition, ObjectKind::condition, address_of(condition));
+  waiting.uses_mutex(mutex, again);
   account(hold, address_of(mutex));
   const int result = wait();
-  waiting.end_condition(result == ETIMEDOUT);
+  waiting.end_condition(result == ETIMEDOUT, mutex);
   if (is_hot(mutex) && is_worth_noting(address_of(mutex)))
     took(site, ObjectKind::mutex, address_of(mutex));
+  if (result == 0 && shared() != nullptr) {
+    mine.woken_mutex = address_of(mutex);
+    mine.woken_condition = address_of(condition);
+    mine.woken_ns = now_ns();
+  }
   return result;
 }
 
@@ -297,13 +318,65 @@ THREADMARK_WRAP(int, sem_post, sem_t* semaphore) {
   return real().sem_post(semaphore);
 }
 
+namespace {
+
+// The threads that run a routine of pthread_once or initialise a variable, by its address, as far
+// as none of the same hash came after.
+struct Initialiser {
+  std::atomic<std::uint64_t> address;
+  std::atomic<std::int32_t> tid;
+};
+constinit Initialiser initialisers[1024]{};
+
+Initialiser& initialiser_of(std::uint64_t address) {
+  return initialisers[hashed(address, 2) % 1024];
+}
+
+void initialises(std::uint64_t address) {
+  Busy busy;
+  if (!busy) return;
+  Initialiser& to = initialiser_of(address);
+  put(to.address, 0);
+  publish(to.tid, own_tid());
+  publish(to.address, address);
+}
+
+std::int32_t who_initialises(std::uint64_t address) {
+  const Initialiser& from = initialiser_of(address);
+  if (see(from.address) != address) return 0;
+  const std::int32_t tid = see(from.tid);
+  return get(from.address) == address ? tid : 0;
+}
+
+// Threads wait until this has returned. An exception of the routine's goes through it.
+void run_once() {
+  const Once now = mine.once;
+  initialises(now.address);
+  now.routine();
+  if (is_hot(reinterpret_cast<char*>(now.address)))
+    named_holder(now.site, ObjectKind::once, now.address);
+}
+
+[[gnu::noinline]] int begin_once(pthread_once_t* once, void (*routine)(), Site site) {
+  const Once outer = mine.once;
+  mine.once = {routine, address_of(once), site};
+  const int result = real().pthread_once(once, run_once);
+  mine.once = outer;
+  return result;
+}
+
+}  // namespace
+
 // Only a call that finds another thread inside waits; the routine itself is the target's own work.
 THREADMARK_WRAP(int, pthread_once, pthread_once_t* once, void (*routine)()) {
-  constexpr int kInside = 1;
-  if (__builtin_expect((__atomic_load_n(once, __ATOMIC_RELAXED) & 3) != kInside, 1))
+  constexpr int kInside = 1, kDone = 2;
+  const int state = __atomic_load_n(once, __ATOMIC_RELAXED) & 3;
+  if (__builtin_expect(state == kDone || shared() == nullptr, 1))
     return real().pthread_once(once, routine);
-  Wait waiting(THREADMARK_SITE, Activity::once, ObjectKind::once, address_of(once));
-  const int result = real().pthread_once(once, routine);
+  if (state != kInside) return begin_once(once, routine, THREADMARK_SITE);
+  Wait waiting(THREADMARK_SITE, Activity::once, ObjectKind::once, address_of(once),
+               who_initialises(address_of(once)));
+  const int result = begin_once(once, routine, THREADMARK_SITE);
   waiting.end(Activity::once);
   return result;
 }
@@ -312,18 +385,49 @@ THREADMARK_WRAP(int, pthread_once, pthread_once_t* once, void (*routine)()) {
 // futex or a condition of the C++ library's, which is not to be seen as another wait.
 THREADMARK_WRAP(int, __cxa_guard_acquire, void* guard) {
   const auto* bytes = static_cast<const unsigned char*>(guard);
+  const std::uint64_t address = address_of(guard);
   if (real().__cxa_guard_acquire == nullptr) return 1;
+  int result = 0;
   if (__atomic_load_n(bytes, __ATOMIC_RELAXED) != 0 ||
-      __atomic_load_n(bytes + 1, __ATOMIC_RELAXED) == 0)
-    return real().__cxa_guard_acquire(guard);
-  Wait waiting(THREADMARK_SITE, Activity::once, ObjectKind::once, address_of(guard));
-  const bool before = mine.busy;
-  mine.busy = true;
-  const int result = real().__cxa_guard_acquire(guard);
-  mine.busy = before;
-  waiting.end(Activity::once);
+      __atomic_load_n(bytes + 1, __ATOMIC_RELAXED) == 0) {
+    result = real().__cxa_guard_acquire(guard);
+  } else {
+    Wait waiting(THREADMARK_SITE, Activity::once, ObjectKind::once, address,
+                 who_initialises(address));
+    const bool before = mine.busy;
+    mine.busy = true;
+    result = real().__cxa_guard_acquire(guard);
+    mine.busy = before;
+    waiting.end(Activity::once);
+  }
+  if (result != 0) initialises(address);
   return result;
 }
+THREADMARK_WRAP(void, __cxa_guard_release, void* guard) {
+  if (is_hot(guard)) named_holder(THREADMARK_SITE, ObjectKind::once, address_of(guard));
+  if (real().__cxa_guard_release != nullptr) real().__cxa_guard_release(guard);
+}
+THREADMARK_WRAP(void, __cxa_guard_abort, void* guard) {
+  if (is_hot(guard)) named_holder(THREADMARK_SITE, ObjectKind::once, address_of(guard));
+  if (real().__cxa_guard_abort != nullptr) real().__cxa_guard_abort(guard);
+}
+
+namespace {
+
+// Whether a system call that returned 0 did so in a process with memory of its own.
+bool makes_process(long number, long a) {
+#ifdef SYS_fork
+  if (number == SYS_fork) return true;
+#endif
+  constexpr std::uint64_t kSameMemory = 0x100;
+  if (number == SYS_clone) return (static_cast<std::uint64_t>(a) & kSameMemory) == 0;
+#ifdef SYS_clone3
+  if (number == SYS_clone3) return (*reinterpret_cast<const std::uint64_t*>(a) & kSameMemory) == 0;
+#endif
+  return false;
+}
+
+}  // namespace
 
 THREADMARK_WRAP(long, syscall, long number, long a, long b, long c, long d, long e, long f) {
   const auto& call = real().syscall;
@@ -341,7 +445,9 @@ THREADMARK_WRAP(long, syscall, long number, long a, long b, long c, long d, long
   } else if (number == SYS_seccomp || (number == SYS_prctl && a == 22)) {
     be_quiet();
   }
-  return call(number, a, b, c, d, e, f);
+  const long result = call(number, a, b, c, d, e, f);
+  if (result == 0 && makes_process(number, a)) begin_child();
+  return result;
 }
 
 // A filter of system calls may kill the process for one that it does not use itself.

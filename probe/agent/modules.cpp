@@ -1,5 +1,5 @@
 // See modules.hpp. The list is one of two, so that a walk in another thread reads one that stands
-// still: lists change at most every 100 ms, and not while any walk goes on.
+// still: a list changes only while no walk uses it.
 #include "probe/agent/modules.hpp"
 
 #include <elf.h>
@@ -8,14 +8,24 @@
 #include <atomic>
 #include <cstring>
 
+#include "probe/agent/loader.hpp"
+#include "probe/agent/start.hpp"
 #include "probe/agent/system.hpp"
+#include "probe/agent/words.hpp"
+
+// Of the linker: where the agent itself lies.
+extern "C" [[gnu::visibility("hidden")]] const char __ehdr_start[];
+extern "C" [[gnu::visibility("hidden")]] const char _end[];
 
 namespace threadmark::agent {
 
 namespace {
 
 constexpr std::size_t kMost = 1024;
-constexpr std::uint64_t kPause_ns = 100'000'000;
+constexpr std::uint64_t kPause_ns = 10'000'000;  // from one reading to the next, at least
+constexpr std::uint32_t kSlowest = 6;            // doublings of it where readings find nothing
+constexpr std::uint32_t kHopeless = 3;           // so many fruitless ones: the code has no file
+constexpr std::uint64_t kShare = 20;             // of the time: reading takes less than one in it
 
 struct List {
   std::size_t count = 0;
@@ -24,17 +34,20 @@ struct List {
 };
 
 constinit List lists[2]{};
+constinit List start{};  // what was loaded with the program: it stays, and so does this list
 std::atomic<std::uint32_t> current{0};
 std::atomic<std::uint32_t> walks{0};
 std::atomic<std::uint32_t> unloading{0};
 std::atomic<bool> reading{false}, quiet{false};
-std::atomic<std::uint64_t> read_ns{0};
-Region own;
+std::atomic<bool> given_up{false};        // a walk did not end: walks use `start` from now on
+std::atomic<std::uint32_t> fruitless{0};  // readings since one found what was asked for
+std::atomic<std::uint64_t> next_ns{0};    // when the maps may be read again
+std::atomic<std::uint64_t> unloaded{0};   // what the loader said when the list was last compared
 
 // A line of the maps.
 struct Mapping {
   std::uint64_t low = 0, high = 0, offset = 0, file = 0;
-  bool readable = false, executable = false;
+  bool readable = false, executable = false, shared = false;
 };
 
 std::uint64_t number(const char*& at, unsigned base) {
@@ -57,6 +70,7 @@ Mapping parse(const char* line) {
   if (*line++ != ' ') return {};
   to.readable = line[0] == 'r';
   to.executable = line[2] == 'x';
+  to.shared = line[3] == 's';
   line += 5;
   to.offset = number(line, 16);
   // Device and inode together name the file; the kernel's own pages have none.
@@ -138,6 +152,21 @@ bool fits(const Elf64_Phdr* headers, std::size_t count, std::uint64_t bias, cons
   return false;
 }
 
+// The tables that the headers tell of. The segment of the tables is often mapped behind the code:
+// its end comes from the headers, and counts only when the maps confirm it (see read_list).
+void find_tables(const Elf64_Phdr* headers, std::size_t count, std::uint64_t bias,
+                 unwind::Module& to) {
+  for (std::size_t i = 0; i < count; ++i)
+    if (headers[i].p_type == PT_GNU_EH_FRAME) to.header = bias + headers[i].p_vaddr;
+  for (std::size_t i = 0; i < count && to.header != 0; ++i) {
+    const Elf64_Phdr& each = headers[i];
+    const std::uint64_t low = bias + each.p_vaddr;
+    if (each.p_type == PT_LOAD && (each.p_flags & PF_R) != 0 && to.header >= low &&
+        to.header < low + each.p_filesz)
+      to.tables = {reinterpret_cast<const unsigned char*>(low), low, each.p_filesz};
+  }
+}
+
 void add_module(List& list, const Candidate& from, const Mapping& code) {
   std::size_t count = 0;
   const Elf64_Phdr* headers = program_headers(from, count);
@@ -152,19 +181,7 @@ void add_module(List& list, const Candidate& from, const Mapping& code) {
         break;
       }
     }
-    if (fits(headers, count, bias, code)) {
-      for (std::size_t i = 0; i < count; ++i)
-        if (headers[i].p_type == PT_GNU_EH_FRAME) to.header = bias + headers[i].p_vaddr;
-      // The segment of the tables is often mapped behind the code: its end comes from the headers,
-      // and counts only when the maps confirm it (see read_list).
-      for (std::size_t i = 0; i < count && to.header != 0; ++i) {
-        const Elf64_Phdr& each = headers[i];
-        const std::uint64_t low = bias + each.p_vaddr;
-        if (each.p_type == PT_LOAD && (each.p_flags & PF_R) != 0 && to.header >= low &&
-            to.header < low + each.p_filesz)
-          to.tables = {reinterpret_cast<const unsigned char*>(low), low, each.p_filesz};
-      }
-    }
+    if (fits(headers, count, bias, code)) find_tables(headers, count, bias, to);
   }
   if (list.count == kMost) return;
   list.readable[list.count] = false;
@@ -189,7 +206,7 @@ void read_list(List& list) {
       readable.high = line.high;
     } else {
       confirm();
-      readable = line.readable ? Region{line.low, line.high} : Region{};
+      readable = line.readable ? Region{line.low, line.high, 0} : Region{};
     }
     if (!line.readable) return true;
     if (line.file == candidate.header.file && line.low == candidate.covered)
@@ -207,7 +224,8 @@ void read_list(List& list) {
   }
 }
 
-const unwind::Module* search(const List& list, std::uint64_t pc) {
+// How many modules begin at or below `pc`.
+std::size_t count_up_to(const List& list, std::uint64_t pc) {
   std::size_t low = 0, high = list.count;
   while (low < high) {
     const std::size_t middle = low + (high - low) / 2;
@@ -216,37 +234,91 @@ const unwind::Module* search(const List& list, std::uint64_t pc) {
     else
       high = middle;
   }
-  if (low == 0) return nullptr;
-  const unwind::Module& found = list.modules[low - 1];
+  return low;
+}
+
+const unwind::Module* search(const List& list, std::uint64_t pc) {
+  const std::size_t count = count_up_to(list, pc);
+  if (count == 0) return nullptr;
+  const unwind::Module& found = list.modules[count - 1];
   return pc < found.high ? &found : nullptr;
 }
 
-// Reads the maps into the list that no walk uses. Only a walk that is alone may ask for it.
-void refresh() {
-  if (quiet.load() || reading.exchange(true)) return;
+// Reads the maps into the list that no walk uses. Only a walk that is alone may ask for it. False:
+// they were read a short time ago.
+bool refresh() {
+  if (quiet.load() || reading.exchange(true)) return false;
   const std::uint64_t now = now_ns();
-  if (now - read_ns.load() >= kPause_ns) {
-    read_ns.store(now);
+  const bool due = now >= next_ns.load();
+  if (due) {
     const std::uint32_t other = 1 - current.load();
     read_list(lists[other]);
     current.store(other);
+    const std::uint64_t after = now_ns(), share = (after - now) * kShare;
+    const std::uint32_t slow = fruitless.load();
+    const std::uint64_t pause = kPause_ns << (slow < kSlowest ? slow : kSlowest);
+    next_ns.store(after + (pause > share ? pause : share));
   }
   reading.store(false);
+  return due;
+}
+
+// Keeps of a list what is among the first `most` modules of the loader, with the same tables.
+std::uint64_t keep_loaded(const List& from, List& to, std::size_t most) {
+  bool keep[kMost]{};
+  const std::uint64_t changes = each_loaded([&](const Loaded& module) {
+    if (most-- == 0) return false;
+    unwind::Module like;
+    find_tables(module.headers, module.count, module.bias, like);
+    for (std::size_t i = 0; i < module.count; ++i) {
+      const Elf64_Phdr& each = module.headers[i];
+      if (each.p_type != PT_LOAD || (each.p_flags & PF_X) == 0) continue;
+      const std::uint64_t low = module.bias + each.p_vaddr;
+      std::size_t at = count_up_to(from, low);
+      if (at > 0) --at;
+      for (; at < from.count && from.modules[at].low < low + each.p_memsz; ++at) {
+        const unwind::Module& there = from.modules[at];
+        keep[at] |= low < there.high &&
+                    (there.header == 0 ||
+                     (there.header == like.header && there.tables.address == like.tables.address &&
+                      there.tables.size == like.tables.size));
+      }
+    }
+    return true;
+  });
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < from.count; ++i)
+    if (keep[i]) to.modules[kept++] = from.modules[i];
+  to.count = kept;
+  return changes;
+}
+
+void pause() {
+  if (quiet.load()) {
+    for (int i = 0; i < 100; ++i) keep_order();
+  } else {
+    raw_call(SYS_sched_yield);
+  }
 }
 
 }  // namespace
 
 void read_modules() {
+  const auto here = reinterpret_cast<std::uint64_t>(__ehdr_start);
   read_list(lists[0]);
-  own = region_of(reinterpret_cast<std::uint64_t>(&read_modules));
+  unloaded.store(keep_loaded(lists[0], start, count_of_start(here)));
 }
 
-bool is_own(std::uint64_t pc) { return pc >= own.low && pc < own.high; }
+bool is_own(std::uint64_t pc) {
+  return pc >= reinterpret_cast<std::uint64_t>(__ehdr_start) &&
+         pc < reinterpret_cast<std::uint64_t>(_end);
+}
 
 Region region_of(std::uint64_t address) {
   Region to;
   each_mapping([&](const Mapping& line) {
-    if (address >= line.low && address < line.high) to = {line.low, line.high};
+    if (address >= line.low && address < line.high)
+      to = {line.low, line.high, line.shared ? line.file << 40 ^ line.offset : 0};
     return line.low <= address && to.high == 0;
   });
   return to;
@@ -257,42 +329,66 @@ bool is_quiet() { return quiet.load(); }
 
 Modules::Modules() {
   walks.fetch_add(1);
-  usable_ = unloading.load() == 0;
+  all_ = unloading.load() == 0 && !given_up.load();
+  if (!all_) walks.fetch_sub(1);
 }
 
-Modules::~Modules() { walks.fetch_sub(1); }
+Modules::~Modules() {
+  if (all_) walks.fetch_sub(1);
+}
 
 const unwind::Module* Modules::find(std::uint64_t pc) {
-  if (!usable_) return nullptr;
   if (last_ != nullptr && pc >= last_->low && pc < last_->high) return last_;
-  const unwind::Module* found = search(lists[current.load()], pc);
-  if (found == nullptr && !asked_ && walks.load() == 1) {
+  const unwind::Module* found = search(all_ ? lists[current.load()] : start, pc);
+  if (found == nullptr && !asked_) {
     asked_ = true;
     last_ = nullptr;
-    refresh();
-    found = search(lists[current.load()], pc);
+    if (all_ && walks.load() == 1 && refresh()) {
+      found = search(lists[current.load()], pc);
+      fruitless.store(found != nullptr ? 0 : fruitless.load() + 1);
+    } else {
+      partial_ = !all_ || fruitless.load() < kHopeless;
+    }
   }
   if (found != nullptr) last_ = found;
   return found;
 }
 
-void begin_unloading() {
-  unloading.fetch_add(1);
-  // A walk takes microseconds. One whose thread has no processor is not waited for without end.
-  for (int i = 0; walks.load() != 0 && i < 1000; ++i) raw_call(SYS_sched_yield);
+void forget_walks() {
+  // What dlclose left half done in another thread is not finished: modules of the list may go.
+  if (unloading.load() != 0) lists[current.load()].count = 0;
+  walks.store(0);
+  unloading.store(0);
+  reading.store(false);
+  given_up.store(false);
+  next_ns.store(0);
 }
 
+void begin_unloading() {
+  unloading.fetch_add(1);
+  // A walk takes microseconds. One that does not end was left by a jump out of a signal handler, or
+  // its thread has no processor: it is waited for once, and never again.
+  constexpr std::uint64_t kPatience_ns = 50'000'000;
+  for (std::uint64_t begin = 0; walks.load() != 0 && !given_up.load(); pause()) {
+    const std::uint64_t now = now_ns();
+    if (begin == 0) begin = now;
+    if (now - begin > kPatience_ns) given_up.store(true);
+  }
+}
+
+// Modules that are gone must not be found again. Most calls unload nothing.
 void end_unloading() {
-  // Modules that are gone must not be found again. Without a system call the list can only be
-  // emptied, so that walks end at the first frame.
-  if (quiet.load()) {
-    lists[current.load()].count = 0;
-  } else {
-    while (reading.exchange(true)) raw_call(SYS_sched_yield);
-    const std::uint32_t other = 1 - current.load();
-    read_list(lists[other]);
-    current.store(other);
-    reading.store(false);
+  const std::uint64_t now = each_loaded([](const Loaded&) { return false; });
+  if (now == 0) given_up.store(true);
+  if (now != unloaded.load()) {
+    while (reading.exchange(true) && !given_up.load()) pause();
+    if (!given_up.load()) {
+      const std::uint32_t from = current.load();
+      const std::uint64_t seen = keep_loaded(lists[from], lists[1 - from], kMost);
+      current.store(1 - from);
+      unloaded.store(seen);
+      reading.store(false);
+    }
   }
   unloading.fetch_sub(1);
 }

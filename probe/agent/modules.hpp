@@ -1,6 +1,6 @@
 // The modules of the process with their unwind tables, as /proc/self/maps has them. It is read with
-// raw system calls when a pc is in none, at most every 100 ms, because dl_iterate_phdr takes a lock
-// that the target may hold.
+// raw system calls when a pc is in none, and seldom, because dl_iterate_phdr takes a lock that the
+// target may hold. After dlclose the loader says which modules are gone.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,9 @@ namespace threadmark::agent {
 
 struct Region {
   std::uint64_t low = 0, high = 0;
+  // The place of its first byte in the file or memory, where other processes may have it mapped
+  // too; the file is a hash in the upper bits. 0: the mapping is private.
+  std::uint64_t shared = 0;
 };
 
 // Reads the maps for the first time, while the process has one thread.
@@ -27,19 +30,21 @@ bool is_own(std::uint64_t pc);
 void be_quiet();
 [[nodiscard]] bool is_quiet();
 
-// What a walk asks. While it lives, the wrapper of dlclose waits.
+// What a walk asks. While it lives, the wrapper of dlclose waits; a walk that begins in another
+// thread's dlclose sees only modules that are never unloaded.
 class Modules {
  public:
   Modules();
   ~Modules();
   Modules(const Modules&) = delete;
   Modules& operator=(const Modules&) = delete;
-  [[nodiscard]] bool usable() const { return usable_; }
   const unwind::Module* find(std::uint64_t pc);
+  // Whether a later walk from the same place may find more.
+  [[nodiscard]] bool is_partial() const { return partial_; }
 
  private:
   const unwind::Module* last_ = nullptr;
-  bool usable_, asked_ = false;
+  bool all_, asked_ = false, partial_ = false;
 };
 
 // Around the real dlclose: no walk reads tables that go away meanwhile.

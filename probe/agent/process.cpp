@@ -1,70 +1,37 @@
-// The beginning of recording in a process, and what replaces or copies it: exec and fork.
+// The beginning of recording in a process, in one that it makes by fork, and its end.
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdarg>
-#include <cstring>
 
+#include "probe/agent/loader.hpp"
 #include "probe/agent/modules.hpp"
+#include "probe/agent/programs.hpp"
 #include "probe/agent/real.hpp"
 #include "probe/agent/start.hpp"
 #include "probe/agent/state.hpp"
 #include "probe/agent/system.hpp"
+#include "probe/agent/waits.hpp"
 
 namespace threadmark::agent {
 
 namespace {
 
-constexpr char kProbe[] = "THREADMARK_PROBE=";
-constexpr char kPreload[] = "LD_PRELOAD=";
-constexpr std::size_t kProbeLength = sizeof kProbe - 1, kPreloadLength = sizeof kPreload - 1;
+// Beyond `control`, which is idle in a child that does not record.
+Control* own_control = nullptr;
+std::int32_t own_pid = 0;
 
-// As they came, for a program that replaces this one.
-char probe_entry[256], agent_path[4096];
-
-bool begins(const char* text, const char* with, std::size_t length) {
-  return std::strncmp(text, with, length) == 0;
-}
-
-char** find(char** environment, const char* name, std::size_t length) {
-  for (char** at = environment; *at != nullptr; ++at)
-    if (begins(*at, name, length)) return at;
-  return nullptr;
-}
-
-void remove(char** at) {
-  for (; *at != nullptr; ++at) at[0] = at[1];
-}
-
-// Keeps the two variables for the agent and gives the target its own. False: there is no recorder.
-bool take_environment(char** environment) {
-  char** probe = find(environment, kProbe, kProbeLength);
-  if (probe == nullptr) return false;
-  const bool fits = std::strlen(*probe) < sizeof probe_entry;
-  if (fits) std::strcpy(probe_entry, *probe);
-  remove(probe);
-  char** preload = find(environment, kPreload, kPreloadLength);
-  if (preload == nullptr) return fits;
-  char* path = *preload + kPreloadLength;
-  const std::size_t length = std::strcspn(path, ": ");
-  if (length < sizeof agent_path) std::memcpy(agent_path, path, length);
-  if (path[length] == '\0')
-    remove(preload);
-  else
-    std::memmove(path, path + length + 1, std::strlen(path + length + 1) + 1);
-  return fits && length < sizeof agent_path;
-}
-
-void* map(long size, long flags, long file) {
-  const long at = raw_call(SYS_mmap, 0, size, PROT_READ | PROT_WRITE, flags, file, 0);
+void* map(long size, long flags, long file, long place = 0) {
+  const long at = raw_call(SYS_mmap, place, size, PROT_READ | PROT_WRITE, flags, file, 0);
   return at < 0 && at > -4096 ? nullptr : reinterpret_cast<void*>(at);
 }
 
 Shared* open_shared() {
-  const long file =
-      raw_call(SYS_openat, AT_FDCWD, as_word(probe_entry + kProbeLength), O_RDWR | O_CLOEXEC);
+  const long file = raw_call(SYS_openat, AT_FDCWD, as_word(shared_path()), O_RDWR | O_CLOEXEC);
   if (file < 0) return nullptr;
   auto* to = static_cast<Shared*>(map(sizeof(Shared), MAP_SHARED, file));
   raw_call(SYS_close, file);
@@ -76,12 +43,12 @@ Shared* open_shared() {
   return nullptr;
 }
 
-// The threads of the program that this one replaced are gone.
+// The threads of the program that this one replaced in the process are gone.
 void end_former_threads(Shared* to) {
   const std::uint32_t used = get(to->threads_used);
   for (std::uint32_t i = 0; i < used && i < kThreads; ++i) {
     Thread& thread = to->threads[i];
-    if (get(thread.use) != Thread::live) continue;
+    if (get(thread.use) != Thread::live || get(thread.process) != own_pid) continue;
     put(thread.end_ns, now_ns());
     publish(thread.use, Thread::ended);
   }
@@ -93,13 +60,15 @@ void end_former_threads(Shared* to) {
   if (environment != environ) take_environment(environment);
   if (!asked) return;
   Shared* to = open_shared();
-  if (to == nullptr) return;
+  if (to == nullptr || get(to->over) != 0) return;
   constexpr long kPrivate = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   auto* own = static_cast<Control*>(map(sizeof(Control), kPrivate, -1));
   void* memory = map(static_cast<long>(thread_memory_size()), kPrivate, -1);
   if (own == nullptr || memory == nullptr) return;
-  // Where the kernel cannot do this, the wrapper of fork does it.
-  raw_call(SYS_madvise, as_word(own), sizeof(Control), 18 /* MADV_WIPEONFORK */);
+  // Where the kernel cannot do this, begin_child does it.
+  raw_call(SYS_madvise, as_word(own), Control::kPage, 18 /* MADV_WIPEONFORK */);
+  if (get(to->follow) != 0)
+    map(sizeof own->filter, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, as_word(own->filter));
   rlimit limit{};
   raw_call(SYS_prlimit64, 0, RLIMIT_STACK, 0, as_word(&limit));
   constexpr std::uint64_t kUsual = 8U << 20, kMost = 1U << 30;
@@ -107,133 +76,128 @@ void end_former_threads(Shared* to) {
       limit.rlim_cur == 0 || limit.rlim_cur > kMost ? kUsual : limit.rlim_cur;
   const auto top = reinterpret_cast<std::uint64_t>(arguments);
   prepare_memory(memory, top - size, top, size);
+  const bool first = see(to->attached) == 0;
   read_modules();
   prepare_threads();
-  if (see(to->attached) != 0) end_former_threads(to);
   own->shared = to;
   own->pid = raw_call(SYS_getpid);
-  put(to->pid, own->pid);
-  if (get(to->begin_ns) == 0) put(to->begin_ns, now_ns());
-  control = own;
+  own_pid = static_cast<std::int32_t>(own->pid);
+  if (!first) end_former_threads(to);
+  begin_image(own_pid, 0, now_ns());
+  own_control = control = own;
+  pass_on(to);
   {
     Busy busy;
+    if (first) own_image();
     self();
   }
+  // Of fork, and of what forks inside the C library.
+  pthread_atfork(nullptr, nullptr, begin_child);
+  if (!first) return;
+  put(to->pid, own_pid);
+  put(to->begin_ns, now_ns());
   publish(to->attached, 1);
 }
 
-bool is_recorded_process() { return shared() != nullptr && raw_call(SYS_getpid) == control->pid; }
+// exit does not come back to where the main thread began, and calls no destructor of a key.
+[[gnu::destructor]] void end_recording() { note_last_times(); }
 
-std::size_t length_of(char* const* words) {
-  std::size_t count = 0;
-  while (words != nullptr && words[count] != nullptr) ++count;
-  return count;
-}
-
-// Calls `call` with the environment in which the next program goes on recording. The memory is on
-// the stack, because exec may be called where malloc may not: after vfork, in a signal handler.
 template <class Call>
-int with_probe(char* const* from, Call call) {
-  if (!is_recorded_process()) return call(from);
-  const std::size_t count = length_of(from);
-  const char* preload = "";
-  for (std::size_t i = 0; i < count; ++i)
-    if (begins(from[i], kPreload, kPreloadLength)) preload = from[i] + kPreloadLength;
-  auto** to = static_cast<char**>(__builtin_alloca((count + 3) * sizeof(char*)));
-  const std::size_t length = std::strlen(agent_path), more = std::strlen(preload);
-  auto* text = static_cast<char*>(__builtin_alloca(kPreloadLength + length + more + 2));
-  std::memcpy(text, kPreload, kPreloadLength);
-  std::memcpy(text + kPreloadLength, agent_path, length);
-  char* end = text + kPreloadLength + length;
-  if (more != 0) {
-    *end++ = ':';
-    std::memcpy(end, preload, more);
-    end += more;
+pid_t make_child(Site site, Call call) {
+  {
+    Busy busy;
+    if (busy && shared_with_children() != nullptr) {
+      mine.fork_stack = stack_of(site);
+      mine.fork_ns = now_ns();
+    }
   }
-  *end = '\0';
-  std::size_t filled = 0;
-  for (std::size_t i = 0; i < count; ++i)
-    if (!begins(from[i], kPreload, kPreloadLength)) to[filled++] = from[i];
-  to[filled++] = text;
-  to[filled++] = probe_entry;
-  to[filled] = nullptr;
-  return call(to);
+  Brief creating(site, Activity::creating);
+  const pid_t child = call();
+  if (child != 0) creating.end();
+  return child;
 }
 
-int replace(const char* path, char* const* arguments, char* const* environment) {
-  return with_probe(environment,
-                    [&](char* const* with) { return real().execve(path, arguments, with); });
-}
-
-int replace_searched(const char* file, char* const* arguments, char* const* environment) {
-  return with_probe(environment,
-                    [&](char* const* with) { return real().execvpe(file, arguments, with); });
+// What a child of clone is to run. The child has a copy of it.
+struct Start {
+  int (*routine)(void*);
+  void* argument;
+};
+int start_of_child(void* of) {
+  const Start start = *static_cast<const Start*>(of);
+  begin_child();
+  return start.routine(start.argument);
 }
 
 }  // namespace
 
-THREADMARK_WRAP(int, execve, const char* path, char* const* arguments, char* const* environment) {
-  return replace(path, arguments, environment);
-}
-THREADMARK_WRAP(int, execv, const char* path, char* const* arguments) {
-  return replace(path, arguments, environ);
-}
-THREADMARK_WRAP(int, execvpe, const char* file, char* const* arguments, char* const* environment) {
-  return replace_searched(file, arguments, environment);
-}
-THREADMARK_WRAP(int, execvp, const char* file, char* const* arguments) {
-  return replace_searched(file, arguments, environ);
-}
-THREADMARK_WRAP(int, fexecve, int file, char* const* arguments, char* const* environment) {
-  return with_probe(environment,
-                    [&](char* const* with) { return real().fexecve(file, arguments, with); });
-}
-
-// The arguments of the execl family as an array; what follows their end is the environment.
-#define THREADMARK_LIST(first)                                                                \
-  va_list list, again;                                                                        \
-  va_start(list, first);                                                                      \
-  va_copy(again, list);                                                                       \
-  std::size_t count = 1;                                                                      \
-  if (first != nullptr)                                                                       \
-    while (va_arg(list, char*) != nullptr) ++count;                                           \
-  auto** arguments = static_cast<char**>(__builtin_alloca((count + 1) * sizeof(char*)));      \
-  arguments[0] = const_cast<char*>(first);                                                    \
-  for (std::size_t i = 1; i < count; ++i) arguments[i] = va_arg(again, char*);                \
-  arguments[count] = nullptr;                                                                 \
-  va_end(again);                                                                              \
-  [[maybe_unused]] char* const* environment = first == nullptr   ? environ                    \
-                                              : kWithEnvironment ? va_arg(list, char* const*) \
-                                                                 : environ;                   \
-  va_end(list)
-
-THREADMARK_WRAP(int, execl, const char* path, const char* first, ...) {
-  constexpr bool kWithEnvironment = false;
-  THREADMARK_LIST(first);
-  return replace(path, arguments, environment);
-}
-THREADMARK_WRAP(int, execlp, const char* file, const char* first, ...) {
-  constexpr bool kWithEnvironment = false;
-  THREADMARK_LIST(first);
-  return replace_searched(file, arguments, environment);
-}
-THREADMARK_WRAP(int, execle, const char* path, const char* first, ...) {
-  constexpr bool kWithEnvironment = true;
-  THREADMARK_LIST(first);
-  return replace(path, arguments, environment);
+void begin_child() {
+  const OfThread maker = mine;
+  const std::int32_t forked = own_pid;
+  be_idle();
+  forget_threads();
+  Shared* to = shared_with_children();
+  if (to == nullptr || is_quiet()) return;
+  const long parent = raw_call(SYS_getppid);
+  if (parent == 0) {  // in a namespace of its own, where ids are not those that the recorder knows
+    pass_on(nullptr);
+    return;
+  }
+  forget_walks();
+  own_pid = mine.tid = static_cast<std::int32_t>(raw_call(SYS_getpid));
+  own_control->shared = to;
+  own_control->pid = own_pid;
+  const std::uint64_t now = now_ns();
+  const std::uint64_t begin_ns = maker.fork_ns != 0 ? maker.fork_ns : now;
+  begin_image(own_pid, forked, begin_ns);
+  control = own_control;
+  Busy busy;
+  Thread* thread = new_thread();
+  if (thread == nullptr) return;
+  put(thread->maker, maker.tid != 0 ? maker.tid : forked);
+  put(thread->made_at, maker.fork_stack);
+  put(thread->begin_ns, begin_ns);
+  Thread::Total& total = thread->total[static_cast<std::size_t>(Activity::starting)];
+  put(total.ns, now - begin_ns);
+  put(total.times, 1);
+  begin_thread(thread);
 }
 
 THREADMARK_WRAP(pid_t, fork) {
-  const pid_t child = real().fork();
-  if (child == 0) {
-    be_idle();
-    mine = OfThread{};
-  }
-  return child;
+  return make_child(THREADMARK_SITE, [] { return real().fork(); });
+}
+THREADMARK_WRAP(pid_t, _Fork) {
+  return make_child(THREADMARK_SITE, [] {
+    const pid_t child = real()._Fork();
+    if (child == 0) begin_child();
+    return child;
+  });
+}
+THREADMARK_WRAP(int, clone, int (*routine)(void*), void* stack, int flags, void* argument, ...) {
+  va_list list;
+  va_start(list, argument);
+  auto* parent_tid = va_arg(list, pid_t*);
+  auto* storage = va_arg(list, void*);
+  auto* child_tid = va_arg(list, pid_t*);
+  va_end(list);
+  if ((flags & CLONE_VM) != 0)
+    return real().clone(routine, stack, flags, argument, parent_tid, storage, child_tid);
+  Start start{routine, argument};
+  return make_child(THREADMARK_SITE, [&] {
+    return real().clone(start_of_child, stack, flags, &start, parent_tid, storage, child_tid);
+  });
+}
+
+THREADMARK_WRAP(void, _exit, int status) {
+  note_last_times();
+  real()._exit(status);
+}
+THREADMARK_WRAP(void, _Exit, int status) {
+  note_last_times();
+  real()._exit(status);
 }
 
 THREADMARK_WRAP(int, dlclose, void* handle) {
-  if (shared() == nullptr) return real().dlclose(handle);
+  if (shared() == nullptr || is_of_start(handle)) return real().dlclose(handle);
   begin_unloading();
   const int result = real().dlclose(handle);
   end_unloading();

@@ -2,15 +2,20 @@
 // at the first call of any, because constructors of libraries run before the agent's.
 #pragma once
 
+#include <link.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <spawn.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 
+#include <cstdio>
 #include <ctime>
 
 namespace threadmark::agent {
@@ -58,6 +63,8 @@ namespace threadmark::agent {
   F(pthread_key_create, int, (pthread_key_t*, void (*)(void*)))                                   \
   F(pthread_setspecific, int, (pthread_key_t, const void*))                                       \
   F(__cxa_guard_acquire, int, (void*))                                                            \
+  F(__cxa_guard_release, void, (void*))                                                           \
+  F(__cxa_guard_abort, void, (void*))                                                             \
   F(syscall, long, (long, long, long, long, long, long, long))                                    \
   F(prctl, int, (int, unsigned long, unsigned long, unsigned long, unsigned long))                \
   F(sched_yield, int, ())                                                                         \
@@ -105,6 +112,23 @@ namespace threadmark::agent {
   F(execvpe, int, (const char*, char* const*, char* const*))                                      \
   F(fexecve, int, (int, char* const*, char* const*))                                              \
   F(fork, pid_t, ())                                                                              \
+  F(dl_iterate_phdr, int, (int (*)(dl_phdr_info*, size_t, void*), void*))                         \
+  F(_Fork, pid_t, ())                                                                             \
+  F(clone, int, (int (*)(void*), void*, int, void*, pid_t*, void*, pid_t*))                       \
+  F(posix_spawn, int,                                                                             \
+    (pid_t*, const char*, const posix_spawn_file_actions_t*, const posix_spawnattr_t*,            \
+     char* const*, char* const*))                                                                 \
+  F(posix_spawnp, int,                                                                            \
+    (pid_t*, const char*, const posix_spawn_file_actions_t*, const posix_spawnattr_t*,            \
+     char* const*, char* const*))                                                                 \
+  F(system, int, (const char*))                                                                   \
+  F(popen, FILE*, (const char*, const char*))                                                     \
+  F(wait, pid_t, (int*))                                                                          \
+  F(wait3, pid_t, (int*, int, rusage*))                                                           \
+  F(wait4, pid_t, (pid_t, int*, int, rusage*))                                                    \
+  F(waitpid, pid_t, (pid_t, int*, int))                                                           \
+  F(waitid, int, (idtype_t, id_t, siginfo_t*, int))                                               \
+  F(_exit, void, (int))                                                                           \
   F(dlclose, int, (void*))
 
 struct Real {

@@ -12,6 +12,15 @@ void prepare_memory(void* thread_memory, std::uint64_t stack_low, std::uint64_t 
 std::size_t thread_memory_size();
 void be_idle();
 
+// In a child after fork: all other threads are gone, and what they were doing is never finished.
+// `forked`: the process that it was made from; 0 for the program that a process begins with.
+void begin_image(std::int32_t pid, std::int32_t forked, std::uint64_t begin_ns);
+void forget_threads();
+void forget_walks();  // in modules.cpp
+
+// In process.cpp: the child of a call that the C library does not tell of.
+void begin_child();
+
 // In threads.cpp, before the first thread.
 void prepare_threads();
 

@@ -7,6 +7,7 @@
 
 #include "probe/agent/modules.hpp"
 #include "probe/agent/real.hpp"
+#include "probe/agent/sharing.hpp"
 #include "probe/agent/start.hpp"
 #include "probe/agent/system.hpp"
 
@@ -62,7 +63,9 @@ bool stands(const Known& known, Site site) {
 
 StackId intern(const unwind::Frame* frames, std::uint32_t depth) {
   Shared* to = shared();
-  std::uint64_t hash = depth;
+  const ImageId image = own_image();
+  if (image == 0) return 0;
+  std::uint64_t hash = depth | std::uint64_t{image - 1} << 32;
   for (std::uint32_t i = 0; i < depth; ++i) hash = hashed(hash, frames[i].pc);
   if (hash == 0) hash = 1;
   for (std::size_t probe = 0; probe < kProbes; ++probe) {
@@ -80,6 +83,7 @@ StackId intern(const unwind::Frame* frames, std::uint32_t depth) {
     if (first + depth > kFrames) break;
     for (std::uint32_t i = 0; i < depth; ++i) put(to->frames[first + i], frames[i].pc);
     put(stack.first, first);
+    put(stack.image, image);
     publish(stack.depth, depth);
     return static_cast<StackId>(index + 1);
   }
@@ -90,7 +94,7 @@ StackId intern(const unwind::Frame* frames, std::uint32_t depth) {
 // The frames from the wrapped function's caller on.
 [[gnu::noinline]] std::uint32_t unwind_from(Site site, Local& at) {
   Modules modules;
-  if (!modules.usable()) return 0;
+  at.partial = false;
   unwind::read_registers(at.place.registers);
   at.place.call = false;
   OwnStack stack = bounds(at, site.frame);
@@ -106,6 +110,7 @@ StackId intern(const unwind::Frame* frames, std::uint32_t depth) {
   if (at.place.registers.pc() != site.back) return 1;
   auto depth = static_cast<std::uint32_t>(
       1 + unwind::walk(at.place, stack, modules, at.scratch, at.frames + 1, kMostFrames - 1));
+  at.partial = modules.is_partial();
   // The agent's start of a thread is no frame of the target's.
   std::uint32_t kept = 0;
   for (std::uint32_t i = 0; i < depth; ++i)
@@ -115,6 +120,7 @@ StackId intern(const unwind::Frame* frames, std::uint32_t depth) {
 
 void clear_thread(Thread& thread) {
   put(thread.tid, 0);
+  put(thread.process, 0);
   put(thread.maker, 0);
   put(thread.made_at, 0);
   put(thread.begin_ns, 0);
@@ -140,7 +146,6 @@ constexpr std::uint32_t kLocals = 4096;
 unsigned char* locals = nullptr;
 std::atomic<std::uint8_t> local_used[kLocals];
 std::atomic<std::uint32_t> local_hint{0};
-std::atomic<std::uint32_t> thread_hint{0};
 std::uint64_t main_stack_low = 0, main_stack_high = 0, usual_stack = 0;
 
 Local* new_local() {
@@ -185,6 +190,49 @@ Control* control = &idle;
 
 void be_idle() { control = &idle; }
 
+namespace {
+
+// Of this image. The number is given when it is needed, because most children are short.
+struct {
+  std::int32_t pid, forked;
+  std::uint64_t begin_ns;
+  std::atomic<ImageId> number;
+} image{};
+constexpr ImageId kNoImage = ~ImageId{0};
+
+}  // namespace
+
+void begin_image(std::int32_t pid, std::int32_t forked, std::uint64_t begin_ns) {
+  image.pid = pid;
+  image.forked = forked;
+  image.begin_ns = begin_ns;
+  put(image.number, 0);
+}
+
+ImageId own_image() {
+  if (const ImageId known = see(image.number); known != 0) return known == kNoImage ? 0 : known;
+  Shared* to = shared();
+  const std::uint32_t index = add(to->images_used, 1);
+  if (index >= kImages) {
+    put(to->images_used, kImages);
+    add(to->lost[lost_images], 1);
+    put(image.number, kNoImage);
+    return 0;
+  }
+  // Of two threads that come here at once, one leaves an entry without a pid.
+  if (!claim(image.number, index + 1)) return see(image.number);
+  put(to->images[index].forked, image.forked);
+  put(to->images[index].begin_ns, image.begin_ns);
+  publish(to->images[index].pid, image.pid);
+  return index + 1;
+}
+
+void forget_threads() {
+  for (auto& used : local_used) put(used, 0);
+  put(local_hint, 0);
+  mine = OfThread{};
+}
+
 void prepare_memory(void* thread_memory, std::uint64_t stack_low, std::uint64_t stack_high,
                     std::uint64_t usual) {
   locals = static_cast<unsigned char*>(thread_memory);
@@ -217,10 +265,10 @@ std::int32_t own_tid() {
 Thread* new_thread() {
   Shared* to = shared();
   for (std::uint32_t probe = 0; probe < 64; ++probe) {
-    const std::uint32_t index = (get(thread_hint) + probe) % kThreads;
+    const std::uint32_t index = (get(to->thread_hint) + probe) % kThreads;
     Thread& thread = to->threads[index];
     if (get(thread.use) != Thread::free || !claim(thread.use, Thread::live)) continue;
-    put(thread_hint, index + 1);
+    put(to->thread_hint, index + 1);
     std::uint32_t used = get(to->threads_used);
     if (index >= used) {
       // Slots beyond were never written: memory of a new memfd is zero.
@@ -229,6 +277,7 @@ Thread* new_thread() {
     } else {
       clear_thread(thread);
     }
+    put(thread.process, image.pid);
     return &thread;
   }
   add(to->lost[lost_threads], 1);
@@ -237,7 +286,7 @@ Thread* new_thread() {
 
 void begin_thread(Thread* thread) {
   mine.self = thread;
-  put(thread->tid, own_tid());
+  publish(thread->tid, own_tid());
   // Threads that take a lock once must not all be noted, nor none.
   mine.random = static_cast<std::uint32_t>(own_tid()) * 2654435761U;
   mine.turn = static_cast<std::uint8_t>(next_random() % 64);
@@ -260,21 +309,37 @@ Local* local() {
   return mine.local;
 }
 
-void end_thread() {
-  Thread* thread = mine.self;
-  mine.ended = true;
-  if (thread == nullptr || shared() == nullptr) return;
-  abandon_waits(~std::uint64_t{0});
+namespace {
+
+void say_last_words(Thread& thread) {
   if (!is_quiet()) {
     alignas(8) char name[16] = {};
     std::uint64_t words[2];
     raw_call(SYS_prctl, 16 /* PR_GET_NAME */, as_word(name));
     std::memcpy(words, name, sizeof words);
-    put(thread->name[0], words[0]);
-    put(thread->name[1], words[1]);
-    put(thread->processor_ns, now_ns(CLOCK_THREAD_CPUTIME_ID));
+    put(thread.name[0], words[0]);
+    put(thread.name[1], words[1]);
+    put(thread.processor_ns, now_ns(CLOCK_THREAD_CPUTIME_ID));
   }
-  put(thread->end_ns, now_ns());
+  put(thread.end_ns, now_ns());
+}
+
+}  // namespace
+
+void note_last_times() {
+  // A child of vfork, which has this memory too, is another process.
+  if (shared() == nullptr || mine.self == nullptr || is_quiet() ||
+      raw_call(SYS_getpid) != control->pid)
+    return;
+  say_last_words(*mine.self);
+}
+
+void end_thread() {
+  Thread* thread = mine.self;
+  mine.ended = true;
+  if (thread == nullptr || shared() == nullptr) return;
+  abandon_waits(~std::uint64_t{0});
+  say_last_words(*thread);
   publish(thread->use, Thread::ended);
   mine.self = nullptr;
   if (mine.local != nullptr) free_local(mine.local);
@@ -299,6 +364,7 @@ StackId stack_of(Site site) {
   const StackId id = intern(at->frames, depth);
   // The entry may be another thread's that is still being written: it has no frames to compare.
   if (id == 0 || see(shared()->stacks[id - 1].depth) != depth) return id;
+  if (at->partial) return id;
   known.back = site.back;
   known.frame = site.frame;
   known.depth = depth;
@@ -314,10 +380,6 @@ StackId stack_of(Site site) {
 
 namespace {
 
-std::uint64_t object_key(ObjectKind kind, std::uint64_t address) {
-  return (static_cast<std::uint64_t>(kind) + 1) << 56 | (address & 0x00ffffffffffffffU);
-}
-
 // Where objects were made that nobody has waited for yet, as far as nothing of the same hash came
 // after.
 struct Made {
@@ -331,7 +393,11 @@ Made& made_of(std::uint64_t key) { return made[hashed(key, 1) % kMade]; }
 
 std::uint32_t search_object(ObjectKind kind, std::uint64_t address, bool make) {
   Shared* to = shared();
-  const std::uint64_t key = object_key(kind, address);
+  const ImageId own = own_image();
+  if (own == 0) return 0;
+  const std::uint64_t place = get(to->follow) != 0 ? shared_place(kind, address) : 0;
+  const std::uint64_t key =
+      place != 0 ? object_key(kind, kSharedImage, place) : object_key(kind, own, address);
   const std::uint64_t hash = hashed(key, 0);
   for (std::size_t probe = 0; probe < kProbes; ++probe) {
     const std::size_t index = (hash + probe) % kObjects;
@@ -342,8 +408,12 @@ std::uint32_t search_object(ObjectKind kind, std::uint64_t address, bool make) {
     if (!make) return 0;
     if (claim(object.key, key)) {
       put(object.first_ns, now_ns());
-      const Made& where = made_of(key);
-      if (get(where.key) == key) put(object.made_at, get(where.stack));
+      put(object.address, address);
+      if (place != 0) put(object.type, kSharedByProcesses);
+      const std::uint64_t made_key = object_key(kind, 1, address);
+      const Made& where = made_of(made_key);
+      if (get(where.key) == made_key) put(object.made_at, get(where.stack));
+      publish(object.image, own);
     }
     if (see(object.key) == key) return static_cast<std::uint32_t>(index + 1);
   }
@@ -357,7 +427,8 @@ void note_made(Site site, ObjectKind kind, std::uint64_t address) {
   // A program that makes locks in very many places must not fill the table of stacks with them.
   if (get(shared()->frames_used) > kFrames / 4) return;
   const StackId stack = stack_of(site);
-  const std::uint64_t key = object_key(kind, address);
+  // A child has what its parent made before the fork, whatever the numbers of the two.
+  const std::uint64_t key = object_key(kind, 1, address);
   if (const std::uint32_t index = find_object(kind, address); index != 0)
     put(object_at(index).made_at, stack);
   Made& where = made_of(key);

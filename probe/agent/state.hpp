@@ -1,5 +1,5 @@
-// What the agent knows of the process and of each thread. Everything is off in a child after fork,
-// because the kernel wipes the control pages there.
+// What the agent knows of the process and of each thread. Everything is off in a child until it is
+// known to be followed, because the kernel wipes the control page there.
 #pragma once
 
 #include <atomic>
@@ -55,6 +55,7 @@ struct Local {
     std::uint64_t low, high;
   } regions[kRegions];  // further stacks: of fibers and signals
   std::uint32_t next_region, next_known, held, nested;
+  bool partial;  // the last walk ended early, and another may not
   Held holds[kHeld];
   Nested waits[kNested];
   Known known[kKnown];
@@ -65,6 +66,13 @@ struct Local {
 inline constexpr std::size_t kLocalSize = 8192;
 static_assert(sizeof(Local) <= kLocalSize);
 
+// The call of pthread_once whose routine is about to run.
+struct Once {
+  void (*routine)();
+  std::uint64_t address;
+  Site site;
+};
+
 struct OfThread {
   Thread* self;
   Local* local;
@@ -73,6 +81,11 @@ struct OfThread {
   bool ended;         // the thread has said its last word
   std::uint8_t turn;  // acquisitions of briefly held locks until one is noted
   std::uint32_t random;
+  // Of the last wait for a condition that was signalled, until the thread unlocks the mutex.
+  std::uint64_t woken_mutex, woken_condition, woken_ns;
+  Once once;
+  std::uint64_t fork_ns;  // of a fork that goes on
+  StackId fork_stack;
 };
 extern constinit thread_local OfThread mine [[gnu::tls_model("initial-exec")]];
 
@@ -81,13 +94,14 @@ inline std::uint32_t next_random() {
   return mine.random >> 16;
 }
 
-// Private to the process; zero in a child after fork.
+// The first page is private to the process, and zero in a child after fork. The filter is memory
+// that a forked child shares, because its addresses are the same.
 struct Control {
-  static constexpr std::size_t kFilter = 1 << 16;
+  static constexpr std::size_t kFilter = 1 << 16, kPage = 4096;
   enum Heat : std::uint8_t { kCold, kHot, kBrief };  // kBrief: hot, and held for a short time
   Shared* shared;
   std::int64_t pid;
-  std::atomic<std::uint8_t> filter[kFilter];  // of objects, by a hash of the address
+  alignas(kPage) std::atomic<std::uint8_t> filter[kFilter];  // of objects, by the address's hash
 };
 extern Control* control;
 
@@ -134,7 +148,12 @@ Local* local();
 Thread* new_thread();
 void begin_thread(Thread* thread);
 void end_thread();
+// Of the thread that ends its process.
+void note_last_times();
 [[nodiscard]] std::int32_t own_tid();
+
+// The number of this image, which it gets here; 0 where there are no more.
+ImageId own_image();
 
 // The stack of the caller of the wrapped function.
 StackId stack_of(Site site);

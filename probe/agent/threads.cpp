@@ -71,11 +71,11 @@ void* start_of_thread(void* slot) {
     }
   }
   if (thread == nullptr) return real().pthread_create(handle, attributes, routine, argument);
-  Brief creating(Activity::creating);
+  Brief creating(site, Activity::creating);
   const int result = real().pthread_create(handle, attributes, start_of_thread,
                                            reinterpret_cast<void*>(thread - shared()->threads));
   if (result != 0) publish(thread->use, Thread::free);
-  creating.end(site);
+  creating.end();
   return result;
 }
 
@@ -101,8 +101,9 @@ void at_thread_end() {
 
 std::int32_t tid_of(unsigned long handle) {
   if (tid_offset == 0) return -1;
-  return __atomic_load_n(reinterpret_cast<const std::int32_t*>(handle) + tid_offset,
-                         __ATOMIC_RELAXED);
+  std::int32_t tid = 0;  // the kernel clears it when the thread ends
+  __builtin_memcpy(&tid, reinterpret_cast<const std::int32_t*>(handle) + tid_offset, sizeof tid);
+  return tid;
 }
 
 namespace {

@@ -121,6 +121,13 @@ Nested* Wait::finish(std::uint64_t& now) {
   return &wait;
 }
 
+Object* Wait::object() const {
+  const Local* at = mine.local;
+  if (at == nullptr || at->nested < depth_) return nullptr;
+  const Nested& wait = at->waits[depth_ - 1];
+  return wait.frame != frame_ || wait.object == 0 ? nullptr : &object_at(wait.object);
+}
+
 void Wait::end(Activity as) {
   if (depth_ == 0) return;
   Busy busy;
@@ -145,7 +152,25 @@ void Wait::end(Activity as) {
   add_pair(wait->object, as, wait->stack, holder, ns);
 }
 
-void Wait::end_condition(bool timed_out) {
+void put_type(std::uint32_t index, const pthread_mutex_t* mutex) {
+  const auto kind = static_cast<std::uint32_t>(mutex->__data.__kind);
+  put(object_at(index).type, (kind & 3U) | ((kind & 128U) != 0 ? 256U : 0U));
+}
+
+void Wait::uses_mutex(const pthread_mutex_t* mutex, bool again) {
+  if (depth_ == 0) return;
+  Busy busy;
+  if (!busy) return;
+  Object* condition = object();
+  if (condition == nullptr) return;
+  if (again) add(condition->futile, 1);
+  const std::uint32_t index = find_or_make_object(ObjectKind::mutex, address_of(mutex));
+  if (index == 0 || get(condition->mutex) == index) return;
+  put_type(index, mutex);
+  put(condition->mutex, index);
+}
+
+void Wait::end_condition(bool timed_out, const pthread_mutex_t* mutex) {
   if (depth_ == 0) return;
   Busy busy;
   if (!busy) return;
@@ -168,7 +193,12 @@ void Wait::end_condition(bool timed_out) {
   add_pair(wait->object, Activity::condition, wait->stack, by, ns - relock);
   if (relock == 0) return;
   count_time(*mine.self, Activity::relock, relock);
-  add_pair(wait->object, Activity::relock, wait->stack, by, relock);
+  // This thread has the mutex, so that its last holder is the one before.
+  const std::uint32_t locked = get(object.mutex);
+  add_pair(wait->object, Activity::relock, wait->stack,
+           locked == 0 ? 0 : get(object_at(locked).holder_stack), relock);
+  auto& filter = filter_of(address_of(mutex));
+  if (relock >= kLong_ns && get(filter) == Control::kCold) put(filter, Control::kHot);
 }
 
 void Brief::begin(std::uint32_t object) {
@@ -176,27 +206,29 @@ void Brief::begin(std::uint32_t object) {
   if (thread == nullptr) return;
   object_ = object;
   recorded_ = true;
+  if (mine.local != nullptr && mine.local->held != 0) stack_ = stack_of(site_);
   since_ns_ = now_ns();
-  say(*thread, activity_, object, 0, since_ns_, 0);
+  say(*thread, activity_, object, stack_, since_ns_, 0);
 }
 
-Brief::Brief(Activity activity, ObjectKind kind, std::uint64_t address) : activity_(activity) {
+Brief::Brief(Site site, Activity activity, ObjectKind kind, std::uint64_t address)
+    : site_(site), activity_(activity) {
   Busy busy;
   if (busy) begin(find_or_make_object(kind, address));
 }
 
-Brief::Brief(Activity activity) : activity_(activity) {
+Brief::Brief(Site site, Activity activity) : site_(site), activity_(activity) {
   Busy busy;
   if (busy) begin(0);
 }
 
-void Brief::end(Site site, std::int64_t bytes, bool writes) {
+void Brief::end(std::int64_t bytes, bool writes) {
   if (!recorded_) return;
   Busy busy;
   if (!busy || mine.self == nullptr) return;
   const std::uint64_t now = now_ns();
   const std::uint64_t ns = now - since_ns_;
-  abandon_waits(site.frame);
+  abandon_waits(site_.frame);
   say_outer(*mine.self, mine.local, now);
   count_time(*mine.self, activity_, ns);
   if (object_ != 0) {
@@ -205,7 +237,8 @@ void Brief::end(Site site, std::int64_t bytes, bool writes) {
     if (bytes > 0) add(object.bytes, bytes);
     count_wait(object_, ns);
   }
-  if (ns >= kLong_ns) add_pair(object_, activity_, stack_of(site), 0, ns);
+  if (stack_ == 0 && ns >= kLong_ns) stack_ = stack_of(site_);
+  if (stack_ != 0 || ns >= kLong_ns) add_pair(object_, activity_, stack_, 0, ns);
 }
 
 void took(Site site, ObjectKind kind, std::uint64_t address) {
@@ -253,7 +286,7 @@ Ended let_go(Site site, ObjectKind kind, std::uint64_t address) {
   const std::uint32_t index = find_object(kind, address);
   if (index == 0) return {};
   Object& object = object_at(index);
-  if (get(object.waiters) != 0 && get(object.holder_stack) == 0)
+  if (get(object.holder_stack) == 0 && (get(object.waiters) != 0 || kind == ObjectKind::mutex))
     put(object.holder_stack, stack_of(site));
   return {};
 }
@@ -271,6 +304,13 @@ void account(const Ended& hold, std::uint64_t address) {
   const Control::Heat heat = ns / holds < kShort_ns ? Control::kBrief : Control::kHot;
   auto& filter = filter_of(address);
   if (get(filter) != heat) put(filter, heat);
+}
+
+void named_holder(Site site, ObjectKind kind, std::uint64_t address) {
+  Busy busy;
+  if (!busy) return;
+  const std::uint32_t index = find_object(kind, address);
+  if (index != 0) put(object_at(index).holder_stack, stack_of(site));
 }
 
 void signalled(Site site, ObjectKind kind, std::uint64_t address) {

@@ -1,6 +1,8 @@
 // A wait from its beginning to its end, and what a holder of a lock notes. See probe/protocol.md.
 #pragma once
 
+#include <pthread.h>
+
 #include <cstdint>
 
 #include "probe/agent/state.hpp"
@@ -20,31 +22,37 @@ class Wait {
   Wait& operator=(const Wait&) = delete;
 
   void end(Activity as);
+  // Of a condition: with which mutex; and whether the wait before was for nothing.
+  void uses_mutex(const pthread_mutex_t* mutex, bool again);
   // A condition's: until the last signal it was a wait for that, then one for the mutex.
-  void end_condition(bool timed_out);
+  void end_condition(bool timed_out, const pthread_mutex_t* mutex);
 
  private:
   void begin(Site site, Activity activity, std::uint32_t object, std::int32_t awaited);
   Nested* finish(std::uint64_t& now);
+  [[nodiscard]] Object* object() const;
   std::uint32_t depth_ = 0;  // 0: nothing was recorded
   std::uint64_t frame_ = 0;
 };
 
-// A call that mostly takes a short time: its stack is taken after it, if it took long.
+// A call that mostly takes a short time: its stack is taken after it, if it took long, and before
+// it where the thread has a lock that others waited for.
 class Brief {
  public:
-  Brief(Activity activity, ObjectKind kind, std::uint64_t address);
-  explicit Brief(Activity activity);
+  Brief(Site site, Activity activity, ObjectKind kind, std::uint64_t address);
+  Brief(Site site, Activity activity);
   Brief(const Brief&) = delete;
   Brief& operator=(const Brief&) = delete;
   // `bytes` below 0: the call failed.
-  void end(Site site, std::int64_t bytes = -1, bool writes = false);
+  void end(std::int64_t bytes = -1, bool writes = false);
 
  private:
   void begin(std::uint32_t object);
+  Site site_;
   bool recorded_ = false;
   Activity activity_;
   std::uint32_t object_ = 0;
+  StackId stack_ = 0;
   std::uint64_t since_ns_ = 0;
 };
 
@@ -65,6 +73,9 @@ inline bool is_noted(std::uint64_t address) {
          (mine.local != nullptr && mine.local->held != 0);
 }
 
+// The type of a mutex whose object is known.
+void put_type(std::uint32_t index, const pthread_mutex_t* mutex);
+
 // The thread took a lock that somebody waited for at some time.
 void took(Site site, ObjectKind kind, std::uint64_t address);
 
@@ -77,6 +88,9 @@ struct Ended {
 // Before the lock is free; and after, when other threads are not kept any more.
 Ended let_go(Site site, ObjectKind kind, std::uint64_t address);
 void account(const Ended& hold, std::uint64_t address);
+
+// The caller is what others wait for at an object that the agent may know.
+void named_holder(Site site, ObjectKind kind, std::uint64_t address);
 
 // Somebody signals a condition, or posts to a semaphore.
 void signalled(Site site, ObjectKind kind, std::uint64_t address);

@@ -2,6 +2,7 @@
 #include "agent_memory.hpp"
 
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 
@@ -27,6 +28,18 @@ bool AgentMemory::make() {
 }
 
 std::string AgentMemory::path() const { return format("/proc/%d/fd/%d", ::getpid(), file_.get()); }
+
+bool AgentMemory::is_mapped_by(pid_t pid) const {
+  struct stat own{};
+  if (::fstat(file_.get(), &own) != 0) return false;
+  const std::string inode = format(" %llu ", static_cast<unsigned long long>(own.st_ino));
+  const std::string maps = read_all(format("/proc/%d/maps", pid).c_str());
+  for (std::size_t at = 0; (at = maps.find("/memfd:threadmark", at)) != std::string::npos; ++at) {
+    const std::size_t begin = maps.rfind('\n', at) + 1;
+    if (maps.substr(begin, at - begin).find(inode) != std::string::npos) return true;
+  }
+  return false;
+}
 
 bool AgentMemory::wait_of(const Thread& thread, AgentWait& wait) {
   for (int attempt = 0; attempt < 4; ++attempt) {

@@ -31,6 +31,7 @@ class AgentMemory {
   std::string path() const;  // by which the target opens it
   bool attached() const { return made() && shared_->attached.load() != 0; }
   Shared& shared() { return *shared_; }
+  bool is_mapped_by(pid_t pid) const;
 
   // Words that belong together; false if the thread was changing them.
   static bool wait_of(const Thread& thread, AgentWait& wait);

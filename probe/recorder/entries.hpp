@@ -28,7 +28,8 @@ struct StartEntry {
 struct StatusEntry {
   std::uint64_t ended_ns = 0, exit_status = 0, signal = 0, complete = 0;
   std::uint64_t agent = 0, perf = 0, perf_kernel = 0, sample_ns = 0, agent_ns = 0;
-  std::vector<std::uint64_t> lost;  // by table, then samples
+  std::uint64_t switches = 0, kernel_names = 0;  // whether samples say why threads leave processors
+  std::vector<std::uint64_t> lost;               // by table, then samples
   std::vector<std::string> limits;
   std::uint64_t steal_ns = 0, throttled_ns = 0;  // of the machine, of the control group
   std::string glibc;  // the version that the target uses; empty: another library, or not known
@@ -37,36 +38,52 @@ struct StatusEntry {
   static void fields(Self& e, Function each) {
     each(e.ended_ns), each(e.exit_status), each(e.signal), each(e.complete), each(e.agent);
     each(e.perf), each(e.perf_kernel), each(e.sample_ns), each(e.agent_ns), each(e.lost);
-    each(e.limits), each(e.glibc), each(e.steal_ns), each(e.throttled_ns);
+    each(e.limits), each(e.glibc), each(e.steal_ns), each(e.throttled_ns), each(e.switches);
+    each(e.kernel_names);
   }
 };
 
 struct ModuleEntry {
   std::uint64_t id = 0, low = 0, high = 0, offset = 0, bias = 0, from_ns = 0, until_ns = 0;
+  std::uint64_t image = 0;
   std::string path, build_id;
 
   template <class Self, class Function>
   static void fields(Self& e, Function each) {
     each(e.id), each(e.low), each(e.high), each(e.offset), each(e.bias), each(e.from_ns);
-    each(e.until_ns), each(e.path), each(e.build_id);
+    each(e.until_ns), each(e.path), each(e.build_id), each(e.image);
+  }
+};
+
+// One program in one process. What is not among its own modules may be among those that the image
+// had from which it was forked.
+struct ImageEntry {
+  std::uint64_t id = 0, pid = 0, forked = 0, from_ns = 0;  // forked: id of that image; 0: none
+
+  template <class Self, class Function>
+  static void fields(Self& e, Function each) {
+    each(e.id), each(e.pid), each(e.forked), each(e.from_ns);
   }
 };
 
 struct StackEntry {
   std::uint64_t id = 0, at_ns = 0, exact = 0;  // exact: the first frame is no return address
-  std::vector<std::uint64_t> frames;           // absolute
+  std::uint64_t image = 0;
+  std::vector<std::uint64_t> frames;  // absolute
 };
 
 struct ThreadEntry {
   std::uint64_t id = 0, tid = 0, maker = 0, made_at = 0, began_ns = 0, ended_ns = 0;
-  std::uint64_t run_ns = 0, ready_ns = 0;
+  std::uint64_t run_ns = 0, ready_ns = 0, process = 0;
   std::string name;
-  std::vector<std::uint64_t> totals;  // ns and times of each activity that has any: three numbers
+  std::vector<std::uint64_t> totals;   // ns and times of each activity that has any: three numbers
+  std::vector<std::uint64_t> allowed;  // a bit for each processor, 64 of them in a word
 
   template <class Self, class Function>
   static void fields(Self& e, Function each) {
     each(e.id), each(e.tid), each(e.maker), each(e.made_at), each(e.began_ns), each(e.ended_ns);
-    each(e.run_ns), each(e.ready_ns), each(e.name), each(e.totals);
+    each(e.run_ns), each(e.ready_ns), each(e.name), each(e.totals), each(e.allowed),
+        each(e.process);
   }
 };
 
@@ -75,6 +92,8 @@ struct ObjectEntry {
   std::uint64_t type = 0, sampled = 0, waits = 0, wait_ns = 0, longest_ns = 0;
   std::uint64_t holds = 0, hold_ns = 0, signals = 0, signal_ns = 0, signal_stack = 0;
   std::uint64_t bytes = 0, writes = 0;  // of a file
+  std::uint64_t mutex = 0, futile = 0;  // of a condition
+  std::uint64_t image = 0;              // whose address it is
   std::string path;
 
   template <class Self, class Function>
@@ -83,6 +102,7 @@ struct ObjectEntry {
     each(e.made_at), each(e.type), each(e.sampled), each(e.waits), each(e.wait_ns);
     each(e.longest_ns), each(e.holds), each(e.hold_ns), each(e.signals), each(e.signal_ns);
     each(e.signal_stack), each(e.bytes), each(e.writes), each(e.path);
+    each(e.mutex), each(e.futile), each(e.image);
   }
 };
 
@@ -105,6 +125,29 @@ struct HoldEntry {
   }
 };
 
+// A symbol of a file that holds something of the record; addresses as in the file's ELF headers.
+struct SymbolEntry {
+  std::uint64_t id = 0, module = 0, address = 0, size = 0, data = 0;
+  std::string name;
+
+  template <class Self, class Function>
+  static void fields(Self& e, Function each) {
+    each(e.id), each(e.module), each(e.address), each(e.size), each(e.data);
+    each(e.name);
+  }
+};
+
+// Instructions of a file round samples.
+struct CodeEntry {
+  std::uint64_t id = 0, module = 0, address = 0;
+  std::string bytes;
+
+  template <class Self, class Function>
+  static void fields(Self& e, Function each) {
+    each(e.id), each(e.module), each(e.address), each(e.bytes);
+  }
+};
+
 // One thread in one tick.
 struct TickThread {
   std::uint64_t tid = 0, activity = 0, object = 0, stack = 0, awaited = 0;
@@ -120,6 +163,10 @@ struct TickThread {
 struct Sample {
   std::uint64_t tid = 0, at_ns = 0, stack = 0;
   bool kernel = false;
+  bool switched = false, preempted = false;  // it left its processor, although it was ready
+  std::uint64_t entry = 0;                   // an Entry of kernel.hpp
+  std::uint64_t weight = 0;                  // switches that one of a switch stands for
+  std::string sleeps_in;                     // a function of the kernel
   std::array<std::uint64_t, kRegisters.size()> registers{};
 };
 
@@ -167,6 +214,7 @@ inline void put(Encoder& to, const StackEntry& entry) {
   to.number(entry.id);
   to.number(entry.at_ns);
   to.number(entry.exact);
+  to.number(entry.image);
   to.number(entry.frames.size());
   std::uint64_t before = 0;
   for (const std::uint64_t frame : entry.frames) {
@@ -181,6 +229,7 @@ inline StackEntry take<StackEntry>(Decoder& from) {
   entry.id = from.number();
   entry.at_ns = from.number();
   entry.exact = from.number();
+  entry.image = from.number();
   entry.frames.resize(from.count());
   std::uint64_t before = 0;
   for (std::uint64_t& frame : entry.frames) frame = before = from.from(before);

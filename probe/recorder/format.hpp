@@ -15,7 +15,7 @@
 namespace threadmark {
 
 inline constexpr std::uint32_t kChunkMagic = 0x314b4d54;  // "TMK1"
-inline constexpr std::uint64_t kFormatVersion = 1;
+inline constexpr std::uint64_t kFormatVersion = 4;
 inline constexpr std::uint32_t kMostChunkBytes = 1 << 20;
 
 enum class Chunk : std::uint32_t {
@@ -30,6 +30,9 @@ enum class Chunk : std::uint32_t {
   ticks,
   samples,
   end,  // nothing is missing before it
+  images,
+  symbols,
+  code,
 };
 
 struct ChunkHead {
@@ -45,6 +48,9 @@ inline constexpr std::uint32_t kFirstOutsideObject = 1U << 16;
 
 // Objects of the record that have no kind in shared.hpp are words that threads wait for in futex.
 enum class Region : std::uint32_t { unknown, heap, stack, file, anonymous };
+
+// Bytes of a name of the kernel's functions that are kept.
+inline constexpr std::size_t kMostName = 64;
 
 // The registers of a sample, in the order of the record.
 inline constexpr std::array<std::string_view, 17> kRegisters = {

@@ -206,16 +206,19 @@ std::vector<std::string> environment_now() {
 
 std::vector<std::string> environment_with(const std::string& agent, const std::string& mapping) {
   std::vector<std::string> variables;
-  std::string preload = "LD_PRELOAD=" + agent;
+  const std::string preload = "LD_PRELOAD=" + agent;
+  bool placed = false;
   for (std::string& variable : environment_now()) {
-    if (variable.starts_with("LD_PRELOAD=")) {
+    if (variable.starts_with("LD_PRELOAD=") && !placed) {  // in its place, where it is read again
       const std::string_view others = std::string_view(variable).substr(11);
-      if (!others.empty()) preload.append(":").append(others);
+      variables.push_back(preload);
+      if (!others.empty()) variables.back().append(":").append(others);
+      placed = true;
     } else if (!variable.starts_with("THREADMARK_PROBE=")) {
       variables.push_back(std::move(variable));
     }
   }
-  variables.push_back(std::move(preload));
+  if (!placed) variables.push_back(preload);
   variables.push_back("THREADMARK_PROBE=" + mapping);
   return variables;
 }

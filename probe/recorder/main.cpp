@@ -17,12 +17,16 @@
 #include "options.hpp"
 #include "reader.hpp"
 #include "session.hpp"
+#include "shell_command.hpp"
 #include "writer.hpp"
 
 namespace threadmark {
 namespace {
 
 constexpr int kOwnFailure = 125;
+constexpr std::uint64_t kNever = ~std::uint64_t{0};
+constexpr std::uint64_t kReadyWithinNs = 60'000'000'000;
+constexpr std::uint64_t kBetweenQuestionsNs = 100'000'000;
 constexpr std::uint64_t kPatienceNs = 2'000'000'000;  // after a signal that asks for the end
 
 int fail(const std::string& sentence, int status = kOwnFailure) {
@@ -107,25 +111,33 @@ class Watch {
 
   // To the end of the target, or of the recording of one that was not started here.
   int run() {
-    const std::uint64_t begin_ns = now_ns() + options_.delay_ns;
-    if (options_.duration_ns != 0) until_ns_ = begin_ns + options_.duration_ns;
-    if (options_.delay_ns == 0) begin();
+    give_up_ns_ = now_ns() + kReadyWithinNs;
+    if (options_.ready.empty()) begin_ns_ = now_ns() + options_.delay_ns;
+    if (options_.starts_at_once()) begin();
     for (;;) {
       const std::uint64_t now = now_ns();
-      if (!begun_ && !over_ && now >= begin_ns) {
+      if (begin_ns_ == kNever) ask_whether_ready(now);
+      if (!begun_ && !over_ && now >= begin_ns_) {
         session_.sample_running();
         begin();
       }
-      if (begun_ && !over_ && now >= until_ns_) stop(false);
+      if (loads_ && !load_.runs()) end_of_load();
+      if (begun_ && !over_ && now >= until_ns_ && !ask_to_end()) stop(false);
       if (begun_ && !over_ && now >= session_.next_tick_ns() && !session_.tick() && attached()) {
         ended_ = true;
       }
       if (writer_.error() != 0) over_ = true;
       if (ended_ || (over_ && attached())) break;
-      wait(over_ ? ~std::uint64_t{0} : begun_ ? session_.next_tick_ns() : begin_ns);
+      wait(over_    ? kNever
+           : begun_ ? session_.next_tick_ns()
+                    : std::min(begin_ns_, next_question_ns_));
       if (ended_) break;
     }
-    if (!begun_ && !over_) begin();  // it ended before the recording was to begin
+    if (loads_ && !over_) session_.limit("The program ended before the command of --load did.");
+    if (!begun_ && !over_) {
+      session_.limit("The program ended before the recording was to begin.");
+      begin();
+    }
     if (!over_) stop(true);
     if (!attached()) ::waitpid(pid_, nullptr, 0);
     if (writer_.error() != 0) {
@@ -142,12 +154,47 @@ class Watch {
 
   void begin() {
     begun_ = true;
-    session_.start(command_, attached());
+    session_.start(command_, attached(), attached() || !options_.starts_at_once());
+    if (options_.duration_ns != 0) until_ns_ = std::min(until_ns_, now_ns() + options_.duration_ns);
+    if (options_.load.empty() || ended_) return;
+    load_.start(options_.load, signals_);
+    loads_ = true;
+  }
+  // The delay counts from then.
+  void ask_whether_ready(std::uint64_t now) {
+    const bool late = now >= give_up_ns_;
+    if (ready_.runs() && !late) return;
+    if (ready_.status() == 0 || late) {
+      if (ready_.status() != 0) session_.limit("The command of --ready did not succeed in time.");
+      ready_.end();
+      begin_ns_ = now + options_.delay_ns;
+      next_question_ns_ = kNever;
+    } else if (now >= next_question_ns_) {
+      ready_.start(options_.ready, signals_);
+      next_question_ns_ = now + kBetweenQuestionsNs;
+    }
+  }
+  void end_of_load() {
+    loads_ = false;
+    if (load_.status() != 0)
+      session_.limit(format("The command of --load ended with status %d.", load_.status()));
+    until_ns_ = 0;
+    if (over_) ask_to_end();  // nothing could be written any more
+  }
+  // Sends the target the signal that ends it. False: it has had it, or is not to have one.
+  bool ask_to_end() {
+    if (options_.stop_signal == 0 || asked_) return false;
+    asked_ = true;
+    ::kill(pid_, options_.stop_signal);
+    until_ns_ = now_ns() + kPatienceNs;
+    return true;
   }
   void stop(bool ended) {
     over_ = true;
     if (ended) session_.take_last_times();
     session_.finish(ended, exit_status_, signal_);
+    loads_ = false;
+    load_.end();
   }
 
   void wait(std::uint64_t until_ns) {
@@ -166,6 +213,7 @@ class Watch {
         continue;
       }
       const bool from_process = signal.ssi_code <= 0;
+      give_up_ns_ = 0;
       if (attached()) {
         until_ns_ = 0;
         continue;
@@ -174,6 +222,7 @@ class Watch {
       if (from_process && static_cast<pid_t>(signal.ssi_pid) != pid_) {
         ::kill(pid_, static_cast<int>(signal.ssi_signo));
       }
+      asked_ = true;
       until_ns_ = std::min(until_ns_, now_ns() + kPatienceNs);
     }
   }
@@ -220,7 +269,10 @@ class Watch {
   const std::vector<std::string>& command_;
   const pid_t pid_;
   const int process_;
-  std::uint64_t until_ns_ = ~std::uint64_t{0};
+  ShellCommand ready_, load_;
+  std::uint64_t begin_ns_ = kNever, give_up_ns_ = 0, next_question_ns_ = 0;
+  std::uint64_t until_ns_ = kNever;
+  bool loads_ = false, asked_ = false;  // the load runs; the target had a signal to end
   bool begun_ = false, over_ = false, ended_ = false;
   int exit_status_ = 0, signal_ = 0;
 };
@@ -259,11 +311,9 @@ int record_command(const Options& options) {
   raise_limits();
   Session session(writer, memory, launch.pid());
   if (!limit.empty()) session.limit(limit);
-  if (options.follow) session.limit("Processes that the program starts cannot be followed yet.");
-  if (options.delay_ns == 0) {
+  if (options.follow) session.follow();
+  if (options.starts_at_once()) {
     session.sample_from_exec();
-  } else if (limit.empty()) {
-    session.limit("The agent's totals include the time before the recording began.");
   }
   if (const int error = launch.begin(); error != 0) {
     ::waitpid(launch.pid(), nullptr, 0);
@@ -308,8 +358,9 @@ int record_process(const Options& options) {
   raise_limits();
   AgentMemory none;
   Session session(writer, none, pid);
+  if (options.follow) session.follow();
   session.limit("The process ran before the recording, so waits were seen from outside only.");
-  if (options.delay_ns == 0) session.sample_running();
+  if (options.starts_at_once()) session.sample_running();
   return Watch(options, session, writer, signals, command_of(pid), pid, process.get()).run();
 }
 

@@ -13,7 +13,8 @@ namespace threadmark {
 namespace {
 
 constexpr std::size_t kMostNotes = 1 << 16;
-constexpr std::size_t kMostModules = 4000;  // the reader takes 4096
+constexpr std::size_t kMostModules = 4000;       // of one image
+constexpr std::uint64_t kMostModuleIds = 65000;  // the reader takes 65536
 
 // "low-high perms offset dev inode   path", where the path has `\012` for the end of a line.
 bool parse(std::string_view line, Mapping& mapping) {
@@ -26,6 +27,7 @@ bool parse(std::string_view line, Mapping& mapping) {
   if (*end != ' ' || std::strlen(end) < 6) return false;
   mapping.writable = end[2] == 'w';
   mapping.executable = end[3] == 'x';
+  mapping.shared = end[4] == 's';
   mapping.offset = std::strtoull(end + 6, &end, 16);
   const char* device = std::strchr(end + 1, ' ');
   if (device == nullptr) return false;
@@ -69,9 +71,10 @@ std::string build_id_in(const std::string& notes) {
 }
 
 void Modules::add(const Mapping& first, std::uint64_t high, std::uint64_t at_ns) {
-  if (modules_.size() >= kMostModules) return;
+  if (modules_.size() >= kMostModules || last_id_ >= kMostModuleIds) return;
   ModuleEntry module;
-  module.id = modules_.size() + 1;
+  module.id = ++last_id_;
+  module.image = image_;
   module.low = first.low;
   module.high = high;
   module.offset = first.offset;
@@ -117,9 +120,19 @@ void Modules::add(const Mapping& first, std::uint64_t high, std::uint64_t at_ns)
   changed_.push_back(true);
 }
 
-bool Modules::update(std::uint64_t at_ns) {
+void Modules::inherit(const Modules& from) {
+  for (std::size_t i = 0; i < from.modules_.size(); ++i) {
+    if (from.modules_[i].until_ns != 0) continue;
+    modules_.push_back(from.modules_[i]);
+    inodes_.push_back(from.inodes_[i]);
+    changed_.push_back(false);
+  }
+  inherited_ = modules_.size();
+}
+
+MapsAre Modules::update(std::uint64_t at_ns) {
   std::string text = read_all(format("/proc/%d/maps", pid_).c_str());
-  if (text.empty() || text == last_) return false;  // a process that ended has none
+  if (text.empty() || text == last_) return MapsAre::same;  // a process that ended has none
   last_ = std::move(text);
   mappings_.clear();
   std::string_view rest = last_;
@@ -130,8 +143,10 @@ bool Modules::update(std::uint64_t at_ns) {
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
 
-  bool changed = false;
+  bool changed = false, lived = false, lives = false;
   std::vector<bool> seen(modules_.size());
+  for (const ModuleEntry& module : modules_) lived |= module.until_ns == 0;
+  std::vector<std::pair<Mapping, std::uint64_t>> found;  // and its end
   for (std::size_t i = 0; i < mappings_.size();) {
     const Mapping& first = mappings_[i];
     // A file's mappings follow one another, with its .bss between or after them at most.
@@ -155,7 +170,7 @@ bool Modules::update(std::uint64_t at_ns) {
       ++known;
     }
     if (known < seen.size()) {
-      seen[known] = true;
+      seen[known] = lives = true;
       if (high > modules_[known].high) {  // it was seen while the loader mapped it
         modules_[known].high = high;
         changed_[known] = true;
@@ -163,16 +178,21 @@ bool Modules::update(std::uint64_t at_ns) {
       }
       continue;
     }
-    add(first, high, at_ns);
+    found.emplace_back(first, high);
+  }
+  const bool replaced = lived && !lives && !found.empty();
+  for (const auto& [first, high] : found) {
+    if (!replaced) add(first, high, at_ns);
     changed = true;
   }
+  if (replaced) last_.clear();
   for (std::size_t known = 0; known < seen.size(); ++known) {
     if (seen[known] || modules_[known].until_ns != 0) continue;
     modules_[known].until_ns = at_ns;
     changed_[known] = true;
     changed = true;
   }
-  return changed;
+  return replaced ? MapsAre::of_another_image : changed ? MapsAre::changed : MapsAre::same;
 }
 
 const Mapping* Modules::mapping_at(std::uint64_t address) const {
@@ -188,6 +208,13 @@ bool Modules::together(std::uint64_t one, std::uint64_t other) const {
   return mapping != nullptr && other >= mapping->low && other < mapping->high;
 }
 
+std::uint64_t Modules::shared_place(std::uint64_t address) const {
+  const Mapping* mapping = mapping_at(address);
+  if (mapping == nullptr || !mapping->shared) return 0;
+  return std::uint64_t{1} << 63 |
+         (mapping->inode << 40 ^ (mapping->offset + address - mapping->low));
+}
+
 Region Modules::region_of(std::uint64_t address) const {
   const Mapping* mapping = mapping_at(address);
   if (mapping == nullptr) return Region::unknown;
@@ -199,7 +226,7 @@ Region Modules::region_of(std::uint64_t address) const {
 std::vector<const ModuleEntry*> Modules::take_changed() {
   std::vector<const ModuleEntry*> taken;
   for (std::size_t i = 0; i < modules_.size(); ++i) {
-    if (changed_[i]) taken.push_back(&modules_[i]);
+    if (changed_[i] && i >= inherited_) taken.push_back(&modules_[i]);
     changed_[i] = false;
   }
   return taken;

@@ -3,7 +3,9 @@
 
 #include <climits>
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <string_view>
 
 #include "system.hpp"
@@ -18,6 +20,16 @@ bool seconds(const std::string& text, std::uint64_t& ns) {
   if (*end != 0 || !std::isfinite(value) || value <= 0 || value > 1e9) return false;
   ns = static_cast<std::uint64_t>(value * 1e9);
   return true;
+}
+
+// By its name, with or without SIG, or by its number; 0: there is none.
+int signal_of(std::string_view text) {
+  if (text.starts_with("SIG")) text.remove_prefix(3);
+  for (int signal = 1; signal < NSIG; ++signal) {
+    const char* name = ::sigabbrev_np(signal);
+    if ((name != nullptr && text == name) || text == format("%d", signal)) return signal;
+  }
+  return 0;
 }
 
 std::string beside_the_recorder() {
@@ -39,13 +51,19 @@ std::string absolute(const std::string& path) {
 }  // namespace
 
 const char* usage() {
-  return "Usage: threadmark-record [-o FILE] [--follow] [--delay S] [--duration S] [--agent LIB] "
-         "-- "
-         "COMMAND...\n"
-         "       threadmark-record --pid PID [--delay S] [--duration S] [-o FILE]\n"
+  return "Usage: threadmark-record [OPTIONS] -- COMMAND...\n"
+         "       threadmark-record [OPTIONS] --pid PID\n"
          "       threadmark-record --print FILE\n"
-         "Records where the time of a program's threads goes, into threadmark.record if no FILE is "
-         "given.\n";
+         "Records where the time of a program's threads goes.\n"
+         "  -o, --output FILE  the record; without it threadmark.record\n"
+         "  --follow           records the processes too that the program starts\n"
+         "  --delay S          seconds before the recording begins\n"
+         "  --duration S       seconds after which it ends\n"
+         "  --ready COMMAND    begins when this command of the shell succeeds, tried for 60 s\n"
+         "  --load COMMAND     runs this command of the shell, and ends with it\n"
+         "  --stop SIGNAL      what the program gets after the load (TERM, if not given) or after\n"
+         "                     the duration (nothing, if not given)\n"
+         "  --agent LIB        the agent; without it libthreadmark-agent.so beside the recorder\n";
 }
 
 std::string parse(int count, char** words, Options& options) {
@@ -67,7 +85,8 @@ std::string parse(int count, char** words, Options& options) {
     if (word.empty() || word[0] != '-') break;
     const bool known = word == "-o" || word == "--output" || word == "--delay" ||
                        word == "--duration" || word == "--agent" || word == "--pid" ||
-                       word == "--print";
+                       word == "--print" || word == "--ready" || word == "--load" ||
+                       word == "--stop";
     if (!known) return "There is no option " + word + "; --help names those that there are.";
     if (++i == count || words[i][0] == 0) return "The option " + word + " needs a value.";
     const std::string value = words[i];
@@ -75,6 +94,13 @@ std::string parse(int count, char** words, Options& options) {
       options.output = value;
     } else if (word == "--print") {
       options.print = value;
+    } else if (word == "--ready") {
+      options.ready = value;
+    } else if (word == "--load") {
+      options.load = value;
+    } else if (word == "--stop") {
+      options.stop_signal = signal_of(value);
+      if (options.stop_signal == 0) return "There is no signal " + value + " for --stop.";
     } else if (word == "--agent") {
       options.agent_named = true;
       options.agent = absolute(value);
@@ -95,13 +121,18 @@ std::string parse(int count, char** words, Options& options) {
   if (!options.print.empty()) {
     return options.command.empty() ? "" : "--print takes one file and no command.";
   }
+  if (options.stop_signal != 0 && options.load.empty() && options.duration_ns == 0) {
+    return "--stop needs --load or --duration, after which the signal is sent.";
+  }
   if (options.pid != 0) {
+    if (options.stop_signal != 0) return "--pid excludes --stop: the process is left alone.";
     if (!options.command.empty()) return "Give either --pid or a command, not both.";
-    if (options.follow || options.agent_named) return "--pid excludes --follow and --agent.";
+    if (options.agent_named) return "--pid excludes --agent.";
     return {};
   }
   if (options.command.empty())
     return "There is no command to record; --help shows how to name one.";
+  if (!options.load.empty() && options.stop_signal == 0) options.stop_signal = SIGTERM;
   if (options.agent.empty()) options.agent = beside_the_recorder();
   return {};
 }

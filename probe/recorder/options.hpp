@@ -15,9 +15,14 @@ struct Options {
   bool help = false;
   bool follow = false;
   std::int64_t pid = 0;  // a process to attach to; 0: start the command
+  std::string ready;     // for the shell: succeeds when the recording may begin; empty: at once
+  std::string load;      // for the shell: runs while the recording does
+  int stop_signal = 0;   // for the target, after the load or the duration; 0: none
   std::uint64_t delay_ns = 0;
   std::uint64_t duration_ns = 0;  // 0: to the end
   std::vector<std::string> command;
+
+  bool starts_at_once() const { return ready.empty() && delay_ns == 0; }
 };
 
 // Returns what is wrong with the words as a sentence, empty if nothing is.

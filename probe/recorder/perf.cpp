@@ -10,11 +10,18 @@
 #include <atomic>
 #include <cstring>
 
+#include "kernel.hpp"
+
 namespace threadmark {
 namespace {
 
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kStackBytes = 16384;
+constexpr std::size_t kMostRings = std::size_t{16} << 20;  // of all, for larger ones than usual
+// Of so many switches one is a sample. A frequency in place of it would make weights wrong: the
+// kernel follows a burst at once and forgets it slowly. A prime follows few patterns of a program.
+constexpr std::uint64_t kSwitches = 17;
+constexpr auto kFirstContext = static_cast<std::uint64_t>(PERF_CONTEXT_MAX);
 
 #if defined(__x86_64__)
 // Where the registers of kRegisters stand among the kernel's numbers, and the mask of them all.
@@ -36,8 +43,10 @@ constexpr std::uint64_t kRegisterMask = [] {
   return mask;
 }();
 
+}  // namespace
+
 // Takes numbers from an event's bytes, which the kernel wrote; still nothing is read beyond them.
-class Fields {
+class Perf::Fields {
  public:
   Fields(const char* at, std::size_t size) : at_(at), left_(size) {}
   template <class Number>
@@ -66,14 +75,52 @@ class Fields {
   std::size_t left_;
 };
 
+namespace {
+
 int processors_configured() {
   const long count = ::sysconf(_SC_NPROCESSORS_CONF);
   return count > 0 ? static_cast<int>(count) : 1;
 }
 
+// What events of all kinds have in common, so that their samples have the same parts.
+perf_event_attr attributes_of(std::uint64_t config, bool from_exec, bool follow) {
+  perf_event_attr attributes{};
+  attributes.size = sizeof attributes;
+  attributes.type = PERF_TYPE_SOFTWARE;
+  attributes.config = config;
+  // With PERF_SAMPLE_PERIOD the kernel would make a sample of each switch.
+  attributes.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
+                           PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+  attributes.sample_regs_user = kRegisterMask;
+  attributes.sample_stack_user = kStackBytes;
+  attributes.disabled = from_exec;
+  attributes.enable_on_exec = from_exec;
+  attributes.inherit = 1;
+  attributes.inherit_thread = !follow;
+  attributes.exclude_hv = 1;
+  attributes.exclude_callchain_user = 1;
+  attributes.use_clockid = 1;
+  attributes.clockid = CLOCK_MONOTONIC;
+  return attributes;
+}
+
+void allow_kernel(perf_event_attr& attributes, bool allowed) {
+  attributes.exclude_kernel = !allowed;
+  attributes.exclude_callchain_kernel = !allowed;
+}
+
 int open_event(perf_event_attr& attributes, pid_t tid, int processor) {
   return static_cast<int>(
       ::syscall(SYS_perf_event_open, &attributes, tid, processor, -1, PERF_FLAG_FD_CLOEXEC));
+}
+
+// Whether the registers are as a system call leaves them, for where the kernel's names are hidden.
+bool by_call([[maybe_unused]] const Sample& sample) {
+#if defined(__x86_64__)
+  return sample.registers[4] == sample.registers[0];  // cx has the address to which it returns
+#else
+  return false;
+#endif
 }
 
 }  // namespace
@@ -87,33 +134,40 @@ unwind::Registers registers_of(const Sample& sample) {
 }
 
 int Perf::open(pid_t tid, bool from_exec, bool follow) {
-  perf_event_attr attributes{};
-  attributes.size = sizeof attributes;
-  attributes.type = PERF_TYPE_SOFTWARE;
-  attributes.config = PERF_COUNT_SW_TASK_CLOCK;
+  perf_event_attr attributes = attributes_of(PERF_COUNT_SW_TASK_CLOCK, from_exec, follow);
   attributes.sample_period = period_ns();
-  attributes.sample_type =
-      PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-  attributes.sample_regs_user = kRegisterMask;
-  attributes.sample_stack_user = kStackBytes;
-  attributes.disabled = from_exec;
-  attributes.enable_on_exec = from_exec;
-  attributes.inherit = 1;
-  attributes.inherit_thread = !follow;
-  attributes.exclude_hv = 1;
-  attributes.exclude_kernel = decided_ && !kernel_;
-  attributes.exclude_callchain_kernel = 1;
   attributes.mmap = 1;
   attributes.task = 1;
-  attributes.use_clockid = 1;
-  attributes.clockid = CLOCK_MONOTONIC;
+  std::vector<int> opened;
+  return open_on_processors(attributes, tid, false, opened);
+}
 
+int Perf::open_switches(pid_t tid, bool from_exec, bool follow) {
+  if (!kernel_) return EPERM;
+  perf_event_attr attributes = attributes_of(PERF_COUNT_SW_CONTEXT_SWITCHES, from_exec, follow);
+  attributes.sample_period = kSwitches;
+  // Without names the message that follows each sample says whether the thread was ready. With them
+  // it is not asked for, because it follows all the other switches too.
+  attributes.context_switch = !kernel_names().known();
+  std::vector<int> opened;
+  const int error = open_on_processors(attributes, tid, true, opened);
+  for (const int event : opened) {
+    std::uint64_t id = 0;
+    if (::ioctl(event, PERF_EVENT_IOC_ID, &id) != 0) continue;
+    switch_ids_.insert(std::lower_bound(switch_ids_.begin(), switch_ids_.end(), id), id);
+  }
+  return error;
+}
+
+int Perf::open_on_processors(perf_event_attr& attributes, pid_t tid, bool switches,
+                             std::vector<int>& opened) {
+  allow_kernel(attributes, !decided_ || kernel_);
   int error = ENODEV;
   const int processors = processors_configured();
   for (int processor = 0; processor < processors; ++processor) {
     int event = open_event(attributes, tid, processor);
     if (event < 0 && !decided_ && (errno == EACCES || errno == EPERM)) {
-      attributes.exclude_kernel = 1;
+      allow_kernel(attributes, false);
       event = open_event(attributes, tid, processor);
     }
     if (event < 0) {
@@ -124,32 +178,48 @@ int Perf::open(pid_t tid, bool from_exec, bool follow) {
     decided_ = true;
     kernel_ = attributes.exclude_kernel == 0;
     Descriptor held(event);
-    const auto ring = std::find_if(rings_.begin(), rings_.end(),
-                                   [&](const Ring& r) { return r.processor == processor; });
-    if (ring != rings_.end()) {
-      if (::ioctl(event, PERF_EVENT_IOC_SET_OUTPUT, ring->first) != 0) return errno;
-    } else if (!map(event, processor)) {
-      return errno;
+    int first = first_of(processor, switches);
+    if (first < 0 && !map(event, processor, switches)) {
+      first = switches ? first_of(processor, false) : -1;
+      if (first < 0) return errno;
     }
+    if (first >= 0 && ::ioctl(event, PERF_EVENT_IOC_SET_OUTPUT, first) != 0) return errno;
+    opened.push_back(event);
     events_.push_back(std::move(held));
     error = 0;
   }
   return error;
 }
 
-bool Perf::map(int event, int processor) {
+int Perf::first_of(int processor, bool switches) const {
+  for (const Ring& ring : rings_) {
+    if (ring.processor == processor && ring.switches == switches) return ring.first;
+  }
+  return -1;
+}
+
+bool Perf::map(int event, int processor, bool switches) {
   // What one user may lock is limited, by default to 516 KiB for each processor.
-  for (std::size_t bytes = std::size_t{512} << 10; bytes >= std::size_t{64} << 10; bytes /= 2) {
+  std::size_t bytes = std::size_t{512} << 10;
+  if (switches && kMostRings / bytes > static_cast<std::size_t>(processors_configured())) {
+    bytes *= 4;
+  }
+  for (; bytes >= std::size_t{64} << 10; bytes /= 2) {
     void* place = ::mmap(nullptr, bytes + kPage, PROT_READ | PROT_WRITE, MAP_SHARED, event, 0);
     if (place == MAP_FAILED) continue;
-    rings_.push_back({processor, place, bytes, event});
+    rings_.push_back({processor, switches, place, bytes, event});
     return true;
   }
   return false;
 }
 
 void Perf::read(PerfListener& listener) {
-  for (const Ring& ring : rings_) read_ring(ring, listener);
+  // Those with messages of new threads first.
+  for (const bool switches : {false, true}) {
+    for (const Ring& ring : rings_) {
+      if (ring.switches == switches) read_ring(ring, listener);
+    }
+  }
 }
 
 void Perf::read_ring(const Ring& ring, PerfListener& listener) {
@@ -168,37 +238,23 @@ void Perf::read_ring(const Ring& ring, PerfListener& listener) {
       event_.append(data, event.size - (ring.bytes - at));
       whole = event_.data();
     }
-    read_event(event.type, event.misc, whole + sizeof event, event.size - sizeof event, listener);
     tail += event.size;
+    perf_event_header next{};
+    if (tail < head) std::memcpy(&next, data + tail % ring.bytes, sizeof next);
+    ready_ =
+        next.type == PERF_RECORD_SWITCH && (next.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0;
+    read_event(ring, event, whole + sizeof event, listener);
   }
   std::atomic_ref(page->data_tail).store(head);
 }
 
-void Perf::read_event(std::uint32_t type, std::uint16_t misc, const char* body, std::size_t size,
-                      PerfListener& listener) const {
-  Fields fields(body, size);
-  switch (type) {
-    case PERF_RECORD_SAMPLE: {
-      Sample sample;
-      fields.take<std::uint32_t>();
-      sample.tid = fields.take<std::uint32_t>();
-      sample.at_ns = fields.take<std::uint64_t>();
-      sample.kernel = (misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
-      if (fields.take<std::uint64_t>() == PERF_SAMPLE_REGS_ABI_NONE) return;  // no user's thread
-      for (unsigned number = 0; number < 64; ++number) {
-        if ((kRegisterMask >> number & 1) == 0) continue;
-        const auto* place = std::find(kKernelNumber.begin(), kKernelNumber.end(), number);
-        sample.registers[static_cast<std::size_t>(place - kKernelNumber.begin())] =
-            fields.take<std::uint64_t>();
-      }
-      StackCopy stack;
-      const auto copied = fields.take<std::uint64_t>();
-      stack.bytes = fields.skip(copied);
-      stack.size = std::min<std::size_t>(copied, fields.take<std::uint64_t>());
-      stack.address = sample.registers[1];
-      listener.on_sample(sample, stack);
+void Perf::read_event(const Ring& ring, const perf_event_header& event, const char* body,
+                      PerfListener& listener) {
+  Fields fields(body, event.size - sizeof event);
+  switch (event.type) {
+    case PERF_RECORD_SAMPLE:
+      read_sample(event, fields, listener);
       break;
-    }
     case PERF_RECORD_FORK:
     case PERF_RECORD_EXIT: {
       const auto pid = fields.take<std::uint32_t>();
@@ -206,24 +262,63 @@ void Perf::read_event(std::uint32_t type, std::uint16_t misc, const char* body, 
       const auto tid = fields.take<std::uint32_t>();
       const auto maker = fields.take<std::uint32_t>();
       const auto at_ns = fields.take<std::uint64_t>();
-      if (type == PERF_RECORD_FORK) {
+      if (event.type == PERF_RECORD_FORK) {
         listener.on_thread_begin(static_cast<pid_t>(pid), static_cast<pid_t>(tid),
                                  static_cast<pid_t>(maker), at_ns);
       } else {
-        listener.on_thread_end(static_cast<pid_t>(tid), at_ns);
+        listener.on_thread_end(static_cast<pid_t>(pid), static_cast<pid_t>(tid), at_ns);
       }
       break;
     }
     case PERF_RECORD_MMAP:
-      listener.on_mapping();
+      listener.on_mapping(static_cast<pid_t>(fields.take<std::uint32_t>()));
       break;
     case PERF_RECORD_LOST:
       fields.take<std::uint64_t>();
-      listener.on_lost(fields.take<std::uint64_t>());
+      if (!ring.switches) listener.on_lost(fields.take<std::uint64_t>());
       break;
     default:
       break;
   }
+}
+
+void Perf::read_sample(const perf_event_header& event, Fields fields, PerfListener& listener) {
+  const bool kernel = (event.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
+  Sample sample;
+  sample.kernel = kernel;
+  const auto pid = static_cast<pid_t>(fields.take<std::uint32_t>());
+  sample.tid = fields.take<std::uint32_t>();
+  sample.at_ns = fields.take<std::uint64_t>();
+  sample.switched =
+      std::binary_search(switch_ids_.begin(), switch_ids_.end(), fields.take<std::uint64_t>());
+  if (sample.switched) sample.weight = kSwitches;
+  chain_.clear();
+  for (auto left = fields.take<std::uint64_t>(); left > 0 && fields.left() > 0; --left) {
+    const auto address = fields.take<std::uint64_t>();
+    if (address < kFirstContext) chain_.push_back(address);  // else it says whose the next are
+  }
+  if (fields.take<std::uint64_t>() == PERF_SAMPLE_REGS_ABI_NONE) return;  // no user's thread
+  for (unsigned number = 0; number < 64; ++number) {
+    if ((kRegisterMask >> number & 1) == 0) continue;
+    const auto* place = std::find(kKernelNumber.begin(), kKernelNumber.end(), number);
+    sample.registers[static_cast<std::size_t>(place - kKernelNumber.begin())] =
+        fields.take<std::uint64_t>();
+  }
+  StackCopy stack;
+  const auto copied = fields.take<std::uint64_t>();
+  stack.bytes = fields.skip(copied);
+  stack.size = std::min<std::size_t>(copied, fields.take<std::uint64_t>());
+  stack.address = sample.registers[1];
+  if (kernel) {
+    const KernelPlace place = kernel_names().place(chain_, sample.switched);
+    sample.entry = static_cast<std::uint64_t>(place.entry);
+    sample.preempted = sample.switched && (place.preempted || ready_);
+    sample.sleeps_in = place.sleeps_in;
+    if (place.entry == Entry::unknown && by_call(sample)) {
+      sample.entry = static_cast<std::uint64_t>(Entry::call);
+    }
+  }
+  listener.on_sample(pid, sample, stack);
 }
 
 void Perf::close() {

@@ -13,6 +13,9 @@
 #include "system.hpp"
 #include "unwinding.hpp"
 
+struct perf_event_attr;
+struct perf_event_header;
+
 namespace threadmark {
 
 // What is told of the target while a buffer is read.
@@ -21,10 +24,10 @@ class PerfListener {
   PerfListener() = default;
   PerfListener(const PerfListener&) = delete;
   PerfListener& operator=(const PerfListener&) = delete;
-  virtual void on_sample(Sample& sample, const StackCopy& stack) = 0;
+  virtual void on_sample(pid_t pid, Sample& sample, const StackCopy& stack) = 0;
   virtual void on_thread_begin(pid_t pid, pid_t tid, pid_t maker, std::uint64_t at_ns) = 0;
-  virtual void on_thread_end(pid_t tid, std::uint64_t at_ns) = 0;
-  virtual void on_mapping() = 0;
+  virtual void on_thread_end(pid_t pid, pid_t tid, std::uint64_t at_ns) = 0;
+  virtual void on_mapping(pid_t pid) = 0;
   virtual void on_lost(std::uint64_t samples) = 0;
 
  protected:
@@ -39,30 +42,45 @@ class Perf {
   ~Perf() { close(); }
 
   // Begins to sample a thread and those that it makes from now on; `from_exec`: when it becomes
-  // another program. Returns 0, or the kernel's error.
+  // another program; `follow`: in other processes too. Returns 0, or the kernel's error.
   int open(pid_t tid, bool from_exec, bool follow);
+  // Then also samples what makes them leave their processors. 0, or the kernel's error; EPERM where
+  // samples in the kernel are not allowed.
+  int open_switches(pid_t tid, bool from_exec, bool follow);
   bool is_open() const { return !rings_.empty(); }
   bool sees_kernel() const { return kernel_; }
+  bool sees_switches() const { return !switch_ids_.empty(); }
   static std::uint64_t period_ns() { return 1'997'000; }  // no divisor of what the target repeats
 
   void read(PerfListener& listener);
   void close();
 
  private:
+  class Fields;
   struct Ring {
     int processor;
+    bool switches;  // their samples have a ring of their own, so that they displace no others
     void* place;
     std::size_t bytes;  // of the data
-    int first;          // the descriptor that others of this processor share
+    int first;          // the descriptor that others of this ring share
   };
-  bool map(int event, int processor);
+  // Opens an event for each processor and has it write into a ring of that; `opened` gets the
+  // descriptors. An event that may not sample the kernel is tried without, the first time.
+  int open_on_processors(perf_event_attr& attributes, pid_t tid, bool switches,
+                         std::vector<int>& opened);
+  int first_of(int processor, bool switches) const;  // of the ring; -1: there is none
+  bool map(int event, int processor, bool switches);
   void read_ring(const Ring& ring, PerfListener& listener);
-  void read_event(std::uint32_t type, std::uint16_t misc, const char* body, std::size_t size,
-                  PerfListener& listener) const;
+  void read_event(const Ring& ring, const perf_event_header& event, const char* body,
+                  PerfListener& listener);
+  void read_sample(const perf_event_header& event, Fields fields, PerfListener& listener);
 
   std::vector<Descriptor> events_;
+  std::vector<std::uint64_t> switch_ids_;  // of the events of switches, sorted
+  std::vector<std::uint64_t> chain_;
   std::vector<Ring> rings_;
-  std::string event_;  // of one that is split by the buffer's end
+  std::string event_;   // of one that is split by the buffer's end
+  bool ready_ = false;  // the event after this one says that the thread which leaves was ready
   bool kernel_ = false;
   bool decided_ = false;
 };

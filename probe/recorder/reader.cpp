@@ -15,7 +15,7 @@
 namespace threadmark {
 namespace {
 
-constexpr std::size_t kMostModules = 4096;
+constexpr std::size_t kMostModules = 65536;
 
 constexpr std::string_view kActivityNames[] = {
     "running",         "mutex",   "read_lock", "write_lock", "spin_lock", "condition", "relock",
@@ -27,8 +27,10 @@ constexpr std::string_view kKindNames[] = {"mutex",   "rwlock",    "spin_lock", 
                                            "futex",   "file"};
 constexpr std::string_view kTypeNames[] = {"normal", "recursive", "errorcheck", "adaptive"};
 constexpr std::string_view kRegionNames[] = {"unknown", "heap", "stack", "file", "anonymous"};
-constexpr std::string_view kLostNames[] = {"threads", "objects", "stacks",         "pairs",
-                                           "holds",   "samples", "outside_stacks", "files"};
+constexpr std::string_view kEntryNames[] = {"", "call", "fault", "interrupt"};
+constexpr std::string_view kLostNames[] = {"threads",        "objects", "stacks",
+                                           "pairs",          "holds",   "samples",
+                                           "outside_stacks", "files",   "processes"};
 
 std::string_view name_in(const auto& names, std::uint64_t index) {
   return index < std::size(names) ? std::string_view(names[index]) : "unknown";
@@ -157,11 +159,12 @@ class Table {
     }
     entries_ = std::move(kept);
   }
-  bool has(std::uint64_t id) const {
+  const Entry* find(std::uint64_t id) const {
     const auto place = std::lower_bound(entries_.begin(), entries_.end(), id,
                                         [](const Entry& e, std::uint64_t i) { return e.id < i; });
-    return place != entries_.end() && place->id == id;
+    return place != entries_.end() && place->id == id ? &*place : nullptr;
   }
+  bool has(std::uint64_t id) const { return find(id) != nullptr; }
   const std::vector<Entry>& entries() const { return entries_; }
 
  private:
@@ -233,6 +236,9 @@ class Printing {
         case Chunk::modules:
           modules_.take_all(from, kMostModules);
           break;
+        case Chunk::images:
+          images_.take_all(from);
+          break;
         case Chunk::stacks:
           stacks_.take_all(from);
           break;
@@ -247,6 +253,12 @@ class Printing {
           break;
         case Chunk::holds:
           holds_.take_all(from);
+          break;
+        case Chunk::symbols:
+          symbols_.take_all(from);
+          break;
+        case Chunk::code:
+          code_.take_all(from);
           break;
         case Chunk::ticks:
           whole &= read_ticks(from, [](auto) {}, [](const auto&) {}, [] {});
@@ -270,37 +282,70 @@ class Printing {
     } else if (!ended_) {
       damage_ = "The recorder did not come to its end, so up to the last second is missing.";
     }
+    images_.settle();
     modules_.settle();
     stacks_.settle();
     threads_.settle();
     objects_.settle();
     pairs_.settle();
     holds_.settle();
+    symbols_.settle();
+    code_.settle();
     sort_modules();
     join_objects();
     return true;
   }
 
-  // By address, and with the highest end so far, so that a search can stop.
+  // The modules of an image by address, with the highest end so far, so that a search can stop.
+  struct Places {
+    std::vector<const ModuleEntry*> by_low;
+    std::vector<std::uint64_t> highest;
+  };
+
   void sort_modules() {
-    for (const ModuleEntry& module : modules_.entries()) by_low_.push_back(&module);
-    std::sort(by_low_.begin(), by_low_.end(),
-              [](const ModuleEntry* a, const ModuleEntry* b) { return a->low < b->low; });
-    std::uint64_t high = 0;
-    for (const ModuleEntry* module : by_low_)
-      highest_.push_back(high = std::max(high, module->high));
+    for (const ModuleEntry& module : modules_.entries()) {
+      places_[module.image].by_low.push_back(&module);
+    }
+    for (auto& [image, places] : places_) {
+      std::sort(places.by_low.begin(), places.by_low.end(),
+                [](const ModuleEntry* a, const ModuleEntry* b) { return a->low < b->low; });
+      std::uint64_t high = 0;
+      for (const ModuleEntry* module : places.by_low) {
+        places.highest.push_back(high = std::max(high, module->high));
+      }
+    }
   }
 
-  // The module at an address at a time, or the one that was there nearest to that time.
-  const ModuleEntry* module_at(std::uint64_t address, std::uint64_t at_ns) const {
-    auto i = static_cast<std::size_t>(
-        std::upper_bound(by_low_.begin(), by_low_.end(), address,
-                         [](std::uint64_t a, const ModuleEntry* m) { return a < m->low; }) -
-        by_low_.begin());
+  // The module at an address of an image at a time, or the one that was there nearest to that time.
+  // A forked image has those of its maker as they were then, where it has none of its own.
+  const ModuleEntry* module_at(std::uint64_t image, std::uint64_t address,
+                               std::uint64_t at_ns) const {
     const ModuleEntry* nearest = nullptr;
-    std::uint64_t distance = ~std::uint64_t{0};
-    for (; i-- > 0 && highest_[i] > address && distance != 0;) {
-      const ModuleEntry& m = *by_low_[i];
+    for (int depth = 0; depth < 64; ++depth) {
+      std::uint64_t distance = ~std::uint64_t{0};
+      const ModuleEntry* found = own_module_at(image, address, at_ns, distance);
+      if (distance == 0) return found;
+      if (nearest == nullptr) nearest = found;
+      const ImageEntry* entry = images_.find(image);
+      if (entry == nullptr || entry->forked == 0 || entry->forked >= image) break;
+      at_ns = std::min(at_ns, entry->from_ns);
+      image = entry->forked;
+    }
+    return nearest;
+  }
+
+  const ModuleEntry* own_module_at(std::uint64_t image, std::uint64_t address, std::uint64_t at_ns,
+                                   std::uint64_t& distance) const {
+    const auto known = places_.find(image);
+    if (known == places_.end()) return nullptr;
+    const auto& [by_low, highest] = known->second;
+    auto i = static_cast<std::size_t>(
+        std::upper_bound(by_low.begin(), by_low.end(), address,
+                         [](std::uint64_t a, const ModuleEntry* m) { return a < m->low; }) -
+        by_low.begin());
+    const ModuleEntry* nearest = nullptr;
+    for (; i-- > 0 && highest[i] > address && distance != 0;) {
+      const ModuleEntry& m = *by_low[i];
       if (address >= m.high) continue;
       const bool late = m.until_ns != 0 && at_ns >= m.until_ns;
       const std::uint64_t away = at_ns < m.from_ns ? m.from_ns - at_ns
@@ -320,22 +365,28 @@ class Printing {
     return objects_.has(id) ? id : 0;
   }
 
-  // Words that the recorder saw threads wait for may lie in an object that the agent knows.
+  // Words that the recorder saw threads wait for may lie in an object that the agent knows. What
+  // processes share is known by its address in any of them.
   void join_objects() {
-    std::vector<const ObjectEntry*> by_address;
+    using Place = std::pair<std::uint64_t, std::uint64_t>;  // image, address
+    std::vector<std::pair<Place, const ObjectEntry*>> known;
+    const auto place_of = [](const ObjectEntry& e) {
+      return Place{(e.type & kSharedByProcesses) != 0 ? 0 : e.image, e.address};
+    };
     for (const ObjectEntry& e : objects_.entries()) {
-      if (e.sampled == 0 && size_of(e.kind) != 0) by_address.push_back(&e);
+      if (e.sampled == 0 && size_of(e.kind) != 0) known.emplace_back(place_of(e), &e);
     }
-    std::sort(by_address.begin(), by_address.end(),
-              [](const ObjectEntry* a, const ObjectEntry* b) { return a->address < b->address; });
+    std::sort(known.begin(), known.end());
     for (const ObjectEntry& e : objects_.entries()) {
       if (e.sampled == 0) continue;
-      const auto next =
-          std::upper_bound(by_address.begin(), by_address.end(), e.address,
-                           [](std::uint64_t a, const ObjectEntry* o) { return a < o->address; });
-      if (next == by_address.begin()) continue;
-      const ObjectEntry& object = **(next - 1);
-      if (e.address - object.address < size_of(object.kind)) same_object_[e.id] = object.id;
+      const Place place = place_of(e);
+      const auto next = std::upper_bound(known.begin(), known.end(), place,
+                                         [](const Place& a, const auto& o) { return a < o.first; });
+      if (next == known.begin()) continue;
+      const auto& [at, object] = *(next - 1);
+      if (at.first == place.first && e.address - at.second < size_of(object->kind)) {
+        same_object_[e.id] = object->id;
+      }
     }
   }
 
@@ -369,6 +420,8 @@ class Printing {
     json_.flag("complete", ended_ && damage_.empty() && status_.complete != 0);
     json_.raw(",\"tier\":{\"agent\":").raw(status_.agent != 0 ? "true" : "false");
     json_.flag("perf", status_.perf != 0).flag("perf_kernel", status_.perf_kernel != 0);
+    json_.flag("switches", status_.switches != 0);
+    json_.flag("kernel_names", status_.kernel_names != 0);
     json_.flag("tracepoints", false).flag("attached", start_.attached != 0);
     json_.field("sample_ns", status_.sample_ns).raw("}");
     json_.field("processors", start_.processors).raw(",\"cpus\":");
@@ -390,7 +443,8 @@ class Printing {
       json_.raw("{\"kind\":\"module\"").field("id", e.id).field("path", std::string_view(e.path));
       json_.field("build_id", std::string_view(e.build_id)).field("low", e.low);
       json_.field("high", e.high).field("offset", e.offset).field("bias", e.bias);
-      json_.field("from_ns", e.from_ns).field("until_ns", e.until_ns).end_line();
+      json_.field("from_ns", e.from_ns).field("until_ns", e.until_ns);
+      say_process(process_of(e.image)).end_line();
     }
     for (const StackEntry& e : stacks_.entries()) {
       json_.raw("{\"kind\":\"stack\"").field("id", e.id).flag("exact", e.exact != 0);
@@ -400,7 +454,7 @@ class Printing {
         // A return address may be the first one after the module; the call before it is not.
         const bool call = !(innermost && e.exact != 0) && frame != 0;
         innermost = false;
-        const ModuleEntry* module = module_at(call ? frame - 1 : frame, e.at_ns);
+        const ModuleEntry* module = module_at(e.image, call ? frame - 1 : frame, e.at_ns);
         json_.raw("[").number(module != nullptr ? module->id : 0).raw(",");
         json_.number(module != nullptr ? frame - module->bias : frame).raw("]");
       });
@@ -408,9 +462,12 @@ class Printing {
     }
     for (const ThreadEntry& e : threads_.entries()) {
       json_.raw("{\"kind\":\"thread\"").field("tid", e.tid).field("name", std::string_view(e.name));
+      say_process(e.process);
       json_.field("maker", e.maker).field("made_at", known_stack(e.made_at));
       json_.field("began_ns", e.began_ns).field("ended_ns", e.ended_ns);
-      json_.field("run_ns", e.run_ns).field("ready_ns", e.ready_ns).raw(",\"totals\":{");
+      json_.field("run_ns", e.run_ns).field("ready_ns", e.ready_ns).raw(",\"allowed\":[");
+      say_bits(e.allowed);
+      json_.raw("],\"totals\":{");
       for (std::size_t i = 0; i + 2 < e.totals.size(); i += 3) {
         json_.raw(i == 0 ? "\"" : ",\"").raw(activity_name(e.totals[i])).raw("\":{\"ns\":");
         json_.number(e.totals[i + 1]).field("times", e.totals[i + 2]).raw("}");
@@ -431,12 +488,50 @@ class Printing {
       json_.field("stack", known_stack(e.stack)).field("holds", e.holds);
       json_.field("hold_ns", e.hold_ns).field("blamed_ns", e.blamed_ns).end_line();
     }
+    for (const SymbolEntry& e : symbols_.entries()) {
+      json_.raw("{\"kind\":\"symbol\"").field("module", e.module).field("address", e.address);
+      json_.field("size", e.size).flag("data", e.data != 0);
+      json_.field("name", std::string_view(e.name)).end_line();
+    }
+    for (const CodeEntry& e : code_.entries()) {
+      json_.raw("{\"kind\":\"code\"").field("module", e.module).field("address", e.address);
+      json_.raw(",\"bytes\":\"");
+      for (const char byte : e.bytes) {
+        constexpr std::string_view kDigits = "0123456789abcdef";
+        const auto value = static_cast<unsigned char>(byte);
+        const char digits[] = {kDigits[value >> 4], kDigits[value & 15]};
+        json_.raw({digits, sizeof digits});
+      }
+      json_.raw("\"").end_line();
+    }
+  }
+
+  void say_bits(const std::vector<std::uint64_t>& words) {
+    bool first = true;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      for (unsigned bit = 0; bit < 64; ++bit) {
+        if ((words[i] >> bit & 1) == 0) continue;
+        json_.raw(first ? "" : ",").number(i * 64 + bit);
+        first = false;
+      }
+      json_.flush_if(1 << 20);
+    }
+  }
+
+  std::uint64_t process_of(std::uint64_t image) const {
+    const ImageEntry* entry = images_.find(image);
+    return entry != nullptr ? entry->pid : 0;
+  }
+
+  // Of the first process, and of what processes share, the line has none.
+  Json& say_process(std::uint64_t pid) {
+    return pid != 0 && pid != start_.pid ? json_.field("process", pid) : json_;
   }
 
   void say_object(const ObjectEntry& e) {
     const bool addressed = e.kind != static_cast<std::uint64_t>(ObjectKind::thread) &&
                            e.kind != static_cast<std::uint64_t>(ObjectKind::file);
-    const ModuleEntry* module = addressed ? module_at(e.address, e.at_ns) : nullptr;
+    const ModuleEntry* module = addressed ? module_at(e.image, e.address, e.at_ns) : nullptr;
     json_.raw("{\"kind\":\"object\"").field("id", e.id).field("what", name_in(kKindNames, e.kind));
     json_.field("address", e.address).field("module", module != nullptr ? module->id : 0);
     json_.field("offset", module != nullptr ? e.address - module->bias : 0);
@@ -444,10 +539,14 @@ class Printing {
     if (e.thread != 0) json_.field("thread", e.thread);
     json_.field("made_at", known_stack(e.made_at))
         .field("type", name_in(kTypeNames, e.type & 0xff));
-    json_.flag("shared", (e.type & 0x100) != 0).flag("sampled", e.sampled != 0);
+    const bool shared = (e.type & kSharedByProcesses) != 0;
+    say_process(shared ? 0 : process_of(e.image));
+    json_.flag("shared", shared).flag("sampled", e.sampled != 0);
     json_.field("waits", e.waits).field("wait_ns", e.wait_ns).field("longest_ns", e.longest_ns);
     json_.field("holds", e.holds).field("hold_ns", e.hold_ns).field("signals", e.signals);
     json_.field("signal_ns", e.signal_ns).field("signal_stack", known_stack(e.signal_stack));
+    if (e.kind == static_cast<std::uint64_t>(ObjectKind::condition))
+      json_.field("mutex", known_object(e.mutex)).field("futile", e.futile);
     json_.end_line();
     if (e.kind != static_cast<std::uint64_t>(ObjectKind::file)) return;
     json_.raw("{\"kind\":\"file\",\"tid\":0").field("object", e.id);
@@ -484,7 +583,12 @@ class Printing {
   void say_samples(std::string_view body) {
     read_samples(Decoder(body), [&](const Sample& s) {
       json_.raw("{\"kind\":\"sample\"").field("tid", s.tid).field("at_ns", s.at_ns);
-      json_.field("stack", known_stack(s.stack)).flag("on", true).flag("kernel", s.kernel);
+      json_.field("stack", known_stack(s.stack)).flag("kernel", s.kernel);
+      if (s.kernel) json_.field("entry", name_in(kEntryNames, s.entry));
+      if (s.switched) {
+        json_.flag("switch", true).field("weight", s.weight).flag("preempted", s.preempted);
+        json_.field("sleeps_in", std::string_view(s.sleeps_in));
+      }
       json_.raw(",\"registers\":{");
       for (std::size_t i = 0; i < s.registers.size(); ++i) {
         json_.raw(i == 0 ? "\"" : ",\"").raw(kRegisters[i]).raw("\":").number(s.registers[i]);
@@ -497,15 +601,17 @@ class Printing {
   Json json_;
   StartEntry start_;
   StatusEntry status_;
+  Table<ImageEntry> images_;
   Table<ModuleEntry> modules_;
   Table<StackEntry> stacks_;
   Table<ThreadEntry> threads_;
   Table<ObjectEntry> objects_;
   Table<PairEntry> pairs_;
   Table<HoldEntry> holds_;
+  Table<SymbolEntry> symbols_;
+  Table<CodeEntry> code_;
   std::unordered_map<std::uint64_t, std::uint64_t> same_object_;  // the recorder's to the agent's
-  std::vector<const ModuleEntry*> by_low_;
-  std::vector<std::uint64_t> highest_;
+  std::unordered_map<std::uint64_t, Places> places_;              // by image
   std::string damage_;
   std::size_t unread_ = 0;
   bool damaged_ = false;

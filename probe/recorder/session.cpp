@@ -7,8 +7,12 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <tuple>
+
+#include "kernel.hpp"
 
 namespace threadmark {
 namespace {
@@ -17,9 +21,32 @@ constexpr std::uint64_t kMillisecond = 1'000'000;
 constexpr std::uint64_t kTick = 4 * kMillisecond;
 constexpr std::uint64_t kLongestTick = 40 * kMillisecond;
 constexpr std::uint64_t kSecond = 1'000 * kMillisecond;
-constexpr std::size_t kThreadsOfTick = 64;  // with more, ticks are rarer
+constexpr std::uint64_t kRateSpan = kSecond / 10;  // over which samples of switches are counted
+constexpr std::size_t kThreadsOfTick = 64;         // with more, ticks are rarer
 constexpr std::size_t kMostStacks = 1 << 20;
+constexpr std::size_t kMostProcessors = 8192;
+constexpr std::uint64_t kSwitchesKept = 3'000;  // samples of switches a second, about
 constexpr std::size_t kBlockedStackBytes = 16384;
+
+std::uint64_t less(std::uint64_t value, std::uint64_t by) { return value - std::min(value, by); }
+
+// What the agent counts in an entry of a table, in one order.
+std::array<std::uint64_t, 8> counts_of(const Object& o) {
+  return {o.waits.load(),   o.wait_ns.load(), o.holds.load(), o.hold_ns.load(),
+          o.signals.load(), o.futile.load(),  o.bytes.load(), o.writes.load()};
+}
+std::array<std::uint64_t, 2> counts_of(const Pair& p) { return {p.waits.load(), p.wait_ns.load()}; }
+std::array<std::uint64_t, 3> counts_of(const Hold& h) {
+  return {h.holds.load(), h.hold_ns.load(), h.blamed_ns.load()};
+}
+
+template <class Counts>
+Counts since(Counts now, const std::unordered_map<std::size_t, Counts>& before, std::size_t index) {
+  if (const auto found = before.find(index); found != before.end()) {
+    for (std::size_t i = 0; i < now.size(); ++i) now[i] = less(now[i], found->second[i]);
+  }
+  return now;
+}
 
 std::uint64_t mixed(std::uint64_t sum, std::uint64_t value) {
   sum = (sum ^ value) * 0x9e3779b97f4a7c15U;
@@ -65,6 +92,9 @@ Activity activity_of(int call) {
       return Activity::sleep;
     case SYS_sched_yield:
       return Activity::yield;
+    case SYS_wait4:
+    case SYS_waitid:
+      return Activity::join;
 #ifdef SYS_poll
     case SYS_poll:
     case SYS_select:
@@ -117,12 +147,10 @@ Session::Session(Writer& writer, AgentMemory& agent, pid_t pid)
     : writer_(writer),
       agent_(agent),
       pid_(pid),
-      modules_(pid),
-      unwinding_(modules_),
       stacks_(writer, Chunk::stacks),
       ticks_(writer, Chunk::ticks),
       samples_(writer, Chunk::samples) {
-  status_.lost.resize(8);
+  status_.lost.resize(9);
 }
 
 void Session::limit(std::string sentence) {
@@ -136,7 +164,7 @@ void Session::open_perf(const std::vector<pid_t>& tids, bool from_exec) {
   int error = 0;
   std::size_t opened = 0;
   for (const pid_t tid : tids) {
-    error = perf_.open(tid, from_exec, false);
+    error = perf_.open(tid, from_exec, follow_);
     if (error == ESRCH) error = 0;  // it ended meanwhile
     if (error != 0) break;
     ++opened;
@@ -149,6 +177,9 @@ void Session::open_perf(const std::vector<pid_t>& tids, bool from_exec) {
     limit(format("Only %zu of the threads that ran at the start were sampled while they ran (%s).",
                  opened, ::strerror(error)));
   }
+  for (std::size_t i = 0; i < opened; ++i) perf_.open_switches(tids[i], from_exec, follow_);
+  status_.switches = perf_.sees_switches();
+  status_.kernel_names = perf_.sees_kernel() && kernel_names().known();
   status_.perf = perf_.is_open();
   status_.perf_kernel = perf_.is_open() && perf_.sees_kernel();
   status_.sample_ns = perf_.is_open() ? Perf::period_ns() : 0;
@@ -164,9 +195,8 @@ void Session::sample_running() {
   if (list_tasks(folder, tids_)) open_perf(tids_, false);
 }
 
-void Session::start(const std::vector<std::string>& command, bool attached) {
-  folder_ =
-      Descriptor(::open(format("/proc/%d/task", pid_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+void Session::start(const std::vector<std::string>& command, bool attached, bool late) {
+  late_ = late;
   start_.pid = static_cast<std::uint64_t>(pid_);
   start_.began_ns = now_ns();
   start_.tick_ns = kTick;
@@ -187,23 +217,63 @@ void Session::start(const std::vector<std::string>& command, bool attached) {
   last_tick_ns_ = next_ns_ = start_.began_ns;
   steal_before_ns_ = steal_ns();
   throttled_before_ns_ = throttled_ns(pid_);
-  next_snapshot_ns_ = start_.began_ns + kSecond;
+  next_snapshot_ns_ = start_.began_ns + kSecond / 4;  // short programs too have one while they run
 
   Encoder encoder;
   put(encoder, start_);
   writer_.chunk(Chunk::start, encoder.bytes());
   write_status(start_.began_ns);
-  begin_thread(pid_, start_.began_ns);
+  WatchedImage& first = begin_image(pid_, start_.began_ns);
+  first.executed = !attached;
+  begin_thread(pid_, start_.began_ns, first);
+  if (late_) note_before();
 }
 
-Session::Watched& Session::begin_thread(pid_t tid, std::uint64_t at_ns) {
-  if (const auto old = by_tid_.find(tid); old != by_tid_.end() && old->second->live) {
-    end_thread(*old->second, at_ns);
+void Session::note_before() {
+  if (!agent_.attached()) return;
+  const Shared& shared = agent_.shared();
+  agent_.for_each_written(shared.objects, sizeof(Object), kObjects, [&](std::size_t i) {
+    objects_before_[i] = counts_of(shared.objects[i]);
+  });
+  agent_.for_each_written(shared.pairs, sizeof(Pair), kPairs,
+                          [&](std::size_t i) { pairs_before_[i] = counts_of(shared.pairs[i]); });
+  agent_.for_each_written(shared.holds, sizeof(Hold), kHolds,
+                          [&](std::size_t i) { holds_before_[i] = counts_of(shared.holds[i]); });
+  for (std::size_t i = 0; i < shared.threads_used.load(); ++i) {
+    const Thread& slot = shared.threads[i];
+    if (slot.use.load() != Thread::live) continue;
+    ThreadBefore& before = threads_before_[i];
+    before.tid = slot.tid.load();
+    before.begin_ns = slot.begin_ns.load();
+    for (std::size_t a = 0; a < kActivities; ++a) {
+      before.ns[a] = slot.total[a].ns.load();
+      before.times[a] = slot.total[a].times.load();
+    }
+    // A wait that goes on is counted when it ends, also for the time before.
+    AgentWait wait;
+    if (!AgentMemory::wait_of(slot, wait) || wait.activity >= kActivities) continue;
+    const std::uint64_t waited = start_.began_ns - std::min(start_.began_ns, wait.since_ns);
+    if (wait.activity == 0 || wait.since_ns == 0) continue;
+    before.ns[wait.activity] += waited;
+    if (wait.object != 0) objects_before_[wait.object - 1][1] += waited;
   }
+}
+
+Session::Watched& Session::begin_thread(pid_t tid, std::uint64_t at_ns, WatchedImage& image) {
   auto made = std::make_unique<Watched>();
+  if (const auto old = by_tid_.find(tid); old != by_tid_.end()) {
+    if (old->second->live) end_thread(*old->second, at_ns);
+    // A process that became another program was made where it was made before.
+    if (old->second->entry.process == static_cast<std::uint64_t>(image.pid) && tid == image.pid) {
+      made->entry.maker = old->second->entry.maker;
+      made->entry.made_at = old->second->entry.made_at;
+    }
+  }
   made->entry.id = threads_.size() + 1;
   made->entry.tid = static_cast<std::uint64_t>(tid);
-  made->entry.began_ns = at_ns;
+  made->entry.process = static_cast<std::uint64_t>(image.pid);
+  made->entry.began_ns = std::max(at_ns, start_.began_ns);
+  made->image = &image;
   Watched& thread = *made;
   threads_.push_back(std::move(made));
   by_tid_[tid] = &thread;
@@ -211,9 +281,9 @@ Session::Watched& Session::begin_thread(pid_t tid, std::uint64_t at_ns) {
   return thread;
 }
 
-Session::Watched& Session::watched(pid_t tid, std::uint64_t at_ns) {
+Session::Watched& Session::watched(pid_t tid, std::uint64_t at_ns, WatchedImage& image) {
   const auto known = by_tid_.find(tid);
-  return known != by_tid_.end() ? *known->second : begin_thread(tid, at_ns);
+  return known != by_tid_.end() ? *known->second : begin_thread(tid, at_ns, image);
 }
 
 void Session::end_thread(Watched& thread, std::uint64_t at_ns) {
@@ -225,7 +295,15 @@ void Session::end_thread(Watched& thread, std::uint64_t at_ns) {
 }
 
 void Session::on_thread_begin(pid_t pid, pid_t tid, pid_t maker, std::uint64_t at_ns) {
-  if (pid != pid_ || tid == pid_) return;
+  if (tid == pid_) return;
+  WatchedImage* image = live_image_of(pid);
+  if (image == nullptr) image = image_at(pid, at_ns);
+  if (image == nullptr && tid == pid) {
+    const auto parent = by_tid_.find(maker);
+    const bool known = parent != by_tid_.end() && parent->second->image != nullptr;
+    image = follow_process(pid, known ? parent->second->image->pid : 0, at_ns);
+  }
+  if (image == nullptr) return;
   // A tick, or a message in another processor's buffer, may have told of it before this message.
   const auto known = by_tid_.find(tid);
   const auto told = [&](const Watched& of) {
@@ -233,17 +311,28 @@ void Session::on_thread_begin(pid_t pid, pid_t tid, pid_t maker, std::uint64_t a
            (of.entry.maker == 0 && at_ns < of.entry.began_ns + kLongestTick);
   };
   const bool same = known != by_tid_.end() && told(*known->second);
-  Watched& thread = same ? *known->second : begin_thread(tid, at_ns);
-  thread.entry.began_ns = at_ns;
+  Watched& thread = same ? *known->second : begin_thread(tid, at_ns, *image);
+  thread.entry.began_ns = std::max(at_ns, start_.began_ns);
   if (!thread.live) thread.entry.ended_ns = std::max(thread.entry.ended_ns, at_ns);
   thread.entry.maker = static_cast<std::uint64_t>(maker);
   thread.changed = true;
 }
 
-void Session::on_thread_end(pid_t tid, std::uint64_t at_ns) {
-  if (tid == pid_) return;
-  Watched& thread = watched(tid, at_ns);
+void Session::on_thread_end(pid_t pid, pid_t tid, std::uint64_t at_ns) {
+  // Its beginning may stand in another processor's buffer, which is read later.
+  WatchedImage* image = image_at(pid, at_ns);
+  if (image == nullptr && tid == pid) image = follow_process(pid, 0, at_ns);
+  if (image == nullptr) return;
+  Watched& thread = watched(tid, at_ns, *image);
+  if (thread.image == nullptr) return;
   if (at_ns < thread.entry.began_ns) return;  // of an earlier thread with this id
+  // A first thread that has ended is there until the last one has.
+  if (tid == thread.image->pid &&
+      (tid == pid_ || std::any_of(live_.begin(), live_.end(), [&](const Watched* other) {
+         return other->live && other != &thread && other->image == thread.image;
+       }))) {
+    return;
+  }
   thread.entry.ended_ns = at_ns;
   thread.changed = true;
   if (thread.task.opened() && thread.task.read_times(thread.view)) {
@@ -253,13 +342,29 @@ void Session::on_thread_end(pid_t tid, std::uint64_t at_ns) {
   end_thread(thread, at_ns);
 }
 
-void Session::on_sample(Sample& sample, const StackCopy& stack) {
-  if (maps_stale_) refresh_maps(sample.at_ns);
-  const auto tid = static_cast<pid_t>(sample.tid);
-  watched(tid, sample.at_ns);
-  const std::vector<std::uint64_t> frames = unwinding_.frames(registers_of(sample), stack);
-  if (!modules_.covers(frames.front())) maps_stale_ = sample.at_ns >= next_maps_ns_;
-  sample.stack = intern(frames, true, sample.at_ns);
+void Session::on_mapping(pid_t pid) {
+  if (WatchedImage* image = live_image_of(pid)) image->maps_stale = true;
+}
+
+void Session::on_sample(pid_t pid, Sample& sample, const StackCopy& stack) {
+  if (sample.at_ns < start_.began_ns) return;  // the events are opened before
+  WatchedImage* image = image_at(pid, sample.at_ns);
+  if (image == nullptr) image = follow_process(pid, 0, sample.at_ns);
+  if (image == nullptr) return;
+  if (image->maps_stale) image = &refresh_maps(*image, sample.at_ns);
+  Watched& thread = watched(static_cast<pid_t>(sample.tid), sample.at_ns, *image);
+  if (sample.switched) {
+    sample.weight += std::exchange(thread.skipped_weight, 0);
+    if (++switch_samples_ % keep_each_ != 0) {
+      thread.skipped_weight = sample.weight;
+      return;
+    }
+  }
+  const std::vector<std::uint64_t> frames = image->unwinding.frames(registers_of(sample), stack);
+  if (!image->modules.covers(frames.front())) {
+    image->maps_stale = sample.at_ns >= image->next_maps_ns;
+  }
+  sample.stack = intern(frames, true, sample.at_ns, *image);
   sample_writer_.put(samples_.entry(), sample);
   if (samples_.long_enough()) {
     samples_.flush();
@@ -268,8 +373,8 @@ void Session::on_sample(Sample& sample, const StackCopy& stack) {
 }
 
 std::uint64_t Session::intern(const std::vector<std::uint64_t>& frames, bool exact,
-                              std::uint64_t at_ns) {
-  std::uint64_t hash = mixed(exact ? 1 : 0, frames.size());
+                              std::uint64_t at_ns, const WatchedImage& image) {
+  std::uint64_t hash = mixed(mixed(exact ? 1 : 0, image.entry.id - 1), frames.size());
   for (const std::uint64_t frame : frames) hash = mixed(hash, frame);
   const auto [place, is_new] = stack_ids_.try_emplace(hash, stack_ids_.size() + 1);
   if (is_new && stack_ids_.size() > kMostStacks) {
@@ -277,7 +382,10 @@ std::uint64_t Session::intern(const std::vector<std::uint64_t>& frames, bool exa
     ++lost_stacks_;
     return 0;
   }
-  if (is_new) put(stacks_.entry(), {place->second, at_ns, exact, frames});
+  if (is_new) {
+    put(stacks_.entry(), {place->second, at_ns, exact, image.entry.id, frames});
+    carried_.frames(image, frames, exact);
+  }
   return place->second;
 }
 
@@ -286,46 +394,72 @@ std::uint64_t Session::stack_of_agent(StackId id, std::uint64_t at_ns) {
   if (agent_stacks_.empty()) agent_stacks_.resize(kStacks + 1);
   if (agent_stacks_[id] != 0) return agent_stacks_[id];
   const std::vector<std::uint64_t> frames = agent_.frames_of(id);
-  if (frames.empty()) return 0;  // still being written
-  return agent_stacks_[id] = static_cast<std::uint32_t>(intern(frames, false, at_ns));
+  const WatchedImage* image = image_of_agent(agent_.shared().stacks[id - 1].image.load());
+  if (frames.empty() || image == nullptr) return 0;  // still being written
+  // What is read late was written while the image was there.
+  at_ns = std::min(at_ns, image->until_ns - 1);
+  return agent_stacks_[id] = static_cast<std::uint32_t>(intern(frames, false, at_ns, *image));
 }
 
-pid_t Session::readable_task() const {
+pid_t Session::readable_task(const WatchedImage& image) const {
   // When the first thread has ended, the memory is reached through another.
-  const auto first = by_tid_.find(pid_);
+  const auto first = by_tid_.find(image.pid);
   if (first == by_tid_.end() || (first->second->live && first->second->view.state != 'Z'))
-    return pid_;
+    return image.pid;
   for (const Watched* thread : live_) {
-    if (thread->live && thread->entry.tid != static_cast<std::uint64_t>(pid_)) {
+    if (thread->live && thread->image == &image &&
+        thread->entry.tid != static_cast<std::uint64_t>(image.pid)) {
       return static_cast<pid_t>(thread->entry.tid);
     }
   }
-  return pid_;
+  return image.pid;
 }
 
-void Session::refresh_maps(std::uint64_t at_ns) {
-  maps_stale_ = false;
-  next_maps_ns_ = at_ns + 20 * kMillisecond;
-  const pid_t task = readable_task();
-  modules_.read_from(task);
-  unwinding_.read_from(task);
-  if (modules_.update(at_ns)) unwinding_.maps_changed();
+WatchedImage& Session::refresh_maps(WatchedImage& image, std::uint64_t at_ns) {
+  image.maps_stale = false;
+  image.next_maps_ns = at_ns + 20 * kMillisecond;
+  const pid_t task = readable_task(image);
+  image.modules.read_from(task);
+  image.unwinding.read_from(task);
+  const MapsAre maps = image.modules.update(at_ns);
+  if (maps == MapsAre::of_another_image) return refresh_maps(replace_image(image, at_ns), at_ns);
+  if (maps == MapsAre::changed) image.unwinding.maps_changed();
+  return image;
 }
 
 void Session::take_tasks(std::uint64_t at_ns) {
   for (Watched* thread : live_) thread->seen = false;
-  for (const pid_t tid : tids_) {
-    const auto known = by_tid_.find(tid);
-    const bool same = known != by_tid_.end() && known->second->live;
-    // One that ended a moment ago was listed before; its id is not given to another so soon.
-    if (known != by_tid_.end() && !same && at_ns < known->second->entry.ended_ns + kLongestTick) {
+  for (std::size_t i = 0; i < live_images_.size(); ++i) {
+    WatchedImage& image = *live_images_[i];
+    if (!image.live) continue;
+    if (image.pid != pid_ && !list_tasks(image.folder, image.tids)) image.tids.clear();
+    const auto main = by_tid_.find(image.pid);
+    const bool ends =
+        image.tids.empty() ||
+        (image.tids.size() == 1 && image.tids.front() == image.pid && main != by_tid_.end() &&
+         (main->second->live ? main->second->view.state == 'Z' : has_ended(image.pid)));
+    if (image.pid != pid_ && ends) {
+      end_image(image, at_ns);
       continue;
     }
-    Watched& thread = same ? *known->second : begin_thread(tid, at_ns);
-    thread.seen = true;
-    if (!thread.task.opened() && !thread.task.open(folder_, tid)) thread.seen = false;
-    if (thread.seen && thread.entry.name.empty()) thread.entry.name = thread.task.name();
+    for (const pid_t tid : image.tids) {
+      const auto known = by_tid_.find(tid);
+      const bool same = known != by_tid_.end() && known->second->live;
+      // One that ended a moment ago was listed before; its id is not given to another so soon.
+      if (known != by_tid_.end() && !same && at_ns < known->second->entry.ended_ns + kLongestTick) {
+        look_at_slots_ = true;  // it may be another program by now
+        continue;
+      }
+      Watched& thread = same ? *known->second : begin_thread(tid, at_ns, image);
+      thread.seen = true;
+      if (!thread.task.opened()) {
+        thread.seen = thread.task.open(image.folder, tid);
+        if (late_ && ticks_taken_ == 0) thread.task.count_from_now();
+      }
+      if (thread.seen && thread.entry.name.empty()) thread.entry.name = thread.task.name();
+    }
   }
+  std::erase_if(live_images_, [](const WatchedImage* image) { return !image->live; });
   for (Watched* thread : live_) {
     // A message may have told of a thread that was born after the threads were listed.
     if (!thread->seen && thread->entry.began_ns <= at_ns) end_thread(*thread, at_ns);
@@ -335,63 +469,99 @@ void Session::take_tasks(std::uint64_t at_ns) {
 
 void Session::take_slot(std::size_t index) {
   Thread& slot = agent_.shared().threads[index];
-  const std::uint32_t use = slot.use.load();
+  std::uint32_t use = slot.use.load();
   const pid_t tid = slot.tid.load();
-  if (use == Thread::free || tid <= 0) return;
+  if (use == Thread::free) return;
+  const pid_t process = slot.process.load() > 0 ? slot.process.load() : pid_;
   const std::uint64_t begin_ns = slot.begin_ns.load();
+  WatchedImage* image = image_of(process);
+  if (use == Thread::live && (image == nullptr || !image->live)) {
+    const bool was_its = image != nullptr && begin_ns <= image->until_ns;
+    if (!was_its && agent_.is_mapped_by(process)) image = follow_process(process, 0, begin_ns);
+    if (was_its || (::kill(process, 0) != 0 && errno == ESRCH)) {
+      use = Thread::ended;  // the process died before the thread could say so
+    } else if (image == nullptr || !image->live) {
+      return;
+    }
+  }
+  if (tid <= 0) {
+    if (use == Thread::ended) free_slot(slot);
+    return;
+  }
   const std::uint64_t end_ns = use == Thread::ended ? slot.end_ns.load() : 0;
+  if (end_ns != 0 && end_ns < start_.began_ns) {
+    free_slot(slot);
+    return;
+  }
 
-  // The same id may have been given to a later thread already.
+  // The same id may have been given to a later thread already, and to one of another program in
+  // the same process.
   Watched* thread = nullptr;
   if (const auto known = by_tid_.find(tid); known != by_tid_.end()) {
     Watched& last = *known->second;
-    if (last.slot == index + 1 ||
-        (last.slot == 0 && (end_ns == 0 || last.entry.began_ns <= end_ns))) {
-      thread = &last;
-    }
+    const bool fits =
+        use == Thread::ended ? end_ns == 0 || last.entry.began_ns <= end_ns : last.live;
+    if (last.slot == index + 1 || (last.slot == 0 && !last.told && fits)) thread = &last;
   }
   if (thread == nullptr && use == Thread::ended) {
     auto made = std::make_unique<Watched>();
     made->entry.id = threads_.size() + 1;
     made->entry.tid = static_cast<std::uint64_t>(tid);
+    made->entry.process = static_cast<std::uint64_t>(process);
+    made->entry.began_ns = begin_ns;
     made->live = false;
     thread = made.get();
     by_tid_.try_emplace(tid, thread);
     threads_.push_back(std::move(made));
   } else if (thread == nullptr) {
-    thread = &begin_thread(tid, begin_ns);
+    thread = &begin_thread(tid, begin_ns, *image);
   }
 
   ThreadEntry& entry = thread->entry;
   thread->slot = static_cast<std::uint32_t>(index + 1);
-  if (begin_ns != 0) entry.began_ns = begin_ns;
+  // A thread without a maker is known to the agent from its first wait on, which may be late.
+  const bool made = slot.maker.load() > 0;
+  if (begin_ns != 0) entry.began_ns = made ? begin_ns : std::min(entry.began_ns, begin_ns);
+  entry.began_ns = std::max(entry.began_ns, start_.began_ns);
+  const auto noted = threads_before_.find(index);
+  const bool was_there = noted != threads_before_.end() && noted->second.tid == tid &&
+                         noted->second.begin_ns == begin_ns;
+  const ThreadBefore before = was_there ? noted->second : ThreadBefore();
   if (const auto maker = slot.maker.load(); maker > 0) {
     entry.maker = static_cast<std::uint64_t>(maker);
   }
-  entry.made_at = stack_of_agent(slot.made_at.load(), entry.began_ns);
+  if (const StackId made_at = slot.made_at.load(); made_at != 0) {
+    entry.made_at = stack_of_agent(made_at, entry.began_ns);
+  }
   std::vector<std::uint64_t> totals;
   for (std::size_t i = 0; i < kActivities; ++i) {
-    const std::uint64_t ns = slot.total[i].ns.load();
-    const std::uint64_t times = slot.total[i].times.load();
+    const std::uint64_t ns = less(slot.total[i].ns.load(), before.ns[i]);
+    const std::uint64_t times = less(slot.total[i].times.load(), before.times[i]);
     if (ns != 0 || times != 0) totals.insert(totals.end(), {i, ns, times});
   }
   if (totals != entry.totals) {
     entry.totals = std::move(totals);
     thread->changed = true;
   }
-  if (entry.name.empty()) {
-    char name[17] = {};
-    const std::uint64_t words[2] = {slot.name[0].load(), slot.name[1].load()};
-    std::memcpy(name, words, 16);
-    entry.name = name;
-  }
+  char name[17] = {};
+  const std::uint64_t words[2] = {slot.name[0].load(), slot.name[1].load()};
+  std::memcpy(name, words, 16);
+  if (name[0] != 0) entry.name = name;  // its last one
   if (use != Thread::ended) return;
-  if (end_ns != 0) entry.ended_ns = end_ns;
-  entry.run_ns = std::max(entry.run_ns, slot.processor_ns.load());
-  if (thread->live) end_thread(*thread, end_ns);
+  if (end_ns != 0 && (thread->live || entry.ended_ns == 0)) entry.ended_ns = end_ns;
+  if (entry.ended_ns == 0) entry.ended_ns = now_ns();
+  entry.run_ns =
+      std::max(entry.run_ns, less(slot.processor_ns.load(), thread->task.run_before_ns()));
+  if (thread->live) end_thread(*thread, entry.ended_ns);
   thread->changed = true;
   thread->slot = 0;
-  // The slot is this side's now; the next thread finds it empty.
+  thread->told = true;
+  free_slot(slot);
+}
+
+// The slot is this side's now; the next thread finds it empty.
+void Session::free_slot(Thread& slot) {
+  slot.process.store(0);
   slot.tid.store(0);
   slot.maker.store(0);
   slot.made_at.store(0);
@@ -427,8 +597,12 @@ void Session::take_slots(bool all) {
   for (const std::size_t slot : slots) take_slot(slot);
 }
 
-std::uint64_t Session::outside_object(std::uint64_t address, std::uint64_t at_ns) {
-  const auto [place, is_new] = outside_.try_emplace(address);
+ObjectEntry& Session::outside_object(std::uint64_t address, std::uint64_t at_ns,
+                                     const WatchedImage& image) {
+  const std::uint64_t shared = image.modules.shared_place(address);
+  const auto [place, is_new] =
+      outside_.try_emplace(shared != 0 ? shared : address ^ image.entry.id << 48);
+  place->second.changed = true;
   if (is_new) {
     ObjectEntry& entry = place->second.entry;
     entry.id = kFirstOutsideObject + outside_.size();
@@ -436,32 +610,64 @@ std::uint64_t Session::outside_object(std::uint64_t address, std::uint64_t at_ns
     entry.address = address;
     entry.at_ns = at_ns;
     entry.sampled = 1;
-    place_object(entry);
+    entry.image = image.entry.id;
+    if (shared != 0) entry.type = kSharedByProcesses;
+    place_object(entry, image);
   }
-  return place->second.entry.id;
+  return place->second.entry;
 }
 
 // What a descriptor stands for is known only while it is open. The first answer is kept.
 void Session::name_file(std::uint64_t object) {
   std::string& name = file_names_[object];
   if (!name.empty()) return;
-  const std::uint64_t key = agent_.shared().objects[object - 1].key.load();
-  if ((key >> 56) != static_cast<std::uint64_t>(ObjectKind::file) + 1) return;
-  const auto number = static_cast<unsigned long long>(key & ((std::uint64_t{1} << 56) - 1));
+  const Object& known = agent_.shared().objects[object - 1];
+  if ((known.key.load() >> 56) != static_cast<std::uint64_t>(ObjectKind::file) + 1) return;
+  const WatchedImage* image = image_of_agent(known.image.load());
+  if (image == nullptr || !image->live) return;
+  const auto number = static_cast<unsigned long long>(known.address.load());
   char target[4096];
   const ssize_t length =
-      ::readlink(format("/proc/%d/fd/%llu", pid_, number).c_str(), target, sizeof target);
+      ::readlink(format("/proc/%d/fd/%llu", image->pid, number).c_str(), target, sizeof target);
   if (length > 0) name.assign(target, static_cast<std::size_t>(length));
 }
 
-void Session::place_object(ObjectEntry& entry) const {
-  entry.region = static_cast<std::uint64_t>(modules_.region_of(entry.address));
-  for (const Watched* thread : live_) {
-    if (thread->view.sp != 0 && modules_.together(thread->view.sp, entry.address)) {
+void Session::place_object(ObjectEntry& entry, const WatchedImage& image) {
+  carried_.object(image, entry.address);
+  entry.region = static_cast<std::uint64_t>(image.modules.region_of(entry.address));
+  for (Watched* thread : live_) {
+    if (thread->image == &image && thread->view.sp != 0 &&
+        image.modules.together(thread->view.sp, entry.address)) {
       entry.region = static_cast<std::uint64_t>(Region::stack);
       entry.thread = thread->entry.tid;
+      std::uint64_t& stack = frames_of_objects_[entry.id];
+      if (stack == 0) stack = stack_of_frame(*thread, entry.address);
     }
   }
+  if (entry.made_at == 0) {
+    const auto found = frames_of_objects_.find(entry.id);
+    if (found != frames_of_objects_.end()) entry.made_at = found->second;
+  }
+}
+
+std::uint64_t Session::stack_of_frame(const Watched& thread, std::uint64_t address) {
+  std::vector<char> bytes;
+  const StackCopy stack = copy_stack(thread, bytes);
+  unwind::Registers registers{};
+  registers.set(unwind::kStackPointer, thread.view.sp);
+  registers.set(unwind::kReturn, thread.view.pc);
+  const std::vector<unwind::Frame> callers = thread.image->unwinding.callers(registers, stack);
+  if (moved(thread)) return 0;
+  // A function's frame begins behind the address that the function it calls returns to.
+  for (std::size_t i = 0; i + 1 < callers.size(); ++i) {
+    if (callers[i].slot == 0 || address <= callers[i].slot || address >= callers[i + 1].slot) {
+      continue;
+    }
+    std::vector<std::uint64_t> frames;
+    for (std::size_t j = i; j < callers.size(); ++j) frames.push_back(callers[j].pc);
+    return intern(frames, false, now_ns(), *thread.image);
+  }
+  return 0;
 }
 
 // A thread that is blocked without the agent's knowledge: by its system call and its stack.
@@ -471,16 +677,22 @@ void Session::see_blocked(Watched& thread, std::uint64_t at_ns, TickThread& now)
   now.activity =
       activity == Activity::running ? kActivityBlocked : static_cast<std::uint64_t>(activity);
   const bool same = thread.blocked_slices == view.slices && thread.blocked_stack != 0;
+  WatchedImage* image = thread.image;
+  const pid_t task = readable_task(*image);
+  if (activity == Activity::join) {
+    // The process that wait4 waits for; waitid has it behind what sort of id it is.
+    const auto child = static_cast<std::int32_t>(view.arguments[view.call == SYS_waitid ? 1 : 0]);
+    if (child > 0) now.awaited = static_cast<std::uint64_t>(child);
+  }
   if (activity == Activity::futex && view.call == SYS_futex) {
     const std::uint64_t address = view.arguments[0];
-    now.object = outside_object(address, at_ns);
-    ObjectEntry& object = outside_[address].entry;
+    ObjectEntry& object = outside_object(address, at_ns, *image);
+    now.object = object.id;
     if (!same || thread.blocked_address != address) ++object.waits;
     object.wait_ns += at_ns - last_tick_ns_;
-    outside_[address].changed = true;
     // glibc's mutex: lock, count, owner. A futex of another kind has no thread's id there.
     std::int32_t words[3] = {};
-    if (read_memory(readable_task(), address, words, sizeof words) == sizeof words) {
+    if (read_memory(task, address, words, sizeof words) == sizeof words) {
       const auto owner = by_tid_.find(words[2]);
       if (words[0] != 0 && owner != by_tid_.end() && owner->second->live &&
           owner->second != &thread) {
@@ -491,37 +703,117 @@ void Session::see_blocked(Watched& thread, std::uint64_t at_ns, TickThread& now)
     }
     thread.blocked_address = address;
   }
-  if (!same && view.sp != 0) {
-    char bytes[kBlockedStackBytes];
-    StackCopy stack{view.sp, bytes, read_memory(readable_task(), view.sp, bytes, sizeof bytes)};
-    if (stack.size == 0) {  // less is left of the stack: up to the next page, and so on
-      const std::size_t left = 4096 - view.sp % 4096;
-      for (std::size_t size = left; size <= sizeof bytes; size += 4096) {
-        const std::size_t got = read_memory(readable_task(), view.sp, bytes, size);
-        if (got < size) break;
-        stack.size = got;
-      }
+  now.stack = stack_from_outside(thread, at_ns, false);
+}
+
+StackCopy Session::copy_stack(const Watched& thread, std::vector<char>& bytes) const {
+  const std::uint64_t sp = thread.view.sp;
+  const pid_t task = readable_task(*thread.image);
+  bytes.resize(kBlockedStackBytes);
+  StackCopy stack{sp, bytes.data(), read_memory(task, sp, bytes.data(), bytes.size())};
+  if (stack.size == 0) {  // less is left of the stack: up to the next page, and so on
+    const std::size_t left = 4096 - sp % 4096;
+    for (std::size_t size = left; size <= bytes.size(); size += 4096) {
+      const std::size_t got = read_memory(task, sp, bytes.data(), size);
+      if (got < size) break;
+      stack.size = got;
     }
-    if (!modules_.covers(view.pc) && at_ns >= next_maps_ns_) refresh_maps(at_ns);
-    unwind::Registers registers{};
-    registers.set(unwind::kStackPointer, view.sp);
-    registers.set(unwind::kReturn, view.pc);
-    thread.blocked_stack = intern(unwinding_.frames(registers, stack), true, at_ns);
+  }
+  return stack;
+}
+
+// The stack of a thread that sleeps in the kernel, 0 if it cannot be read. `sure`: also 0 if the
+// thread ran meanwhile. Most that did wait at the same place again.
+std::uint64_t Session::stack_from_outside(Watched& thread, std::uint64_t at_ns, bool sure) {
+  const KernelView& view = thread.view;
+  if (thread.blocked_slices == view.slices && thread.blocked_stack != 0) {
+    return thread.blocked_stack;
   }
   thread.blocked_slices = view.slices;
-  now.stack = thread.blocked_stack;
+  thread.blocked_stack = 0;
+  if (view.sp == 0) return 0;
+  std::vector<char> bytes;
+  WatchedImage* image = thread.image;
+  const StackCopy stack = copy_stack(thread, bytes);
+  if (sure && moved(thread)) return 0;
+  if (!image->modules.covers(view.pc) && at_ns >= image->next_maps_ns) {
+    image = &refresh_maps(*image, at_ns);
+  }
+  unwind::Registers registers{};
+  registers.set(unwind::kStackPointer, view.sp);
+  registers.set(unwind::kReturn, view.pc);
+  return thread.blocked_stack =
+             intern(image->unwinding.frames(registers, stack), true, at_ns, *image);
+}
+
+// On which processors a thread may run. Most programs set that when a thread begins, so it is asked
+// for often at first.
+void Session::ask_allowed(Watched& thread, std::uint64_t at_ns) {
+  if (at_ns < thread.next_allowed_ns) return;
+  const std::uint64_t age_ns = at_ns - std::min(at_ns, thread.entry.began_ns);
+  thread.next_allowed_ns = at_ns + std::clamp(age_ns, kMillisecond, kSecond);
+  std::uint64_t words[kMostProcessors / 64] = {};
+  const long got = ::syscall(SYS_sched_getaffinity, thread.entry.tid, sizeof words, words);
+  if (got <= 0) return;
+  std::vector<std::uint64_t> allowed(words, words + static_cast<std::size_t>(got) / 8);
+  while (!allowed.empty() && allowed.back() == 0) allowed.pop_back();
+  if (allowed == thread.entry.allowed) return;
+  thread.entry.allowed = std::move(allowed);
+  thread.changed = true;
+}
+
+// The word that a thread sleeps for tells whether it waits for its condition or, after a signal,
+// for the mutex. The agent is not asked in between.
+void Session::see_relock(const Watched& thread, TickThread& now) {
+  const KernelView& view = thread.view;
+  if (now.activity != static_cast<std::uint64_t>(Activity::condition) || view.call != SYS_futex ||
+      now.object == 0)
+    return;
+  const Object* objects = agent_.shared().objects;
+  const std::uint32_t mutex = objects[now.object - 1].mutex.load();
+  if (mutex == 0 || mutex > kObjects) return;
+  const std::uint64_t address = objects[mutex - 1].address.load();
+  if (view.arguments[0] != address) return;
+  now.activity = static_cast<std::uint64_t>(Activity::relock);
+  std::int32_t words[3] = {};  // lock, count, owner
+  if (read_memory(readable_task(*thread.image), address, words, sizeof words) != sizeof words)
+    return;
+  now.awaited = words[2] > 0 ? static_cast<std::uint64_t>(words[2]) : 0;
+}
+
+// What the kernel and the agent say of a thread at this moment. False: it is there no more.
+bool Session::look_at(Watched& thread, std::uint64_t at_ns) {
+  thread.looked_ns = 0;
+  if (!thread.task.opened() || !thread.task.read(thread.view)) return false;
+  thread.looked_ns = at_ns;
+  thread.looked_slot = thread.slot;
+  if (thread.slot == 0 ||
+      !AgentMemory::wait_of(agent_.shared().threads[thread.slot - 1], thread.wait)) {
+    thread.wait = {};
+  }
+  return true;
+}
+
+// Whether a thread ran since it was last read, so that its stack is another by now.
+bool Session::moved(const Watched& thread) {
+  KernelView after;
+  return !thread.task.read_times(after) || after.slices != thread.view.slices;
+}
+
+// Whether read_thread() will read the stack from outside: the agent has none of this wait.
+bool Session::needs_stack(const Watched& thread) {
+  const bool blocked = thread.view.state == 'S' || thread.view.state == 'D';
+  return blocked && (thread.wait.activity == 0 || thread.wait.stack == 0);
 }
 
 void Session::read_thread(Watched& thread, std::uint64_t at_ns, TickThread& now) {
   KernelView& view = thread.view;
+  const AgentWait& wait = thread.wait;
   now = {};
   now.tid = thread.entry.tid;
-  AgentWait wait;
-  const bool told =
-      thread.slot != 0 && AgentMemory::wait_of(agent_.shared().threads[thread.slot - 1], wait);
   now.state = static_cast<unsigned char>(view.state);
   now.call = view.call < 0 ? 0 : static_cast<std::uint64_t>(view.call) + 1;
-  if (told && wait.activity != 0) {
+  if (wait.activity != 0) {
     now.activity = wait.activity;
     now.object = wait.object;
     if (now.activity == static_cast<std::uint64_t>(Activity::io) && now.object != 0) {
@@ -529,6 +821,11 @@ void Session::read_thread(Watched& thread, std::uint64_t at_ns, TickThread& now)
     }
     now.stack = stack_of_agent(wait.stack, at_ns);
     now.awaited = wait.awaited > 0 ? static_cast<std::uint64_t>(wait.awaited) : 0;
+    see_relock(thread, now);
+    // Calls that are brief publish no stack.
+    if (wait.stack == 0 && view.call >= 0 && (view.state == 'S' || view.state == 'D')) {
+      now.stack = stack_from_outside(thread, at_ns, true);
+    }
   } else if (view.state == 'S' || view.state == 'D') {
     see_blocked(thread, at_ns, now);
   }
@@ -545,24 +842,54 @@ bool Session::tick() {
   const std::uint64_t at_ns = now_ns();
   const std::uint64_t cost_begin_ns = processor_ns();
   next_ns_ = at_ns + kTick;
-  if (!list_tasks(folder_, tids_)) return false;
+  // First of all: the recorder took a processor from one of the threads, and in the time that the
+  // rest of a tick takes the others come to wait for that one.
+  for (Watched* thread : live_) look_at(*thread, at_ns);
+  longest_interval_ns_ = std::max(longest_interval_ns_, noted_interval_ns_);
+  WatchedImage& first = *image_of(pid_);
+  if (!list_tasks(first.folder, first.tids)) return false;
   perf_.read(*this);
+  take_images(at_ns);
+  if (ticks_taken_ % 16 == 0) {
+    if (follow_) {
+      find_children(at_ns);
+    } else {
+      look_at_children();
+    }
+  }
   take_tasks(at_ns);
-  take_slots(ticks_taken_ % 16 == 0);
-  // The loader maps libraries in the first milliseconds.
-  if (maps_stale_ || ticks_taken_ < 64 || at_ns >= next_maps_ns_ + kSecond) refresh_maps(at_ns);
+  take_slots(ticks_taken_ % 16 == 0 || std::exchange(look_at_slots_, false));
+  for (std::size_t i = 0; i < live_images_.size(); ++i) {
+    WatchedImage& image = *live_images_[i];
+    // The loader maps libraries in the first milliseconds.
+    const std::uint64_t young = image.pid == pid_ ? 64 : 8;
+    if (image.looks == 8 && agent_.attached()) image.has_agent = agent_.is_mapped_by(image.pid);
+    if (image.maps_stale || image.looks++ < young || at_ns >= image.next_maps_ns + kSecond) {
+      refresh_maps(image, at_ns);
+    }
+  }
+  std::erase_if(live_images_, [](const WatchedImage* image) { return !image->live; });
 
   now_.clear();
   for (Watched* thread : live_) {
-    if (!thread->live || !thread->task.opened()) continue;
-    if (!thread->task.read(thread->view)) continue;  // the next list does not have it
+    if (!thread->live) continue;
+    const bool looked = thread->looked_ns == at_ns && thread->looked_slot == thread->slot;
+    // The next list does not have one that cannot be read.
+    const bool again = !looked || (needs_stack(*thread) && moved(*thread));
+    if (again && !look_at(*thread, at_ns)) continue;
     if (!thread->task.sees_calls()) calls_hidden_ = true;
     read_thread(*thread, at_ns, now_.emplace_back());
+    ask_allowed(*thread, at_ns);
   }
   tick_writer_.put(ticks_.entry(), at_ns, now_);
   if (ticks_.long_enough()) {
     ticks_.flush();
     tick_writer_.begin_chunk();
+  }
+  if (at_ns >= next_rate_ns_) {
+    keep_each_ = 1 + switch_samples_ * (kSecond / kRateSpan) / kSwitchesKept;
+    switch_samples_ = 0;
+    next_rate_ns_ = at_ns + kRateSpan;
   }
   status_.ended_ns = at_ns;
   last_tick_ns_ = at_ns;
@@ -585,9 +912,8 @@ bool Session::tick() {
   const std::uint64_t by_threads = kTick * ((live_.size() + kThreadsOfTick - 1) / kThreadsOfTick);
   std::uint64_t interval = std::clamp(std::max(by_threads, cost_ns_ * 20), kTick, kLongestTick);
   if (ticks_taken_ < 16) interval = kMillisecond;  // short programs too have some ticks
-  // What the start costs says nothing of the rest.
-  longest_interval_ns_ =
-      std::max(longest_interval_ns_, ticks_taken_ > 64 ? interval : std::min(interval, by_threads));
+  // What the start costs says nothing of the rest. An interval counts when it has passed.
+  noted_interval_ns_ = ticks_taken_ > 64 ? interval : std::min(interval, by_threads);
   next_ns_ = std::max(at_ns + interval, now_ns() + interval / 4);
   return true;
 }
@@ -601,21 +927,31 @@ void Session::take_last_times() {
   thread.entry.ready_ns = thread.view.ready_ns;
   thread.changed = true;
 
-  // The 16th and 17th words of stat are the processor time of children that it waited for.
-  const std::string stat = read_all(format("/proc/%d/stat", pid_).c_str());
-  std::size_t at = stat.rfind(')');
-  for (int word = 2; word < 16 && at != std::string::npos; ++word) at = stat.find(' ', at + 1);
-  if (at == std::string::npos) return;
-  char* end = nullptr;
-  const double user = static_cast<double>(std::strtoull(stat.c_str() + at, &end, 10));
-  const double system = static_cast<double>(std::strtoull(end, &end, 10));
-  const double seconds = (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
-  if (seconds > 0) {
+  if (!follow_) name_children();
+}
+
+// Processor time of a process that it used itself, and of its children that it waited for.
+void Session::name_children() {
+  const ProcessorTicks used = processor_ticks_of(pid_);
+  if (used.children == 0) return;
+  const auto seconds =
+      static_cast<double>(used.children) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  std::string who = "Processes that the program started";
+  if (used.children < used.own) {
     limit(
-        format("Processes that the program started used %.2f s of processor time; they were not "
-               "recorded.",
-               seconds));
+        format("%s used %.2f s of processor time; they were not recorded.", who.c_str(), seconds));
+    return;
   }
+  const auto most =
+      std::max_element(children_.begin(), children_.end(), [](const auto& a, const auto& b) {
+        return a.second.processor_ticks < b.second.processor_ticks;
+      });
+  if (most != children_.end()) who += ", most of all " + most->second.name + ",";
+  limit(format(
+      "%s used %.2f s of processor time, which is %.0f %% of all, and were not recorded; "
+      "record them with --follow.",
+      who.c_str(), seconds,
+      100.0 * static_cast<double>(used.children) / static_cast<double>(used.children + used.own)));
 }
 
 void Session::write_agent_tables(std::uint64_t at_ns) {
@@ -626,37 +962,33 @@ void Session::write_agent_tables(std::uint64_t at_ns) {
     agent_.for_each_written(shared.objects, sizeof(Object), kObjects, [&](std::size_t i) {
       const Object& object = shared.objects[i];
       const std::uint64_t key = object.key.load();
-      if (key == 0) return;
+      const WatchedImage* image = image_of_agent(object.image.load());
+      if (key == 0 || image == nullptr) return;
       ObjectEntry e;
-      e.waits = object.waits.load();
-      e.wait_ns = object.wait_ns.load();
-      e.longest_ns = object.longest_ns.load();
-      e.holds = object.holds.load();
-      e.hold_ns = object.hold_ns.load();
-      e.signals = object.signals.load();
-      e.signal_ns = object.signal_ns.load();
-      std::uint64_t sum = 1;
-      for (const std::uint64_t value :
-           {e.waits, e.wait_ns, e.holds, e.hold_ns, e.signals, object.bytes.load()}) {
-        sum = mixed(sum, value);
-      }
+      const auto counts = since(counts_of(object), objects_before_, i);
+      std::uint64_t sum = mixed(1, object.mutex.load());
+      for (const std::uint64_t value : counts) sum = mixed(sum, value);
       std::uint64_t& seen = seen_objects_[i];
       if (seen == sum) return;
       seen = sum;
+      std::tie(e.waits, e.wait_ns, e.holds, e.hold_ns, e.signals, e.futile, e.bytes, e.writes) =
+          std::tuple_cat(counts);
+      e.longest_ns = std::min(object.longest_ns.load(), e.wait_ns);
+      e.signal_ns = object.signal_ns.load();
       e.id = i + 1;
       e.kind = (key >> 56) - 1;
-      e.address = key & ((std::uint64_t{1} << 56) - 1);
+      e.address = object.address.load();
+      e.image = image->entry.id;
       e.at_ns = object.first_ns.load();
       e.made_at = stack_of_agent(object.made_at.load(), at_ns);
       e.type = object.type.load();
       e.signal_stack = stack_of_agent(object.signal_stack.load(), at_ns);
+      e.mutex = object.mutex.load();
       if (e.kind == static_cast<std::uint64_t>(ObjectKind::file)) {
-        e.bytes = object.bytes.load();
-        e.writes = object.writes.load();
         name_file(e.id);
         e.path = file_names_[e.id];
       } else if (e.kind != static_cast<std::uint64_t>(ObjectKind::thread)) {
-        place_object(e);
+        place_object(e, *image);
       }
       put(out.entry(), e);
     });
@@ -666,13 +998,20 @@ void Session::write_agent_tables(std::uint64_t at_ns) {
     agent_.for_each_written(shared.pairs, sizeof(Pair), kPairs, [&](std::size_t i) {
       const Pair& pair = shared.pairs[i];
       if (pair.key.load() == 0 || pair.activity.load() == 0) return;
-      PairEntry e{i + 1,
-                  pair.object.load(),
-                  pair.activity.load(),
-                  stack_of_agent(pair.waiter.load(), at_ns),
-                  stack_of_agent(pair.holder.load(), at_ns),
-                  pair.waits.load(),
-                  pair.wait_ns.load()};
+      auto [waits, wait_ns] = since(counts_of(pair), pairs_before_, i);
+      if (waits == 0) return;
+      const std::uint32_t object = pair.object.load();
+      if (late_ && object != 0) {  // of a wait that had begun before, only the object is known
+        wait_ns = std::min(
+            wait_ns, since(counts_of(shared.objects[object - 1]), objects_before_, object - 1)[1]);
+      }
+      const PairEntry e{i + 1,
+                        object,
+                        pair.activity.load(),
+                        stack_of_agent(pair.waiter.load(), at_ns),
+                        stack_of_agent(pair.holder.load(), at_ns),
+                        waits,
+                        wait_ns};
       std::uint64_t& seen = seen_pairs_[i];
       const std::uint64_t sum = mixed(mixed(1, e.waits), e.wait_ns);
       if (seen == sum) return;
@@ -684,12 +1023,10 @@ void Session::write_agent_tables(std::uint64_t at_ns) {
   agent_.for_each_written(shared.holds, sizeof(Hold), kHolds, [&](std::size_t i) {
     const Hold& hold = shared.holds[i];
     if (hold.key.load() == 0 || hold.stack.load() == 0) return;
-    HoldEntry e{i + 1,
-                hold.object.load(),
-                stack_of_agent(hold.stack.load(), at_ns),
-                hold.holds.load(),
-                hold.hold_ns.load(),
-                hold.blamed_ns.load()};
+    const auto [holds, hold_ns, blamed_ns] = since(counts_of(hold), holds_before_, i);
+    if (holds == 0 && blamed_ns == 0) return;
+    const HoldEntry e{i + 1,   hold.object.load(), stack_of_agent(hold.stack.load(), at_ns), holds,
+                      hold_ns, blamed_ns};
     std::uint64_t& seen = seen_holds_[i];
     const std::uint64_t sum = mixed(mixed(mixed(1, e.holds), e.hold_ns), e.blamed_ns);
     if (seen == sum) return;
@@ -704,6 +1041,7 @@ void Session::write_status(std::uint64_t at_ns) {
     if (agent_.attached()) status_.agent = 1;
     status_.agent_ns = shared.agent_ns.load();
     for (std::size_t i = 0; i < 5; ++i) status_.lost[i] = shared.lost[i].load();
+    status_.lost[8] = shared.lost[lost_images].load();
   }
   status_.lost[6] = lost_stacks_;
   status_.steal_ns = steal_ns() - steal_before_ns_;
@@ -721,7 +1059,7 @@ void Session::write_status(std::uint64_t at_ns) {
 void Session::find_glibc() {
   constexpr std::string_view kBefore = "GNU C Library ";
   constexpr std::string_view kRelease = " release version ";
-  const std::vector<ModuleEntry>& modules = modules_.all();
+  const std::vector<ModuleEntry>& modules = images_.front()->modules.all();
   for (; status_.glibc.empty() && searched_ < modules.size(); ++searched_) {
     const ModuleEntry& module = modules[searched_];
     const bool is_library = module.path.find("/libc.so.6") != std::string::npos ||
@@ -740,8 +1078,19 @@ void Session::find_glibc() {
 
 void Session::snapshot(std::uint64_t at_ns) {
   {
+    TableOut out(writer_, Chunk::images);
+    for (const auto& image : images_) {
+      if (image->changed) put(out.entry(), image->entry);
+      image->changed = false;
+    }
+  }
+  {
     TableOut out(writer_, Chunk::modules);
-    for (const ModuleEntry* module : modules_.take_changed()) put(out.entry(), *module);
+    for (const auto& image : images_) {
+      if (image->written) continue;
+      for (const ModuleEntry* module : image->modules.take_changed()) put(out.entry(), *module);
+      image->written = !image->live;
+    }
   }
   find_glibc();
   write_agent_tables(at_ns);
@@ -771,12 +1120,13 @@ void Session::snapshot(std::uint64_t at_ns) {
 void Session::finish(bool ended, int exit_status, int signal) {
   perf_.read(*this);
   perf_.close();
+  take_images(now_ns());
   take_slots(true);
   const std::uint64_t at_ns = ended ? now_ns() : status_.ended_ns;
   status_.exit_status = static_cast<std::uint64_t>(exit_status);
   status_.signal = static_cast<std::uint64_t>(signal);
   status_.complete = 1;
-  if (longest_interval_ns_ > kTick) {
+  if (2 * longest_interval_ns_ >= 3 * kTick) {
     limit(
         format("Threads were looked at every %.0f ms at times instead of every %.0f ms, because "
                "there were many or looking took long.",
@@ -789,7 +1139,10 @@ void Session::finish(bool ended, int exit_status, int signal) {
   if (agent_.made() && !agent_.attached()) {
     limit("The agent was not loaded by the program; waits were seen from outside only.");
   }
+  if (agent_.made()) agent_.shared().over.store(1);
+  say_of_children(at_ns);
   snapshot(at_ns);
+  carried_.write(images_, writer_);
   writer_.chunk(Chunk::end, {});
 }
 

@@ -1,8 +1,10 @@
-// One recording: ticks, samples and the agent's tables of one process, from its begin to its end.
+// One recording: ticks, samples and the agent's tables of a process, from its begin to its end, and
+// of those that it makes meanwhile.
 #pragma once
 
 #include <sys/types.h>
 
+#include <array>
 #include <map>
 #include <memory>
 #include <string>
@@ -10,12 +12,12 @@
 #include <vector>
 
 #include "agent_memory.hpp"
+#include "carried.hpp"
 #include "entries.hpp"
-#include "modules.hpp"
+#include "image.hpp"
 #include "perf.hpp"
 #include "streams.hpp"
 #include "tasks.hpp"
-#include "unwinding.hpp"
 #include "writer.hpp"
 
 namespace threadmark {
@@ -25,11 +27,14 @@ class Session final : public PerfListener {
   Session(Writer& writer, AgentMemory& agent, pid_t pid);
 
   void limit(std::string sentence);
+  // Children are recorded too. To be called first.
+  void follow();
   // Perf events: before a launched target begins, or for the threads of one that runs.
   void sample_from_exec() { open_perf({pid_}, true); }
   void sample_running();
-  // The first chunk. `attached`: the process ran before.
-  void start(const std::vector<std::string>& command, bool attached);
+  // The first chunk. `attached`: the process was not started here. `late`: the program ran before,
+  // and what it did then is left out.
+  void start(const std::vector<std::string>& command, bool attached, bool late);
   // One tick, with a snapshot when one is due. False: the process has no threads any more.
   bool tick();
   std::uint64_t next_tick_ns() const { return next_ns_; }
@@ -38,46 +43,85 @@ class Session final : public PerfListener {
   // The last snapshot; nothing is recorded after it.
   void finish(bool ended, int exit_status, int signal);
 
-  void on_sample(Sample& sample, const StackCopy& stack) override;
+  void on_sample(pid_t pid, Sample& sample, const StackCopy& stack) override;
   void on_thread_begin(pid_t pid, pid_t tid, pid_t maker, std::uint64_t at_ns) override;
-  void on_thread_end(pid_t tid, std::uint64_t at_ns) override;
-  void on_mapping() override { maps_stale_ = true; }
+  void on_thread_end(pid_t pid, pid_t tid, std::uint64_t at_ns) override;
+  void on_mapping(pid_t pid) override;
   void on_lost(std::uint64_t samples) override { lost_samples_ += samples; }
 
  private:
   struct Watched {
     ThreadEntry entry;
+    WatchedImage* image = nullptr;  // null: it was never seen alive
     Task task;
     KernelView view;
     bool live = true, changed = true, seen = false;
+    bool told = false;       // the agent has said its last of it
     std::uint32_t slot = 0;  // of the agent, plus 1
+    AgentWait wait;          // with `view`, what the last look saw; no activity: none
+    std::uint32_t looked_slot = 0;
+    std::uint64_t looked_ns = 0;
     std::uint64_t blocked_stack = 0, blocked_object = 0;
     std::uint64_t blocked_slices = 0, blocked_address = 0;
     std::uint64_t tick_run_ns = 0, tick_ready_ns = 0;  // at the last tick
+    std::uint64_t skipped_weight = 0;                  // of samples since the last that was kept
+    std::uint64_t next_allowed_ns = 0;                 // when its processors are asked for
   };
   struct Outside {
     ObjectEntry entry;
     bool changed = true;
   };
 
+  // Of its process: the image that it has now, or that it had last; null: the process is not known.
+  WatchedImage* image_of(pid_t pid) const;
+  WatchedImage* live_image_of(pid_t pid) const;
+  WatchedImage* image_at(pid_t pid, std::uint64_t at_ns) const;
+  WatchedImage& begin_image(pid_t pid, std::uint64_t at_ns);
+  void end_image(WatchedImage& image, std::uint64_t at_ns);
+  // Another program in the process.
+  WatchedImage& replace_image(WatchedImage& image, std::uint64_t at_ns);
+  // A process that `parent` made; 0: as /proc says. Null where it is not to be followed.
+  // `executed`: it has become another program since.
+  WatchedImage* follow_process(pid_t pid, pid_t parent, std::uint64_t at_ns, bool executed = false);
+  void take_images(std::uint64_t at_ns);
+  WatchedImage* take_image(const Image& told, std::uint64_t at_ns);
+  WatchedImage* image_of_agent(ImageId number) const;
+  void find_children(std::uint64_t at_ns);
+  void look_at_children();
+  void name_children();
+  void say_of_children(std::uint64_t at_ns);
+
   void open_perf(const std::vector<pid_t>& tids, bool from_exec);
-  Watched& watched(pid_t tid, std::uint64_t at_ns);
-  Watched& begin_thread(pid_t tid, std::uint64_t at_ns);
+  Watched& watched(pid_t tid, std::uint64_t at_ns, WatchedImage& image);
+  Watched& begin_thread(pid_t tid, std::uint64_t at_ns, WatchedImage& image);
   void end_thread(Watched& thread, std::uint64_t at_ns);
   void take_tasks(std::uint64_t at_ns);
   void take_slots(bool all);
   void take_slot(std::size_t index);
+  static void free_slot(Thread& slot);
+  bool look_at(Watched& thread, std::uint64_t at_ns);
+  static bool moved(const Watched& thread);
+  static bool needs_stack(const Watched& thread);
   void read_thread(Watched& thread, std::uint64_t at_ns, TickThread& now);
+  void see_relock(const Watched& thread, TickThread& now);
   void see_blocked(Watched& thread, std::uint64_t at_ns, TickThread& now);
-  void refresh_maps(std::uint64_t at_ns);
-  pid_t readable_task() const;
+  std::uint64_t stack_from_outside(Watched& thread, std::uint64_t at_ns, bool sure);
+  static void ask_allowed(Watched& thread, std::uint64_t at_ns);
+  WatchedImage& refresh_maps(WatchedImage& image, std::uint64_t at_ns);
+  pid_t readable_task(const WatchedImage& image) const;
 
-  std::uint64_t intern(const std::vector<std::uint64_t>& frames, bool exact, std::uint64_t at_ns);
+  std::uint64_t intern(const std::vector<std::uint64_t>& frames, bool exact, std::uint64_t at_ns,
+                       const WatchedImage& image);
   std::uint64_t stack_of_agent(StackId id, std::uint64_t at_ns);
-  std::uint64_t outside_object(std::uint64_t address, std::uint64_t at_ns);
-  void place_object(ObjectEntry& entry) const;
+  ObjectEntry& outside_object(std::uint64_t address, std::uint64_t at_ns,
+                              const WatchedImage& image);
+  void place_object(ObjectEntry& entry, const WatchedImage& image);
+  // The stack from the function whose frame has an object; 0 where it is not known yet.
+  std::uint64_t stack_of_frame(const Watched& thread, std::uint64_t address);
+  StackCopy copy_stack(const Watched& thread, std::vector<char>& bytes) const;
   void name_file(std::uint64_t object);
 
+  void note_before();
   void snapshot(std::uint64_t at_ns);
   void write_agent_tables(std::uint64_t at_ns);
   void write_status(std::uint64_t at_ns);
@@ -86,15 +130,29 @@ class Session final : public PerfListener {
   Writer& writer_;
   AgentMemory& agent_;
   const pid_t pid_;
-  Descriptor folder_;
+  bool follow_ = false;
   Perf perf_;
-  Modules modules_;
-  Unwinding unwinding_;
+
+  TablesOfFiles files_;
+  Carried carried_;
+  std::uint64_t last_module_ = 0;
+  std::vector<std::unique_ptr<WatchedImage>> images_;
+  std::vector<WatchedImage*> live_images_;
+  std::unordered_map<pid_t, std::vector<WatchedImage*>> by_pid_;  // in the order of time
+  std::vector<WatchedImage*> agent_images_;  // by number, less 1; null: not told yet
+  std::size_t unknown_images_ = 0;           // all before are told
+  std::size_t left_out_ = 0;
+  bool look_at_slots_ = false;  // there is a process whose slots are not known
 
   std::vector<std::unique_ptr<Watched>> threads_;
   std::unordered_map<pid_t, Watched*> by_tid_;  // the last thread of each id
   std::vector<Watched*> live_;
   std::vector<pid_t> tids_;
+  struct Child {
+    std::string name;
+    std::uint64_t processor_ticks = 0;
+  };
+  std::map<pid_t, Child> children_;  // that are not followed
   std::vector<std::uint64_t> slot_tids_;
 
   TableOut stacks_, ticks_, samples_;
@@ -103,17 +161,30 @@ class Session final : public PerfListener {
   std::vector<TickThread> now_;
   std::unordered_map<std::uint64_t, std::uint64_t> stack_ids_;
   std::vector<std::uint32_t> agent_stacks_;
-  std::unordered_map<std::uint64_t, Outside> outside_;         // by address
-  std::unordered_map<std::uint64_t, std::string> file_names_;  // by object
+  std::unordered_map<std::uint64_t, Outside> outside_;                  // by image and address
+  std::unordered_map<std::uint64_t, std::string> file_names_;           // by object
+  std::unordered_map<std::uint64_t, std::uint64_t> frames_of_objects_;  // id -> stack
   std::unordered_map<std::size_t, std::uint64_t> seen_objects_, seen_pairs_, seen_holds_;
 
+  // What the agent had counted when the recording began late, by the index in its tables.
+  struct ThreadBefore {
+    std::int32_t tid = 0;
+    std::uint64_t begin_ns = 0;
+    std::array<std::uint64_t, kActivities> ns{}, times{};
+  };
+  std::unordered_map<std::size_t, ThreadBefore> threads_before_;
+  std::unordered_map<std::size_t, std::array<std::uint64_t, 8>> objects_before_;
+  std::unordered_map<std::size_t, std::array<std::uint64_t, 2>> pairs_before_;
+  std::unordered_map<std::size_t, std::array<std::uint64_t, 3>> holds_before_;
+
   StartEntry start_;
+  bool late_ = false;
   std::uint64_t steal_before_ns_ = 0, throttled_before_ns_ = 0;
   StatusEntry status_;
   std::uint64_t lost_samples_ = 0, lost_stacks_ = 0;
-  std::uint64_t next_ns_ = 0, next_snapshot_ns_ = 0, next_maps_ns_ = 0, last_tick_ns_ = 0;
-  std::uint64_t ticks_taken_ = 0, cost_ns_ = 0, longest_interval_ns_ = 0;
-  bool maps_stale_ = true;
+  std::uint64_t switch_samples_ = 0, keep_each_ = 1, next_rate_ns_ = 0;  // samples of switches
+  std::uint64_t next_ns_ = 0, next_snapshot_ns_ = 0, last_tick_ns_ = 0;
+  std::uint64_t ticks_taken_ = 0, cost_ns_ = 0, noted_interval_ns_ = 0, longest_interval_ns_ = 0;
   bool calls_hidden_ = false, memory_hidden_ = false;
   std::size_t searched_ = 0;  // modules for the version of glibc
 };

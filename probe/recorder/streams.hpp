@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -86,6 +87,11 @@ bool read_ticks(Decoder from, Begin begin, Each each, End end) {
   return from.good();
 }
 
+// The bits of a sample: the kernel, one of each register that changed, and these.
+inline constexpr unsigned kEntryShift = kRegisters.size() + 1;
+inline constexpr std::uint64_t kSwitched = std::uint64_t{4} << kEntryShift;
+inline constexpr std::uint64_t kPreempted = std::uint64_t{8} << kEntryShift;
+
 class SampleWriter {
  public:
   void put(Encoder& to, const Sample& now) {
@@ -95,7 +101,9 @@ class SampleWriter {
     at_ns_ = now.at_ns;
     to.number(now.stack);
     Sample& last = last_[now.tid];
-    std::uint64_t changed = now.kernel ? 1 : 0;
+    std::uint64_t changed = (now.kernel ? 1U : 0U) | now.entry << kEntryShift;
+    if (now.switched) changed |= kSwitched;
+    if (now.preempted) changed |= kPreempted;
     for (std::size_t i = 0; i < now.registers.size(); ++i) {
       if (now.registers[i] != last.registers[i]) changed |= std::uint64_t{2} << i;
     }
@@ -103,11 +111,18 @@ class SampleWriter {
     for (std::size_t i = 0; i < now.registers.size(); ++i) {
       if (now.registers[i] != last.registers[i]) to.from(now.registers[i], last.registers[i]);
     }
+    if (now.switched) {
+      to.number(now.weight);
+      const auto [place, is_new] = names_.try_emplace(now.sleeps_in, names_.size());
+      to.number(place->second);
+      if (is_new) to.text(now.sleeps_in);
+    }
     last = now;
   }
   void begin_chunk() { *this = {}; }
 
  private:
+  std::unordered_map<std::string, std::uint64_t> names_;  // of functions of the kernel
   std::uint64_t tid_ = 0, at_ns_ = 0;
   std::unordered_map<std::uint64_t, Sample> last_;
 };
@@ -117,6 +132,7 @@ bool read_samples(Decoder from, Each each) {
   std::uint64_t tid = 0;
   std::uint64_t at_ns = 0;
   std::unordered_map<std::uint64_t, Sample> last;
+  std::vector<std::string> names;
   while (from.more()) {
     tid = from.from(tid);
     at_ns = from.from(at_ns);
@@ -132,6 +148,17 @@ bool read_samples(Decoder from, Each each) {
       if ((changed & (std::uint64_t{2} << i)) != 0) {
         now.registers[i] = from.from(now.registers[i]);
       }
+    }
+    now.entry = changed >> kEntryShift & 3;
+    now.switched = (changed & kSwitched) != 0;
+    now.preempted = (changed & kPreempted) != 0;
+    now.weight = 0;
+    now.sleeps_in.clear();
+    if (now.switched) {
+      now.weight = from.number();
+      const std::uint64_t name = from.number();
+      if (name == names.size()) names.emplace_back(from.text().substr(0, kMostName));
+      if (name < names.size()) now.sleeps_in = names[name];
     }
     if (from.good()) each(now);
   }

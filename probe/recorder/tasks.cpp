@@ -3,6 +3,7 @@
 
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -48,7 +49,15 @@ bool Task::read_times(KernelView& view) const {
   view.run_ns = std::strtoull(text, &end, 10);
   view.ready_ns = std::strtoull(end, &end, 10);
   view.slices = std::strtoull(end, &end, 10);
+  view.run_ns -= std::min(view.run_ns, before_.run_ns);
+  view.ready_ns -= std::min(view.ready_ns, before_.ready_ns);
   return true;
+}
+
+void Task::count_from_now() {
+  before_ = {};
+  KernelView now;
+  if (read_times(now)) before_ = now;
 }
 
 bool Task::read(KernelView& view) {

@@ -28,6 +28,9 @@ class Task {
   // is read.
   bool read(KernelView& view);
   bool read_times(KernelView& view) const;
+  // Leaves out the times until now, for a thread that ran before the recording began.
+  void count_from_now();
+  std::uint64_t run_before_ns() const { return before_.run_ns; }
   std::string name();
   bool sees_calls() const { return sees_calls_; }
   bool opened() const { return static_cast<bool>(times_); }
@@ -36,6 +39,7 @@ class Task {
  private:
   Descriptor stat_, times_, call_;
   bool sees_calls_ = true;
+  KernelView before_;  // its times only
 };
 
 // The ids of the threads in /proc/PID/task; false if there is no such process.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "frame_index.hpp"
 #include "probe/shared.hpp"
 #include "system.hpp"
 
@@ -47,18 +48,43 @@ std::unique_ptr<Unwinding::Tables> Unwinding::load(const ModuleEntry& module) co
   if (read(module.low + head.e_phoff, head.e_phoff, segments, bytes) != bytes) return tables;
   const auto* header = std::find_if(segments, segments + count,
                                     [](const auto& s) { return s.p_type == kFrameHeader; });
-  if (header == segments + count) return tables;
+  const bool indexed = header != segments + count;
+  const Section frames = indexed ? Section{} : find_frames(module.path);
+  if (!indexed && frames.size == 0) return tables;
+  const std::uint64_t wanted = indexed ? header->p_vaddr : frames.address;
   for (std::size_t i = 0; i < count; ++i) {
     const Elf64_Phdr& s = segments[i];
-    if (s.p_type != PT_LOAD || header->p_vaddr < s.p_vaddr ||
-        header->p_vaddr >= s.p_vaddr + s.p_filesz || s.p_filesz > kMostTableBytes) {
+    if (s.p_type != PT_LOAD || wanted < s.p_vaddr || wanted >= s.p_vaddr + s.p_filesz ||
+        s.p_filesz > kMostTableBytes) {
       continue;
     }
-    tables->bytes.resize(s.p_filesz);
     const std::uint64_t address = module.bias + s.p_vaddr;
-    tables->bytes.resize(read(address, s.p_offset, tables->bytes.data(), s.p_filesz));
-    tables->module.tables = {tables->bytes.data(), address, tables->bytes.size()};
-    tables->module.header = module.bias + header->p_vaddr;
+    // Without a build-id a file is not known again.
+    const std::string name =
+        module.build_id.empty() ? "" : module.build_id + format("+%zu", std::size_t{s.p_offset});
+    if (const auto known = files_.find(name); known != files_.end()) {
+      tables->bytes = known->second.lock();
+    }
+    if (tables->bytes == nullptr) {
+      auto copy = std::make_shared<std::vector<unsigned char>>(s.p_filesz);
+      copy->resize(read(address, s.p_offset, copy->data(), s.p_filesz));
+      const bool whole = copy->size() == s.p_filesz;
+      if (!indexed &&
+          whole) {  // the index follows the segment, where nothing of the program is asked for
+        const std::vector<unsigned char> index =
+            index_frames({copy->data(), address, copy->size()}, module.bias + frames.address,
+                         frames.size, address + copy->size());
+        copy->insert(copy->end(), index.begin(), index.end());
+      }
+      tables->bytes = copy;
+      if (!name.empty() && whole) files_[name] = copy;
+    }
+    tables->module.tables = {tables->bytes->data(), address, tables->bytes->size()};
+    if (indexed) {
+      tables->module.header = module.bias + header->p_vaddr;
+    } else if (tables->bytes->size() > s.p_filesz) {
+      tables->module.header = address + s.p_filesz;
+    }
     break;
   }
   return tables;
@@ -88,16 +114,21 @@ const unwind::Module* Unwinding::find(std::uint64_t pc) {
   return nullptr;
 }
 
-std::vector<std::uint64_t> Unwinding::frames(const unwind::Registers& registers,
-                                             const StackCopy& stack) {
-  std::vector<std::uint64_t> found{registers.pc()};
+std::vector<unwind::Frame> Unwinding::callers(const unwind::Registers& registers,
+                                              const StackCopy& stack) {
   unwind::Place place{registers, false};
   CopiedStack memory{stack};
   Finder finder{*this};
   unwind::Frame frames[kMostFrames - 1];
   const std::size_t count =
       unwind::walk(place, memory, finder, scratch_, frames, std::size(frames));
-  for (std::size_t i = 0; i < count; ++i) found.push_back(frames[i].pc);
+  return {frames, frames + count};
+}
+
+std::vector<std::uint64_t> Unwinding::frames(const unwind::Registers& registers,
+                                             const StackCopy& stack) {
+  std::vector<std::uint64_t> found{registers.pc()};
+  for (const unwind::Frame& frame : callers(registers, stack)) found.push_back(frame.pc);
   return found;
 }
 

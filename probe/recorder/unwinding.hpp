@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -11,6 +12,11 @@
 #include "probe/unwind/walk.hpp"
 
 namespace threadmark {
+
+// The tables of files, for all images that have them mapped.
+using TableBytes = std::shared_ptr<const std::vector<unsigned char>>;
+using TablesOfFiles =
+    std::unordered_map<std::string, std::weak_ptr<const std::vector<unsigned char>>>;
 
 // A piece of the target's stack, from its stack pointer upwards.
 struct StackCopy {
@@ -21,9 +27,11 @@ struct StackCopy {
 
 class Unwinding {
  public:
-  explicit Unwinding(const Modules& modules) : modules_(modules) {}
+  Unwinding(const Modules& modules, TablesOfFiles& files) : modules_(modules), files_(files) {}
 
   void read_from(pid_t task) { task_ = task; }
+  // The callers, innermost first, each with the place of its address on the stack.
+  std::vector<unwind::Frame> callers(const unwind::Registers& registers, const StackCopy& stack);
   // The pc and the addresses that it returns to, innermost first.
   std::vector<std::uint64_t> frames(const unwind::Registers& registers, const StackCopy& stack);
   // Modules came or went; the tables of new ones are copied while they can be.
@@ -32,7 +40,7 @@ class Unwinding {
  private:
   struct Tables {
     unwind::Module module;
-    std::vector<unsigned char> bytes;
+    TableBytes bytes;
   };
   struct Finder {
     Unwinding& own;
@@ -42,6 +50,7 @@ class Unwinding {
   std::unique_ptr<Tables> load(const ModuleEntry& module) const;
 
   const Modules& modules_;
+  TablesOfFiles& files_;
   pid_t task_ = 0;
   std::unordered_map<std::uint64_t, std::unique_ptr<Tables>> tables_;  // by the module's id
   const unwind::Module* last_ = nullptr;

@@ -4,8 +4,8 @@ The expectation stands in the comment at the top of the program, one `key: value
 
 * `category`: those that are right, with ` | ` between them;
 * `name`: texts of which one is in the name of the cause, whatever its case;
-* `made`: as `name`, for programs without debug information, of which a lock that is no global is
-  named by where it was made; looked for in `where` too;
+* `made`: as `name`, for programs without debug information, of which an object that is no global
+  is named by where it was made or is used; looked for in `where` too;
 * `holder`: functions in the frames of the first holder, innermost first, with ` < ` between them
   and `|` between those that are equally right; other frames may lie between them;
 * `certain`: `yes` if the cause is to be certain, or `any`;

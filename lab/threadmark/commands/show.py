@@ -29,6 +29,10 @@ def show(
     table2: Annotated[
         bool, Parameter(negative="", help="Rebuild Table II of the INNCABS paper from an import.")
     ] = False,
+    function: Annotated[
+        str | None,
+        Parameter(help="Callers and callees of a function in a run of explain, and its waits."),
+    ] = None,
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
 ) -> None:
@@ -48,6 +52,13 @@ def show(
             return
         stored = opened.load(run)
     kind = registry.kind_of(stored)
+    if function is not None:
+        detail = kind.function(stored, function)
+        if json:
+            write_json(document("function", detail.record()))
+        else:
+            print_table(Console(), detail.lines)
+        return
     found = kind.judge(stored)
     if json:
         sys.stdout.write(kind.export(stored, found, "json"))

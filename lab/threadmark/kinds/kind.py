@@ -41,6 +41,16 @@ class Answer(Protocol):
         """Whether A is slower than `fail_above` allows."""
 
 
+class Detail(Protocol):
+    """A part of a run that is asked for by its name."""
+
+    def record(self) -> dict[str, Any]:
+        """The fields of its JSON."""
+
+    def lines(self, width: int, *, utf8: bool) -> list[Text]:
+        """What a terminal of `width` characters shows."""
+
+
 class RunKind(ABC):
     """A kind of run. `found` is always what its judge() returned for the same run."""
 
@@ -82,6 +92,10 @@ class RunKind(ABC):
             "rows": [plain.row_record(row) for row in stored.rows],
         }
         return plain.document(self.command, fields)
+
+    def function(self, stored: Stored, name: str) -> Detail:
+        """Callers and callees of one function. LabError where the kind has no stacks."""
+        raise LabError(f"Runs of {self.command} have no stacks; name one of explain.")
 
     @abstractmethod
     def agree(self, a: Stored, b: Stored, question: Question) -> Answer:

@@ -96,6 +96,14 @@ def checks() -> list[Check]:
     gcc = next((each for each in platforms.platforms() if not each.optional), None)
     preset = gcc.name if gcc else ""
     found.append(Check("explain-bars", Level.ALL, lambda: planted, preset, _lack(gcc)))
+    of_build = ["--build", str(BUILD / preset)]
+    for name, script, options in (
+        ("harmless", "tests/probe/odd/harmless.py", ["--runs", "10000", "--calls", "1000000"]),
+        ("costs", "tests/explain/costs/costs.py", []),
+    ):
+        line = [sys.executable, str(ROOT / script), *of_build, *options]
+        command = partial(lambda given: given, line)
+        found.append(Check(f"explain-{name}", Level.ALL, command, preset, _lack(gcc)))
     sanitized = next((each for each in platforms.platforms() if "clang" in each.compiler), None)
     # The schedulers of others give false reports under ThreadSanitizer, none under the other.
     sanitizers = (("asan", Level.CHECK), ("tsan", Level.CHECK), ("asan-all", Level.ALL))
@@ -109,6 +117,9 @@ def checks() -> list[Check]:
                 lacks=_lack(sanitized, "sanitizers of clang 19"),
             )
         )
+    fuzz = [sys.executable, str(ROOT / "tests/fuzz/long.py"), str(BUILD / "asan"), "record", "1e7"]
+    lacks = _lack(sanitized, "sanitizers of clang 19")
+    found.append(Check("fuzz-record", Level.ALL, lambda: fuzz, "asan", lacks))
     return found
 
 

@@ -50,6 +50,7 @@ class Names:
         self._stacks = {number: text for text, number in stacks.items()}
         self._data = data
         self.operands: dict[int, Operand] = {}
+        self.members: dict[tuple[int, str], tuple[str, str]] = {}
 
     def frames(self, stack: int, exact: bool = False) -> tuple[Frame, ...]:
         found = []
@@ -62,6 +63,12 @@ class Names:
 
     def datum(self, module: int, address: int) -> tuple[str, str] | None:
         return self._data.get((module, address))
+
+    def member_at_call(self, stack: int, kind: str, region: str = "") -> tuple[str, str] | None:
+        return self.members.get((stack, kind))
+
+    def instruction(self, module: int, address: int) -> tuple[str, str]:
+        return f"{module}+{address:#x}", "nop"
 
     def operand(self, module: int, address: int) -> Operand | None:
         return self.operands.get(address)
@@ -80,6 +87,7 @@ class Made:
     plans: dict[int, Sequence[Doing | None]] = field(default_factory=dict)
     threads: dict[int, dict[str, Any]] = field(default_factory=dict)
     operands: dict[int, Operand] = field(default_factory=dict)
+    members: dict[tuple[int, str], tuple[str, str]] = field(default_factory=dict)
 
     def stack(self, text: str) -> int:
         return self.stacks.setdefault(text, len(self.stacks) + 1) if text else 0
@@ -112,9 +120,13 @@ class Made:
         return self
 
     def sample(self, tid: int, stack: str, times: int = 1, **registers: int) -> Made:
+        return self.look(tid, stack, times, registers=registers)
+
+    def look(self, tid: int, stack: str, times: int = 1, **more: Any) -> Made:
+        """Samples with other keys than registers, such as `switch`, a millisecond apart."""
         for number in range(times):
-            fields = {"tid": tid, "at_ns": number * MS, "stack": self.stack(stack), "on": True}
-            self.lines.append({"kind": "sample", **fields, "registers": registers})
+            fields = {"tid": tid, "at_ns": number * MS, "stack": self.stack(stack)}
+            self.lines.append({"kind": "sample", **fields, "registers": {}, **more})
         return self
 
     def line(self, **fields: Any) -> Made:
@@ -127,8 +139,9 @@ class Made:
         head = {
             "kind": "record", "version": 1, "command": ["./prog"], "pid": MAIN, "began_ns": 0,
             "ended_ns": end, "exit_status": 0, "signal": 0, "complete": True,
-            "tier": {"agent": True, "perf": True}, "processors": self.processors,
-            "cpus": list(range(self.processors)), "tick_ns": TICK, "limits": [], **self.head,
+            "tier": {"agent": True, "perf": True, "sample_ns": 2 * MS},
+            "processors": self.processors, "cpus": list(range(self.processors)),
+            "tick_ns": TICK, "limits": [], **self.head,
         }  # fmt: skip
         ticks = [self._tick(at) for at in range(self.ticks)]
         threads = [self._thread(tid) for tid in self.plans]
@@ -198,6 +211,7 @@ class Made:
         recording = reading.read(self.text())
         names = Names(self.stacks, self.data)
         names.operands = self.operands
+        names.members = self.members
         return analyse(recording, names, knowledge())
 
     def answer(self) -> dict[str, Any]:

@@ -57,6 +57,10 @@ def test_states_are_the_whole_time_and_causes_are_in_the_order_of_their_cost(
     if found["thread_s"]:
         assert sum(states.values()) == pytest.approx(1, abs=0.002)
     shares = [cause["share"] for cause in found["causes"]]
+    first = [cause["category"] for cause in found["causes"][:2]]
+    if first in (["mutex", "imbalance"], ["mutex", "serial_dependency"]) and shares[1] > shares[0]:
+        assert shares[0] >= 0.75 * shares[1] - 0.001  # a lock stands before what hardly costs more
+        shares[:2] = shares[1::-1]
     assert shares == sorted(shares, reverse=True)
     assert all(0 <= share <= 1 for share in shares)
     assert all(cause["bound"] is None or cause["bound"] >= 1 for cause in found["causes"])
@@ -101,8 +105,8 @@ def test_a_record_of_a_moment_says_that_it_is_too_short() -> None:
 
 
 def test_a_small_imbalance_may_be_chance() -> None:
-    names = ("imbalance", "mutex")
-    small, large = (Cause(name, "a", "", "", ns=5.0, seen=99) for name in names)
+    amounts = (("imbalance", 5.0), ("mutex", 3.0))
+    small, large = (Cause(name, "a", "", "", ns=ns, seen=99) for name, ns in amounts)
     doubted([small, large], 100.0)
     assert (small.certain, large.certain) == (False, True)
 
@@ -176,8 +180,6 @@ prog: 3 threads, 0.4 s, 100 % of 1.2 s of thread time accounted for.
     33 %  waiting for a lock
     33 %  waiting for the end or result of a thread
 Processors used: both 0 % of the time, one 100 %.
-- This is a first version of explain: of programs with one known cause it still
-  names a wrong one for some, so take the causes as what to look at.
 - The program was ended by signal 9."""
 
 

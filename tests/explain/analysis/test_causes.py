@@ -313,14 +313,6 @@ def test_a_lock_that_costs_less_than_the_wait_for_processors_is_not_certain() ->
     assert not cause["certain"]
 
 
-def test_a_loop_of_a_runtime_is_not_certain_because_it_may_manage_tasks() -> None:
-    made = two(works(), works()).sample(A, "wait@libgomp.so.1 work", 40).sample(A, "work", 40)
-    made.operands[made.stack("wait@libgomp.so.1 work")] = Operand(loops=True)
-    [cause, *_] = [each for each in made.answer()["causes"] if each["category"] == "spin"]
-    assert not cause["certain"]
-    assert "too small" in cause["words"]
-
-
 def test_calls_for_output_that_run_when_they_are_seen_are_a_cause() -> None:
     writes = ("io", 5, "write@libc write_row", 0, "R", 1)
     made = two(writes, writes)
@@ -330,3 +322,117 @@ def test_calls_for_output_that_run_when_they_are_seen_are_a_cause() -> None:
     cause = made.first()
     assert cause["category"] == "io"
     assert cause["share"] > 0.2
+
+
+def test_a_lock_stands_before_a_late_end_that_costs_hardly_more() -> None:
+    alone = waits("join", 0, "pthread_join@libc main", A)
+    late = [works()] * 100
+    early: list[Doing | None] = [*([lock(holder=A), works()] * 32), *[None] * 36]
+    made = Made().thread(MAIN, alone).thread(A, late, "main").thread(B, early, "main")
+    made.thing(1, "mutex", waits=100)
+    found = made.answer()["causes"]
+    assert [each["category"] for each in found[:2]] == ["mutex", "imbalance"]
+    assert found[0]["share"] < found[1]["share"]
+    assert not found[0]["certain"]
+    assert "or imbalance" in found[0]["words"]
+
+
+def test_threads_that_may_only_run_on_some_processors_wait_for_these() -> None:
+    made = two([works(), ready()], [ready(), works()])
+    for tid in (A, B):
+        made.threads[tid]["allowed"] = [0]
+    made.threads[MAIN]["allowed"] = [0, 1]  # it only waits
+    assert made.first()["category"] == "affinity"
+
+
+def test_a_join_costs_nothing_while_others_wait_for_something_of_their_own() -> None:
+    made = two(works(), waits("io", 5, "read@libc fetch worker")).thing(5, "file")
+    assert [each["category"] for each in made.answer()["causes"]] == ["io"]
+
+
+def test_a_barrier_is_no_wait_for_the_thread_that_joins_its_threads() -> None:
+    wait = waits("barrier", 1, "pthread_barrier_wait@libc run worker")
+    made = two([wait, works()], [wait, works()]).thing(1, "barrier")
+    assert [each["category"] for each in made.answer()["causes"]] == ["barrier"]
+
+
+def test_who_was_woken_and_wants_a_mutex_is_why_a_processor_is_free() -> None:
+    done = waits("condition", 1, "hang_up main")
+    there = ("condition", 2, "take work", 0, "R", -1)
+    made = Made().thread(MAIN, done).thread(A, works(), "main").thread(B, there, "main")
+    made.thing(1, "condition", signal_stack="take work").thing(2, "condition")
+    made.sample(A, "take work", 20)
+    assert "imbalance" not in [each["category"] for each in made.answer()["causes"]]
+
+
+def test_brief_yields_have_the_stack_that_samples_saw() -> None:
+    spin = ("yield", 0, "", 0, "R", 24)
+    made = two([spin, works()], [works(), spin])
+    made.sample(A, "sched_yield@libc await_turn worker", 20)
+    made.line(kind="pair", object=0, activity="yield", waiter=0, holder=0, waits=1, wait_ns=1)
+    spins = [each for each in made.answer()["causes"] if each["category"] == "spin"]
+    assert "await_turn" in spins[0]["name"]
+
+
+def test_the_wait_of_a_lone_thread_for_another_process_is_not_certain() -> None:
+    made = Made().thread(MAIN, waits("join", 1, "waitpid@libc main", 0)).thing(1, "thread")
+    assert not made.first()["certain"]
+
+
+def test_an_inlined_function_tells_the_atomic_although_most_samples_lie_behind_it() -> None:
+    count = Operand("di", "", 1, 8)
+    made = Made().thread(MAIN, JOIN_A)
+    for tid in (A, B):
+        made.thread(tid, works(), "main").sample(tid, "copy worker", 60, di=64000)
+        made.sample(tid, "std::_Sp_counted_base::_M_release drop worker", 20, di=64000)
+    for stack in ("copy worker", "std::_Sp_counted_base::_M_release drop worker"):
+        made.operands[made.stack(stack)] = count
+    assert made.first()["name"] == "shared_ptr reference count"
+
+
+@pytest.mark.parametrize(
+    ("function", "yields", "category"),
+    [("take", True, "spin"), ("Ticket::lock", False, "spin"), ("take", False, "none")],
+)
+def test_a_loop_that_counts_spins_where_a_lock_is_taken_or_a_processor_given_away(
+    function: str, yields: bool, category: str
+) -> None:
+    made = Made().thread(MAIN, JOIN_A)
+    for tid in (A, B):
+        made.thread(tid, works(), "main").sample(tid, f"{function} worker", 60, di=64000)
+        made.sample(tid, "work worker", 40)
+    made.operands[made.stack(f"{function} worker")] = Operand("di", plain=True, counts=True)
+    if yields:
+        made.pair(0, "yield", "sched_yield@libc take worker", "", MS)
+    assert made.first()["category"] == category
+
+
+@pytest.mark.parametrize(
+    ("taken", "name"), [("get", "made in main, used in get"), ("main", "made in main")]
+)
+def test_an_object_that_has_no_name_has_its_maker_and_user(taken: str, name: str) -> None:
+    stack = f"pthread_mutex_lock@libc {taken} worker"
+    made = two([lock(stack=stack), works()], [works(), lock(holder=A, stack=stack)])
+    made.thing(1, "mutex", made_at="main")
+    document, details = made.analysed()
+    assert document["causes"][0]["name"] == name
+    assert details["locks"][0]["name"] == name
+
+
+def test_objects_made_at_one_place_are_one_whatever_uses_them() -> None:
+    get, put = "pthread_mutex_lock@libc get worker", "pthread_mutex_lock@libc put worker"
+    a, b = lock(1, B, get), lock(2, A, put)
+    made = two([a, works()], [works(), b, works(), works()])
+    made.thing(1, "mutex", made_at="Map main", waits=50)
+    made.thing(2, "mutex", made_at="Map main", waits=25)
+    [cause] = [each for each in made.answer()["causes"] if each["category"] == "mutex"]
+    assert cause["name"] == "made in Map, used in get"
+    assert cause["waits"] == 75
+
+
+def test_hot_instructions_are_those_of_the_function_and_not_of_its_locks() -> None:
+    made = two(works(), works()).sample(A, "compute worker", 3)
+    made.sample(B, "pthread_mutex_lock@libc compute worker", 5)
+    hot = made.analysed()[1]["hot"]["compute"]
+    assert hot["lines"] == [["compute.cpp:1", 8]]
+    assert sum(count for _, _, count in hot["instructions"]) == 3

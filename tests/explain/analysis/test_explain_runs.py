@@ -11,7 +11,8 @@ import pytest
 from made import MAIN, Made, waits, works
 from threadmark import cli
 from threadmark.kinds.explain.analysis.recording import Module
-from threadmark.kinds.explain.symbols import File
+from threadmark.kinds.explain.mapped import File
+from threadmark.kinds.explain.probe import load
 
 SOURCE = """
 #include <mutex>
@@ -71,12 +72,36 @@ def test_what_cannot_be_explained_is_one_sentence(
         (("--", "/nonexistent/prog"), "There is no program /nonexistent/prog"),
         (("--pid", "1", "--", "sh"), "--pid records a process"),
         ((str(record), "--delay", "1"), "are for recording"),
+        ((str(record), "--no-follow"), "are for recording"),
         (("--duration", "-1", "--", "sh"), "--duration takes"),
+        ((str(record), "--load", "true"), "are for recording"),
+        (("--ready", " ", "--", "sh"), "--ready needs a value"),
+        (("--stop", "TERM", "--", "sh"), "--stop needs --load"),
+        (("--stop", "NONE", "--load", "true", "--", "sh"), "There is no signal NONE"),
+        (("--stop", "INT", "--load", "true", "--pid", "1"), "leave it or --pid out"),
     ):
         assert sentence in say(capsys, "explain", *words, status=2)
     record.write_text('{"kind":"record","version":2}\n', encoding="ascii")
     assert "has version 2" in say(capsys, "explain", str(record), status=2)
     assert not Path("s.db").exists()
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="no g++")
+def test_children_are_recorded_unless_that_is_not_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = ("sh", "-c", "seq 20000000 | wc -l > lines; true")
+    assert cli.main(["explain", "--store", "s.db", "--", *command]) == 0
+    capsys.readouterr()
+    threads = load(Path("explain-s-1.tmr")).threads.values()
+    assert len({each.process for each in threads}) == 3
+    assert {each.process for each in threads if each.tid == each.process} | {0} == {
+        each.process for each in threads
+    }
+    assert cli.main(["explain", "--store", "s.db", "--no-follow", "--", *command]) == 0
+    assert "record them with --follow" in " ".join(capsys.readouterr().out.split())
+    assert {each.process for each in load(Path("explain-s-2.tmr")).threads.values()} == {0}
 
 
 @pytest.mark.skipif(not shutil.which("g++"), reason="no g++")
@@ -103,3 +128,14 @@ def test_functions_inlined_ones_and_members_have_their_names(tmp_path: Path) -> 
     assert frame.name == f"a+{at['outer(int)']:#x}"
     gone = File(Module(str(program), "00" * 20, 0x1000_0000, 0x1001_0000, 0))
     assert gone.changed
+
+
+def test_a_function_of_a_run_is_shown_with_its_waits(
+    record: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    say(capsys, "explain", str(record))
+    name = say(capsys, "export", "--format", "collapsed").partition(";[mutex]")[0]
+    assert "waits in itself: mutex" in say(capsys, "show", "--function", name)
+    found = json.loads(say(capsys, "show", "--function", name, "--json"))
+    assert found["waiting_us"]["for"] == {"mutex": found["waiting_us"]["all"]}
+    assert "has a function nothing" in say(capsys, "show", "--function", "nothing", status=2)

@@ -1,7 +1,7 @@
 // Converts texts with the tables of code pages, each made when it is first needed.
 //
 // category: once
-// name: made | CodePage
+// name: made | CodePage | code_pages
 // holder: CodePage::make < CodePage::table < convert
 // certain: yes
 // why: All threads come to the same new code page, and one makes its table while the others wait.

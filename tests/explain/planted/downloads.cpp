@@ -2,6 +2,7 @@
 //
 // category: semaphore
 // name: unpackers
+// made: unpack
 // holder: unpack < fetch_files
 // certain: yes
 // why: The semaphore has one permit, and nearly all work is done with it.

@@ -5,8 +5,12 @@
 // holder: audit_page < audit
 // certain: yes
 // why: Tellers wait for the lock of the accounts, whose holder waits for the journal's holder.
+//
+// The tellers work until the audit is over, because they would otherwise be done before it where
+// they rarely meet the auditor, and main would then wait for the auditor alone.
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -24,6 +28,7 @@ std::mutex journal_mutex;
 std::array<std::int64_t, 64> accounts{};
 std::array<std::uint64_t, 4096> journal{};
 std::uint64_t entries = 0;
+std::atomic<bool> audited{false};
 
 [[gnu::noinline]] void write_journal(std::uint64_t amount) {
   const std::lock_guard<std::mutex> lock(journal_mutex);
@@ -46,9 +51,9 @@ std::uint64_t entries = 0;
   return digest >> 40;
 }
 
-[[gnu::noinline]] void tell(int first, int step, int transfers) {
+[[gnu::noinline]] void tell(unsigned first, unsigned step) {
   std::uint64_t form = first + 1;
-  for (int i = first; i < transfers; i += step) {
+  for (unsigned i = first; !audited; i += step) {
     for (int word = 0; word < 15'000; ++word) form = (form ^ (form >> 7)) * 31 + 1;
     transfer(i, i * 7 + 1, static_cast<int>(form % 50));
   }
@@ -62,6 +67,7 @@ std::uint64_t entries = 0;
     for (int word = 0; word < 50'000; ++word) report = (report ^ (report >> 7)) * 31 + 1;
   }
   digest = report == 0 ? 0 : sum;
+  audited = true;
 }
 
 }  // namespace
@@ -73,8 +79,7 @@ int main(int argc, char** argv) {
   std::uint64_t digest = 0;
   std::vector<std::thread> people;
   people.emplace_back(audit, rounds, std::ref(digest));
-  const int transfers = rounds * 2;
-  for (int t = 0; t < threads; ++t) people.emplace_back(tell, t, threads, transfers);
+  for (int t = 0; t < threads; ++t) people.emplace_back(tell, t, threads);
   for (std::thread& each : people) each.join();
   const std::int64_t money = std::accumulate(accounts.begin(), accounts.end(), std::int64_t{0});
   std::printf("checksum %llu\n", static_cast<unsigned long long>(digest / (rounds / 2)));

@@ -2,6 +2,7 @@
 //
 // category: atomic
 // name: lamps | shared_ptr | _Sp_counted | __shared_count | use_count
+// made: trace | current_lamps
 // certain: yes
 // why: Each ray copies the shared_ptr of the scene, whose count all threads then change.
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -115,7 +116,8 @@ Outcome run(const std::string& program, const std::vector<std::string>& more) {
 // A program that ran under the agent, with what the agent said.
 class Recorded {
  public:
-  explicit Recorded(const std::string& program, const std::string& preload = AGENT)
+  explicit Recorded(const std::string& program, const std::string& preload = AGENT,
+                    bool follow = false)
       : file_(memfd_create("threadmark", MFD_CLOEXEC)) {
     EXPECT_EQ(ftruncate(file_, sizeof(Shared)), 0);
     shared_ = static_cast<Shared*>(
@@ -123,6 +125,7 @@ class Recorded {
     shared_->magic = threadmark::kMagic;
     shared_->version = threadmark::kVersion;
     shared_->size_checked = static_cast<std::uint32_t>(sizeof(Shared));
+    shared_->follow = follow ? 1 : 0;
     outcome = run(program,
                   {"LD_PRELOAD=" + preload, "THREADMARK_PROBE=/proc/" + std::to_string(getpid()) +
                                                 "/fd/" + std::to_string(file_)});
@@ -146,9 +149,15 @@ class Recorded {
     for (const Thread* thread : threads()) sum += thread->total[static_cast<int>(of)].ns;
     return sum;
   }
-  [[nodiscard]] const Object* object(ObjectKind kind, std::uint64_t address) const {
+  [[nodiscard]] std::vector<const Object*> objects(ObjectKind kind) const {
+    std::vector<const Object*> found;
     for (const Object& each : shared_->objects)
-      if (each.key == ((static_cast<std::uint64_t>(kind) + 1) << 56 | address)) return &each;
+      if (each.key >> 56 == static_cast<std::uint64_t>(kind) + 1) found.push_back(&each);
+    return found;
+  }
+  [[nodiscard]] const Object* object(ObjectKind kind, std::uint64_t address) const {
+    for (const Object* each : objects(kind))
+      if (each->address == address) return each;
     return nullptr;
   }
   [[nodiscard]] std::vector<const Pair*> pairs(const Object* of, Activity activity) const {
@@ -190,12 +199,18 @@ bool has_in_order(const Names& all, const Names& wanted) {
   return true;
 }
 
-TEST(Agent, names_the_mutex_the_wait_and_both_stacks) {
-  const Recorded run("known_waits");
-  ASSERT_EQ(run.outcome, (Outcome{"five waits\n", 0}));
+void expect_five_waits(const Recorded& run) {
   const Object* mutex = run.object(ObjectKind::mutex, symbols().address("known_mutex"));
   ASSERT_NE(mutex, nullptr);
   EXPECT_EQ(mutex->waits, 5U);
+}
+
+TEST(Agent, names_the_mutex_the_wait_and_both_stacks) {
+  const Recorded run("known_waits");
+  ASSERT_EQ(run.outcome, (Outcome{"five waits\n", 0}));
+  expect_five_waits(run);
+  const Object* mutex = run.object(ObjectKind::mutex, symbols().address("known_mutex"));
+  ASSERT_NE(mutex, nullptr);
   EXPECT_EQ(mutex->waiters, 0U);
   // Five times the holder sleeps 100 ms; the waiter comes a little after the holder's beginning.
   EXPECT_GT(mutex->wait_ns, 400'000'000U);
@@ -248,6 +263,15 @@ TEST(Agent, sees_every_kind_of_wait) {
   EXPECT_GT(run.total(Activity::join), 80'000'000U);
   EXPECT_GT(run.total(Activity::io), 40'000'000U);
   EXPECT_GT(run.total(Activity::sleep), 400'000'000U);
+  for (const auto& [name, function] :
+       {std::pair{"known_once", "run_once"}, {"_ZGVZ10wait_guardE5value", "run_guard"}}) {
+    const Object* once = run.object(ObjectKind::once, symbols().address(name));
+    ASSERT_NE(once, nullptr);
+    for (const Pair* pair : run.pairs(once, Activity::once)) {
+      EXPECT_TRUE(has_in_order(run.names(pair->holder), {function})) << name;
+      EXPECT_FALSE(has_in_order(run.names(pair->waiter), {function})) << name;
+    }
+  }
   const Object* condition = run.object(ObjectKind::condition, symbols().address("known_condition"));
   ASSERT_NE(condition, nullptr);
   EXPECT_EQ(condition->signals, 1U);
@@ -258,6 +282,54 @@ TEST(Agent, sees_every_kind_of_wait) {
     EXPECT_TRUE(has_in_order(run.names(made->made_at), {"make_objects"})) << name;
   }
   EXPECT_TRUE(has_in_order(run.names(condition->signal_stack), {"signal_it"}));
+}
+
+TEST(Agent, counts_waits_for_a_condition_that_were_woken_for_nothing) {
+  const Recorded run("futile");
+  ASSERT_EQ(run.outcome.output.substr(0, 7), "futile ");
+  const auto expected = std::stoull(run.outcome.output.substr(7));
+  EXPECT_GE(expected, 10U);  // more if the system wakes threads by itself
+  const Object* condition =
+      run.object(ObjectKind::condition, symbols().address("futile_condition"));
+  ASSERT_NE(condition, nullptr);
+  EXPECT_EQ(condition->futile, expected);
+  EXPECT_GE(condition->waits, 25U);
+}
+
+TEST(Agent, tells_who_held_the_mutex_that_a_woken_thread_locks_again) {
+  const Recorded run("convoy");
+  ASSERT_EQ(run.outcome, (Outcome{"convoy\n", 0}));
+  const Object* condition =
+      run.object(ObjectKind::condition, symbols().address("convoy_condition"));
+  const Object* mutex = run.object(ObjectKind::mutex, symbols().address("convoy_mutex"));
+  ASSERT_NE(condition, nullptr);
+  ASSERT_NE(mutex, nullptr);
+  EXPECT_EQ(condition->mutex, static_cast<std::uint32_t>(mutex - run.shared().objects + 1));
+  std::uint64_t ns = 0, of_holder = 0;
+  for (const Pair* pair : run.pairs(condition, Activity::relock)) {
+    ns += pair->wait_ns;
+    EXPECT_TRUE(has_in_order(run.names(pair->waiter), {"convoy_waiter"}));
+    EXPECT_FALSE(has_in_order(run.names(pair->holder), {"convoy_signal"}));
+    if (has_in_order(run.names(pair->holder), {"convoy_holder"})) of_holder += pair->wait_ns;
+  }
+  EXPECT_GT(ns, 250'000'000U);         // six times 60 ms
+  EXPECT_GT(of_holder, 200'000'000U);  // all but the first, before which nobody wanted to know
+  for (const Pair* pair : run.pairs(condition, Activity::condition))
+    EXPECT_TRUE(has_in_order(run.names(pair->holder), {"convoy_signal"}));
+}
+
+TEST(Agent, tells_where_the_holder_of_a_lock_writes) {
+  const Recorded run("short_output");
+  ASSERT_EQ(run.outcome, (Outcome{"short output\n", 0}));
+  std::uint64_t with = 0, without = 0;
+  for (const Pair& pair : run.shared().pairs) {
+    if (pair.key == 0 || pair.activity != static_cast<std::uint32_t>(Activity::io)) continue;
+    const Names names = run.names(pair.waiter);
+    if (has_in_order(names, {"write_shortly", "write_with_lock"})) with += pair.waits;
+    if (has_in_order(names, {"write_shortly", "write_without_lock"})) without += pair.waits;
+  }
+  EXPECT_GT(with, 10'000U);    // of 120,000; some before anybody waited
+  EXPECT_LT(without, 1'000U);  // those that took long
 }
 
 TEST(Agent, accounts_for_threads_from_their_making_to_their_end) {
@@ -284,14 +356,36 @@ TEST(Agent, accounts_for_threads_from_their_making_to_their_end) {
   }
 }
 
+TEST(Agent, knows_a_thread_that_is_older_than_it_from_its_first_wait_on) {
+  const Recorded run("early_thread");
+  ASSERT_EQ(run.outcome, (Outcome{"early thread\n", 0}));
+  const Object* mutex = run.object(ObjectKind::mutex, symbols().address("known_mutex"));
+  ASSERT_NE(mutex, nullptr);
+  const auto pairs = run.pairs(mutex, Activity::mutex);
+  ASSERT_EQ(pairs.size(), 1U);
+  EXPECT_EQ(pairs[0]->waits, 1U);
+  EXPECT_TRUE(has_in_order(run.names(pairs[0]->waiter), {"wait_for_it", "waiter_outer"}));
+  EXPECT_TRUE(has_in_order(run.names(pairs[0]->holder), {"holder_outer"}));
+  int found = 0;
+  for (const Thread* thread : run.threads()) {
+    const Thread::Total& total = thread->total[static_cast<int>(Activity::mutex)];
+    if (total.times == 0) continue;
+    ++found;
+    EXPECT_EQ(total.ns, mutex->wait_ns);
+    EXPECT_EQ(thread->use, Thread::ended);
+    EXPECT_EQ(thread->maker, 0);  // made when there was no agent
+    EXPECT_GT(thread->tid, 0);
+    EXPECT_GT(thread->end_ns, thread->begin_ns);
+  }
+  EXPECT_EQ(found, 1);
+}
+
 TEST(Agent, goes_on_in_a_program_that_replaces_the_process) {
   const Recorded run("replaced");
   EXPECT_EQ(
       run.outcome,
       (Outcome{"HOME=/\nKEPT=yes\nPATH=/usr/bin:/bin\nfirst descriptor 3\nfive waits\n0\n", 0}));
-  const Object* mutex = run.object(ObjectKind::mutex, symbols().address("known_mutex"));
-  ASSERT_NE(mutex, nullptr);
-  EXPECT_EQ(mutex->waits, 5U);
+  expect_five_waits(run);
 }
 
 TEST(Agent, gives_back_the_preload_that_was_there) {
@@ -316,9 +410,7 @@ TEST(Agent, goes_together_with_a_malloc_that_takes_a_mutex) {
 TEST(Agent, records_waits_after_one_that_was_left_by_a_jump) {
   const Recorded run("jump_out");
   ASSERT_EQ(run.outcome, (Outcome{"left\nfive waits\n", 0}));
-  const Object* mutex = run.object(ObjectKind::mutex, symbols().address("known_mutex"));
-  ASSERT_NE(mutex, nullptr);
-  EXPECT_EQ(mutex->waits, 5U);
+  expect_five_waits(run);
   for (const Object& object : run.shared().objects) EXPECT_EQ(object.waiters, 0U);
 }
 
@@ -342,6 +434,36 @@ TEST(Agent, unwinds_a_fiber_on_its_own_stack) {
   EXPECT_TRUE(has_in_order(run.names(pairs[0]->waiter), {"wait_for_it", "waiter_outer"}));
 }
 
+TEST(Agent, adds_little_to_closing_libraries_that_stay) {
+  const auto begin = std::chrono::steady_clock::now();
+  const Recorded run("closes_often");
+  const auto time = std::chrono::steady_clock::now() - begin;
+  ASSERT_EQ(run.outcome, (Outcome{"closes wrong 0\n", 0}));
+  EXPECT_LT(time, std::chrono::seconds(4));  // alone it takes 20 ms
+}
+
+TEST(Agent, unwinds_below_libraries_and_beside_threads_that_unload_them) {
+  const Recorded run("plugins");
+  ASSERT_EQ(run.outcome, (Outcome{"plugins wrong 0\n", 0}));
+  const Object* mutex = run.object(ObjectKind::mutex, symbols().address("known_mutex"));
+  ASSERT_NE(mutex, nullptr);
+  std::map<std::string, std::uint64_t> waits;
+  std::uint64_t all = 0, whole = 0;
+  for (const Pair* pair : run.pairs(mutex, Activity::mutex)) {
+    EXPECT_NE(pair->waiter, 0U);
+    const Names names = run.names(pair->waiter);
+    if (!has_in_order(names, {"wait_for_it"})) continue;  // the holder's own
+    all += pair->waits;
+    for (const char* name : {"wait_beside", "call_small", "call_large"}) {
+      if (!has_in_order(names, {"wait_for_it", "waiter_outer", name})) continue;
+      waits[name] += pair->waits;
+      whole += pair->waits;
+    }
+  }
+  EXPECT_EQ(waits.size(), 3U);
+  EXPECT_GT(whole, all * 8 / 10);
+}
+
 TEST(Agent, does_nothing_without_a_recorder) {
   const Outcome bare = run("environment", {});
   const std::string agent = AGENT;
@@ -349,6 +471,78 @@ TEST(Agent, does_nothing_without_a_recorder) {
     const Outcome with = run("environment", {"LD_PRELOAD=" + agent, "THREADMARK_PROBE=" + probe});
     EXPECT_EQ(with, bare) << probe;
   }
+}
+
+TEST(Agent, records_the_lock_that_children_share_as_one_object) {
+  const Recorded run("shared_by_children", AGENT, true);
+  ASSERT_EQ(run.outcome, (Outcome{"five waits\nfive waits\nwrong 0\n", 0}));
+  std::vector<const Object*> shared, own;
+  for (const Object* each : run.objects(ObjectKind::mutex)) {
+    if ((each->type & threadmark::kSharedByProcesses) != 0) shared.push_back(each);
+    if (each->address == symbols().address("known_mutex")) own.push_back(each);
+  }
+  ASSERT_EQ(shared.size(), 1U);
+  EXPECT_EQ(shared[0]->waits, 3U);
+  EXPECT_GT(shared[0]->wait_ns, 200'000'000U);
+  EXPECT_TRUE(has_in_order(run.names(shared[0]->made_at), {"make_shared"}));
+  bool holder_seen = false;
+  for (const Pair* pair : run.pairs(shared[0], Activity::mutex)) {
+    EXPECT_TRUE(has_in_order(run.names(pair->waiter), {"wait_for_shared"}));
+    if (pair->holder == 0) continue;
+    EXPECT_TRUE(has_in_order(run.names(pair->holder), {"hold_shared"}));
+    EXPECT_NE(run.shared().stacks[pair->waiter - 1].image,
+              run.shared().stacks[pair->holder - 1].image);
+    holder_seen = true;
+  }
+  EXPECT_TRUE(holder_seen);
+  ASSERT_EQ(own.size(), 2U);
+  EXPECT_NE(own[0]->image, own[1]->image);
+  for (const Object* each : own) EXPECT_EQ(each->waits, 5U);
+  // The parent waits for one child after the other.
+  EXPECT_GT(run.total(Activity::join), 300'000'000U);
+}
+
+TEST(Agent, records_children_however_they_are_made) {
+  const Recorded run("kinds_of_children", AGENT, true);
+  ASSERT_EQ(run.outcome, (Outcome{"children wrong 0\n", 0}));
+  std::map<std::string, const Thread*> by_name;
+  for (const Thread* thread : run.threads())
+    by_name[reinterpret_cast<const char*>(thread->name)] = thread;
+  for (const char* name : {"forked", "forked raw", "cloned", "executed", "vforked", "spawned",
+                           "spawned p", "system", "popen"}) {
+    ASSERT_TRUE(by_name.contains(name)) << name;
+    const Thread& thread = *by_name[name];
+    EXPECT_EQ(thread.process, thread.tid) << name;
+    EXPECT_NE(thread.process, run.shared().pid) << name;
+    EXPECT_GT(thread.total[static_cast<int>(Activity::sleep)].ns, 25'000'000U) << name;
+    EXPECT_GT(thread.processor_ns, 0U) << name;
+    EXPECT_GT(thread.end_ns, thread.begin_ns) << name;
+  }
+  EXPECT_EQ(by_name["forked"]->maker, run.shared().pid);
+  EXPECT_TRUE(has_in_order(run.names(by_name["forked"]->made_at), {"main"}));
+}
+
+TEST(Agent, records_no_children_that_are_not_followed) {
+  for (const char* program : {"shared_by_children", "kinds_of_children"}) {
+    const Recorded run(program);
+    for (const Thread* thread : run.threads()) EXPECT_EQ(thread->process, run.shared().pid);
+    EXPECT_EQ(run.shared().images_used, 1U);
+  }
+}
+
+TEST(Agent, loses_nothing_when_a_child_is_killed) {
+  const Recorded run("killed_child", AGENT, true);
+  ASSERT_EQ(run.outcome, (Outcome{"killed by 9\nfive waits\n", 0}));
+  expect_five_waits(run);
+}
+
+TEST(Agent, gives_children_the_environment_that_they_have_alone) {
+  const std::string other = OTHER_PRELOAD;
+  const Outcome bare = run("environment_of_children", {"LD_PRELOAD=" + other});
+  const Recorded with("environment_of_children", std::string(AGENT) + ":" + other, true);
+  EXPECT_EQ(with.outcome, bare);
+  EXPECT_EQ(run("environment_of_children", {}),
+            Recorded("environment_of_children", AGENT, true).outcome);
 }
 
 std::string output_of(const std::string& command) {
@@ -397,17 +591,27 @@ TEST_P(Odd, behaves_as_it_does_alone) {
   EXPECT_EQ(with.outcome, bare);
   EXPECT_EQ(with.shared().attached, 1U);
   EXPECT_NE(bare.status, 99 << 8);
-  for (int i = 0; i < 5; ++i) EXPECT_EQ(with.shared().lost[i], 0U) << i;
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(with.shared().lost[i], 0U) << i;
+}
+
+TEST_P(Odd, behaves_as_it_does_alone_when_children_are_followed) {
+  const Outcome bare = run(GetParam(), {});
+  const Recorded with(GetParam(), AGENT, true);
+  EXPECT_EQ(with.outcome, bare);
+  EXPECT_EQ(with.shared().attached, 1U);
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(with.shared().lost[i], 0U) << i;
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, Odd,
-                         ::testing::Values("known_waits", "all_kinds", "cancelled_waits",
+                         ::testing::Values("known_waits", "all_kinds", "convoy", "cancelled_waits",
                                            "kinds_of_mutexes", "small_stacks", "seccomp_filter",
                                            "fork_in_threads", "close_all", "profile_signals",
-                                           "early_constructor", "jump_out", "replaced",
-                                           "environment", "many_threads", "deep_recursion",
-                                           "fibers", "hammer", "old_conditions", "exits_in_thread",
-                                           "aborts"),
+                                           "early_constructor", "early_thread", "jump_out",
+                                           "replaced", "environment", "many_threads",
+                                           "deep_recursion", "fibers", "hammer", "once_again",
+                                           "closes_often", "plugins", "old_conditions",
+                                           "exits_in_thread", "aborts", "kinds_of_children",
+                                           "killed_child", "environment_of_children"),
                          [](const auto& name) { return std::string(name.param); });
 
 }  // namespace

@@ -4,7 +4,9 @@
 #include <fcntl.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
+#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -35,6 +37,10 @@
 #include <vector>
 
 extern char** environ;
+
+extern std::atomic<void (*)()> early_job;  // in early_library.cpp
+void join_early();
+extern void* early_plugin;
 
 namespace {
 
@@ -143,12 +149,20 @@ KEPT void wait_once() {
   pthread_once(&known_once, [] { std::this_thread::sleep_for(60ms); });
   NOT_A_TAIL;
 }
+KEPT void run_once() {
+  wait_once();
+  NOT_A_TAIL;
+}
 KEPT int wait_guard() {
   static const int value = [] {
     std::this_thread::sleep_for(60ms);
     return 7;
   }();
   return value;
+}
+KEPT void run_guard() {
+  wait_guard();
+  NOT_A_TAIL;
 }
 KEPT void wait_word() {
   known_word.wait(0);
@@ -180,12 +194,12 @@ int all_kinds() {
   after(wait_timed, [] {});
   pthread_spin_lock(&known_spin);
   after(wait_spin, [] { pthread_spin_unlock(&known_spin); });
-  std::thread first(wait_once);
+  std::thread first(run_once);
   std::this_thread::sleep_for(5ms);
   std::thread second(wait_once);
   first.join();
   second.join();
-  std::thread third(wait_guard);
+  std::thread third(run_guard);
   std::this_thread::sleep_for(5ms);
   std::thread fourth(wait_guard);
   third.join();
@@ -202,6 +216,158 @@ int all_kinds() {
   const bool written = write(pipes[1], "k", 1) == 1;
   reader.join();
   std::printf("all kinds %c %d %d\n", byte, written, wait_guard());
+  return 0;
+}
+
+// --- Conditions.
+
+pthread_mutex_t condition_mutex = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t futile_condition = PTHREAD_COND_INITIALIZER;
+int entered = 0, futile_waits = 0;
+
+// As a waiter does: what the program counts is what the agent has to find.
+void wait_until(const bool& ready, bool timed) {
+  timespec far{};
+  clock_gettime(CLOCK_REALTIME, &far);
+  far.tv_sec += 100;
+  for (bool again = false; !ready; again = true) {
+    if (again) ++futile_waits;
+    ++entered;
+    if (timed)
+      pthread_cond_timedwait(&futile_condition, &condition_mutex, &far);
+    else
+      pthread_cond_wait(&futile_condition, &condition_mutex);
+  }
+}
+
+// Each wake-up finds the thread in its wait.
+void wake(int times, int before, bool last, bool& ready) {
+  for (int i = 0; i < times; ++i) {
+    for (bool inside = false; !inside; sched_yield()) {
+      pthread_mutex_lock(&condition_mutex);
+      inside = entered == before + i + 1;
+      if (inside && last && i + 1 == times) ready = true;
+      pthread_mutex_unlock(&condition_mutex);
+    }
+    pthread_cond_signal(&futile_condition);
+  }
+}
+
+// For nothing: seven times, and three times with a limit. Not for nothing: waits with an unlock in
+// between, waits after which the thread works with the mutex locked, and waits that end by time.
+int futile() {
+  bool ready = false, ready_timed = false, never = false;
+  std::thread waiter([&] {
+    pthread_mutex_lock(&condition_mutex);
+    wait_until(ready, false);
+    pthread_mutex_unlock(&condition_mutex);
+    pthread_mutex_lock(&condition_mutex);
+    wait_until(ready_timed, true);
+    pthread_mutex_unlock(&condition_mutex);
+    for (int i = 0; i < 5; ++i) {
+      pthread_mutex_lock(&condition_mutex);
+      ++entered;
+      pthread_cond_wait(&futile_condition, &condition_mutex);
+      pthread_mutex_unlock(&condition_mutex);
+    }
+    pthread_mutex_lock(&condition_mutex);
+    for (int i = 0; i < 4; ++i) {
+      ++entered;
+      pthread_cond_wait(&futile_condition, &condition_mutex);
+      busy_for(50us);
+    }
+    for (int i = 0; i < 4; ++i) {
+      timespec soon{};
+      clock_gettime(CLOCK_REALTIME, &soon);
+      soon.tv_nsec = (soon.tv_nsec + 2'000'000) % 1'000'000'000;
+      if (soon.tv_nsec < 2'000'000) ++soon.tv_sec;
+      pthread_cond_timedwait(&futile_condition, &condition_mutex, &soon);
+    }
+    pthread_mutex_unlock(&condition_mutex);
+  });
+  wake(8, 0, true, ready);
+  wake(4, 8, true, ready_timed);
+  wake(5, 12, false, never);
+  wake(4, 17, false, never);
+  waiter.join();
+  std::printf("futile %d\n", futile_waits);
+  return 0;
+}
+
+pthread_mutex_t convoy_mutex = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t convoy_condition = PTHREAD_COND_INITIALIZER;
+std::atomic<bool> convoy_waits{false}, convoy_held{false};
+
+KEPT void convoy_waiter() {
+  pthread_mutex_lock(&convoy_mutex);
+  convoy_waits = true;
+  pthread_cond_wait(&convoy_condition, &convoy_mutex);
+  pthread_mutex_unlock(&convoy_mutex);
+  NOT_A_TAIL;
+}
+KEPT void convoy_holder() {
+  pthread_mutex_lock(&convoy_mutex);
+  convoy_held = true;
+  std::this_thread::sleep_for(60ms);
+  pthread_mutex_unlock(&convoy_mutex);
+  NOT_A_TAIL;
+}
+KEPT void convoy_signal() {
+  pthread_cond_signal(&convoy_condition);
+  NOT_A_TAIL;
+}
+
+// A thread is woken by one that does not have the mutex, while another one has it for long.
+int convoy() {
+  for (int i = 0; i < 6; ++i) {
+    convoy_waits = convoy_held = false;
+    std::thread waiter([] { convoy_waiter(); });
+    while (!convoy_waits) sched_yield();
+    usleep(10'000);  // it waits: nobody ever finds the mutex busy but by being woken
+    std::thread holder([] { convoy_holder(); });
+    while (!convoy_held) sched_yield();
+    convoy_signal();
+    waiter.join();
+    holder.join();
+  }
+  std::puts("convoy");
+  return 0;
+}
+
+// --- Output with a lock that others wait for.
+
+pthread_mutex_t output_mutex = PTHREAD_MUTEX_INITIALIZER;
+int null_file = -1;
+
+KEPT void write_shortly() {
+  for (int i = 0; i < 20; ++i)
+    if (write(null_file, "x", 1) != 1) std::abort();
+  NOT_A_TAIL;
+}
+KEPT void write_with_lock() {
+  pthread_mutex_lock(&output_mutex);
+  write_shortly();
+  busy_for(20us);
+  pthread_mutex_unlock(&output_mutex);
+}
+KEPT void write_without_lock() {
+  write_shortly();
+  NOT_A_TAIL;
+}
+
+// Calls that are far too short to be told of by themselves.
+int short_output() {
+  null_file = open("/dev/null", O_WRONLY);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i)
+    threads.emplace_back([] {
+      for (int j = 0; j < 3'000; ++j) {
+        write_with_lock();
+        write_without_lock();
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  std::puts("short output");
   return 0;
 }
 
@@ -435,6 +601,34 @@ int close_all() {
   return 0;
 }
 
+// Routines that fail, that call others, and that threads wait for meanwhile.
+int once_again() {
+  std::once_flag flag, inner;
+  std::atomic<int> tries{0}, inner_runs{0}, caught{0};
+  const auto run = [&] {
+    try {
+      std::call_once(flag, [&] {
+        try {
+          std::call_once(inner, [&] {
+            ++inner_runs;
+            throw 1;
+          });
+        } catch (int) {
+        }
+        std::this_thread::sleep_for(10ms);
+        if (++tries < 3) throw 2;
+      });
+    } catch (int) {
+      ++caught;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 6; ++i) threads.emplace_back(run);
+  for (std::thread& thread : threads) thread.join();
+  std::printf("once %d %d %d\n", tries.load(), inner_runs.load(), caught.load());
+  return 0;
+}
+
 std::atomic<int> ticks{0};
 
 int profile_signals() {
@@ -482,6 +676,17 @@ struct Early {
 
 int early_constructor() {
   std::printf("early %d\n", early.value);
+  return 0;
+}
+
+// A thread that was made before the agent's constructor ran waits.
+int early_thread() {
+  std::thread holder([] { holder_outer(); });
+  while (!known_held) std::this_thread::yield();
+  early_job = waiter_outer;
+  join_early();
+  holder.join();
+  std::puts("early thread");
   return 0;
 }
 
@@ -631,14 +836,266 @@ int hammer() {
   return 0;
 }
 
+// Nothing is unloaded, but the program says so very often.
+int closes_often() {
+  std::atomic<int> wrong{0};
+  void* kept = dlopen(SMALL_PLUGIN, RTLD_NOW);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i)
+    threads.emplace_back([&, i] {
+      for (int j = 0; j < 50'000; ++j) {
+        void* library = dlopen(i == 0 ? "libc.so.6" : SMALL_PLUGIN, RTLD_NOW);
+        if (library == nullptr || dlclose(library) != 0) ++wrong;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  dlclose(kept);
+  std::printf("closes wrong %d\n", wrong.load());
+  return wrong;
+}
+
+KEPT int call_small(int (*call)(void (*)())) {
+  const int result = call(waiter_outer);
+  NOT_A_TAIL;
+  return result;
+}
+KEPT int call_large(int (*call)(void (*)())) {
+  const int result = call(waiter_outer);
+  NOT_A_TAIL;
+  return result;
+}
+KEPT void wait_beside() {
+  waiter_outer();
+  NOT_A_TAIL;
+}
+
+// Threads wait below frames of a library, and beside others that load and unload all the time.
+int plugins() {
+  // It was there before the agent, and goes nevertheless.
+  if (early_plugin == nullptr || dlclose(early_plugin) != 0) return 3;
+  std::atomic<bool> done{false};
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> others;
+  const auto again = [&](auto work) {
+    others.emplace_back([&, work] {
+      while (!done) work();
+    });
+  };
+  again([] {
+    known_mutex.lock();
+    std::this_thread::sleep_for(200us);
+    known_mutex.unlock();
+    std::this_thread::sleep_for(20us);
+  });
+  again([] { wait_beside(); });
+  // What cannot be found takes its time in the loader too.
+  again([&] {
+    void* library = dlopen(SMALL_PLUGIN, RTLD_NOW);
+    if (library == nullptr || dlclose(library) != 0) ++wrong;
+  });
+  const auto end = std::chrono::steady_clock::now() + 1500ms;
+  for (int i = 0; std::chrono::steady_clock::now() < end; ++i) {
+    const bool large = i % 2 == 1;
+    void* library = dlopen(large ? LARGE_PLUGIN : SMALL_PLUGIN, RTLD_NOW);
+    if (library == nullptr) return 3;
+    const auto call = reinterpret_cast<int (*)(void (*)())>(dlsym(library, "call_from_plugin"));
+    const auto until = std::chrono::steady_clock::now() + 50ms;
+    while (std::chrono::steady_clock::now() < until)
+      wrong += (large ? call_large(call) : call_small(call)) == 1 ? 0 : 1;
+    dlclose(library);
+  }
+  done = true;
+  for (std::thread& thread : others) thread.join();
+  std::printf("plugins wrong %d\n", wrong.load());
+  return wrong;
+}
+
 void exits_in_thread() {
   std::thread([] { std::exit(9); }).join();
 }
 
+// --- Child processes.
+
+struct InSharedMemory {
+  pthread_mutex_t mutex;
+  std::atomic<int> held;
+};
+InSharedMemory* in_shared_memory = nullptr;
+
+KEPT void hold_shared() {
+  pthread_mutex_lock(&in_shared_memory->mutex);
+  in_shared_memory->held = 1;
+  std::this_thread::sleep_for(100ms);
+  in_shared_memory->held = 0;
+  pthread_mutex_unlock(&in_shared_memory->mutex);
+  NOT_A_TAIL;
+}
+KEPT void wait_for_shared() {
+  pthread_mutex_lock(&in_shared_memory->mutex);
+  pthread_mutex_unlock(&in_shared_memory->mutex);
+  NOT_A_TAIL;
+}
+KEPT void make_shared() {
+  void* memory = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  in_shared_memory = new (memory) InSharedMemory{};
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  pthread_mutex_init(&in_shared_memory->mutex, &attributes);
+  NOT_A_TAIL;
+}
+
+// Two children and a shared mutex, and in each of them waits for the same address of its own.
+int shared_by_children() {
+  make_shared();
+  pid_t children[2];
+  for (int i = 0; i < 2; ++i) {
+    children[i] = fork();
+    if (children[i] != 0) continue;
+    for (int round = 0; round < 3; ++round) {
+      if (i == 0) {
+        while (in_shared_memory->held != 0) std::this_thread::yield();
+        hold_shared();
+        std::this_thread::sleep_for(50ms);
+      } else {
+        while (in_shared_memory->held == 0) std::this_thread::yield();
+        wait_for_shared();
+      }
+    }
+    known_waits();
+    std::fflush(stdout);
+    _exit(0);
+  }
+  int wrong = 0;
+  for (const pid_t child : children) {
+    int status = 0;
+    if (waitpid(child, &status, 0) != child || status != 0) ++wrong;
+  }
+  std::printf("wrong %d\n", wrong);
+  return wrong;
+}
+
+void sleep_as(const char* name) {
+  prctl(PR_SET_NAME, name);
+  std::this_thread::sleep_for(30ms);
+}
+
+int ended(pid_t child, const char* what) {
+  int status = 0;
+  return check(child > 0 && waitpid(child, &status, 0) == child && status == 0, what);
+}
+
+// A child in each way that there is; each sleeps under a name of its own.
+int kinds_of_children() {
+  int wrong = 0;
+  const auto child = [&](const char* name, pid_t pid) {
+    if (pid == 0) {
+      sleep_as(name);
+      _exit(0);
+    }
+    wrong += ended(pid, name);
+  };
+  std::fflush(stdout);
+  child("forked", fork());
+  child("forked raw", static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)));
+  static char stack[65536];
+  const auto routine = [](void*) -> int {
+    sleep_as("cloned");
+    _exit(0);
+  };
+  wrong += ended(clone(routine, stack + sizeof stack, SIGCHLD, nullptr), "cloned");
+  if (const pid_t pid = fork(); pid == 0) {
+    execl("/proc/self/exe", "target", "sleeper", "executed", nullptr);
+    _exit(1);
+  } else {
+    wrong += ended(pid, "executed");
+  }
+  if (const pid_t pid = vfork(); pid == 0) {
+    execl("/proc/self/exe", "target", "sleeper", "vforked", nullptr);
+    _exit(1);
+  } else {
+    wrong += ended(pid, "vforked");
+  }
+  char program[] = "target", what[] = "sleeper", name[] = "spawned", other[] = "spawned p";
+  char* arguments[] = {program, what, name, nullptr};
+  pid_t pid = 0;
+  wrong += check(posix_spawn(&pid, "/proc/self/exe", nullptr, nullptr, arguments, environ) == 0,
+                 "posix_spawn");
+  wrong += ended(pid, "spawned");
+  arguments[2] = other;
+  wrong += check(posix_spawnp(&pid, "/proc/self/exe", nullptr, nullptr, arguments, environ) == 0,
+                 "posix_spawnp");
+  wrong += ended(pid, "spawned p");
+  char path[512] = {};
+  wrong += check(readlink("/proc/self/exe", path, sizeof path - 1) > 0, "readlink");
+  wrong += check(system((std::string(path) + " sleeper system").c_str()) == 0, "system");
+  FILE* pipe = popen((std::string(path) + " sleeper popen").c_str(), "r");
+  wrong += check(pipe != nullptr && pclose(pipe) == 0, "popen");
+  std::printf("children wrong %d\n", wrong);
+  return wrong;
+}
+
+// A child that is killed while it waits, one that exits by return, and waits of the parent after.
+int killed_child() {
+  std::fflush(stdout);
+  if (const pid_t child = fork(); child == 0) {
+    std::thread([] {
+      std::this_thread::sleep_for(20ms);
+      kill(getpid(), SIGKILL);
+    }).detach();
+    std::mutex own;
+    own.lock();
+    own.lock();
+  } else {
+    int status = 0;
+    waitpid(child, &status, 0);
+    std::printf("killed by %d\n", WTERMSIG(status));
+  }
+  return known_waits();
+}
+
+// The environment that children of each kind see, in the order in which it stands.
+int environment_of_children() {
+  const char* const shows = "env | grep -v '^_='";
+  setenv("BEFORE", "1", 1);
+  setenv("TAKEN", "1", 1);
+  std::fflush(stdout);
+  int wrong = check(system(shows) == 0, "system");
+  if (const char* preload = getenv("LD_PRELOAD")) std::printf("preload %s\n", preload);
+  // Each while a command runs: one is replaced and one taken away in place, then one is added.
+  for (void (*change)() : {+[] { setenv("BEFORE", "2", 1); }, +[] { unsetenv("TAKEN"); },
+                           +[] { setenv("DURING", "1", 1); }}) {
+    std::thread changes([change] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      change();
+    });
+    wrong += check(system("sleep 0.05") == 0, "system");
+    changes.join();
+  }
+  std::fflush(stdout);
+  wrong += check(system(shows) == 0, "system");
+  if (const pid_t child = fork(); child == 0) {
+    char* nothing[] = {nullptr};
+    execle("/bin/sh", "sh", "-c", "/usr/bin/env", nullptr, nothing);
+    _exit(1);
+  } else {
+    wrong += ended(child, "execle");
+  }
+  for (char** at = environ; *at != nullptr; ++at) std::puts(*at);
+  return wrong;
+}
+
 int main(int count, char** arguments) {
+  if (count > 2 && std::strcmp(arguments[1], "sleeper") == 0) {
+    sleep_as(arguments[2]);
+    return 0;
+  }
   const std::map<std::string, std::function<int()>> programs{
       {"known_waits", known_waits},
       {"all_kinds", all_kinds},
+      {"futile", futile},
+      {"convoy", convoy},
+      {"short_output", short_output},
       {"cancelled_waits", cancelled_waits},
       {"kinds_of_mutexes", kinds_of_mutexes},
       {"small_stacks", small_stacks},
@@ -647,6 +1104,7 @@ int main(int count, char** arguments) {
       {"close_all", close_all},
       {"profile_signals", profile_signals},
       {"early_constructor", early_constructor},
+      {"early_thread", early_thread},
       {"jump_out", jump_out},
       {"replaced", replaced},
       {"environment", environment},
@@ -654,6 +1112,9 @@ int main(int count, char** arguments) {
       {"deep_recursion", deep_recursion},
       {"fibers", fibers},
       {"hammer", hammer},
+      {"once_again", once_again},
+      {"closes_often", closes_often},
+      {"plugins", plugins},
       {"old_conditions", old_conditions},
       {"exits_in_thread",
        [] {
@@ -661,6 +1122,10 @@ int main(int count, char** arguments) {
          return 0;
        }},
       {"aborts", []() -> int { std::abort(); }},
+      {"shared_by_children", shared_by_children},
+      {"kinds_of_children", kinds_of_children},
+      {"killed_child", killed_child},
+      {"environment_of_children", environment_of_children},
   };
   const auto found = programs.find(count > 1 ? arguments[1] : "");
   return found == programs.end() ? 99 : found->second();

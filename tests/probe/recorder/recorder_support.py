@@ -86,3 +86,48 @@ def sentence(text: str) -> bool:
         and text.count("\n") == 1
         and len(text) < 300
     )
+
+
+def record(recorder: Recorder, target: Path, *words: str, agent: str = "") -> Record:
+    """The record of targets/doing.cpp, whose threads do what the words say."""
+    options = ("--agent", agent) if agent else ()
+    done = recorder.run(target, *words, options=options)
+    assert (done.returncode, done.stderr) == (0, "")
+    return read(recorder, done.stdout)
+
+
+def read(recorder: Recorder, output: str) -> Record:
+    """The record, with what the threads of the target said of themselves."""
+    found = recorder.read()
+    for line in output.splitlines():
+        word, tid, switches = line.split()
+        found.by_kind.setdefault("said", []).append(
+            {"word": word, "tid": int(tid), "switches": int(switches)}
+        )
+    return found
+
+
+def said(found: Record, word: str) -> Line:
+    """What the first thread with this word said of itself."""
+    return next(line for line in found.all("said") if line["word"] == word)
+
+
+def samples_of(found: Record, word: str, switches: bool) -> list[Line]:
+    """The samples of a thread as it left its processor, or as it ran."""
+    tid = said(found, word)["tid"]
+    return [s for s in found.all("sample") if s["tid"] == tid and ("switch" in s) == switches]
+
+
+def functions(found: Record, target: Path, stack: int) -> list[str]:
+    """The target's own functions in a stack, innermost first."""
+    symbols = []
+    names = subprocess.run(["nm", "-C", target], capture_output=True, text=True, check=True)
+    for line in names.stdout.splitlines():
+        parts = line.split(maxsplit=2)
+        if len(parts) == 3 and parts[1] in "tT":
+            symbols.append((int(parts[0], 16), parts[2]))
+    symbols.sort()
+    (module,) = {m["id"] for m in found.all("module") if m["path"] == str(target)}
+    (frames,) = [s["frames"] for s in found.all("stack") if s["id"] == stack]
+    addresses = [address for number, address in frames if number == module]
+    return [max(s for s in symbols if s[0] < a)[1].partition("(")[0] for a in addresses]

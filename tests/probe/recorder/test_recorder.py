@@ -9,11 +9,12 @@ import shutil
 import signal
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from recorder_support import Recorder, sentence
+from recorder_support import Recorder, functions, sentence
 
 Compile = Callable[..., Path]
 
@@ -78,7 +79,10 @@ def test_nothing_of_the_targets_state_differs(
 def test_processes_that_were_not_recorded_are_named(recorder: Recorder, compiled: Compile) -> None:
     command = f"{compiled('threads.cpp')} 1 1 200000; true"
     assert recorder.run("sh", "-c", command).returncode == 0
-    assert recorder.read().says("Processes that the program started used 0.")
+    assert recorder.read().says("Processes that the program started, most of all threads.cpp, used")
+    assert recorder.read().says("record them with --follow")
+    recorder.run("sh", "-c", command, options=("--follow",))
+    assert not recorder.read().says("Processes")
     recorder.run(compiled("threads.cpp"), "1", "1", "200000")
     assert not recorder.read().says("Processes")
 
@@ -234,6 +238,20 @@ def test_a_static_program_is_recorded_from_outside(recorder: Recorder, compiled:
     assert record.says("statically linked")
     assert not record.head["tier"]["agent"]
     assert any(obj["module"] == 1 for obj in record.all("object"))
+
+
+@pytest.mark.parametrize("how", ["-static", "-static-pie"])
+def test_stacks_of_a_static_program_reach_their_callers(
+    recorder: Recorder, compiled: Compile, how: str
+) -> None:
+    # Linkers write no index of the unwind tables of a static program.
+    target = compiled("threads.cpp", how, "-Wl,--no-eh-frame-hdr")
+    recorder.run(target, "2", "100", "1000")
+    record = recorder.read()
+    depths = Counter(len(stack["frames"]) for stack in record.all("stack"))
+    assert sum(n for depth, n in depths.items() if depth >= 3) > 0.5 * sum(depths.values())
+    tick = [t for each in record.all("tick") for t in each["threads"] if t[5] == "S" and t[3]]
+    assert any("hold" in functions(record, target, each[3]) for each in tick)
 
 
 def test_ctrl_c_reaches_the_target_and_keeps_the_record(
@@ -408,10 +426,36 @@ def test_the_delay_leaves_the_beginning_out(recorder: Recorder, compiled: Compil
     assert any(obj["what"] == "futex" for obj in record.all("object"))
 
 
+@pytest.mark.parametrize("with_agent", [True, False])
+def test_what_was_before_a_late_recording_is_not_counted(
+    recorder: Recorder, compiled: Compile, agent: str, with_agent: bool
+) -> None:
+    agents = ("--agent", agent) if with_agent else ()
+    recorder.run(compiled("long_before.cpp"), options=("--delay", "1.5", *agents))
+    record = recorder.read()
+    wall = record.head["ended_ns"] - record.head["began_ns"]
+    assert 0.2e9 < wall < 1.2e9
+    threads = record.all("thread")
+    assert len(threads) == 4
+    for thread in threads:
+        assert thread["began_ns"] >= record.head["began_ns"]
+        life = (thread["ended_ns"] or record.head["ended_ns"]) - thread["began_ns"]
+        assert thread["run_ns"] + thread["ready_ns"] <= 1.05 * life + 5e6
+        assert sum(total["ns"] for total in thread["totals"].values()) <= 1.05 * life + 5e6
+    assert sum(thread["run_ns"] for thread in threads) > 0.3 * wall
+    if with_agent:
+        waits = {each["what"]: each for each in record.all("object") if each["waits"]}
+        assert 0.3 * wall < waits["mutex"]["wait_ns"] < 2.1 * wall
+        assert waits["condition"]["wait_ns"] < 1.05 * wall
+        assert all(each["wait_ns"] < 1.05 * wall * 2 for each in record.all("pair"))
+        assert sum(each["hold_ns"] for each in record.all("hold")) < 1.1 * wall
+
+
 def test_a_target_that_ends_before_the_delay_leaves_a_record(recorder: Recorder) -> None:
     assert recorder.run("sh", "-c", "exit 9", options=("--delay", "30")).returncode == 9
-    head = recorder.read().head
-    assert (head["exit_status"], head["complete"]) == (9, True)
+    record = recorder.read()
+    assert (record.head["exit_status"], record.head["complete"]) == (9, True)
+    assert record.says("The program ended before the recording was to begin.")
 
 
 def test_a_running_process_can_be_recorded(recorder: Recorder, compiled: Compile) -> None:
@@ -429,6 +473,8 @@ def test_a_running_process_can_be_recorded(recorder: Recorder, compiled: Compile
     assert record.head["complete"]
     assert len(record.all("thread")) == 4
     assert any(obj["module"] != 0 for obj in record.all("object"))
+    life = record.head["ended_ns"] - record.head["began_ns"]
+    assert all(each["run_ns"] + each["ready_ns"] < 1.05 * life for each in record.all("thread"))
     if record.head["tier"]["perf"]:
         assert record.all("sample")
 

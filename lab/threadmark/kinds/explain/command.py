@@ -18,9 +18,12 @@ def command(app: cyclopts.App) -> None:
 def explain(
     *words: Annotated[str, Parameter(allow_leading_hyphen=True, show=False)],
     pid: Annotated[int | None, Parameter(show_default=False)] = None,
-    follow: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+    follow: Annotated[bool, Parameter(show_default=False)] = True,
     delay: Annotated[float | None, Parameter(show_default=False)] = None,
     duration: Annotated[float | None, Parameter(show_default=False)] = None,
+    ready: Annotated[str | None, Parameter(show_default=False)] = None,
+    load: Annotated[str | None, Parameter(show_default=False)] = None,
+    stop: Annotated[str | None, Parameter(show_default=False)] = None,
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
 ) -> int:
@@ -28,7 +31,8 @@ def explain(
 
     `./threadmark explain -- ./prog arguments` runs the program unmodified. `./threadmark explain
     FILE` analyses a record that threadmark-record made, here or on another machine. The record
-    stays beside the store.
+    stays beside the store. A server is recorded under load with `./threadmark explain --ready "curl
+    -fs localhost:8080" --load "wrk -d 10 http://localhost:8080" -- ./server`.
 
     Exit status: 0 when there is an answer, whatever the program's own status was; 2 when the
     program could not be recorded.
@@ -38,13 +42,20 @@ def explain(
     pid
         Record a process that runs, from outside.
     follow
-        Record forked children too.
+        Record the processes too that the program starts, as is usual; --no-follow leaves them out.
     delay
         Seconds before recording begins.
     duration
         Seconds after which recording ends.
+    ready
+        Recording begins when this command of the shell succeeds; it is tried for 60 s.
+    load
+        This command of the shell runs while recording does, and recording ends with it.
+    stop
+        The signal that the program gets after the load (TERM, if not given) or after the duration
+        (none, if not given).
     """
     from threadmark.kinds.explain.invocation import Wanted, perform
 
-    wanted = Wanted(words, pid, follow, delay, duration)
+    wanted = Wanted(words, pid, follow, delay, duration, ready, load, stop)
     return perform(wanted, store, as_json=json)

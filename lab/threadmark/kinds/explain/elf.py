@@ -4,15 +4,59 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 from elftools.common.exceptions import ELFError
+from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection, SymbolTableSection
 
 _DEBUG = Path("/usr/lib/debug")
 _PAGE = 4096
+_MOST_UNPACKED = 256 << 20  # bytes
+_LONGEST_TEXT = 64 << 10
+_IS_PROGRAM = 0x08000000  # DF_1_PIE
+_CALL, _CALL_NEAR = 5, 0xE8  # length and first byte of a call by distance, x86-64
+
+
+@dataclass(frozen=True)
+class Section:
+    """The bytes of one section, which may be large: they stay in the file."""
+
+    data: bytes | mmap
+    start: int
+    size: int
+
+    def cut(self, at: int, length: int) -> bytes:
+        """Some of them; fewer at the end."""
+        if at < 0:
+            raise ValueError("section")
+        end = min(at + length, self.size)
+        return bytes(self.data[self.start + at : self.start + end]) if at < end else b""
+
+    def number(self, at: int, length: int) -> int:
+        """An unsigned number; ValueError beyond the end."""
+        found = self.cut(at, length)
+        if len(found) != length:
+            raise ValueError("section")
+        return int.from_bytes(found, "little")
+
+    def places(self, wanted: bytes, most: int) -> list[int]:
+        """Where these bytes are, at most so many."""
+        found: list[int] = []
+        at = self.data.find(wanted, self.start, self.start + self.size)
+        while at >= 0 and len(found) < most:
+            found.append(at - self.start)
+            at = self.data.find(wanted, at + 1, self.start + self.size)
+        return found
+
+    def text(self, at: int) -> str:
+        """A text that ends with a zero."""
+        end = self.data.find(b"\0", self.start + at, self.start + self.size)
+        return self.cut(at, min(end - self.start - at, _LONGEST_TEXT)).decode("utf-8", "replace")
 
 
 class Elf:
@@ -27,6 +71,42 @@ class Elf:
             if s["p_type"] == "PT_LOAD"
         ]
         self.machine: str = self._file["e_machine"]
+        self.built_at = path.stat().st_mtime
+
+    @cached_property
+    def static(self) -> bool:
+        """Whether it is a program that needs no loader: the libraries are in it."""
+        if any(segment["p_type"] == "PT_INTERP" for segment in self._file.iter_segments()):
+            return False
+        return self._file["e_type"] == "ET_EXEC" or bool(self._flags & _IS_PROGRAM)
+
+    @property
+    def _flags(self) -> int:
+        section = self._file.get_section_by_name(".dynamic")
+        if isinstance(section, DynamicSection):
+            for tag in section.iter_tags("DT_FLAGS_1"):
+                return int(tag["d_val"])
+        return 0
+
+    @cached_property
+    def described(self) -> bool:
+        """Whether it has debug information."""
+        return self._file.get_section_by_name(".debug_info") is not None
+
+    def section(self, name: str) -> Section | None:
+        """A section by its name; None without it, or where it is too large to unpack."""
+        found = self._file.get_section_by_name(name)
+        if found is None or found["sh_type"] == "SHT_NOBITS":
+            return None
+        if found.compressed:
+            whole = found.data() if found.data_size <= _MOST_UNPACKED else b""
+            return Section(whole, 0, len(whole))
+        at = found["sh_offset"]
+        return Section(self._mapped, at, max(0, min(found["sh_size"], len(self._mapped) - at)))
+
+    @cached_property
+    def _mapped(self) -> mmap:
+        return mmap(self._file.stream.fileno(), 0, access=ACCESS_READ)
 
     @cached_property
     def build_id(self) -> str:
@@ -60,6 +140,13 @@ class Elf:
                 return first, self._file.stream.read(last - first)
         return address, b""
 
+    def called(self, address: int) -> int | None:
+        """The function that the instruction before an address calls, if it says which."""
+        first, code = self.code(address, _CALL, 0)
+        if self.machine != "EM_X86_64" or len(code) != _CALL or code[0] != _CALL_NEAR:
+            return None
+        return first + _CALL + int.from_bytes(code[1:], "little", signed=True)
+
     @cached_property
     def _symbols(self) -> list[tuple[int, int, str, bool]]:
         found = {}
@@ -87,11 +174,6 @@ class Elf:
             return None
         low, size, name = self._data[at]
         return (name, low, size) if address < low + max(size, 1) else None
-
-    @property
-    def dwarf(self) -> ELFFile:
-        """For its debug information."""
-        return self._file
 
 
 def opened(paths: Iterable[Path], build_id: str) -> Elf | None:

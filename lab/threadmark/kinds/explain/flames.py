@@ -7,16 +7,17 @@ from typing import Any
 
 from threadmark.model.cell import Stored
 
-_RUNNING = "running"
+RUNNING = "running"  # stacks of a run, as details.py has them
+WAITING = "waiting"
 
 
 def collapsed(details: Mapping[str, Any]) -> str:
     """One line for each stack, outermost first: 'main;work;[mutex] 120', waits in microseconds.
     Samples of running code have no mark."""
-    lines = [f"{_joined(frames)} {count}" for frames, count in details.get(_RUNNING, [])]
+    lines = [f"{_joined(frames)} {count}" for frames, count in details.get(RUNNING, [])]
     lines += [
         f"{_joined(frames)};[{activity}] {us}"
-        for frames, us, activity in details.get("waiting", [])
+        for frames, us, activity in details.get(WAITING, [])
         if us
     ]
     return "".join(f"{line}\n" for line in lines)
@@ -33,17 +34,17 @@ def speedscope(stored: Stored, details: Mapping[str, Any]) -> dict[str, Any]:
     def path(frames: list[str], *more: str) -> list[int]:
         return [numbers.setdefault(each, len(numbers)) for each in (*reversed(frames), *more)]
 
-    running = [(path(frames), count) for frames, count in details.get(_RUNNING, [])]
+    running = [(path(frames), count) for frames, count in details.get(RUNNING, [])]
     waiting = [
         (path(frames, f"[{activity}]"), us)
-        for frames, us, activity in details.get("waiting", [])
+        for frames, us, activity in details.get(WAITING, [])
         if us
     ]
     profiles = [
         _sampled(name, unit, samples)
         for name, unit, samples in (
-            ("waiting", "microseconds", waiting),
-            (_RUNNING, "none", running),
+            (WAITING, "microseconds", waiting),
+            (RUNNING, "none", running),
         )
         if samples
     ]

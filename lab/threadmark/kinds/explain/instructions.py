@@ -6,6 +6,8 @@ short loop that only waits. For other machines nothing is said.
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +16,18 @@ from threadmark.kinds.explain.analysis.meaning import Operand
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_LONGEST = 15  # bytes of an instruction
+LONGEST = 15  # bytes of an instruction
 _LOOP = 64  # bytes of a loop that only waits
 _WAITS = frozenset([
     "mov", "movzx", "movsx", "movsxd", "cmp", "test", "pause", "nop", "jmp", "xchg", "bts",
     "cmpxchg", "lock",
 ])  # fmt: skip
-_WORDS = 4  # the least length of an atomic instruction on memory
+
+
+_COUNTS = frozenset([
+    "add", "sub", "inc", "dec", "imul", "ror", "rol", "shl", "shr", "sar", "and", "or", "xor",
+    "lea",
+])  # fmt: skip
 
 
 @cache
@@ -35,22 +42,56 @@ def _decoder() -> Any:
 def operand(code: bytes, first: int, address: int, bias: int | None) -> Operand | None:
     """Of the instruction that ends at `address`; `code` begins at `first`. All are addresses of the
     file, which `bias` makes absolute."""
-    waits = _loop(code, first, address, bias)
+    body = _body(code, first, address)
+    waits = _loop(body, bias) if body else None
     if waits is not None:
         return waits
-    for length in range(_WORDS - 1, _LONGEST + 1):
-        at = address - length - first
-        if at < 0:
-            return None
-        if code[at] == 0xF0:  # the prefix LOCK
-            for each in _decoder().disasm(code[at : at + _LONGEST], address - length, 1):
-                if each.size == length:
-                    return _memory(each, bias, loops=False)
-    return None
+    if body and (word := _counts(body, bias)) is not None:
+        return word
+    each = _before(code[: address - first], first)
+    if each is None or each.mnemonic in ("lea", "nop", "call", "push", "pop"):
+        return None
+    # xchg on memory is atomic without the prefix.
+    atomic = each.mnemonic.startswith("lock") or each.mnemonic == "xchg"
+    found = _memory(each, bias, loops=False)
+    if found is None or atomic:
+        return found
+    return replace(found, plain=True, writes=_writes(each))
 
 
-def _loop(code: bytes, first: int, address: int, bias: int | None) -> Operand | None:
-    """The word that a loop round an address waits for; None if there is no such loop."""
+def text(code: bytes, address: int) -> str:
+    """The first instruction of `code` as an assembler writes it; empty for none."""
+    for each in _decoder().disasm(code, address, 1):
+        return f"{each.mnemonic} {each.op_str}".strip()
+    return ""
+
+
+def _before(code: bytes, first: int) -> Any | None:
+    """The last instruction of `code`. Instructions differ in length, so that `code` is read from
+    several places on; most of the readings soon agree where instructions begin."""
+    votes: Counter[int] = Counter()
+    last: dict[int, Any] = {}
+    for start in range(min(LONGEST + 1, len(code))):
+        read = list(_decoder().disasm(code[start:], first + start))
+        each = read[-1] if read else None
+        if each is not None and each.address + each.size == first + len(code):
+            votes[each.address] += 1
+            last[each.address] = each
+    return last[max(votes, key=lambda at: (votes[at], at))] if votes else None
+
+
+def _writes(instruction: Any) -> bool:
+    import capstone
+    from capstone import x86
+
+    return any(
+        each.type == x86.X86_OP_MEM and each.access & capstone.CS_AC_WRITE
+        for each in instruction.operands
+    )
+
+
+def _body(code: bytes, first: int, address: int) -> list[Any]:
+    """The instructions of the short loop round an address; empty if there is none."""
     end = None
     for each in _decoder().disasm(code[address - first :], address):
         if each.mnemonic.startswith("j"):
@@ -60,11 +101,43 @@ def _loop(code: bytes, first: int, address: int, bias: int | None) -> Operand | 
                 begin = target
                 break
         if each.mnemonic in ("call", "ret", "syscall", "hlt") or each.address > address + _LOOP:
-            return None
+            return []
     if end is None or begin < first:
-        return None
+        return []
     body = list(_decoder().disasm(code[begin - first : end - first], begin))
-    if not body or body[-1].address + body[-1].size != end or not _only_waits(body):
+    return body if body and body[-1].address + body[-1].size == end else []
+
+
+def _counts(body: Sequence[Any], bias: int | None) -> Operand | None:
+    """The one word that a loop reads again and again while it only counts; else None. Work that a
+    flag stops may look the same, so that more than this must tell that it waits."""
+    from capstone import x86
+
+    words = set()
+    changed = set()
+    for each in body:
+        if each.mnemonic not in _WAITS | _COUNTS and not each.mnemonic.startswith("j"):
+            return None
+        if each.mnemonic.startswith("lock") or _writes(each):
+            return None
+        word = _memory(each, bias, loops=False)
+        if word is not None:
+            words.add(word)
+        written = each.regs_access()[1]
+        changed |= {_plain(each.reg_name(register)) for register in written}
+        if any(o.type == x86.X86_OP_MEM for o in each.operands) and word is None:
+            return None
+    if len(words) != 1:
+        return None
+    [word] = words
+    if {word.base, word.index} & changed:
+        return None  # each time another word
+    return replace(word, plain=True, counts=True)
+
+
+def _loop(body: Sequence[Any], bias: int | None) -> Operand | None:
+    """The word that a loop waits for; None if it does something."""
+    if not _only_waits(body):
         return None
     for each in body:
         found = _memory(each, bias, loops=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -32,9 +33,12 @@ class Wanted:
 
     words: tuple[str, ...]
     pid: int | None = None
-    follow: bool = False
+    follow: bool = True
     delay: float | None = None
     duration: float | None = None
+    ready: str | None = None  # commands of the shell
+    load: str | None = None
+    stop: str | None = None  # name or number of a signal
 
     @property
     def record(self) -> Path | None:
@@ -56,22 +60,45 @@ class Wanted:
             raise LabError(
                 f"There is no program {self.words[0]} that can be started; check its path."
             )
-        if self.pid is not None and (self.words or self.follow):
-            raise LabError("--pid records a process that runs; give no program and no --follow.")
-        if self.record and (self.follow or self.delay or self.duration):
-            raise LabError("--follow, --delay and --duration are for recording; leave them out.")
+        if self.pid is not None and self.words:
+            raise LabError("--pid records a process that runs; give no program.")
+        if self.record and (not self.follow or self.delay or self.duration or self._texts):
+            raise LabError(
+                "--no-follow, --delay, --duration, --ready, --load and --stop are for recording; "
+                "leave them out."
+            )
+        for name, text in self._texts.items():
+            if not text.strip() or "\0" in text:
+                raise LabError(f"{name} needs a value.")
+        if self.stop and self.pid is not None:
+            raise LabError("--stop is for a program that explain starts; leave it or --pid out.")
+        if self.stop and not self.load and not self.duration:
+            raise LabError("--stop needs --load or --duration, after which the signal is sent.")
+        if self.stop and not _is_signal(self.stop):
+            raise LabError(f"There is no signal {self.stop} for --stop; INT is one.")
         for name, value in (("--delay", self.delay), ("--duration", self.duration)):
             if value is not None and not 0 < value < 1e6:
                 raise LabError(f"{name} takes a number of seconds above 0.")
+
+    @property
+    def _texts(self) -> dict[str, str]:
+        given = {"--ready": self.ready, "--load": self.load, "--stop": self.stop}
+        return {name: text for name, text in given.items() if text is not None}
 
     def options(self) -> list[str]:
         """For the recorder."""
         found = ["--follow"] if self.follow else []
         for name, value in (("--delay", self.delay), ("--duration", self.duration)):
             found += [name, f"{value:f}"] if value is not None else []
+        found += [word for pair in self._texts.items() for word in pair]
         return [*found, "--pid", str(self.pid)] if self.pid is not None else [
             *found, "--", *self.words
         ]  # fmt: skip
+
+
+def _is_signal(text: str) -> bool:
+    names = {each.name.removeprefix("SIG") for each in signal.Signals}
+    return text.removeprefix("SIG") in names | {str(each.value) for each in signal.Signals}
 
 
 def perform(wanted: Wanted, store: Path, *, as_json: bool) -> int:

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from threadmark.kinds.explain import COMMAND
 from threadmark.kinds.explain.comparing import Change, change
-from threadmark.kinds.kind import Question, RunKind
+from threadmark.kinds.kind import Detail, Question, RunKind
 from threadmark.model.cell import Stored
 from threadmark.model.errors import LabError
 from threadmark.present import plain
@@ -58,6 +58,12 @@ class Explanation(RunKind):
         if form == "collapsed":
             return flames.collapsed(details)
         return plain.dumps(flames.speedscope(stored, details)) + "\n"
+
+    def function(self, stored: Stored, name: str) -> Detail:
+        from threadmark.kinds.explain import functions
+
+        self.judge(stored)
+        return functions.function(stored.documents.get(DETAILS, {}), name)
 
     def agree(self, a: Stored, b: Stored, question: Question) -> Change:
         return change(self.judge(a), self.judge(b))

@@ -20,6 +20,9 @@ def knowledge() -> Knowledge:
     return Knowledge(
         wrappers=_patterns(found["wrappers"]),
         activities=tuple(_piece(each, each["kind"]) for each in found["activity"]),
+        runtimes=tuple(found["runtimes"]),
+        tasks=(_piece({"frames": found["tasks"]}, "task"),),
+        calls=tuple(_piece(each, each["kind"]) for each in found["call"]),
         causes=tuple(_piece(each, each["category"]) for each in found["cause"]),
         atomics=tuple(_piece(each, "atomic") for each in found["atomic"]),
     )

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
-from elftools.common.exceptions import DWARFError, ELFError
-from elftools.dwarf.die import DIE
-
+from threadmark.kinds.explain.dwarf import ODD, Dwarf, Entry, Unit, dwarf_of
+from threadmark.kinds.explain.dwarf_contents import contents, shown_place
+from threadmark.kinds.explain.dwarf_numbers import CLASSES, At, Tag
+from threadmark.kinds.explain.dwarf_shapes import leb
+from threadmark.kinds.explain.dwarf_types import (
+    bare,
+    complete,
+    is_library,
+    names,
+    parts,
+    size,
+    type_of,
+)
 from threadmark.kinds.explain.elf import Elf
+from threadmark.kinds.explain.lock_types import is_of_a_library
 
-_MOST_BYTES = 16 << 20  # of debug information; more takes longer than a name is worth
-_SMALL_BYTES = 1 << 20
 _ADDRESS = 0x03  # DW_OP_addr
 _ADDRESS_BY_NUMBER = 0xA1  # DW_OP_addrx
+_MOST_HITS = 64  # places of the debug information that may name the address
 _DEEPEST = 12
 
 
@@ -29,163 +39,111 @@ class Datum:
 def of(elf: Elf, address: int, offset: int) -> Datum | None:
     """The variable at an address of the file; None without debug information of it."""
     try:
-        found = _variable(elf, address)
-        if found is None:
-            return None
-        die, where = found
-        return Datum(_path(_type(die), offset), where)
-    except (DWARFError, ELFError, KeyError, IndexError, ValueError, AttributeError, TypeError):
+        found = _variable(dwarf_of(elf), address)
+        return Datum(_path(type_of(found), offset), shown_place(found)) if found else None
+    except ODD:
         return None
 
 
 @lru_cache(maxsize=4096)
-def _variable(elf: Elf, address: int) -> tuple[DIE, str] | None:
-    """The variable with its place. Only the units that hold its address are read: a big program
-    has thousands."""
-    file = elf.dwarf
-    if not file.has_dwarf_info():
-        return None
-    info = file.get_dwarf_info()
-    section = info.debug_info_sec
-    if section is None or section.size > _MOST_BYTES:
-        return None
-    section.stream.seek(0)
-    whole = section.stream.read()
-    wanted = bytes([_ADDRESS]) + address.to_bytes(8, "little")
-    offsets = []
-    at = whole.find(wanted)
-    while at >= 0:
-        offsets.append(at)
-        at = whole.find(wanted, at + 1)
-    if not offsets and section.size <= _SMALL_BYTES:
-        return _all_variables(elf).get(address)
-    for unit in info.iter_CUs():
-        end = unit.cu_offset + unit.size
-        if not any(unit.cu_offset <= offset < end for offset in offsets):
-            continue
-        for die in unit.iter_DIEs():
-            if die.tag == "DW_TAG_variable" and _located(die, info) == address:
-                return die, _place(die, info.line_program_for_CU(unit))
+def _variable(dwarf: Dwarf, address: int) -> Entry | None:
+    """The variable. Only the units that hold its address are read: a big program has thousands."""
+    for unit in _units(dwarf, address):
+        outline = contents(unit)
+        for offset in (*outline.variables, *outline.locals):
+            entry = unit.entry(offset)
+            if _located(entry) == address:
+                return entry
     return None
+
+
+def _units(dwarf: Dwarf, address: int) -> Iterator[Unit]:
+    """The units in which the address stands, or those whose table of addresses has it."""
+    found = set()
+    wanted = bytes([_ADDRESS]) + address.to_bytes(8, "little")
+    for at in dwarf.section(".debug_info").places(wanted, _MOST_HITS):
+        found.add(dwarf.holding(at).start)
+    tables = sorted(_tables(dwarf).items()) if not found else []
+    for at in dwarf.section(".debug_addr").places(wanted[1:], _MOST_HITS) if tables else ():
+        found.add(max((each for each in tables if each[0] <= at), default=tables[0])[1])
+    for start in sorted(found):
+        yield dwarf.unit(start)
 
 
 @lru_cache(maxsize=16)
-def _all_variables(elf: Elf) -> dict[int, tuple[DIE, str]]:
-    """Those of a small file whose addresses are numbers of a table: clang's DWARF 5."""
-    info = elf.dwarf.get_dwarf_info()
-    found: dict[int, tuple[DIE, str]] = {}
-    if info.debug_addr_sec is None:
-        return found
-    for unit in info.iter_CUs():
-        for die in unit.iter_DIEs():
-            address = _located(die, info) if die.tag == "DW_TAG_variable" else None
-            if address is not None:
-                found.setdefault(address, (die, _place(die, info.line_program_for_CU(unit))))
+def _tables(dwarf: Dwarf) -> dict[int, int]:
+    """Where the tables of addresses of units begin, and their units."""
+    found = {}
+    for start in dwarf.starts:
+        try:
+            table = dwarf.unit(start).table(At.ADDRESSES_BASE, At.GNU_ADDRESSES_BASE)
+        except ODD:
+            continue
+        if table:
+            found[table] = start
     return found
 
 
-def _located(die: DIE, info: Any) -> int | None:
+def _located(entry: Entry) -> int | None:
     """The fixed address of a variable."""
-    attribute = die.attributes.get("DW_AT_location")
-    location = attribute.value if attribute else None
-    if not isinstance(location, list) or not location:
+    found = entry.value(At.LOCATION)
+    location = found[1] if found else None
+    if not isinstance(location, bytes) or not location:
         return None
     if location[0] == _ADDRESS:
-        return int.from_bytes(bytes(location[1:9]), "little")
+        return int.from_bytes(location[1:9], "little")
     if location[0] == _ADDRESS_BY_NUMBER:
-        number = shift = 0
-        for byte in location[1:]:  # ULEB128
-            number |= (byte & 0x7F) << shift
-            shift += 7
-        return int(info.get_addr(die.cu, number))
+        return entry.unit.address(leb(location, 1)[0])
     return None
 
 
-def _place(die: DIE, files: Any) -> str:
-    """file:line of a declaration."""
-    for name in ("DW_AT_specification", "DW_AT_abstract_origin"):
-        if "DW_AT_decl_line" not in die.attributes and name in die.attributes:
-            die = die.get_DIE_from_attribute(name)
-    line = die.attributes.get("DW_AT_decl_line")
-    number = die.attributes.get("DW_AT_decl_file")
-    if line is None or number is None or files is None:
-        return ""
-    version = files["version"]
-    entry = files["file_entry"][number.value - (0 if version >= 5 else 1)]
-    return f"{entry.name.decode('utf-8', 'replace').rpartition('/')[2]}:{line.value}"
-
-
-def _type(die: DIE) -> DIE | None:
-    while "DW_AT_type" not in die.attributes:
-        for name in ("DW_AT_specification", "DW_AT_abstract_origin"):
-            if name in die.attributes:
-                die = die.get_DIE_from_attribute(name)
-                break
-        else:
-            return None
-    kind = die.get_DIE_from_attribute("DW_AT_type")
-    while kind.tag in ("DW_TAG_typedef", "DW_TAG_const_type", "DW_TAG_volatile_type"):
-        if "DW_AT_type" not in kind.attributes:
-            return None
-        kind = kind.get_DIE_from_attribute("DW_AT_type")
-    return kind
-
-
-_STOP = ("std::", "pthread_", "__pthread", "atomic")
-
-
-def _path(kind: DIE | None, offset: int, depth: int = 0) -> str:
+def _path(kind: Entry | None, offset: int, depth: int = 0) -> str:
     """Members from a type down to the lock itself, which is not taken apart."""
-    if kind is None or depth > _DEEPEST:
+    plain = bare(kind)
+    if kind is None or plain is None or depth > _DEEPEST:
         return ""
-    if kind.tag == "DW_TAG_array_type":
-        element = _type(kind)
-        size = _size(element)
-        if not size:
-            return ""
-        return f"[{offset // size}]" + _path(element, offset % size, depth + 1)
-    if kind.tag not in ("DW_TAG_structure_type", "DW_TAG_class_type") or _is_library(kind):
+    if plain.tag == Tag.ARRAY:
+        element = type_of(plain)
+        width = size(element)
+        return f"[{offset // width}]" + _path(element, offset % width, depth + 1) if width else ""
+    if plain.tag not in CLASSES or is_of_a_library(names(kind)):
         return ""
-    for child in kind.iter_children():
-        if child.tag not in ("DW_TAG_member", "DW_TAG_inheritance"):
-            continue
-        at = child.attributes.get("DW_AT_data_member_location")
-        if at is None or not isinstance(at.value, int):
-            continue
-        inner = _type(child)
-        if at.value <= offset < at.value + max(1, _size(inner)):
-            rest = _path(inner, offset - at.value, depth + 1)
-            if child.tag == "DW_TAG_inheritance":
-                return rest
-            name = child.attributes.get("DW_AT_name")
-            return (f".{name.value.decode('utf-8', 'replace')}" if name else "") + rest
-    return ""
+    if is_library(plain):
+        return _in_container(kind, offset, depth) or ""
+    found = _part_at(plain, offset)
+    if found is None:
+        return ""
+    part, within = found
+    rest = _path(type_of(part), within, depth + 1)
+    name = part.text(At.NAME) if part.tag == Tag.MEMBER else ""
+    return (f".{name}" if name else "") + rest
 
 
-def _is_library(kind: DIE) -> bool:
-    """Whether it is a type of the library: its own members say nothing to a person."""
-    parent = kind.get_parent()
-    while parent is not None:
-        name = parent.attributes.get("DW_AT_name")
-        if parent.tag == "DW_TAG_namespace" and name and name.value in (b"std", b"__gnu_cxx"):
-            return True
-        parent = parent.get_parent()
-    name = kind.attributes.get("DW_AT_name")
-    return bool(name and name.value.decode("utf-8", "replace").startswith(_STOP))
+def _in_container(kind: Entry | None, offset: int, depth: int) -> str | None:
+    """The path through a class of the library, such as std::array, whose own members say nothing
+    to a person; None where it leads to no lock and to no class of the program."""
+    plain = bare(kind)
+    if kind is None or plain is None or depth > _DEEPEST:
+        return None
+    if is_of_a_library(names(kind)):
+        return ""
+    if plain.tag == Tag.ARRAY:
+        element = type_of(plain)
+        width = size(element)
+        rest = _in_container(element, offset % width, depth + 1) if width else None
+        return None if rest is None else f"[{offset // width}]{rest}"
+    if plain.tag not in CLASSES:
+        return None
+    if not is_library(plain):
+        return _path(kind, offset, depth + 1)
+    found = _part_at(plain, offset)
+    return _in_container(type_of(found[0]), found[1], depth + 1) if found else None
 
 
-def _size(kind: DIE | None) -> int:
-    if kind is None:
-        return 0
-    size = kind.attributes.get("DW_AT_byte_size")
-    if size is not None:
-        return int(size.value)
-    if kind.tag == "DW_TAG_array_type":
-        count = 1
-        for child in kind.iter_children():
-            if child.tag == "DW_TAG_subrange_type":
-                bound = child.attributes.get("DW_AT_upper_bound")
-                number = child.attributes.get("DW_AT_count")
-                count *= int(number.value if number else bound.value + 1 if bound else 1)
-        return count * _size(_type(kind))
-    return 0
+def _part_at(kind: Entry, offset: int) -> tuple[Entry, int] | None:
+    """The member or base class at an offset, and the offset in it."""
+    for part in parts(complete(kind)):
+        at = part.number(At.MEMBER_AT) or 0
+        if at <= offset < at + max(1, size(type_of(part))):
+            return part, offset - at
+    return None

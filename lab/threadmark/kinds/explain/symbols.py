@@ -1,111 +1,34 @@
-"""Addresses of a record as functions, lines and objects, from the files of this machine.
-
-Functions, inlined ones and lines come from symbolic, objects from ELF symbol tables and debug
-information by pyelftools, names from the C++ run time's own demangler by cxxfilt.
-"""
+"""Addresses of a record as functions, lines, objects and operands of instructions."""
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections import defaultdict
+from functools import cache
+from itertools import islice
+from typing import TYPE_CHECKING
 
-from threadmark.kinds.explain import instructions, members
-from threadmark.kinds.explain.analysis.frames import Frame, plain_name
+from threadmark.kinds.explain.analysis.frames import Frame
 from threadmark.kinds.explain.analysis.meaning import Operand
-from threadmark.kinds.explain.analysis.recording import Module, Recording
-from threadmark.kinds.explain.elf import Elf, debug_paths, opened
+from threadmark.kinds.explain.analysis.recording import Recording
+from threadmark.kinds.explain.carried import Carried
+from threadmark.kinds.explain.dwarf_places import Value
+from threadmark.kinds.explain.instructions import LONGEST, operand, text
+from threadmark.kinds.explain.lock_names import name_of_lock
+from threadmark.kinds.explain.mapped import File
 
 if TYPE_CHECKING:
-    from symbolic.symcache import SymCache
+    from collections.abc import Iterator
 
-_LIBRARIES = ("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/usr/local/lib/", "/lib32/")
-_BORDERS = ("_init", "_fini")  # all that a stripped file has before code without names
+_LOOKED_AT = 12  # frames of a stack from the innermost
+_REGISTERS = (  # in DWARF's order, x86-64
+    *("ax", "dx", "cx", "bx", "si", "di", "bp", "sp"),
+    *(f"r{number}" for number in range(8, 16)),
+)
 _AROUND = 96  # bytes of code that are looked at on each side of a sample
 
 
-@lru_cache(maxsize=1 << 16)
-def demangled(name: str) -> str:
-    """As C++ writes it; other names as they are."""
-    import cxxfilt
-
-    if not name.startswith(("_Z", "__Z")):
-        return name
-    try:
-        return str(cxxfilt.demangle(name))
-    except (cxxfilt.Error, cxxfilt.LibraryNotFound, OSError):
-        return name
-
-
-class File:
-    """What is known of one mapped file."""
-
-    def __init__(self, module: Module) -> None:
-        self.module = module
-        self.name = Path(module.path).name or "[anonymous]"
-        self.own = not module.path.startswith((*_LIBRARIES, "[")) and bool(module.path)
-        mapped = Path(module.path) if module.path.startswith("/") else None
-        self.elf = opened([mapped] if mapped else [], module.build_id)
-        apart = opened(debug_paths(module.path, module.build_id), module.build_id or "-")
-        self.debug = apart or self.elf
-        self._lines: Any = _lines(apart) or _lines(self.elf)
-
-    @property
-    def changed(self) -> bool:
-        """Whether the file is no longer, or not here, what was recorded."""
-        return self.elf is None and self.module.path.startswith("/")
-
-    def functions(self, address: int) -> tuple[Frame, ...]:
-        """The functions at an address, innermost first."""
-        located = f"{self.name}+{address:#x}"
-        found = self._lines.lookup(address) if self._lines and address >= 0 else []
-        frames = [
-            Frame(
-                plain_name(demangled(each.symbol)),
-                f"{Path(each.full_path).name}:{each.line}" if each.full_path else located,
-                self.name,
-                self.own,
-            )
-            for each in found
-            if each.symbol and each.symbol not in _BORDERS
-        ]
-        return tuple(frames) or (Frame(located, located, self.name, self.own),)
-
-    @property
-    def bias(self) -> int | None:
-        """Absolute address less address in the file."""
-        if self.module.bias is not None or self.elf is None:
-            return self.module.bias
-        return self.elf.bias(self.module.low, self.module.offset)
-
-    def datum(self, address: int) -> tuple[str, str] | None:
-        """Name and place of the object or member at an address of the file."""
-        for elf in filter(None, (self.debug, self.elf)):
-            found = elf.datum(address)
-            if found:
-                name, low, _ = found
-                shown = plain_name(demangled(name))
-                known = members.of(elf, low, address - low) if self.own else None
-                if known and known.members:
-                    return f"{shown}{known.members}", known.where
-                offset = "" if address == low or known else f"+{address - low}"
-                where = known.where if known else f"{self.name}+{address:#x}"
-                return f"{shown}{offset}", where
-        return None
-
-
-def _lines(elf: Elf | None) -> SymCache | None:
-    from symbolic.debuginfo import Archive
-    from symbolic.exceptions import SymbolicError
-
-    if elf is None:
-        return None
-    try:
-        for each in Archive.open(str(elf.path)).iter_objects():
-            return each.make_symcache()
-    except (SymbolicError, OSError):
-        pass
-    return None
+def _is_of_program(frame: Frame) -> bool:
+    return frame.own and not frame.name.startswith(("std::", "__gthr", "call_once", "operator "))
 
 
 class Symbols:
@@ -114,9 +37,14 @@ class Symbols:
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._files: dict[tuple[str, str], File] = {}
+        self._numbers: dict[tuple[str, str], set[int]] = defaultdict(set)
+        for number, module in recording.modules.items():
+            self._numbers[module.path, module.build_id].add(number)
+        self._made = Carried(tuple(each for each in recording.symbols if each.module == 0))
         self.file = cache(self._file)
         self.frames = cache(self._frames)
         self.datum = cache(self._datum)
+        self.member_at_call = cache(self._member_at_call)
         self.operand = cache(self._operand)
 
     def _file(self, number: int) -> File | None:
@@ -126,22 +54,41 @@ class Symbols:
         # A file has several mappings; its symbols are read once.
         key = (module.path, module.build_id)
         if key not in self._files:
-            self._files[key] = File(module)
+            numbers = self._numbers[key]
+            found = self._recording
+            self._files[key] = File(
+                module,
+                Carried(
+                    tuple(each for each in found.symbols if each.module in numbers),
+                    tuple(each for each in found.code if each.module in numbers),
+                ),
+            )
         return self._files[key]
 
     def _frames(self, stack: int, exact: bool = False) -> tuple[Frame, ...]:
         """A stack, innermost first. All but the first address of an `exact` one are returns, which
         lie behind the call."""
         found: list[Frame] = []
+        inner: tuple[File, int] | None = None
+        for file, address, call in self._calls(stack, exact):
+            if file is None:  # code that was made at run time
+                made = self._made.function(call)
+                name = made.name if made else f"{address:#x}"
+                found.append(Frame(name, f"{address:#x}", own=made is not None))
+                inner = None
+                continue
+            if inner and inner[0] is file:
+                found += file.between(address, inner[1])
+            found += file.functions(call)
+            inner = file, call
+        return tuple(found)
+
+    def _calls(self, stack: int, exact: bool) -> Iterator[tuple[File | None, int, int]]:
+        """The frames of a stack: their files, addresses, and addresses inside of the calls."""
         exact = exact or stack in self._recording.exact
         for depth, (module, address) in enumerate(self._recording.stacks.get(stack, ())):
-            file = self.file(module)
             call = address if exact and depth == 0 else address - 1
-            if file is None:
-                found.append(Frame(f"{address:#x}", f"{address:#x}"))
-            else:
-                found += file.functions(call)
-        return tuple(found)
+            yield self.file(module), address, call
 
     def _datum(self, module: int, address: int) -> tuple[str, str] | None:
         """Name and place of the object at an address of a module; module 0: an absolute one."""
@@ -150,19 +97,61 @@ class Symbols:
             return file.datum(address) if file else None
         for number in self._recording.modules:
             file = self.file(number)
-            if file and file.elf and file.bias is not None:
+            if file and file.bias is not None:
                 inside = address - file.bias
-                if file.elf.holds(inside):
+                if (file.elf or file.carried).holds(inside):
                     return file.datum(inside)
         return None
+
+    def _member_at_call(self, stack: int, kind: str, region: str = "") -> tuple[str, str] | None:
+        """Name and place of what a stack waits for or holds, from the debug information of the
+        functions on it; `kind`: the activity or what the object is; `region`: where it lies."""
+        calls = list(islice(self._calls(stack, exact=False), _LOOKED_AT))
+        written = self._written(stack)
+        if written is not None:  # a sample lies behind the instruction that it stands for
+            calls[0] = (calls[0][0], calls[0][1], calls[0][1] - 1)
+        levels = [file.level(call) if file else None for file, _, call in calls]
+        frames = self.frames(stack)
+        own = next((n for n, f in enumerate(frames) if _is_of_program(f)), len(frames))
+        called = [each.name for each in frames[: min(own, 2 * _LOOKED_AT)]]
+
+        def datum(number: int, address: int) -> tuple[str, str] | None:
+            file = calls[number][0]
+            return file.datum(address) if file else None
+
+        found = name_of_lock(levels, kind, called, datum, region, written)
+        return (found.name, found.where) if found else None
+
+    def _written(self, stack: int) -> Value | None:
+        """Where the atomic instruction writes that a sampled stack stopped behind."""
+        frames = self._recording.stacks.get(stack, ())
+        operand = self.operand(*frames[0]) if frames and stack in self._recording.exact else None
+        if operand is None or operand.loops or operand.index or operand.base not in _REGISTERS:
+            return None
+        return Value(("register", _REGISTERS.index(operand.base)), operand.offset)
 
     def _operand(self, module: int, address: int) -> Operand | None:
         """Of the instruction before an address."""
         file = self.file(module)
-        if file is None or file.elf is None or file.elf.machine != "EM_X86_64":
+        if file is None:
             return None
-        first, code = file.elf.code(address, _AROUND, _AROUND)
-        return instructions.operand(code, first, address, file.bias) if code else None
+        first, code = self._code(file, address, _AROUND, _AROUND)
+        return operand(code, first, address, file.bias) if code else None
+
+    def instruction(self, module: int, address: int) -> tuple[str, str]:
+        """Place and text of the instruction at an address; a text that is not known is empty."""
+        file = self.file(module)
+        if file is None:
+            return f"{address:#x}", ""
+        first, code = self._code(file, address, 0, LONGEST)
+        return f"{file.name}+{address:#x}", text(code, first)
+
+    @staticmethod
+    def _code(file: File, address: int, before: int, after: int) -> tuple[int, bytes]:
+        """Of x86-64, where it is known."""
+        if file.elf and file.elf.machine != "EM_X86_64":
+            return address, b""
+        return (file.elf or file.carried).code(address, before, after)
 
     def limits(self) -> list[str]:
         """What could not be named, in sentences."""
@@ -171,5 +160,5 @@ class Symbols:
             return []
         return [
             f"{', '.join(changed[:5])}: the file is not here as it was recorded, so its functions "
-            "have no names."
+            "have only the names that the record has, and no lines."
         ]

@@ -63,7 +63,7 @@ class Page:
         """One paragraph: `first` stands before its first line, its other lines hang under it."""
         import textwrap
 
-        text = printable(sentence)
+        text = _shown(sentence)
         if not self.utf8:
             text = text.encode("ascii", "replace").decode()
         lines = textwrap.wrap(
@@ -78,7 +78,7 @@ class Page:
     def fill(self, first: str, middle: str, last: str) -> None:
         """One line with `last` at its right end; `middle` is shortened in its midst to fit."""
         room = self.width - len(first) - len(last) - 1
-        text = printable(middle)
+        text = _shown(middle)
         if not self.utf8:
             text = text.encode("ascii", "replace").decode()
         if len(text) > room:
@@ -127,7 +127,7 @@ def _cause(page: Page, number: int, cause: Mapping[str, Any], found: Mapping[str
     if named:
         words.append(named)
     if cause["waits"] and cause["wait_us"]:
-        words.append(f"{cause['waits']:,} waits of {_micros(cause['wait_us'])}")
+        words.append(f"{cause['waits']:,} waits of {micros(cause['wait_us'])}")
     text = ", ".join(words).replace(", ", ": ", 1)
     sure = "" if cause["certain"] else " (not certain)"
     page.say(f"{number:>2} {share}  ", text + sure, "bold" if number == 1 else "")
@@ -141,7 +141,7 @@ def _cause(page: Page, number: int, cause: Mapping[str, Any], found: Mapping[str
             first = " " * 10 + (title if place == 0 else " " * len(title)) + " "
             last = _percent(party["share"])
             if "hold_us" in party:
-                last += f"  {_micros(party['hold_us'])} each"
+                last += f"  {micros(party['hold_us'])} each"
             page.fill(first, " < ".join(party["frames"]), last)
 
 
@@ -152,6 +152,11 @@ def _hope(cause: Mapping[str, Any]) -> str:
     return f"; without it at most {bound:.3g} times as fast"
 
 
+def _shown(text: str) -> str:
+    """Fit for a terminal, and without the namespace that has no name."""
+    return printable(text).replace("(anonymous namespace)::", "")
+
+
 def _percent(share: float) -> str:
     return f"{100 * share:3.0f} %"
 
@@ -160,7 +165,8 @@ def _seconds(value: float) -> str:
     return f"{value:.3g} s" if value < 100 else f"{value:,.0f} s"
 
 
-def _micros(value: float) -> str:
+def micros(value: float) -> str:
+    """A time in microseconds in the unit that suits it."""
     for unit, factor in (("s", 1e6), ("ms", 1e3)):
         if value >= factor:
             return f"{value / factor:.3g} {unit}"

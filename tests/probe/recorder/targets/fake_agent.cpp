@@ -46,8 +46,8 @@ std::uint64_t now_ns() {
   s.frames_used = 2;
   s.stacks[4].hash = 99;
   s.stacks[4].depth = 2;  // the stack 5
-  const std::uint64_t kind = static_cast<unsigned>(ObjectKind::mutex) + 1;
-  s.objects[2].key = kind << 56 | 0x1234560U;
+  s.objects[2].key = object_key(ObjectKind::mutex, 1, 0x1234560U);
+  s.objects[2].address = 0x1234560U;
   s.objects[2].type = 1;
   s.objects[2].waits = 17;
   s.objects[2].wait_ns = 1700;

@@ -11,15 +11,10 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from threadmark.kinds.explain.analysis.calls import kind_of_call
 from threadmark.kinds.explain.analysis.looks import Looks
-from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
-from threadmark.kinds.explain.analysis.recording import (
-    Glance,
-    Recording,
-    Thread,
-    short_threads,
-)
+from threadmark.kinds.explain.analysis.recording import Recording, Thread, short_threads
+from threadmark.kinds.explain.analysis.sleeps import Sleeps
+from threadmark.kinds.explain.analysis.waits import Waits
 
 STATES = (
     "useful", "spinning", "atomic", "waiting", "condition", "barrier", "join", "semaphore", "once",
@@ -39,6 +34,7 @@ STATE_OF = {
     "once": "once",
     "event": "condition",
     "futex": "waiting",
+    "own_lock": "waiting",
     "sleep": "sleep",
     "poll": "io",
     "io": "io",
@@ -52,13 +48,18 @@ _CALLS = ("io", "poll")  # system calls that do something
 _BEFORE = ("starting",)  # before the birth of the thread
 
 
+def _zeros() -> dict[str, float]:
+    return defaultdict(float)
+
+
 @dataclass
 class ThreadTime:
     """Nanoseconds of one thread by state, and what of the waits counted by activity."""
 
     thread: Thread
     states: dict[str, float] = field(default_factory=lambda: dict.fromkeys(STATES, 0.0))
-    waits: dict[str, float] = field(default_factory=dict)  # activity -> ns, running part included
+    waits: dict[str, float] = field(default_factory=_zeros)  # kind -> ns, running part included
+    timed_ns: dict[str, float] = field(default_factory=_zeros)  # the same as the agent timed it
     unseen_ns: float = 0.0  # blocked, but not in a wait of the agent
     run_left_ns: float = 0.0  # running, but not in a wait of the agent
 
@@ -77,24 +78,24 @@ class Account:
         return sum(each.thread.life_ns for each in self.threads.values())
 
 
-def account(recording: Recording, names: Names, knowledge: Knowledge, looks: Looks) -> Account:
+def account(recording: Recording, looks: Looks, sleeps: Sleeps, waits: Waits) -> Account:
     """Divide all of it."""
-    futex = _futexes(recording, names, knowledge)
-    unseen = _unseen(recording, names, knowledge)
     storm = short_threads(recording)
     threads = {}
     for key, thread in recording.threads.items():
         time = ThreadTime(thread)
-        seen = unseen.get(thread.tid) or unseen.get(0, Counter())
+        seen: Counter[str] = Counter()
+        for sleep, count in sleeps.of_thread(thread.tid).items():
+            seen[STATE_OF_UNSEEN.get(sleep.kind, "unknown")] += count
         short = thread.tid in storm
-        _divide(time, futex, Counter({"starting": 1}) if short else seen)
-        _divide_running(time, looks.of(thread.tid))
+        _divide(time, waits, Counter({"starting": 1}) if short else seen)
+        _divide_running(time, looks.of(thread.tid), looks.polls.get(thread.tid, Counter()))
         threads[key] = time
     states = {name: sum(t.states[name] for t in threads.values()) for name in STATES}
     return Account(threads, states, processors(recording))
 
 
-def _divide(time: ThreadTime, futex: Mapping[str, float], unseen: Counter[str]) -> None:
+def _divide(time: ThreadTime, meant: Waits, unseen: Counter[str]) -> None:
     thread, states = time.thread, time.states
     life = float(thread.life_ns)
     run, ready = float(thread.run_ns), float(thread.ready_ns)
@@ -112,25 +113,29 @@ def _divide(time: ThreadTime, futex: Mapping[str, float], unseen: Counter[str]) 
     inside = max(0.0, min(run, waited - blocked - ready))
     run -= inside
     # A call for input or output mostly runs, in the kernel; a wait for a lock that runs spins.
+    counted: dict[str, float] = {}
     for name in _CALLS:
-        time.waits[name] = min(inside, waits.get(name, 0))
-        waits[name] = waits.get(name, 0) - time.waits[name]
-        states[STATE_OF[name]] += time.waits[name]
-        inside -= time.waits[name]
+        counted[name] = min(inside, waits.get(name, 0))
+        waits[name] = waits.get(name, 0) - counted[name]
+        states[STATE_OF[name]] += counted[name]
+        inside -= counted[name]
     waited = max(1.0, float(sum(waits.values())))
     for name, ns in waits.items():
-        time.waits[name] = time.waits.get(name, 0.0) + ns / waited * (part + inside)
-        kinds = futex if name == "futex" else {name: 1.0}
-        for kind, share in kinds.items():
+        counted[name] = counted.get(name, 0.0) + ns / waited * (part + inside)
+        for kind, share in meant.shares(thread, name).items():
             states[STATE_OF.get(kind, "unknown")] += ns / waited * part * share
     states["spinning"] += inside
     for name in _RUNS:
         # A thread that gives its processor away is ready in part of that time.
         running = thread.run_ns / max(1, thread.run_ns + thread.ready_ns)
         taken = min(run, totals.get(name, 0) * running)
-        time.waits[name] = taken
+        counted[name] = taken
         states[STATE_OF[name]] += taken
         run -= taken
+    for name, ns in counted.items():
+        for kind, share in meant.shares(thread, name).items() if ns else ():
+            time.waits[kind] += ns * share
+            time.timed_ns[kind] += totals[name] * share
     time.run_left_ns = run
     time.unseen_ns = blocked - part
     looked = sum(unseen.values())
@@ -140,36 +145,16 @@ def _divide(time: ThreadTime, futex: Mapping[str, float], unseen: Counter[str]) 
         states["unknown"] += time.unseen_ns
 
 
-def _divide_running(time: ThreadTime, looks: Counter[str]) -> None:
+def _divide_running(time: ThreadTime, looks: Counter[str], polls: Counter[str]) -> None:
     """By the samples of the thread; without any it was useful as far as is known."""
     looked = sum(looks.values())
     for state, count in looks.items():
         time.states[state] += time.run_left_ns * count / looked
+    for kind, count in polls.items():  # the agent has no time of these
+        time.waits[kind] += time.run_left_ns * count / looked
+        time.timed_ns[kind] += time.run_left_ns * count / looked
     if not looked:
         time.states["useful"] += time.run_left_ns
-
-
-def _futexes(recording: Recording, names: Names, knowledge: Knowledge) -> dict[str, float]:
-    """The kinds of wait that are futexes to the agent, as shares of their time."""
-    found: Counter[str] = Counter()
-    for pair in recording.pairs:
-        if pair.activity == "futex":
-            kind = knowledge.activity(names.frames(pair.waiter)) or "futex"
-            found[kind] += max(1, pair.wait_ns)
-    total = sum(found.values())
-    return {kind: ns / total for kind, ns in found.items()} if total else {"futex": 1.0}
-
-
-def _unseen(recording: Recording, names: Names, knowledge: Knowledge) -> dict[int, Counter[str]]:
-    """States of threads that slept without the agent's knowledge, by thread; 0: of all."""
-    found: dict[int, Counter[str]] = defaultdict(Counter)
-    for tick in recording.ticks:
-        for each in tick.glances:
-            if is_unseen(each, recording):
-                state = STATE_OF_UNSEEN.get(unseen_kind(each, names, knowledge), "unknown")
-                found[each.tid][state] += 1
-                found[0][state] += 1
-    return found
 
 
 STATE_OF_UNSEEN = {
@@ -187,31 +172,6 @@ STATE_OF_UNSEEN = {
     "": "unknown",
     **{name: state for name, state in STATE_OF.items() if name != "yield"},
 }
-
-
-def is_unseen(glance: Glance, recording: Recording) -> bool:
-    """Whether it is blocked in a way that the agent did not time: where there is no agent, the
-    recorder itself says what it sees."""
-    if glance.activity == "running":
-        return glance.state in ("S", "D")
-    thread = recording.threads.get(glance.tid)
-    return thread is not None and not thread.totals and glance.state in ("S", "D")
-
-
-def unseen_kind(glance: Glance, names: Names, knowledge: Knowledge) -> str:
-    """What a sleeping thread waits for of which the agent knows nothing."""
-    frames = names.frames(glance.stack) if glance.stack else ()
-    kind = "futex" if glance.activity == "futex" else kind_of_call(glance.call)
-    if glance.activity not in ("futex", "running"):
-        return glance.activity
-    if kind == "futex":
-        piece = knowledge.cause(frames)
-        if piece:
-            return "library"
-        return knowledge.activity(frames) or "futex"
-    if not kind and glance.state == "D":
-        return "kernel_memory"  # no system call: it faulted
-    return kind
 
 
 def processors(recording: Recording) -> tuple[float, ...]:

@@ -5,23 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from threadmark.kinds.explain.analysis.accounting import STATES, Account, account
-from threadmark.kinds.explain.analysis.cause import LEAST, SHOWN, Cause, doubted, merged
+from threadmark.kinds.explain.analysis.cause import LEAST, LEAST_OF, SHOWN, Cause, doubted, merged
 from threadmark.kinds.explain.analysis.causes import Finder
 from threadmark.kinds.explain.analysis.costs import costs
 from threadmark.kinds.explain.analysis.details import details
+from threadmark.kinds.explain.analysis.holders import Holders
 from threadmark.kinds.explain.analysis.looks import looks
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.reasons import Reasons
 from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.analysis.roles import Roles
+from threadmark.kinds.explain.analysis.runtimes import Runtime
+from threadmark.kinds.explain.analysis.sleeps import Sleeps
 from threadmark.kinds.explain.analysis.stacks import Party, Stacks
+from threadmark.kinds.explain.analysis.waits import Waits
 
 SCHEMA = "threadmark.explain"
 VERSION = 1
-_FIRST_VERSION = (
-    "This is a first version of explain: of programs with one known cause it still names a wrong "
-    "one for some, so take the causes as what to look at."
-)
 _MOST = 12  # causes that are listed
 _OF_EVENTS = ("condition", "barrier", "join", "semaphore")
 _OF_OTHERS = 0.1  # of thread time: less waiting for other programs' processors is everyday
@@ -31,6 +31,8 @@ _LOST = (  # sleep is not among them, because a timer may sleep
     "spinning", "atomic", "waiting", "condition", "barrier", "semaphore", "once", "io",
     "kernel_memory",
 )  # fmt: skip
+_HELD = ("mutex", "rwlock", "spin", "once", "semaphore", "stdio", "loader", "allocator")
+_RAN = 0.5  # of thread time
 _SHORTEST_NS = 50_000_000  # of a run in which ticks say something
 
 
@@ -44,26 +46,32 @@ def analyse(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The document of the contract, and what a page needs beside it."""
     seen = looks(recording, names, knowledge)
-    times = account(recording, names, knowledge, seen)
+    sleeps = Sleeps(recording, names, knowledge)
+    waits = Waits(recording, names, knowledge, sleeps)
+    recording = waits.meant()
+    times = account(recording, seen, sleeps, waits)
     roles = Roles(recording, names)
     stacks = Stacks(recording, names, knowledge)
-    reasons = Reasons(recording, names, knowledge, roles)
-    finder = Finder(recording, names, knowledge, roles, stacks, reasons)
-    found = [finder.of_cost(each) for each in costs(recording, times, reasons)]
-    found += finder.of_looks(seen, times) + finder.of_queue(times)
+    reasons = Reasons(recording, names, knowledge, roles, sleeps, waits)
+    finder = Finder(recording, names, knowledge, roles, stacks, reasons, account=times)
+    found = finder.of_costs(costs(recording, times, reasons, sleeps))
+    found += finder.of_looks(seen) + finder.of_queue()
+    found += Runtime(recording, names, knowledge, seen).causes(times)
     causes = merged(found)
     total = max(1.0, times.total_ns)
     doubted(causes, total)
     listed = [each for each in causes if each.ns >= SHOWN * total][:_MOST]
     # What other programs' processors cost hides causes, so they count against the rest.
-    if not listed or listed[0].ns < LEAST * (total - times.states["runnable"]):
+    rest = total - times.states["runnable"]
+    if not listed or listed[0].ns < LEAST_OF.get(listed[0].category, LEAST) * rest:
         listed = [_none(recording, roles, times)]
+    holders = Holders(recording, stacks)
     for cause in listed:
-        _complete(cause, recording, roles, stacks, times)
+        _complete(cause, recording, roles, stacks, holders, times)
     unknown = times.states["unknown"] / total
     for cause in listed:
         # Threads that waited longer for processors than for this would behave otherwise with them.
-        others = cause.category not in ("run_queue", "affinity", "thread_creation")
+        others = cause.category not in ("run_queue", "affinity", "thread_creation", "none")
         if others and cause.ns < times.states["runnable"]:
             cause.certain = False
     document = {
@@ -83,11 +91,15 @@ def analyse(
         "exit_status": recording.exit_status,
         "signal": recording.signal,
     }
-    return document, details(recording, names, knowledge, stacks, times)
+    return document, details(recording, names, sleeps, stacks, times)
 
 
 def _none(recording: Recording, roles: Roles, times: Account) -> Cause:
     if len(recording.threads) < 2:
+        ran = sum(each.run_ns for each in recording.threads.values())
+        if ran < _RAN * times.total_ns:
+            words = "The program has one thread, which mostly waits for something outside of it."
+            return Cause("unknown", "main", "", words, certain=False, ns=times.total_ns)
         words = "The program has one thread: nothing can wait, and nothing scales."
         return Cause("serial_dependency", "main", "", words, ns=times.total_ns)
     states = times.states
@@ -117,18 +129,24 @@ def _none(recording: Recording, roles: Roles, times: Account) -> Cause:
 
 
 def _complete(
-    cause: Cause, recording: Recording, roles: Roles, stacks: Stacks, times: Account
+    cause: Cause,
+    recording: Recording,
+    roles: Roles,
+    stacks: Stacks,
+    holders: Holders,
+    times: Account,
 ) -> None:
     if cause.category == "none":
         return
-    cause.held = stacks.holders(cause.things)
-    if not cause.held and cause.workers:
-        cause.held = stacks.working(cause.workers)
     cause.waited = stacks.waiters(cause.things)
     if not cause.waited:
         cause.waited = stacks.parties(dict(cause.waiters)) or stacks.parties(
             dict(cause.samples), exact=True
         )
+    if cause.category in _HELD:
+        cause.held = holders.of(cause.things, cause.waited, inside=cause.category == "once")
+    elif cause.workers:
+        cause.held = stacks.working(cause.workers)
     things = [recording.things[each] for each in cause.things if each in recording.things]
     cause.waits = sum(each.waits for each in things)
     cause.wait_ns = sum(each.wait_ns for each in things)
@@ -193,7 +211,7 @@ def _most_at_once(recording: Recording) -> int:
 
 
 def _limits(recording: Recording, times: Account, causes: list[Cause]) -> list[str]:
-    found = [_FIRST_VERSION, *recording.limits]
+    found = list(recording.limits)
     if not recording.threads:
         found.append("The record has no thread; the program ended before it was seen.")
     if not recording.samples and any(t.run_ns for t in recording.threads.values()):

@@ -20,3 +20,43 @@ _BY_CALL = {call: what for what, calls in _OF.items() for call in calls}
 def kind_of_call(call: int) -> str:
     """io, kernel_memory, futex, sleep, starting, yield, or nothing where it is not known."""
     return _BY_CALL.get(call, "")
+
+
+_NAMES = {
+    0: "read", 1: "write", 7: "poll", 17: "pread", 18: "pwrite", 19: "readv", 20: "writev",
+    23: "select", 24: "sched_yield", 35: "nanosleep", 40: "sendfile", 42: "connect", 43: "accept",
+    44: "sendto", 45: "recvfrom", 46: "sendmsg", 47: "recvmsg", 61: "wait4", 72: "fcntl",
+    73: "flock", 74: "fsync", 75: "fdatasync", 230: "clock_nanosleep", 232: "epoll_wait",
+    247: "waitid", 257: "openat", 270: "pselect6", 271: "ppoll", 275: "splice",
+    277: "sync_file_range", 281: "epoll_pwait", 288: "accept4", 295: "preadv", 296: "pwritev",
+    299: "recvmmsg", 307: "sendmmsg", 326: "copy_file_range", 426: "io_uring_enter",
+}  # fmt: skip
+
+
+def name_of_call(call: int) -> str:
+    """The system call of x86-64 as the C library names it; empty for one that seldom sleeps."""
+    return _NAMES.get(call, "")
+
+
+_IN_KERNEL = (
+    ("futex", ("futex_",)),
+    ("kernel_memory", ("rwsem_down_", "down_read", "down_write", "do_user_addr_fault",
+      "__vma_", "vma_start")),
+    ("sleep", ("do_nanosleep", "hrtimer_nanosleep", "schedule_hrtimeout")),
+    ("starting", ("do_exit", "do_wait", "kernel_clone", "wait_for_completion")),
+    ("yield", ("do_sched_yield", "__do_sys_sched_yield", "yield")),
+    ("io", (
+        "pipe_", "anon_pipe_", "unix_", "sock_", "sk_", "tcp_", "udp_", "inet_", "skb_", "io_",
+        "folio_", "jbd2_", "ext4_", "xfs_", "btrfs_", "wait_on_", "ep_", "do_epoll", "do_poll",
+        "do_select", "poll_", "vfs_", "n_tty_", "tty_", "blk_", "bit_wait", "submit_bio", "fuse_",
+        "virtio", "nfs_", "eventfd_", "inotify_", "do_sys_poll",
+    )),
+)  # fmt: skip
+
+
+def kind_of_kernel(function: str) -> str:
+    """The same for the kernel's function in which a thread sleeps."""
+    for kind, prefixes in _IN_KERNEL:
+        if function.startswith(prefixes):
+            return kind
+    return ""

@@ -10,7 +10,12 @@ from threadmark.kinds.explain.analysis.stacks import Party
 
 FEWEST_TICKS = 5  # that make a passed-on wait certain
 _CHANCE = 0.15  # of thread time
+_PASSED_ON = ("imbalance", "serial_dependency")
+_TAKEN = ("mutex", "rwlock", "spin", "allocator", "stdio", "loader")
+_NEARLY = 0.75  # of another cause
+_MUCH = 0.5  # of another cause
 LEAST = 0.04  # of thread time: less is no cause
+LEAST_OF = {"kernel_memory": 0.06}  # each program's memory is mapped and filled once
 SHOWN = 0.01
 
 
@@ -36,6 +41,8 @@ class Cause:
     waited: list[Party] = field(default_factory=list)
     bound: float | None = None
     doubts: set[str] = field(default_factory=set)
+    anywhere: bool = False  # one cause wherever the program meets it
+    in_runtime: bool = False  # threads wait within a task runtime
 
     def take(self, other: Cause) -> None:
         """Make another cause part of this one."""
@@ -52,10 +59,11 @@ class Cause:
             mine.update(its)
 
 
+USED_IN = ", used in "  # after the place where an object was made
 _WHOLE = ("imbalance", "serial_dependency", "sleep", "thread_creation")  # whatever their names
 
 
-def _of_all(name: str) -> str:
+def _of_elements(name: str) -> str:
     """One name for all elements of an array: 'lines[3].lock' as 'lines[].lock'."""
     return re.sub(r"\[\d+\]", "[]", re.sub(r"\+\d+$", "", name))
 
@@ -64,13 +72,16 @@ def merged(causes: list[Cause]) -> list[Cause]:
     """Causes of one category, name and place as one; the dearest first."""
     found: dict[tuple[str, str, str], Cause] = {}
     for cause in sorted(causes, key=lambda each: (-each.ns, each.category, each.name)):
-        name = "" if cause.category in _WHOLE else _of_all(cause.name)
+        # Objects made at one place are one, whatever functions use each of them.
+        whole = cause.category in _WHOLE
+        name = "" if whole else _of_elements(cause.name).partition(USED_IN)[0]
         # Elements of an array lie at one line, but at many addresses.
-        where = "" if not name or "+0x" in cause.where else cause.where
+        anywhere = not name or "+0x" in cause.where or cause.anywhere
+        where = "" if anywhere else cause.where
         key = (cause.category, name, where)
         if key in found:
             if found[key].name != cause.name and name:
-                found[key].name = name
+                found[key].name = _of_elements(found[key].name)
             found[key].take(cause)
         else:
             found[key] = cause
@@ -78,6 +89,15 @@ def merged(causes: list[Cause]) -> list[Cause]:
         same = [k for k in found if k[:2] == key[:2] and k != key]
         if same:
             found[same[0]].take(found.pop(key))
+    for key in [key for key in found if key[0] == "barrier"]:
+        # Waking takes its time at the barrier too, at which one thread has more to do.
+        uneven = next((c for c in found.values() if c.category == "imbalance"), None)
+        if uneven and uneven.ns > _MUCH * found[key].ns and "barrier" in uneven.words:
+            uneven.take(found.pop(key))
+    tasks = next((c for c in found.values() if c.category == "task_overhead"), None)
+    for key in [key for key, c in found.items() if key[0] == "barrier" and c.in_runtime]:
+        if tasks:  # awaiting them while nobody works is a part of it
+            tasks.take(found.pop(key))
     works = [c for c in found.values() if c.category in ("serial_dependency", "imbalance")]
     for key in [key for key in found if key[0] == "join"]:
         if works:  # between the end of one's work and the other's waking
@@ -85,8 +105,22 @@ def merged(causes: list[Cause]) -> list[Cause]:
     return sorted(found.values(), key=lambda each: (-each.ns, each.category, each.name))
 
 
+def _ends_and_locks(causes: list[Cause]) -> None:
+    """Where threads that end late cost hardly more than a lock, the lock stands first: who waits
+    for it ends later. Neither is sure then."""
+    if len(causes) < 2 or causes[0].category not in _PASSED_ON:
+        return
+    first, second = causes[:2]
+    if second.category in _TAKEN and second.ns > _NEARLY * first.ns:
+        for cause, other in ((first, second), (second, first)):
+            cause.certain = False
+            cause.doubts.add(f"or {other.category.replace('_', ' ')}")
+        causes[:2] = [second, first]
+
+
 def doubted(causes: list[Cause], total_ns: float) -> None:
     """Where unequal parts and a chain both explain much, neither is sure."""
+    _ends_and_locks(causes)
     rivals = [c for c in causes if c.category in ("imbalance", "serial_dependency")]
     if len(rivals) == 2 and rivals[1].ns > 0.5 * rivals[0].ns:
         for cause, other in (rivals, rivals[::-1]):

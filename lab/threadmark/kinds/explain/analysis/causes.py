@@ -7,16 +7,28 @@ from collections.abc import Callable
 from functools import cached_property
 
 from threadmark.kinds.explain.analysis.accounting import Account
+from threadmark.kinds.explain.analysis.barriers import barriers_take_long
 from threadmark.kinds.explain.analysis.cause import FEWEST_TICKS, SHOWN, Cause
 from threadmark.kinds.explain.analysis.costs import Cost
-from threadmark.kinds.explain.analysis.looks import Looks
+from threadmark.kinds.explain.analysis.frames import takes_a_lock
+from threadmark.kinds.explain.analysis.looks import Looks, Spot
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
-from threadmark.kinds.explain.analysis.reasons import Reason, Reasons
-from threadmark.kinds.explain.analysis.recording import Pair, Recording, Thing
+from threadmark.kinds.explain.analysis.naming import INNER, Named, Naming
+from threadmark.kinds.explain.analysis.reasons import LOCKS, Reason, Reasons
+from threadmark.kinds.explain.analysis.recording import Recording, Thing
 from threadmark.kinds.explain.analysis.roles import Roles
 from threadmark.kinds.explain.analysis.stacks import Stacks
 
-_RUNTIMES = ("libgomp", "libomp", "libtbb", "libiomp")
+_OFTEN = 0.1  # of a cost
+_FUTILE = 0.3  # of the waits
+_ALONE = 0.95  # of all useful work
+_HELD = 0.25  # of the time
+_WORDS_OF_LOCKS = {
+    "read_lock": ("rwlock", "waits for a lock for shared use"),
+    "write_lock": ("rwlock", "waits for a lock for shared use"),
+    "spin_lock": ("spin", "spins for a spin lock"),
+    "once": ("once", "waits until another thread has initialised something once"),
+}
 
 
 class Finder:
@@ -30,6 +42,8 @@ class Finder:
         roles: Roles,
         stacks: Stacks,
         reasons: Reasons,
+        *,
+        account: Account,
     ) -> None:
         self.recording = recording
         self._names = names
@@ -37,9 +51,22 @@ class Finder:
         self._roles = roles
         self._stacks = stacks
         self._reasons = reasons
+        self._account = account
+        self._naming = Naming(recording, names, stacks)
 
-    def of_cost(self, cost: Cost) -> Cause:
-        """The cause that a cost of waiting belongs to."""
+    def of_costs(self, found: list[Cost]) -> list[Cause]:
+        """The causes that costs of waiting belong to."""
+        even = barriers_take_long(self.recording, self._account, found)
+        return [self._of_cost(cost, even=even) for cost in found]
+
+    @cached_property
+    def _alone(self) -> int:
+        """The thread that does all of the work; 0: there is none."""
+        useful = {tid: time.states["useful"] for tid, time in self._account.threads.items()}
+        total = sum(useful.values())
+        return next((tid for tid, ns in useful.items() if ns > _ALONE * total), 0)
+
+    def _of_cost(self, cost: Cost, *, even: bool) -> Cause:
         reason = cost.reason
         make: Callable[[Cost], Cause] = {
             "lock": self._lock,
@@ -48,12 +75,16 @@ class Finder:
             "event": self._event,
             "io": self._io,
         }.get(reason.sort, self._plain)
+        if even and reason.sort == "work" and reason.activity == "barrier":
+            make = self._event
         cause = make(cost)
         cause.ns = cost.ns
         cause.seen = cost.seen
         cause.by_thread.update(cost.by_thread)
         cause.waiters.update(cost.waiters)
         cause.workers.update(cost.workers)
+        stack = self._heaviest(cost)
+        cause.in_runtime = bool(stack) and self._knowledge.in_runtime(self._names.frames(stack))
         if reason.thing:
             cause.things.add(reason.thing)
         return cause
@@ -69,6 +100,8 @@ class Finder:
             "yield": ("spin", "threads poll and give the processor away (sched_yield)"),
             "kernel_memory": ("kernel_memory", "the kernel maps, unmaps or faults memory in"),
         }
+        if sort in ("spin", "yield") and cost.waiters:
+            return self._naming.of(cost.reason, None, self._heaviest(cost)).cause(*found[sort])
         if sort in found:
             category, words = found[sort]
             return Cause(category, name, where, words)
@@ -96,7 +129,8 @@ class Finder:
         if piece is None:
             return Cause("unknown", "", "", "threads wait in a library", certain=False)
         frame = self._stacks.first(stack)
-        return Cause(piece.category, piece.name, frame.where if frame else "", piece.words)
+        where = frame.where if frame else ""
+        return Cause(piece.category, piece.name, where, piece.words, anywhere=True)
 
     @staticmethod
     def _heaviest(cost: Cost) -> int:
@@ -105,53 +139,52 @@ class Finder:
     def _lock(self, cost: Cost) -> Cause:
         reason = cost.reason
         thing = self.recording.things.get(reason.thing)
-        pair = self._heaviest_pairs.get(reason.thing)
+        pair = self._naming.heaviest.get(reason.thing)
         stack = pair.waiter if pair else reason.stack
+        named = self._naming.of(reason, thing, stack)
         piece = self._knowledge.cause(self._names.frames(stack))
-        name, where = self._named(reason, thing, stack)
         if piece is not None:
-            return Cause(piece.category, piece.name, where, piece.words)
-        if reason.activity in ("read_lock", "write_lock"):
-            return Cause("rwlock", name, where, "waits for a lock for shared use")
-        if reason.activity == "spin_lock":
-            return Cause("spin", name, where, "spins for a spin lock")
-        if reason.activity == "once":
-            words = "waits until another thread has initialised something once"
-            return Cause("once", name, where, words)
-        if reason.activity == "relock":
+            return Cause(piece.category, piece.name, named.where, piece.words, anywhere=True)
+        if reason.activity == "relock" and thing is not None:
+            return self._relock(thing, named, stack)
+        if reason.activity in _WORDS_OF_LOCKS:
+            category, words = _WORDS_OF_LOCKS[reason.activity]
+            return named.cause(category, words)
+        if reason.activity == "own_lock":
+            inner = self._names.frames(stack)[:INNER] if stack else ()
+            if any(takes_a_lock(frame.name) for frame in inner):
+                return named.cause("mutex", "waits for a lock")
+            words = "waits for a futex: a lock of the program's own, or a condition"
+            return named.cause("mutex", words, certain=False)
+        return named.cause("mutex", "waits for a lock")
+
+    def _relock(self, condition: Thing, named: Named, stack: int) -> Cause:
+        """Woken threads that wait for the mutex of their condition."""
+        mutex = self.recording.things.get(condition.mutex)
+        if self._is_herd(condition):
+            words = (
+                f"of {condition.waits:,} waits {condition.futile:,} ended for nothing: threads are "
+                "woken together, one finds something to do, and the others sleep again"
+            )
+            return named.cause("condition", words)
+        if mutex is None:
             words = (
                 "woken threads wait for the mutex of their condition (a convoy), or more threads "
                 "are woken than find something to do"
             )
-            return Cause("mutex", name, where, words, certain=False)
-        if reason.activity == "own_lock":
-            words = "waits for a futex: a lock of the program's own, or a condition"
-            return Cause("mutex", name, where, words, certain=bool(stack) and bool(pair))
-        return Cause("mutex", name, where, "waits for a lock")
-
-    @cached_property
-    def _heaviest_pairs(self) -> dict[int, Pair]:
-        """The pair with the longest waits of each thing."""
-        found: dict[int, Pair] = {}
-        for pair in self.recording.pairs:
-            if pair.thing and pair.wait_ns >= found.setdefault(pair.thing, pair).wait_ns:
-                found[pair.thing] = pair
+            return named.cause("mutex", words, certain=False)
+        words = f"threads that {named.name} wakes wait for its mutex (a convoy)"
+        found = self._naming.of(Reason("lock", "mutex"), mutex, stack).cause("mutex", words)
+        found.things.add(mutex.id)
         return found
 
-    def _named(self, reason: Reason, thing: Thing | None, stack: int) -> tuple[str, str]:
-        """The object's own name and place, else where it was made, else where it is taken."""
-        if thing is not None:
-            known = self._names.datum(thing.module, thing.offset) if thing.module else None
-            if known:
-                return known
-            made = self._stacks.first(thing.made_at) if thing.made_at else None
-            if made:
-                return f"made in {made.name}", made.where
-        frame = self._stacks.first(stack)
-        kind = {"own_lock": "lock", "relock": "mutex", "event": "atomic"}.get(
-            reason.activity, reason.activity.replace("_", " ")
-        )
-        return (f"{kind} in {frame.name}", frame.where) if frame else (kind, "")
+    def _is_herd(self, condition: Thing) -> bool:
+        """Whether threads are woken for nothing, and not because one of them works with the mutex
+        locked."""
+        mutex = self.recording.things.get(condition.mutex)
+        held_ns = mutex.hold_ns if mutex else 0
+        often = condition.futile > _FUTILE * condition.waits
+        return often and held_ns < _HELD * self.recording.wall_ns
 
     def _work(self, cost: Cost) -> Cause:
         """A wait for a thread's work: unequal parts, or a chain."""
@@ -166,8 +199,18 @@ class Finder:
             return self._lock(cost)
         if reason.activity == "semaphore":
             return self._event(cost)
+        idle = self._knowledge.in_runtime(self._names.frames(self._heaviest(cost)))
+        if idle and reason.tid == self._alone:
+            words = "a runtime's other threads find nothing to do while one thread works"
+            return Cause("serial_dependency", name, "", words)
         equal = self._roles.has_peers(reason.tid)
-        if reason.activity == "barrier" or (equal and reason.activity not in ("future", "event")):
+        if reason.activity == "future":  # of parts that one thread awaits, or of a chain
+            equal = equal and not any(
+                self._roles.same(reason.tid, tid)
+                for tid, ns in cost.by_thread.items()
+                if ns > _OFTEN * cost.ns
+            )
+        if reason.activity == "barrier" or (equal and reason.activity != "event"):
             how = {"barrier": "at a barrier", "join": "in a join"}.get(reason.activity, "")
             words = f"threads wait{' ' + how if how else ''} for one that has more to do"
             return Cause("imbalance", name, "", words)
@@ -177,53 +220,65 @@ class Finder:
     def _event(self, cost: Cost) -> Cause:
         reason = cost.reason
         thing = self.recording.things.get(reason.thing)
-        name, where = self._named(reason, thing, self._heaviest(cost))
+        named = self._naming.of(reason, thing, self._heaviest(cost))
         category = {"future": "join", "event": "condition"}.get(reason.activity, reason.activity)
         words = {
             "condition": "waits to be woken; no thread was seen working on what it waits for",
-            "barrier": "waits at a barrier while no thread was seen working",
+            "barrier": "waits at a barrier that takes longer than the work before it",
             "join": "waits for the end or the result of a thread that was not seen working",
             "semaphore": "waits for a semaphore",
         }[category]
         short = self._roles.short
         if category == "join" and short:
             words = f"{len(short):,} threads were made for short pieces of work"
-            return Cause("thread_creation", name, where, words)
-        return Cause(category, name, where, words, certain=cost.seen >= FEWEST_TICKS)
+            return named.cause("thread_creation", words)
+        if thing is not None and self._is_herd(thing):
+            return self._relock(thing, named, self._heaviest(cost))
+        # What a lone thread waits for is a process that is not in the record.
+        sure = cost.seen >= FEWEST_TICKS and len(self.recording.threads) > 1
+        return named.cause(category, words, certain=sure)
 
-    def of_looks(self, looks: Looks, account: Account) -> list[Cause]:
+    def of_looks(self, looks: Looks) -> list[Cause]:
         """What the samples show of running threads."""
         found = []
         for spot in looks.spots:
-            cause = Cause(spot.category, spot.name, spot.where, spot.words)
+            cause = self._of_spot(spot)
             cause.samples.update(spot.stacks)
             for tid, count in spot.samples.items():
-                time = account.threads.get(tid)
+                time = self._account.threads.get(tid)
                 total = sum(looks.of(tid).values())
                 if time and total:
                     cause.by_thread[tid] += round(time.run_left_ns * count / total)
             cause.ns = float(sum(cause.by_thread.values()))
             cause.seen = sum(spot.samples.values())
-            # A runtime spins while it waits for tasks, and while it manages small ones.
-            runtime = spot.category == "spin" and self._is_of_a_runtime(spot.stacks)
-            cause.certain = cause.seen >= FEWEST_TICKS and not runtime
-            if runtime:
-                cause.doubts.add("or the runtime manages tasks that are too small")
+            cause.certain = cause.seen >= FEWEST_TICKS and spot.certain
             found.append(cause)
         return found
 
-    def _is_of_a_runtime(self, stacks: Counter[int]) -> bool:
-        """Whether the innermost function of most samples is a task runtime's own."""
-        [(stack, _)] = stacks.most_common(1) or [(0, 0)]
-        frames = self._names.frames(stack) if stack else ()
-        return bool(frames) and frames[0].module.startswith(_RUNTIMES)
+    def _of_spot(self, spot: Spot) -> Cause:
+        made = Cause(spot.category, spot.name, spot.where, spot.words, anywhere=spot.anywhere)
+        if not spot.takes:
+            return made
+        # Taking and giving back a lock is part of the wait for it in that function.
+        frame = self._stacks.first(max(spot.stacks, key=lambda s: (spot.stacks[s], -s)), exact=True)
+        known = self._naming.taken_in.get(frame.name if frame else "")
+        if known is None:
+            return made
+        sort = "lock" if known.activity in LOCKS else "event"
+        found = self._of_cost(
+            Cost(Reason(sort, known.activity, known.thing, known.waiter)), even=False
+        )
+        found.waiters.clear()
+        return found
 
-    def of_queue(self, account: Account) -> list[Cause]:
+    def of_queue(self) -> list[Cause]:
         """Threads that were ready without a processor."""
-        ready = account.states["runnable"]
-        if ready < SHOWN * account.total_ns:
+        ready = self._account.states["runnable"]
+        if ready < SHOWN * self._account.total_ns:
             return []
-        by_thread = Counter({t: round(a.states["runnable"]) for t, a in account.threads.items()})
+        by_thread = Counter(
+            {t: round(a.states["runnable"]) for t, a in self._account.threads.items()}
+        )
         counts = [sum(g.works for g in tick.glances) for tick in self.recording.ticks]
         own = sum(max(0, c - self._roles.processors) for c in counts)
         crowded = own > 0.25 * ready / max(1, self.recording.tick_ns)

@@ -7,9 +7,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from threadmark.kinds.explain.analysis.accounting import Account, is_unseen
-from threadmark.kinds.explain.analysis.reasons import EVENTS, LOCKS, Reason, Reasons
+from threadmark.kinds.explain.analysis.accounting import Account
+from threadmark.kinds.explain.analysis.reasons import LOCKS, Reason, Reasons
 from threadmark.kinds.explain.analysis.recording import Pair, Recording
+from threadmark.kinds.explain.analysis.sleeps import Sleeps
+from threadmark.kinds.explain.analysis.waits import EVENTS
 
 _GLANCES = 64  # of one tick that are looked at
 _THREADS = 256  # whose shares are told apart
@@ -39,17 +41,21 @@ class _Evidence:
         return sum(self.reasons.values())
 
 
-def costs(recording: Recording, account: Account, reasons: Reasons) -> list[Cost]:
+def costs(recording: Recording, account: Account, reasons: Reasons, sleeps: Sleeps) -> list[Cost]:
     """All reasons that cost something."""
-    evidence, by_activity = _gather(recording, reasons)
+    evidence, by_activity = _gather(recording, reasons, sleeps)
     found: dict[tuple[str, str, int, int], Cost] = {}
     pairs: dict[Bucket, Pair] = {}
     for pair in recording.pairs:
         most = pairs.setdefault((pair.activity, pair.thing), pair)
         if pair.wait_ns > most.wait_ns:
             pairs[pair.activity, pair.thing] = pair
-    for bucket, ns, shares in _buckets(recording, account):
-        seen = evidence.get(bucket) or (by_activity.get(bucket[0]) if bucket[0] else None)
+    for bucket, whole_ns, shares in _buckets(recording, account):
+        ns = whole_ns
+        if not bucket[0]:
+            ns -= _by_switches(found, bucket[1], whole_ns, sleeps)
+        alone = not bucket[0] and reasons.is_short(bucket[1])  # by itself a thread of a storm
+        seen = evidence.get(bucket) or (None if alone else by_activity.get(bucket[0]))
         if seen is None or not seen.total:
             reason = _without_ticks(bucket, pairs.get(bucket), reasons)
             if reason is not None:
@@ -82,8 +88,27 @@ def _add(
         cost.by_thread[tid] += round(ns * share)
 
 
+def _by_switches(
+    found: dict[tuple[str, str, int, int], Cost], tid: int, ns: float, sleeps: Sleeps
+) -> float:
+    """Add the part of a thread's unseen time that its switches explain by themselves, and return
+    it. What waits for others is left to the ticks, which see these others."""
+    switches = sleeps.switches(tid)
+    total = sum(switches.values())
+    explained = 0.0
+    for sleep, count in switches.items():
+        if sleep.kind in _BY_THEMSELVES:
+            part = ns * count / total
+            explained += part
+            _add(found, Reasons.of_sleep(sleep, tid), part, count, {tid: 1.0})
+    return explained
+
+
+_BY_THEMSELVES = ("library", "futex", "kernel_memory")
+
+
 def _gather(
-    recording: Recording, reasons: Reasons
+    recording: Recording, reasons: Reasons, sleeps: Sleeps
 ) -> tuple[dict[Bucket, _Evidence], dict[str, _Evidence]]:
     evidence: dict[Bucket, _Evidence] = defaultdict(_Evidence)
     by_activity: dict[str, _Evidence] = defaultdict(_Evidence)
@@ -92,11 +117,10 @@ def _gather(
             if glance.activity == "running" and glance.state not in ("S", "D"):
                 continue
             reason = reasons.of(tick, glance)
-            unseen = is_unseen(glance, recording)
+            unseen = sleeps.is_unseen(glance)
             bucket = ("", glance.tid) if unseen else (glance.activity, glance.thing)
             evidence[bucket].reasons[reason] += 1
-            if bucket[0]:
-                by_activity[bucket[0]].reasons[reason] += 1
+            by_activity[bucket[0]].reasons[reason] += 1
     return evidence, by_activity
 
 
@@ -104,13 +128,13 @@ def _buckets(
     recording: Recording, account: Account
 ) -> Iterator[tuple[Bucket, float, dict[int, float]]]:
     """Amounts, each with the share of every thread in it."""
-    raw: Counter[str] = Counter()
+    raw: dict[str, float] = defaultdict(float)
     waits: dict[str, dict[int, float]] = defaultdict(dict)
     for tid, time in account.threads.items():
         for activity, ns in time.waits.items():
             if ns:
                 waits[activity][tid] = ns
-                raw[activity] += time.thread.totals[activity].ns
+                raw[activity] += time.timed_ns[activity]
     pairs: dict[str, Counter[int]] = defaultdict(Counter)
     for pair in recording.pairs:
         pairs[pair.activity][pair.thing] += pair.wait_ns
@@ -139,10 +163,8 @@ def _without_ticks(bucket: Bucket, pair: Pair | None, reasons: Reasons) -> Reaso
     if not activity:
         return Reason("starting" if reasons.is_short(thing) else "unknown")
     stack = pair.waiter if pair else 0
-    if activity == "futex":
-        activity = reasons.kind_of_futex(thing, stack)
-    if activity == "yield":
-        activity = reasons.kind_of_yield(stack) or activity
+    if activity == "relock" and reasons.bottleneck(thing):
+        return Reason("work", "condition", thing, stack, reasons.bottleneck(thing))
     for sort, activities in _SORTS.items():
         if activity in activities:
             return Reason(sort, activity, thing, stack)

@@ -9,24 +9,27 @@ from threadmark.kinds.explain.analysis.accounting import (
     STATE_OF,
     STATE_OF_UNSEEN,
     Account,
-    unseen_kind,
 )
-from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
+from threadmark.kinds.explain.analysis.meaning import Names
+from threadmark.kinds.explain.analysis.naming import Naming
 from threadmark.kinds.explain.analysis.recording import Glance, Recording
+from threadmark.kinds.explain.analysis.sleeps import Sleeps
 from threadmark.kinds.explain.analysis.stacks import Stacks
 
 _SLICES = 240  # of the time
 _THREADS = 64  # with a bar
+_HOT = 64  # functions
+_HOT_PLACES = 12  # of each
 _FLAMES = 2000  # stacks of each kind
 
 
 def details(
-    recording: Recording, names: Names, knowledge: Knowledge, stacks: Stacks, times: Account
+    recording: Recording, names: Names, sleeps: Sleeps, stacks: Stacks, times: Account
 ) -> dict[str, Any]:
     """All of it as plain values."""
     longest = sorted(times.threads.values(), key=lambda t: (-t.thread.life_ns, t.thread.tid))
     shown = longest[:_THREADS]
-    bars = _bars(recording, names, knowledge, {t.thread.tid for t in shown})
+    bars = _bars(recording, sleeps, {t.thread.tid for t in shown})
     return {
         "began_s": 0.0,
         "wall_s": recording.wall_ns / 1e9,
@@ -45,21 +48,20 @@ def details(
         "slice_s": recording.wall_ns / 1e9 / _SLICES,
         "running": _running(recording, stacks),
         "waiting": _waiting(recording, stacks),
+        "hot": _hot(recording, names, stacks),
         "locks": _locks(recording, names, stacks),
     }
 
 
-def _state(glance: Glance, names: Names, knowledge: Knowledge) -> str:
+def _state(glance: Glance, sleeps: Sleeps) -> str:
+    if sleeps.is_unseen(glance):
+        return STATE_OF_UNSEEN.get(sleeps.of_glance(glance), "unknown")
     if glance.activity != "running":
         return STATE_OF.get(glance.activity, "unknown")
-    if glance.works:
-        return "runnable" if glance.ready_ns > glance.run_ns else "useful"
-    return STATE_OF_UNSEEN[unseen_kind(glance, names, knowledge)]
+    return "runnable" if glance.ready_ns > glance.run_ns else "useful"
 
 
-def _bars(
-    recording: Recording, names: Names, knowledge: Knowledge, shown: set[int]
-) -> dict[int, list[list[Any]]]:
+def _bars(recording: Recording, sleeps: Sleeps, shown: set[int]) -> dict[int, list[list[Any]]]:
     """For each thread [slice, state] where the state of most ticks of a slice changes."""
     found: dict[int, dict[int, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     span = max(1, recording.wall_ns)
@@ -67,7 +69,7 @@ def _bars(
         at = min(_SLICES - 1, max(0, (tick.at_ns - recording.began_ns) * _SLICES // span))
         for each in tick.glances:
             if each.tid in shown:
-                found[each.tid][at][_state(each, names, knowledge)] += 1
+                found[each.tid][at][_state(each, sleeps)] += 1
     return {
         tid: [[at, counts.most_common(1)[0][0]] for at, counts in sorted(slices.items())]
         for tid, slices in found.items()
@@ -82,6 +84,29 @@ def _running(recording: Recording, stacks: Stacks) -> list[list[Any]]:
     return [[list(f), count] for f, count in found.most_common(_FLAMES) if f]
 
 
+def _hot(recording: Recording, names: Names, stacks: Stacks) -> dict[str, dict[str, Any]]:
+    """By function: [place, samples] of lines, and [place, text, samples] of instructions."""
+    lines: dict[str, Counter[str]] = defaultdict(Counter)
+    code: dict[str, Counter[tuple[int, int]]] = defaultdict(Counter)
+    for sample in recording.samples:
+        inner = next(iter(stacks.frames(sample.stack, True)), None)
+        if inner is not None:
+            lines[inner.name][inner.where] += 1
+            # The functions of a lock count as part of their caller; their code is another's.
+            if names.frames(sample.stack, True)[0].module == inner.module:
+                code[inner.name][recording.stacks[sample.stack][0]] += 1
+    hottest = sorted(lines, key=lambda name: (-lines[name].total(), name))[:_HOT]
+    return {
+        name: {
+            "lines": [[at, n] for at, n in lines[name].most_common(_HOT_PLACES) if "+0x" not in at],
+            "instructions": [
+                [*names.instruction(*at), n] for at, n in code[name].most_common(_HOT_PLACES)
+            ],
+        }
+        for name in hottest
+    }
+
+
 def _waiting(recording: Recording, stacks: Stacks) -> list[list[Any]]:
     """[frames, microseconds, activity] of waits."""
     found: Counter[tuple[tuple[str, ...], str]] = Counter()
@@ -93,14 +118,15 @@ def _waiting(recording: Recording, stacks: Stacks) -> list[list[Any]]:
 
 def _locks(recording: Recording, names: Names, stacks: Stacks) -> list[dict[str, Any]]:
     found = []
+    naming = Naming(recording, names, stacks)
     things = sorted(recording.things.values(), key=lambda t: (-t.wait_ns, t.id))
     for thing in things[:50]:
         known = names.datum(thing.module, thing.offset) if thing.module else None
-        made = stacks.first(thing.made_at) if thing.made_at else None
+        made = None if known else naming.made(thing)
         held = stacks.holders([thing.id])
-        if known is None and made:
-            known = (f"made in {made.name}", made.where)
-        if known is None and held:
+        if made:
+            known = (made.name, made.where)
+        elif known is None and held:
             known = (f"{thing.what} in {held[0].frames[0]}", "")
         name, where = known or (thing.what, "")
         found.append({

@@ -33,7 +33,7 @@ def plain_name(demangled: str) -> str:
         kept.append(text)
         return f"\0{len(kept) - 1}\0"
 
-    text = _VERSION.sub("", _CLONE.sub("", demangled.strip()))
+    text = _VERSION.sub("", _CLONE.sub("", demangled.strip())).removeprefix("__GI_")
     text = text.replace("(anonymous namespace)", keep("(anonymous namespace)"))
     text = _LAMBDA.sub(lambda m: keep("{lambda" + (m[1] or m[2] or "") + "}"), text)
     text = _OPERATOR.sub(lambda m: keep(f"operator{m[1]}"), text)
@@ -45,6 +45,28 @@ def plain_name(demangled: str) -> str:
     for number, part in enumerate(kept):
         text = text.replace(f"\0{number}\0", part)
     return text.strip() or demangled.strip()
+
+
+_CLOSURE = re.compile(
+    r"(\[abi:\w+\])?(\([^()]*(\([^()]*\)[^()]*)*\))?( const)?::(\{lambda|'lambda)"
+)
+
+
+def maker_of_closure(demangled: str) -> str:
+    """The function whose lambda is an argument of this template: its caller, which may be inlined.
+    Empty if there is none."""
+    found = _CLOSURE.search(demangled)
+    if not found:
+        return ""
+    depth = 0
+    begin = found.start()
+    while begin > 0:
+        char = demangled[begin - 1]
+        depth += (char in ">)") - (char in "<(")
+        if depth < 0 or (depth == 0 and char in ", "):
+            break
+        begin -= 1
+    return plain_name(demangled[begin : found.start()])
 
 
 def _without_brackets(text: str) -> str:
@@ -62,6 +84,65 @@ def _without_brackets(text: str) -> str:
         elif not inside:
             result.append(char)
     return "".join(result) if not inside else re.split(r"[(<]", text)[0]
+
+
+_TAKES = re.compile(
+    r"(?i)(try_?)?((read|write|shared|exclusive)_?)?(lock|acquire)"
+    r"(_?(read|write|shared|exclusive|slow|contended|path|impl))*"
+)
+_GIVES_BACK = re.compile(r"(?i)(un_?lock|release)(_?(read|write|shared|exclusive))*")
+_LIBRARY_LOCK = re.compile(r"_*pthread_(mutex|rwlock|spin)_\w*lock")
+_GUARD = re.compile(r"~?(lock_guard|unique_lock|scoped_lock|shared_lock)")
+
+
+def takes_a_lock(function: str) -> bool:
+    """Whether the name of a function says that it takes a lock."""
+    last = function.rpartition("::")[2]
+    return any(each.fullmatch(last) for each in (_TAKES, _LIBRARY_LOCK, _GUARD))
+
+
+def gives_back_a_lock(function: str) -> bool:
+    """Whether the name of a function says that it gives a lock back."""
+    return bool(_GIVES_BACK.fullmatch(function.rpartition("::")[2]))
+
+
+def is_guard(function: str) -> bool:
+    """Whether it makes or ends an object that holds a lock for a time."""
+    return bool(_GUARD.fullmatch(function.rpartition("::")[2]))
+
+
+_TEMPLATES = ("std::", "__gnu_cxx::", "__gthr", "operator ", "tbb::")
+_GLUE = re.compile(
+    r"__invoke(_impl)?|std::(__\w+::)?(__invoke\w*|thread::_Invoker::.*|thread::_State_impl::.*|"
+    r"_Function_handler::.*|function::operator\(\)|__function::.*|__thread_proxy|"
+    r"__thread_execute|__async_func(::.*)?|invoke|__apply_impl|apply)|"
+    r"tbb::detail::d\d+::(\w+::)*execute"
+)
+
+
+def is_of_library(frame: Frame) -> bool:
+    """Whether it is a library's function, or a template of one that lies in the program."""
+    return not frame.own or frame.name.startswith(_TEMPLATES)
+
+
+def is_glue(frame: Frame) -> bool:
+    """Whether it is a function of the C++ library that only calls one of the program."""
+    return bool(_GLUE.fullmatch(frame.name))
+
+
+_ALIAS = re.compile(r"_*(libc_|IO_)?_*")
+
+
+def without_aliases(frames: Sequence[Frame]) -> list[Frame]:
+    """Without the C library's other names of one function, such as __libc_read within read."""
+    return [
+        frame
+        for frame, outer in zip(frames, [*frames[1:], None], strict=False)
+        if outer is None
+        or frame.own
+        or outer.own
+        or _ALIAS.sub("", frame.name, count=1) != _ALIAS.sub("", outer.name, count=1)
+    ]
 
 
 def without_wrappers(

@@ -7,22 +7,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from threadmark.kinds.explain.analysis.frames import Frame, without_wrappers
+from threadmark.kinds.explain.analysis.frames import Frame, is_glue, is_of_library, without_wrappers
 
 _LOOKED_AT = 12  # frames from the innermost; what lies farther out did not cause the wait
 
 
 @dataclass(frozen=True)
 class Operand:
-    """Where an atomic instruction writes: a constant plus registers, or 'spins' for a short loop
-    that only waits."""
+    """Where an instruction reads or writes: a constant plus registers. `loops` for a short loop
+    that only waits, `plain` for an instruction that is not atomic."""
 
     base: str = ""
     index: str = ""
     scale: int = 1
     offset: int = 0
     absolute: int | None = None  # an address that needs no register
-    loops: bool = False  # it is part of a loop that waits
+    loops: bool = False
+    plain: bool = False
+    writes: bool = False  # a plain one
+    counts: bool = False  # a plain one that looks at one word in a loop and counts meanwhile
 
 
 class Names(Protocol):
@@ -34,9 +37,15 @@ class Names(Protocol):
     def datum(self, module: int, address: int) -> tuple[str, str] | None:
         """Name and place of the object at an address of a module; module 0: an absolute one."""
 
+    def member_at_call(self, stack: int, kind: str, region: str = "") -> tuple[str, str] | None:
+        """Name and place of what a stack waits for or holds, from the debug information of its
+        functions; `kind`: the activity, or what the object is. `region`: where the object lies."""
+
     def operand(self, module: int, address: int) -> Operand | None:
-        """What the instruction before an address does, if it is atomic or the address lies in a
-        loop that waits."""
+        """Where the instruction before an address reads or writes, or the loop that waits there."""
+
+    def instruction(self, module: int, address: int) -> tuple[str, str]:
+        """Place and text of the instruction at an address; a text that is not known is empty."""
 
 
 @dataclass(frozen=True)
@@ -55,34 +64,54 @@ class Knowledge:
 
     wrappers: tuple[re.Pattern[str], ...] = ()
     activities: tuple[Piece, ...] = ()  # their category is the kind of wait
+    calls: tuple[Piece, ...] = ()  # the same
     causes: tuple[Piece, ...] = ()
     atomics: tuple[Piece, ...] = ()
+    runtimes: tuple[str, ...] = ()  # how the files of task runtimes begin
+    tasks: tuple[Piece, ...] = ()  # functions that make tasks
 
     def bare(self, frames: Sequence[Frame]) -> tuple[Frame, ...]:
         """A stack without the wrappers of the lock."""
         return without_wrappers(frames, self.wrappers)
 
+    def library_part(self, frames: Sequence[Frame], most: int = _LOOKED_AT) -> Sequence[Frame]:
+        """The innermost frames up to the first of the program's own functions, that one left out.
+        Templates of the library count as the library's although they lie in the program, but for
+        those that call the program: its own function may be inlined there. So does a task runtime
+        that the program brings along."""
+        for number, frame in enumerate(frames[:most]):
+            foreign = is_of_library(frame) or frame.module.startswith(self.runtimes)
+            if is_glue(frame) or not foreign:
+                return frames[:number]
+        return frames[:most]
+
     def cause(self, frames: Sequence[Frame]) -> Piece | None:
         """The library that a lock belongs to; None for one of the program."""
-        return _first(self.causes, library_part(self.bare(frames)))
+        return _first(self.causes, self.library_part(self.bare(frames)))
 
     def activity(self, frames: Sequence[Frame]) -> str:
-        """The kind of a wait that the agent sees as a futex; empty if not known."""
-        piece = _first(self.activities, frames[: 2 * _LOOKED_AT])
+        """What a call of the C library waits for, by the functions around it; empty: not known."""
+        piece = _first(self.activities, self.library_part(frames, 2 * _LOOKED_AT))
+        if piece is None and self.runtimes and self.in_runtime(frames):
+            return "barrier"  # its threads wait for one another, at the end of a loop or for tasks
+        return piece.category if piece else ""
+
+    def in_runtime(self, frames: Sequence[Frame]) -> bool:
+        """Whether the innermost code that is not the program's is a task runtime's."""
+        return any(frame.module.startswith(self.runtimes) for frame in self.library_part(frames))
+
+    def makes_task(self, frames: Sequence[Frame]) -> bool:
+        """Whether it makes or manages a task of a runtime."""
+        return _first(self.tasks, self.library_part(frames)) is not None
+
+    def call(self, frames: Sequence[Frame]) -> str:
+        """What the innermost function, one of the C library's, sleeps for; empty if not known."""
+        piece = _first(self.calls, [f for f in frames[:2] if not f.own])
         return piece.category if piece else ""
 
     def atomic(self, frames: Sequence[Frame]) -> Piece | None:
         """What an atomic word is for."""
         return _first(self.atomics, frames[:_LOOKED_AT])
-
-
-def library_part(frames: Sequence[Frame]) -> Sequence[Frame]:
-    """The innermost frames up to the first of the program's own functions, that one left out.
-    Templates of the library count as the library's although they lie in the program."""
-    for number, frame in enumerate(frames[:_LOOKED_AT]):
-        if frame.own and not frame.name.startswith(("std::", "__gnu_cxx::", "operator ")):
-            return frames[:number]
-    return frames[:_LOOKED_AT]
 
 
 def _first(pieces: Sequence[Piece], frames: Sequence[Frame]) -> Piece | None:

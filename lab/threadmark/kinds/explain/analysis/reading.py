@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, NoReturn
 
+from threadmark.kinds.explain.analysis.lines import Line
 from threadmark.kinds.explain.analysis.recording import (
+    Code,
     Glance,
     Hold,
     Module,
     Pair,
     Recording,
     Sample,
+    Symbol,
     Thing,
     Thread,
     Tick,
@@ -22,68 +24,13 @@ from threadmark.kinds.explain.analysis.recording import (
 from threadmark.model.errors import LabError
 
 VERSION = 1
-_LOWEST, _BEYOND = -(1 << 63), 1 << 64  # what a word of the machine can hold
-
-
-class _Line:
-    """One line, with strict reading of its fields."""
-
-    def __init__(self, number: int, fields: Mapping[str, Any]) -> None:
-        self.number = number
-        self.fields = fields
-
-    def wrong(self, key: str, wanted: str) -> NoReturn:
-        raise LabError(
-            f"This is not a record that explain can read: line {self.number}, '{key}' is not "
-            f"{wanted}; record the program again."
-        )
-
-    def whole(self, key: str, default: int | None = None) -> int:
-        value = self.fields.get(key, default)
-        return self.as_whole(key, value)
-
-    def as_whole(self, key: str, value: object) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not _LOWEST <= value < _BEYOND:
-            self.wrong(key, "a whole number")
-        return value
-
-    def text(self, key: str, default: str | None = None) -> str:
-        value = self.fields.get(key, default)
-        if not isinstance(value, str):
-            self.wrong(key, "a text")
-        return value
-
-    def table(self, key: str) -> Mapping[str, Any]:
-        value = self.fields.get(key, {})
-        if not isinstance(value, dict):
-            self.wrong(key, "an object")
-        return value
-
-    def items(self, key: str) -> list[Any]:
-        value = self.fields.get(key, [])
-        if not isinstance(value, list):
-            self.wrong(key, "a list")
-        return value
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        found = self.items(key)
-        if not all(isinstance(each, str) for each in found):
-            self.wrong(key, "a list of texts")
-        return tuple(found)
-
-    def wholes(self, key: str) -> tuple[int, ...]:
-        return tuple(self.as_whole(key, each) for each in self.items(key))
-
-    def when(self, key: str) -> int:
-        """A time or count, never negative."""
-        return max(0, self.whole(key, 0))
 
 
 def read(lines: Iterable[str | bytes]) -> Recording:
     """A record out of its JSON lines. LabError with one sentence for what is none; what is missing
     at its end, or does not fit together, becomes a sentence in `limits`."""
-    head: _Line | None = None
-    found: dict[str, list[_Line]] = {}
+    head: Line | None = None
+    found: dict[str, list[Line]] = {}
     for number, text in enumerate(lines, 1):
         if not text.strip():
             continue
@@ -96,9 +43,9 @@ def read(lines: Iterable[str | bytes]) -> Recording:
                 raise LabError(
                     "This is not a record of explain: its first line is no JSON object with a kind."
                 )
-            found.setdefault("damaged", []).append(_Line(number, {}))
+            found.setdefault("damaged", []).append(Line(number, {}))
             continue
-        line = _Line(number, fields)
+        line = Line(number, fields)
         if head is None:
             head = _head(line)
         else:
@@ -108,7 +55,7 @@ def read(lines: Iterable[str | bytes]) -> Recording:
     return _whole(head, found)
 
 
-def _head(line: _Line) -> _Line:
+def _head(line: Line) -> Line:
     if line.fields["kind"] != "record":
         raise LabError("This is not a record of explain: its first line is not of kind 'record'.")
     if line.whole("version") != VERSION:
@@ -119,8 +66,8 @@ def _head(line: _Line) -> _Line:
     return line
 
 
-def _whole(head: _Line, found: Mapping[str, list[_Line]]) -> Recording:
-    def all_of(kind: str) -> list[_Line]:
+def _whole(head: Line, found: Mapping[str, list[Line]]) -> Recording:
+    def all_of(kind: str) -> list[Line]:
         return found.get(kind, [])
 
     limits = list(head.texts("limits"))
@@ -143,6 +90,7 @@ def _whole(head: _Line, found: Mapping[str, list[_Line]]) -> Recording:
         while key in threads:
             key += 1 << 32
         threads[key] = thread
+    samples = all_of("sample")
     return Recording(
         command=head.texts("command"),
         pid=head.whole("pid", 0),
@@ -164,13 +112,16 @@ def _whole(head: _Line, found: Mapping[str, list[_Line]]) -> Recording:
         things={each.whole("id"): _thing(each) for each in all_of("object")},
         pairs=tuple(_pair(each) for each in all_of("pair")),
         holds=tuple(_hold(each) for each in all_of("hold")),
-        samples=tuple(_sample(e) for e in all_of("sample") if e.fields.get("on", True) is True),
+        samples=tuple(_sample(e) for e in samples if e.fields.get("switch") is not True),
+        switches=tuple(_sample(e) for e in samples if e.fields.get("switch") is True),
         ticks=ticks,
         files=tuple(_file(each) for each in all_of("file")),
+        symbols=tuple(_symbol(each) for each in all_of("symbol")),
+        code=tuple(_code(each) for each in all_of("code")),
     )
 
 
-def _module(line: _Line) -> Module:
+def _module(line: Line) -> Module:
     bias = line.fields.get("bias")
     return Module(
         line.text("path", ""),
@@ -182,7 +133,21 @@ def _module(line: _Line) -> Module:
     )
 
 
-def _frames(line: _Line) -> tuple[tuple[int, int], ...]:
+def _symbol(line: Line) -> Symbol:
+    data = line.fields.get("data") is True
+    address, size = line.when("address"), line.when("size")
+    return Symbol(line.whole("module"), address, size, data, line.text("name"))
+
+
+def _code(line: Line) -> Code:
+    try:
+        content = bytes.fromhex(line.text("bytes"))
+    except ValueError:
+        line.wrong("bytes", "hexadecimal digits")
+    return Code(line.whole("module"), line.when("address"), content)
+
+
+def _frames(line: Line) -> tuple[tuple[int, int], ...]:
     found = []
     for each in line.items("frames"):
         if not isinstance(each, list) or len(each) != 2:
@@ -191,7 +156,7 @@ def _frames(line: _Line) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-def _thread(line: _Line, began: int, ended: int) -> Thread:
+def _thread(line: Line, began: int, ended: int) -> Thread:
     totals = {}
     for activity, total in line.table("totals").items():
         if not isinstance(total, dict):
@@ -210,35 +175,37 @@ def _thread(line: _Line, began: int, ended: int) -> Thread:
         ready_ns=line.when("ready_ns"),
         totals=totals,
         allowed=line.wholes("allowed"),
+        process=line.when("process"),
     )
 
 
-def _thing(line: _Line) -> Thing:
+def _thing(line: Line) -> Thing:
     return Thing(
         id=line.whole("id"),
         what=line.text("what"),
         kind=line.text("type", ""),
         region=line.text("region", ""),
+        sampled=line.fields.get("sampled") is True,
         **{name: line.when(name) for name in _COUNTS_OF_THINGS},
     )
 
 
 _COUNTS_OF_THINGS = (
     "address", "module", "offset", "made_at", "waits", "wait_ns", "longest_ns", "holds", "hold_ns",
-    "signals", "signal_stack",
+    "signals", "signal_stack", "mutex", "futile",
 )  # fmt: skip
 
 
-def _pair(line: _Line) -> Pair:
+def _pair(line: Line) -> Pair:
     counts = [line.when(name) for name in ("waiter", "holder", "waits", "wait_ns")]
     return Pair(line.whole("object"), line.text("activity"), *counts)
 
 
-def _hold(line: _Line) -> Hold:
+def _hold(line: Line) -> Hold:
     return Hold(*[line.when(name) for name in ("object", "stack", "holds", "hold_ns", "blamed_ns")])
 
 
-def _sample(line: _Line) -> Sample:
+def _sample(line: Line) -> Sample:
     registers = line.table("registers")
     values = {name: line.as_whole("registers", value) for name, value in registers.items()}
     return Sample(
@@ -246,11 +213,15 @@ def _sample(line: _Line) -> Sample:
         line.when("at_ns"),
         line.when("stack"),
         values,
-        line.fields.get("kernel") is True,
+        kernel=line.fields.get("kernel") is True,
+        weight=max(1, line.whole("weight", 1)),
+        entry=line.text("entry", ""),
+        preempted=line.fields.get("preempted") is True,
+        sleeps_in=line.text("sleeps_in", ""),
     )
 
 
-def _tick(line: _Line) -> Tick:
+def _tick(line: Line) -> Tick:
     glances = []
     for each in line.items("threads"):
         if not isinstance(each, list) or len(each) < 9:
@@ -278,7 +249,7 @@ def _tick(line: _Line) -> Tick:
     return Tick(line.when("at_ns"), tuple(glances))
 
 
-def _file(line: _Line) -> Written:
+def _file(line: Line) -> Written:
     return Written(
         line.whole("tid", 0),
         line.text("path"),

@@ -5,17 +5,17 @@ A wait costs nothing while as many threads work as can: then no processor is fre
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
-from functools import cached_property
 
-from threadmark.kinds.explain.analysis.accounting import unseen_kind
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.recording import Glance, Recording, Tick
-from threadmark.kinds.explain.analysis.roles import Roles, outermost
+from threadmark.kinds.explain.analysis.roles import Roles
+from threadmark.kinds.explain.analysis.sleeps import Sleep, Sleeps
+from threadmark.kinds.explain.analysis.waits import EVENTS, Waits
 
 LOCKS = ("mutex", "relock", "read_lock", "write_lock", "spin_lock", "once", "own_lock")
-_POLLS = ("yield", "spin_lock")  # they run, but do nothing
+_WORK = ("running", "io", "poll", "creating", "starting")  # others only try, or were just woken
+_ENDS = ("join", "future")
 _PLAIN = {
     "creating": "starting",
     "starting": "starting",
@@ -24,7 +24,6 @@ _PLAIN = {
     "poll": "io",
     "io": "io",
 }
-EVENTS = ("join", "future", "condition", "barrier", "semaphore", "event")
 # Of the others' reasons the first of these is what a waiter for any of them waits for.
 _RANK = ("lock", "library", "kernel_memory", "io", "sleep", "starting", "work", "event", "")
 
@@ -53,9 +52,17 @@ class Reasons:
     """The reasons of one record."""
 
     def __init__(
-        self, recording: Recording, names: Names, knowledge: Knowledge, roles: Roles
+        self,
+        recording: Recording,
+        names: Names,
+        knowledge: Knowledge,
+        roles: Roles,
+        sleeps: Sleeps,
+        waits: Waits,
     ) -> None:
         self._recording = recording
+        self._sleeps = sleeps
+        self._waits = waits
         self._names = names
         self._knowledge = knowledge
         self._roles = roles
@@ -64,13 +71,17 @@ class Reasons:
         """Why it does not work; None where it works or its wait costs nothing."""
         by_tid = {each.tid: each for each in tick.glances}
         reason = self._of(by_tid, glance, set())
-        busy = sum(each.works and each.activity not in _POLLS for each in tick.glances)
+        busy = sum(each.works and each.activity in _WORK for each in tick.glances)
         if reason is None or glance.tid in self._roles.background:
             return None
         free = self._roles.capacity - busy
         if reason.sort == "work":
             # Who waits for a lock is why a processor is free, not who waits for the others' end.
-            free -= sum(each.activity in LOCKS for each in tick.glances)
+            free -= sum(self._wants_lock(each) for each in tick.glances)
+        if glance.activity in _ENDS:
+            others = (*_WORK, *LOCKS, *_ENDS)
+            free -= sum(each.activity not in others for each in tick.glances)
+            free -= sum(not e.works and e.activity in _WORK for e in tick.glances)
         if free <= 0 and reason.sort in ("work", "event", "io", "sleep", "starting"):
             return None
         return reason
@@ -78,8 +89,8 @@ class Reasons:
     def _of(self, tick: dict[int, Glance], glance: Glance, visited: set[int]) -> Reason | None:
         visited.add(glance.tid)
         activity = glance.activity
-        if activity == "futex":
-            activity = self.kind_of_futex(glance.thing, glance.stack)
+        if activity in ("futex", "running", "blocked") and self._sleeps.is_unseen(glance):
+            return self._unseen(tick, glance, visited)
         if activity in LOCKS:
             return self._lock(tick, glance, activity, visited)
         if activity in EVENTS:
@@ -92,73 +103,46 @@ class Reasons:
         if activity in _PLAIN:
             return self._plain(_PLAIN[activity], activity, glance)
         if activity == "yield":
-            kind = self.kind_of_yield(glance.stack)
-            event = kind in EVENTS
-            return (
-                self._event(tick, glance, kind, visited)
-                if event
-                else self._plain("spin", activity, glance)
-            )
-        if glance.state in ("S", "D"):
-            return self._unseen(tick, glance, visited)
+            return self._plain("spin", activity, glance)
         return None
+
+    def _wants_lock(self, glance: Glance) -> bool:
+        """Whether it waits for a lock, or was just woken, for the mutex of its condition."""
+        woken = glance.activity == "condition" and glance.works
+        return glance.activity in LOCKS or (woken and not self.bottleneck(glance.thing))
+
+    def bottleneck(self, thing: int) -> int:
+        """The thread that worked all the time and wakes those who wait for a condition; 0: none.
+        However dear their waking is, they would wait for its work all the same."""
+        signallers = self._roles.signallers(self._recording.things.get(thing))
+        return min(signallers & self._roles.saturated, default=0)
 
     def is_short(self, tid: int) -> bool:
         """Whether it is a thread of a storm."""
         return tid in self._roles.short
-
-    def kind_of_futex(self, thing: int, stack: int) -> str:
-        """What a futex is for: a future, a barrier, an event in general, or a lock of the program's
-        own."""
-        kind = self._knowledge.activity(self._names.frames(stack))
-        if kind:
-            return self._by_signaller(kind, thing, stack)
-        known = self._recording.things.get(thing)
-        datum = known and known.module and self._names.datum(known.module, known.offset)
-        # libstdc++ waits for an atomic in a pool of its own.
-        return "event" if datum and "__waiter_pool" in datum[0] else "own_lock"
-
-    def kind_of_yield(self, stack: int) -> str:
-        """What a thread polls for; the samples say it where the wait has no stack."""
-        frames = self._names.frames(stack or self._yields)
-        return self._by_signaller(self._knowledge.activity(frames), 0, stack or self._yields)
-
-    def _by_signaller(self, kind: str, thing: int, stack: int) -> str:
-        """A wait for an atomic word is for what wakes it: a barrier or semaphore in the same
-        function of the program, whose own waiting functions are inlined without a name."""
-        if kind != "event":
-            return kind
-        things = [self._recording.things.get(thing)] if thing else self._recording.things.values()
-        own = outermost(self._names.frames(stack))
-        for each in things:
-            if each is not None and each.signal_stack:
-                frames = self._names.frames(each.signal_stack)
-                wakes = self._knowledge.activity(frames)
-                if wakes in ("barrier", "semaphore") and outermost(frames) == own:
-                    return wakes
-        return kind
-
-    @cached_property
-    def _yields(self) -> int:
-        """The stack from which most samples gave their processor away."""
-        found: Counter[int] = Counter()
-        for sample in self._recording.samples:
-            names = [each.name for each in self._names.frames(sample.stack)[:4]]
-            if any(name in ("sched_yield", "__sched_yield") for name in names):
-                found[sample.stack] += 1
-        return min(found, key=lambda s: (-found[s], s), default=0)
 
     @staticmethod
     def _plain(sort: str, activity: str, glance: Glance) -> Reason:
         return Reason(sort, activity, glance.thing, glance.stack, 0, glance.tid)
 
     def _unseen(self, tick: dict[int, Glance], glance: Glance, visited: set[int]) -> Reason | None:
-        kind = unseen_kind(glance, self._names, self._knowledge)
+        kind = self._sleeps.of_glance(glance)
         if kind in EVENTS:
             return self._event(tick, glance, kind, visited)
         if kind == "futex":
-            return self._plain("lock", "own_lock", glance)
+            activity = self._waits.of("futex", glance.thing, glance.stack)
+            if activity in EVENTS:
+                return self._event(tick, glance, activity, visited)
+            return self._plain("lock", activity, glance)
         return self._plain(kind or "unknown", kind, glance)
+
+    @staticmethod
+    def of_sleep(sleep: Sleep, tid: int) -> Reason:
+        """The reason of a sleep whose moment no tick saw."""
+        sorts = {"futex": "lock", "": "unknown", **dict.fromkeys(EVENTS, "event")}
+        activity = "own_lock" if sleep.kind == "futex" else sleep.kind
+        sort = sorts.get(sleep.kind, sleep.kind)
+        return Reason(sort, activity, sleep.thing, sleep.stack, 0, tid)
 
     def _lock(
         self, tick: dict[int, Glance], glance: Glance, activity: str, visited: set[int]
@@ -189,7 +173,10 @@ class Reasons:
             others = [e for e in others if not _at(tick[e], glance)]
         works = [each for each in others if tick[each].works and tick[each].activity == "running"]
         if works:
-            return Reason("work", activity, glance.thing, glance.stack, min(works), glance.tid)
+            worker = min(works)
+            if activity == "join":
+                activity = self._peers_wait(tick, worker, visited) or activity
+            return Reason("work", activity, glance.thing, glance.stack, worker, glance.tid)
         found = []
         for each in others:
             if each in visited:  # while another was looked at
@@ -200,9 +187,22 @@ class Reasons:
                     found.append(reason)
                 elif tick[each].works:
                     found.append(Reason("work", activity, glance.thing, glance.stack, each))
+        # Who only waits for an event too, for instance for this thread's end, is no reason.
+        found = [each for each in found if each.sort != "event"]
         if found:
             return min(found, key=lambda r: (_RANK.index(r.sort) if r.sort in _RANK else 8, r.tid))
         return Reason("event", activity, glance.thing, glance.stack, 0, glance.tid)
+
+    def _peers_wait(self, tick: dict[int, Glance], worker: int, visited: set[int]) -> str:
+        """How a thread that does the same as the worker waits for the worker's work; '': none does.
+        Their end then does not come late because one of them has more to do."""
+        for tid, glance in tick.items():
+            waits = not glance.works and glance.activity in EVENTS and glance.activity != "join"
+            if waits and tid not in visited and self._roles.same(tid, worker):
+                reason = self._of(tick, glance, {*visited})
+                if reason is not None and (reason.sort, reason.tid) == ("work", worker):
+                    return reason.activity
+        return ""
 
 
 def _at(other: Glance, glance: Glance) -> bool:

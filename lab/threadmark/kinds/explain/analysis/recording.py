@@ -20,6 +20,26 @@ class Module:
 
 
 @dataclass(frozen=True)
+class Symbol:
+    """A function or object (`data`) of a file, by its name for the linker."""
+
+    module: int
+    address: int
+    size: int
+    data: bool
+    name: str
+
+
+@dataclass(frozen=True)
+class Code:
+    """Instructions of a file, for x86-64."""
+
+    module: int
+    address: int
+    content: bytes
+
+
+@dataclass(frozen=True)
 class Total:
     """Time and number of the waits of one thread for things of one kind."""
 
@@ -41,6 +61,7 @@ class Thread:
     ready_ns: int
     totals: Mapping[str, Total]
     allowed: tuple[int, ...] = ()  # processors; empty: not known
+    process: int = 0  # its pid; 0: the first process
 
     @property
     def life_ns(self) -> int:
@@ -67,6 +88,9 @@ class Thing:
     hold_ns: int
     signals: int
     signal_stack: int
+    sampled: bool = False  # seen by ticks only
+    mutex: int = 0  # of a condition: the thing that its waiters lock again; 0: not known
+    futile: int = 0  # of a condition: waits that were signalled for nothing
 
 
 @dataclass(frozen=True)
@@ -102,6 +126,10 @@ class Sample:
     stack: int
     registers: Mapping[str, int]
     kernel: bool = False  # it ran in the kernel; registers and stack are those of the program
+    weight: int = 1  # moments like this that it stands for
+    entry: str = ""  # how it came into the kernel: call, fault, interrupt
+    preempted: bool = False  # it was still ready
+    sleeps_in: str = ""  # function of the kernel
 
 
 @dataclass(frozen=True)
@@ -182,8 +210,16 @@ class Recording:
     pairs: tuple[Pair, ...] = ()
     holds: tuple[Hold, ...] = ()
     samples: tuple[Sample, ...] = ()
+    switches: tuple[Sample, ...] = ()  # threads as they left their processors
     ticks: tuple[Tick, ...] = ()
     files: tuple[Written, ...] = ()
+    symbols: tuple[Symbol, ...] = ()
+    code: tuple[Code, ...] = ()
+
+    @property
+    def sample_ns(self) -> int:
+        """Processor time between two samples of a thread; 0: there are none."""
+        return int(self.tier.get("sample_ns") or 0)
 
     @property
     def wall_ns(self) -> int:

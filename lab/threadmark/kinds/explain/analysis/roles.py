@@ -10,8 +10,12 @@ from threadmark.kinds.explain.analysis.frames import Frame
 from threadmark.kinds.explain.analysis.meaning import Names
 from threadmark.kinds.explain.analysis.recording import Recording, Thing, Thread, short_threads
 
+_GLUE = ("std::", "_start", "__gnu_cxx::", "__gthr", "__pthread_once")
 _IDLE = ("sleep", "poll", "timed_condition", "io")
 _LOOKED_AT = 256  # threads of one group
+_NEEDS = 0.05  # of its life
+_UNEVEN = 0.7  # of the time that others wait, they wait for one
+_SATURATED = 0.9  # of the record
 _RARE = 0.02  # of the ticks: what happens less often is chance
 
 
@@ -38,7 +42,10 @@ class Roles:
     @cached_property
     def processors(self) -> int:
         """That the program may use."""
-        allowed = {cpu for each in self._recording.threads.values() for cpu in each.allowed}
+        threads = self._recording.threads.values()
+        # Threads that only wait do not need the processors that they may run on.
+        busy = [t for t in threads if t.run_ns + t.ready_ns > _NEEDS * t.life_ns]
+        allowed = {cpu for each in busy for cpu in each.allowed}
         count = len(allowed) or len(self._recording.cpus) or self._recording.processors
         return max(1, min(self._recording.processors, count))
 
@@ -93,6 +100,16 @@ class Roles:
         return {tid for tid, starts in self.starts.items() if name in starts} if name else set()
 
     @cached_property
+    def saturated(self) -> set[int]:
+        """Threads that ran nearly all of the time."""
+        wall = self._recording.wall_ns
+        return {
+            each.tid
+            for each in self._recording.threads.values()
+            if each.run_ns + each.ready_ns > _SATURATED * wall
+        }
+
+    @cached_property
     def background(self) -> set[int]:
         """Threads that only sleep or poll beside others that work: a timer, a watcher."""
         threads = self._recording.threads.values()
@@ -115,9 +132,14 @@ class Roles:
 def outermost(frames: Sequence[Frame]) -> str:
     """The outermost function that is the program's own, not a template of the library."""
     for frame in reversed(frames):
-        if frame.own and not frame.name.startswith(("std::", "_start", "__gnu_cxx::")):
+        if frame.own and not frame.name.startswith(_GLUE):
             return frame.name
     return ""
+
+
+def is_uneven(workers: Counter[int]) -> bool:
+    """Whether the others wait for one thread far more often than for the rest."""
+    return max(workers.values(), default=0) >= _UNEVEN * sum(workers.values())
 
 
 def most_common(counts: Counter[str]) -> str:

@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
 
-from threadmark.kinds.explain.analysis.frames import Frame
+from threadmark.kinds.explain.analysis.frames import (
+    Frame,
+    gives_back_a_lock,
+    is_glue,
+    is_guard,
+    takes_a_lock,
+    without_aliases,
+)
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.recording import Recording
+from threadmark.kinds.explain.analysis.sleeps import AGENT
 
 MOST_FRAMES = 16
 _MOST_STACKS = 8
-_GLUE = re.compile(
-    r"__invoke(_impl)?|std::(__\w+::)?(__invoke\w*|thread::_Invoker::.*|thread::_State_impl::.*|"
-    r"_Function_handler::.*|function::operator\(\)|__function::.*|__thread_proxy|"
-    r"__thread_execute|__async_func::.*|invoke|__apply_impl|apply)"
-)
+_SHARED = ("read_lock", "write_lock")
+_INNER = 8  # frames of a lock's own functions
 _OUTSIDE = re.compile(
-    r"_start|__libc_start\w*|start_thread|clone3?|__clone3?|execute_native_thread_routine|std::.*|"
+    r"_start|__libc_start\w*|start_thread|clone3?|__clone3?|execute_native_thread_routine|"
+    r"__pthread_once_slow|__gthread_once|std::.*|"
     r"libc\.so\S*\+0x\w+|libstdc\+\+\S*\+0x\w+|ld-linux\S*\+0x\w+"
 )
+_Key = TypeVar("_Key", str, int, tuple[str, ...])
 
 
 @dataclass(frozen=True)
@@ -31,6 +40,7 @@ class Party:
     share: float
     frames: tuple[str, ...]
     hold_us: float | None = None
+    held_ns: int = 0  # all of its holds
 
 
 class Stacks:
@@ -44,10 +54,32 @@ class Stacks:
     def frames(self, stack: int, exact: bool = False) -> tuple[Frame, ...]:
         """Innermost first, without wrappers of locks, glue and what lies outside the program."""
         whole = self._names.frames(stack, exact)
-        bare = [f for f in self._knowledge.bare(whole) if not _GLUE.fullmatch(f.name)]
+        known = without_aliases(self._without_own_lock(self._knowledge.bare(whole)))
+        own = [f for f in known if not f.module.startswith(AGENT)]
+        bare = [f for f in own if not is_glue(f)]
         while len(bare) > 1 and _OUTSIDE.fullmatch(bare[-1].name):
             bare.pop()
         return tuple(bare[:MOST_FRAMES])
+
+    def is_in_lock(self, stack: int) -> bool:
+        """Whether the innermost function of a sample is one of a lock."""
+        whole = self._names.frames(stack, True)
+        bare = self._without_own_lock(self._knowledge.bare(whole))
+        return bool(whole) and (not bare or bare[0] != whole[0])
+
+    def _without_own_lock(self, frames: Sequence[Frame]) -> Sequence[Frame]:
+        """Without the functions of a lock that the program made itself: where the library's
+        lock_guard or unique_lock calls them, or where they are called as locks usually are."""
+        inner = frames[:_INNER]
+        guards = [i for i, frame in enumerate(inner) if is_guard(frame.name)]
+        if guards:
+            return self._knowledge.bare(frames[guards[-1] :])
+        its_own = [
+            i
+            for i, frame in enumerate(inner)
+            if frame.own and (takes_a_lock(frame.name) or gives_back_a_lock(frame.name))
+        ]
+        return frames[its_own[-1] + 1 :] if its_own and len(frames) > its_own[-1] + 1 else frames
 
     def parties(
         self,
@@ -59,37 +91,70 @@ class Stacks:
         found: Counter[tuple[str, ...]] = Counter()
         holds: dict[tuple[str, ...], list[int]] = defaultdict(lambda: [0, 0])
         for stack, weight in weights.items():
-            names = tuple(each.name for each in self.frames(stack, exact))
+            names = self.names(stack, exact=exact)
             if names and weight > 0:
                 found[names] += round(weight)
                 number, ns = (held or {}).get(stack, (0, 0))
                 holds[names][0] += number
                 holds[names][1] += ns
         total = sum(found.values())
-        ordered = sorted(found.items(), key=lambda each: (-each[1], each[0]))
+        self._complete(found, holds)
         return [
             Party(
                 weight / total,
                 names,
                 round(holds[names][1] / holds[names][0] / 1e3, 3) if holds[names][0] else None,
+                holds[names][1],
             )
-            for names, weight in ordered[:_MOST_STACKS]
+            for names, weight in in_order(found)[:_MOST_STACKS]
             if total
         ]
 
+    @staticmethod
+    def _complete(found: Counter[tuple[str, ...]], holds: dict[tuple[str, ...], list[int]]) -> None:
+        """A stack whose walk ended early is the one stack that goes on where it ended."""
+        kept: list[tuple[str, ...]] = []
+        for names in sorted(found, reverse=True):  # those that go on where it ended come before it
+            longer = [each for each in kept[-2:] if each[: len(names)] == names]
+            if len(longer) != 1:
+                kept.append(names)
+                continue
+            found[longer[0]] += found.pop(names)
+            for i, value in enumerate(holds.pop(names, [0, 0])):
+                holds[longer[0]][i] += value
+
+    def names(self, stack: int, *, exact: bool = False) -> tuple[str, ...]:
+        """The functions of `frames`."""
+        return tuple(each.name for each in self.frames(stack, exact))
+
     def holders(self, things: Iterable[int]) -> list[Party]:
-        """Who held these things while others waited."""
+        """Who held these things while others waited: by the time of each hold times the threads
+        that waited then. Where no hold was timed, by the waits that began during it. A wait is not
+        divided among the holds that follow one another while it lasts."""
         wanted = set(things)
         held = {h.stack: (h.holds, h.hold_ns) for h in self.recording.holds if h.thing in wanted}
         weights: Counter[int] = Counter()
-        for pair in self.recording.pairs:
-            if pair.thing in wanted and pair.holder:
-                weights[pair.holder] += pair.wait_ns
+        for hold in self.recording.holds:
+            if hold.thing in wanted - self._inner and hold.blamed_ns:
+                weights[hold.stack] += hold.blamed_ns
         if not weights:
-            for hold in self.recording.holds:
-                if hold.thing in wanted:
-                    weights[hold.stack] += hold.blamed_ns or hold.hold_ns
+            pairs = [p for p in self.recording.pairs if p.thing in wanted and p.holder]
+            # Who gave a lock for shared use back had it; the others only held its inner mutex.
+            gave = [p for p in pairs if p.activity in _SHARED and self._gives_back(p.holder)]
+            for pair in gave or pairs:
+                weights[pair.holder] += pair.wait_ns
         return self.parties(dict(weights), held=held)
+
+    def _gives_back(self, stack: int) -> bool:
+        frames = self._names.frames(stack)
+        return bool(frames) and gives_back_a_lock(frames[0].name)
+
+    @cached_property
+    def _inner(self) -> set[int]:
+        """Mutexes that a lock for shared use is made of: they are held only to change its state."""
+        things = self.recording.things
+        shared = {p.thing for p in self.recording.pairs if p.activity in _SHARED}
+        return {each for each in shared if each in things and things[each].what == "mutex"}
 
     def waiters(self, things: Iterable[int]) -> list[Party]:
         """Who waited for them."""
@@ -108,8 +173,13 @@ class Stacks:
                 weights[sample.stack] += 1
         return self.parties(dict(weights), exact=True)
 
-    def first(self, stack: int) -> Frame | None:
+    def first(self, stack: int, *, exact: bool = False) -> Frame | None:
         """The innermost function of a stack that is the program's own, else the innermost."""
-        frames = self.frames(stack)
+        frames = self.frames(stack, exact)
         own = [each for each in frames if each.own and not each.name.startswith("std::")]
         return next(iter(own or frames), None)
+
+
+def in_order(counts: Counter[_Key]) -> list[tuple[_Key, int]]:
+    """The most frequent first, equals by their keys, so that results repeat."""
+    return sorted(counts.items(), key=lambda each: (-each[1], each[0]))

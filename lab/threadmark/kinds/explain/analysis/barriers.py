@@ -1,0 +1,36 @@
+"""Whether threads wait at barriers because of the barriers, or for one that has more to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from threadmark.kinds.explain.analysis.accounting import Account
+from threadmark.kinds.explain.analysis.costs import Cost
+from threadmark.kinds.explain.analysis.recording import Recording
+
+_SHORT_WAIT_NS = 200_000
+_EVEN = 0.5  # of the longest
+_PART = 0.05  # of the longest: a thread that waits less only made the barrier
+
+
+def barriers_take_long(recording: Recording, account: Account, costs: Iterable[Cost]) -> bool:
+    """Whether all threads wait there briefly and about as long: then it is the barrier."""
+    waited = {tid: time.timed_ns["barrier"] for tid, time in account.threads.items()}
+    return _are_short(recording, waited) and _are_even(waited, costs)
+
+
+def _are_short(recording: Recording, waited: Mapping[int, float]) -> bool:
+    found = [p for p in recording.pairs if p.activity == "barrier" and p.waits]
+    # The long waits count, not the many looks at a word before them.
+    weighed = sum(each.wait_ns * each.wait_ns / each.waits for each in found)
+    return bool(found) and weighed < _SHORT_WAIT_NS * sum(waited.values())
+
+
+def _are_even(waited: Mapping[int, float], costs: Iterable[Cost]) -> bool:
+    """A thread that has more to do waits less. The agent's times say it: of short steps, ticks show
+    which thread they delayed."""
+    work = [each.reason for each in costs if each.reason.sort == "work"]
+    workers = {reason.tid for reason in work if reason.activity == "barrier"}
+    longest = max(waited.values(), default=0.0)
+    times = [ns for tid, ns in waited.items() if tid in workers or ns > _PART * longest]
+    return not times or min(times) >= _EVEN * longest

@@ -1,0 +1,124 @@
+"""Who held what others waited for, with what the holder did meanwhile.
+
+The agent knows the stack that took a lock. Ticks add the call in which the holder slept, and
+samples the function in which it ran. A lock that the agent does not know, such as a spin lock of
+the program's own, is held by the code that takes it: the samples of that code tell where.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from functools import cached_property
+
+from threadmark.kinds.explain.analysis.calls import name_of_call
+from threadmark.kinds.explain.analysis.recording import Glance, Pair, Recording
+from threadmark.kinds.explain.analysis.stacks import MOST_FRAMES, Party, Stacks, in_order
+
+_SLEEPS = ("io", "poll", "sleep", "timed_condition", "join", "condition", "barrier", "semaphore")
+_OFTEN = 0.3  # of the ticks at which the holder is known
+_MOSTLY = 0.6  # of what was seen goes the same way
+_MOST_OF = 0.8  # of the time in a function, a lock is held
+_FEWEST = 3
+Names = tuple[str, ...]
+
+
+class Holders:
+    """The holders of one record."""
+
+    def __init__(self, recording: Recording, stacks: Stacks) -> None:
+        self._recording = recording
+        self._stacks = stacks
+
+    def of(self, things: Iterable[int], waited: list[Party], *, inside: bool) -> list[Party]:
+        """The holders of these things; `waited` are the stacks that waited, which take the things
+        too. `inside`: a holder is the one that runs what the others wait for."""
+        wanted = set(things)
+        held = self._stacks.holders(wanted)
+        if not held:
+            held = self._by_code(waited)
+        # Of these no hold is timed: what a taker mostly does counts as what it does meanwhile.
+        kinds = {self._recording.things[each].what for each in wanted & set(self._recording.things)}
+        inside = inside or kinds <= {"futex", "semaphore"}
+        asleep = self._asleep(wanted)
+        return [self._extended(party, asleep, inside) for party in held]
+
+    def _extended(self, party: Party, asleep: Counter[Names], inside: bool) -> Party:
+        """With the calls in which it sleeps or, if a hold is long, works."""
+        inner = Counter({n: c for n, c in asleep.items() if _ends(n, party.frames) and c})
+        unknown = sum(asleep.values()) - sum(inner.values())
+        if not inner or sum(inner.values()) < max(
+            _FEWEST, _OFTEN * (unknown + sum(inner.values()))
+        ):
+            inner = Counter({n: c for n, c in self._samples.items() if _ends(n, party.frames)})
+            runs_ns = sum(inner.values()) * self._recording.sample_ns
+            if not inside and (not runs_ns or party.held_ns < _MOST_OF * runs_ns):
+                return party  # it may do that before or after the hold
+        frames = party.frames
+        while sum(inner.values()) >= _FEWEST:
+            nexts: Counter[str] = Counter()
+            for names, count in inner.items():
+                if len(names) > len(frames):
+                    nexts[names[-len(frames) - 1]] += count
+            [(name, count)] = in_order(nexts)[:1] or [("", 0)]
+            if count < _MOSTLY * sum(inner.values()):
+                break
+            frames = (name, *frames)
+            inner = Counter({n: c for n, c in inner.items() if _ends(n, frames)})
+        return Party(party.share, frames[-MOST_FRAMES:], party.hold_us, party.held_ns)
+
+    @cached_property
+    def _samples(self) -> Counter[Names]:
+        """What running threads did, but for taking and giving back locks."""
+        found: Counter[Names] = Counter()
+        for sample in self._recording.samples:
+            names = self._stacks.names(sample.stack, exact=True)
+            if names and not self._stacks.is_in_lock(sample.stack):
+                found[names] += 1
+        return found
+
+    def _asleep(self, wanted: set[int]) -> Counter[Names]:
+        """What holders slept in while others waited for them; the empty stack: they ran."""
+        found: Counter[Names] = Counter()
+        for tick in self._recording.ticks:
+            holders = {g.awaited for g in tick.glances if g.thing in wanted and g.awaited}
+            for glance in tick.glances:
+                if glance.tid in holders and glance.thing not in wanted:
+                    sleeps = not glance.works and glance.activity in _SLEEPS
+                    found[self._sleeping(glance) if sleeps else ()] += 1
+        return found
+
+    def _sleeping(self, glance: Glance) -> Names:
+        """The stack, from the system call on."""
+        stack = glance.stack or self._usual.get((glance.activity, glance.thing), 0)
+        names = self._stacks.names(stack)
+        call = name_of_call(glance.call)
+        known = any(call in name for name in names[:2])
+        return names if known or not call else (call, *names)
+
+    @cached_property
+    def _usual(self) -> dict[tuple[str, int], int]:
+        """The stack of the longest waits for each thing: brief calls have none of their own."""
+        found: dict[tuple[str, int], Pair] = {}
+        for pair in self._recording.pairs:
+            key = (pair.activity, pair.thing)
+            if pair.wait_ns >= found.setdefault(key, pair).wait_ns:
+                found[key] = pair
+        return {key: pair.waiter for key, pair in found.items()}
+
+    def _by_code(self, waited: list[Party]) -> list[Party]:
+        """By the samples of the functions that take it."""
+        takers = {party.frames[0]: party for party in reversed(waited) if party.frames}
+        found: Counter[Names] = Counter()
+        for names, count in self._samples.items():
+            at = next((i for i, name in enumerate(names) if name in takers), None)
+            if at is not None:
+                found[names[at:]] += count
+        total = sum(found.values())
+        if not total:
+            return [Party(party.share, party.frames) for party in waited]
+        return [Party(count / total, names) for names, count in in_order(found)[: len(takers) + 3]]
+
+
+def _ends(names: Names, frames: Names) -> bool:
+    return len(names) >= len(frames) and names[len(names) - len(frames) :] == frames

@@ -1,0 +1,91 @@
+"""Names of locks and other objects: their own, where they were made, or where they are taken."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import NamedTuple
+
+from threadmark.kinds.explain.analysis.cause import USED_IN, Cause
+from threadmark.kinds.explain.analysis.meaning import Names
+from threadmark.kinds.explain.analysis.reasons import LOCKS, Reason
+from threadmark.kinds.explain.analysis.recording import Pair, Recording, Thing
+from threadmark.kinds.explain.analysis.stacks import Stacks
+
+INNER = 6  # frames in which a wait is looked for
+_KINDS = re.compile(r"std::(__\w+::)?(barrier|latch|counting_semaphore|binary_semaphore)::.*")
+
+
+class Named(NamedTuple):
+    """Name and place of an object. `by_function`: it has no name of its own, so that it is the
+    same object wherever the function meets it."""
+
+    name: str
+    where: str = ""
+    by_function: bool = False
+
+    def cause(self, category: str, words: str, *, certain: bool = True) -> Cause:
+        return Cause(
+            category, self.name, self.where, words, certain=certain, anywhere=self.by_function
+        )
+
+
+class Naming:
+    """The objects of one record."""
+
+    def __init__(self, recording: Recording, names: Names, stacks: Stacks) -> None:
+        self._recording = recording
+        self._names = names
+        self._stacks = stacks
+
+    def of(self, reason: Reason, thing: Thing | None, stack: int) -> Named:
+        """The object's own name and place, else where it was made, else where it is taken."""
+        if thing is not None:
+            known = self._names.datum(thing.module, thing.offset) if thing.module else None
+            if known and "__waiter_pool" not in known[0]:  # a pool of the library's for all waits
+                return Named(*known)
+        region = thing.region if thing else ""
+        member = self._names.member_at_call(stack, reason.activity, region) if stack else None
+        if member:
+            return Named(*member)
+        if thing is not None and (made := self.made(thing)):
+            return made
+        kind = {"own_lock": "lock", "relock": "mutex", "event": "atomic", "yield": "loop"}.get(
+            reason.activity, reason.activity.replace("_", " ")
+        )
+        for each in self._names.frames(stack)[:INNER]:
+            if found := _KINDS.fullmatch(each.name):
+                kind = found[2].replace("_", " ")
+        frame = self._stacks.first(stack)
+        return Named(f"{kind} in {frame.name}", frame.where, True) if frame else Named(kind)
+
+    def made(self, thing: Thing) -> Named | None:
+        """By the function that made the object and the one that waits for it longest."""
+        maker = self._stacks.first(thing.made_at) if thing.made_at else None
+        if maker is None:
+            return None
+        pair = self.heaviest.get(thing.id)
+        user = self._stacks.first(pair.waiter) if pair else None
+        used = f"{USED_IN}{user.name}" if user and user.name != maker.name else ""
+        return Named(f"made in {maker.name}{used}", maker.where)
+
+    @cached_property
+    def heaviest(self) -> dict[int, Pair]:
+        """The pair with the longest waits of each thing."""
+        found: dict[int, Pair] = {}
+        for pair in self._recording.pairs:
+            if pair.thing and pair.wait_ns >= found.setdefault(pair.thing, pair).wait_ns:
+                found[pair.thing] = pair
+        return found
+
+    @cached_property
+    def taken_in(self) -> dict[str, Pair]:
+        """The lock that is waited for longest in each of the program's functions."""
+        found: dict[str, Pair] = {}
+        for pair in self.heaviest.values():
+            frame = self._stacks.first(pair.waiter)
+            if frame and pair.activity in (*LOCKS, "semaphore"):
+                most = found.setdefault(frame.name, pair)
+                if pair.wait_ns > most.wait_ns:
+                    found[frame.name] = pair
+        return found

@@ -1,0 +1,160 @@
+"""Time within a task runtime: managing tasks, or waiting for the others' work.
+
+A runtime's threads spin before they sleep, so that a wait looks like work. What the other threads
+do at the same moment tells which it is.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from functools import cached_property
+from itertools import takewhile
+
+from threadmark.kinds.explain.analysis.accounting import Account
+from threadmark.kinds.explain.analysis.cause import FEWEST_TICKS, Cause
+from threadmark.kinds.explain.analysis.frames import Frame, is_glue
+from threadmark.kinds.explain.analysis.looks import Looks
+from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
+from threadmark.kinds.explain.analysis.recording import Recording, Sample
+from threadmark.kinds.explain.analysis.roles import is_uneven, most_common, outermost
+
+_MAKES_TASKS = 0.03  # of all samples: tasks are made all the time, not now and then
+_NEAR_NS = 6_000_000  # two samples of one moment
+_OUTLINED = re.compile(r"_omp_fn|omp_outlined")  # what compilers make of a region
+_TASK = re.compile(r"omp_task_entry")  # what clang makes of a task
+_TASKS = 0.1  # of the samples are in functions that make or run tasks
+_WORKS = 0.5  # of the moments at which one waits, another works
+
+
+class Runtime:
+    """The runtime of one record."""
+
+    def __init__(
+        self, recording: Recording, names: Names, knowledge: Knowledge, looks: Looks
+    ) -> None:
+        self._recording = recording
+        self._names = names
+        self._knowledge = knowledge
+        self._inside = looks.runtime
+        self._looks = looks
+
+    def causes(self, account: Account) -> list[Cause]:
+        """At most one."""
+        if len(self._inside) < FEWEST_TICKS:
+            return []
+        by_thread: Counter[int] = Counter()
+        for sample in self._inside:
+            time = account.threads.get(sample.tid)
+            total = sum(self._looks.of(sample.tid).values())
+            if time and total:
+                by_thread[sample.tid] += round(time.run_left_ns / total)
+        cause = self._managing() or self._waiting()
+        cause.ns = float(sum(by_thread.values()))
+        cause.by_thread.update(by_thread)
+        cause.samples.update(sample.stack for sample in self._inside)
+        cause.seen = len(self._inside)
+        return [cause]
+
+    def _managing(self) -> Cause | None:
+        """Tasks that are made and handed out all the time."""
+        made = [s for s in self._inside if self._knowledge.makes_task(self._frames(s))]
+        if len(made) < _MAKES_TASKS * max(1, len(self._recording.samples)):
+            return None
+        return self._overhead(made)
+
+    def _overhead(self, made: list[Sample]) -> Cause:
+        share = len(self._inside) / max(1, len(self._recording.samples))
+        name, where = self._own(made)
+        words = (
+            "tasks are so small that making, handing out and awaiting them takes "
+            f"{share / max(0.01, 1 - share):.2g} times as long as their work"
+        )
+        return Cause("task_overhead", name, where, words)
+
+    def _waiting(self) -> Cause:
+        """Waits for the others at the end of a parallel region, or for the next one."""
+        working: Counter[bool] = Counter()  # whether within a parallel region
+        workers: Counter[int] = Counter()
+        for sample in self._inside:
+            other = self._other(sample)
+            if other is not None:
+                working[self._in_region(other)] += 1
+                workers[other.tid] += 1
+        functions = Counter(self._part(s) for s in self._outside if s.tid in workers)
+        name = most_common(+functions)
+        if sum(working.values()) >= _WORKS * len(self._inside) and is_uneven(workers):
+            if working[False] > working[True]:
+                words = "one thread works outside of parallel regions while the others wait for it"
+                return Cause("serial_dependency", name, "", words, workers=workers)
+            words = "threads wait at the end of a parallel region for one that has more to do"
+            return Cause("imbalance", name, "", words, workers=workers)
+        name, where = self._own(list(self._inside))
+        if self._has_tasks:
+            if sum(working.values()) >= _WORKS * len(self._inside):
+                words = "while one thread works on a task the others find none that is ready"
+                return Cause("task_idle", name, where, words, workers=workers)
+            return self._overhead(list(self._inside))
+        words = "threads wait for one another in a task runtime, and hardly work in between"
+        return Cause("barrier", f"barrier in {name}" if name else "", where, words)
+
+    def _in_region(self, sample: Sample) -> bool:
+        """Whether it is work within a parallel region."""
+        return any(
+            frame.module.startswith(self._knowledge.runtimes) or _OUTLINED.search(frame.name)
+            for frame in self._frames(sample)
+        )
+
+    def _part(self, sample: Sample) -> str:
+        """The function that a parallel region calls, or else the outermost one."""
+        runtimes = self._knowledge.runtimes
+        inner = list(takewhile(lambda f: not f.module.startswith(runtimes), self._frames(sample)))
+        return outermost(inner)
+
+    def _own(self, samples: list[Sample]) -> tuple[str, str]:
+        """The program's function in which most of these are."""
+        found: Counter[str] = Counter()
+        places: dict[str, str] = {}
+        for sample in samples:
+            frames = self._frames(sample)
+            outside = frames[len(self._knowledge.library_part(frames, len(frames))) :]
+            frame = next((f for f in outside if f.own and not is_glue(f)), None)
+            if frame is not None:
+                found[frame.name] += 1
+                places.setdefault(frame.name, frame.where)
+        name = most_common(found)
+        return name, places.get(name, "")
+
+    @property
+    def _has_tasks(self) -> bool:
+        """Whether the runtime runs tasks, and not loops only."""
+        made = sum(self._knowledge.makes_task(self._frames(s)) for s in self._inside)
+        ran = sum(any(_TASK.search(f.name) for f in self._frames(s)) for s in self._outside)
+        return made > _TASKS * len(self._inside) or ran > _TASKS * len(self._outside)
+
+    def _frames(self, sample: Sample) -> tuple[Frame, ...]:
+        return self._names.frames(sample.stack, True)
+
+    @cached_property
+    def _outside(self) -> list[Sample]:
+        """Samples of the program's own work."""
+        inside = {id(sample) for sample in self._inside}
+        return [sample for sample in self._recording.samples if id(sample) not in inside]
+
+    @cached_property
+    def _times(self) -> dict[int, tuple[list[int], list[Sample]]]:
+        """Samples of own work by thread, in the order of time."""
+        found: dict[int, list[Sample]] = defaultdict(list)
+        for sample in sorted(self._outside, key=lambda each: each.at_ns):
+            found[sample.tid].append(sample)
+        return {tid: ([s.at_ns for s in each], each) for tid, each in found.items()}
+
+    def _other(self, sample: Sample) -> Sample | None:
+        """What another thread works at about the same moment."""
+        for tid, (times, samples) in self._times.items():
+            at = bisect_left(times, sample.at_ns)
+            for each in samples[max(0, at - 1) : at + 1] if tid != sample.tid else ():
+                if abs(each.at_ns - sample.at_ns) < _NEAR_NS:
+                    return each
+        return None

@@ -1,0 +1,120 @@
+"""What threads were blocked in without the agent's knowledge.
+
+Samples of the moments in which threads left their processors say it: they see short waits, which
+ticks miss almost wholly. Where the kernel does not allow them, ticks say it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+
+from threadmark.kinds.explain.analysis.calls import kind_of_call, kind_of_kernel
+from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
+from threadmark.kinds.explain.analysis.recording import Glance, Recording, Sample
+
+AGENT = "libthreadmark-agent"
+_ENOUGH = 10  # switches of one thread that say more than its ticks
+
+
+@dataclass(frozen=True)
+class Sleep:
+    """`kind`: library (a lock of one), futex, future, barrier, semaphore, event, join, io, sleep,
+    kernel_memory, starting, yield, or nothing where it is not known."""
+
+    kind: str
+    stack: int = 0
+    thing: int = 0
+
+
+class Sleeps:
+    """Those of one record."""
+
+    def __init__(self, recording: Recording, names: Names, knowledge: Knowledge) -> None:
+        self._recording = recording
+        self._names = names
+        self._knowledge = knowledge
+        self._seen: Counter[int] = Counter()  # samples of switches by thread
+
+    def of_thread(self, tid: int) -> Counter[Sleep]:
+        """How often a thread was seen in each; what all threads were seen in where that one was
+        not."""
+        switches = self.switches(tid)
+        if switches:
+            return switches
+        few = self._switches.get(tid, Counter())
+        return self._ticks.get(tid) or few or self._ticks.get(0, Counter())
+
+    def switches(self, tid: int) -> Counter[Sleep]:
+        """What its switches say, if they are enough to be believed."""
+        found = self._switches.get(tid, Counter())
+        return found if self._seen[tid] >= _ENOUGH else Counter()
+
+    def is_unseen(self, glance: Glance) -> bool:
+        """Whether it is blocked in a way that the agent did not time: where there is no agent, or
+        where code makes the system call itself, the recorder says what it sees."""
+        if glance.state not in ("S", "D"):
+            return False
+        if glance.activity in ("running", "blocked"):
+            return True
+        thread = self._recording.threads.get(glance.tid)
+        if thread is None:
+            return False
+        thing = self._recording.things.get(glance.thing)
+        return not thread.totals or (thing is not None and thing.sampled)
+
+    def of_glance(self, glance: Glance) -> str:
+        """The kind of a sleep at a tick."""
+        frames = self._names.frames(glance.stack) if glance.stack else ()
+        if glance.activity not in ("futex", "running", "blocked"):
+            return glance.activity
+        kind = "futex" if glance.activity == "futex" else kind_of_call(glance.call)
+        if kind == "futex":
+            return self._of_futex(glance.stack)
+        if not kind and glance.state == "D":
+            return "kernel_memory"  # no system call: it faulted
+        return kind or self._knowledge.activity(frames)
+
+    def _of_futex(self, stack: int) -> str:
+        frames = self._names.frames(stack) if stack else ()
+        if self._knowledge.cause(frames):
+            return "library"
+        return self._knowledge.activity(frames) or "futex"
+
+    @cached_property
+    def _ticks(self) -> dict[int, Counter[Sleep]]:
+        """By thread; 0: of all."""
+        found: dict[int, Counter[Sleep]] = defaultdict(Counter)
+        for tick in self._recording.ticks:
+            for each in tick.glances:
+                if self.is_unseen(each):
+                    sleep = Sleep(self.of_glance(each), each.stack, each.thing)
+                    found[each.tid][sleep] += 1
+                    found[0][sleep] += 1
+        return found
+
+    @cached_property
+    def _switches(self) -> dict[int, Counter[Sleep]]:
+        found: dict[int, Counter[Sleep]] = defaultdict(Counter)
+        words = {t.address: t.id for t in self._recording.things.values() if t.what == "futex"}
+        for sample in self._recording.switches:
+            if not sample.preempted:
+                sleep = self._of_switch(sample, words)
+                if sleep is not None:
+                    found[sample.tid][sleep] += sample.weight
+                    self._seen[sample.tid] += 1
+        return found
+
+    def _of_switch(self, sample: Sample, words: dict[int, int]) -> Sleep | None:
+        frames = self._names.frames(sample.stack, True)
+        if any(each.module.startswith(AGENT) for each in frames):
+            return None  # the agent timed it
+        if sample.entry == "fault":
+            return Sleep("kernel_memory", sample.stack)
+        kind = kind_of_kernel(sample.sleeps_in) or self._knowledge.call(frames)
+        if kind in ("", "futex"):
+            known = self._of_futex(sample.stack)
+            kind = known if kind or known != "futex" else ""
+        thing = words.get(sample.registers.get("di", 0), 0) if kind == "futex" else 0
+        return Sleep(kind, sample.stack, thing)

@@ -1,0 +1,55 @@
+"""Whether a sample of a running thread lies within a lock, a wake-up, or the kernel's memory."""
+
+from __future__ import annotations
+
+import re
+from itertools import takewhile
+
+from threadmark.kinds.explain.analysis.frames import Frame, is_of_library
+from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
+from threadmark.kinds.explain.analysis.recording import Recording, Sample
+from threadmark.kinds.explain.analysis.sleeps import AGENT
+
+_WAKES = re.compile(r"lll_lock_wake|futex_wake|lll_futex_wake")
+_WAITS = re.compile(r"lll_lock_wait|lll_mutex_lock|lll_futex|futex_(abstimed_)?wait")
+_WAKES_OTHERS = re.compile(r"notify|wake")
+
+
+def part_of_lock(frames: tuple[Frame, ...], *, kernel: bool) -> str:
+    """Whether a running thread is inside of a lock's slow path: `wait` if the agent has its time,
+    `lock` if it does not; else nothing."""
+    inner = list(takewhile(lambda f: not f.own or f.module.startswith(AGENT), frames))
+    by_agent = any(each.module.startswith(AGENT) for each in inner)
+    if any(_WAKES.search(e.name) or (kernel and "unlock" in e.name) for e in inner):
+        return "lock"
+    if by_agent:
+        # The agent tries a lock first, and has no time of that.
+        waits = not inner[0].module.startswith(AGENT) and "trylock" not in inner[0].name
+        return "wait" if waits else ""
+    return "lock" if any(_WAITS.search(each.name) for each in inner) else ""
+
+
+def wakes(frames: tuple[Frame, ...], knowledge: Knowledge) -> bool:
+    """Whether the library wakes the threads that wait."""
+    return any(_WAKES_OTHERS.search(each.name) for each in knowledge.library_part(frames))
+
+
+def in_memory(sample: Sample, frames: tuple[Frame, ...], knowledge: Knowledge) -> bool:
+    """Whether the kernel maps memory or a page fault fills it."""
+    if sample.kernel and sample.entry == "fault":
+        return True
+    if not frames or frames[0].own:
+        return False
+    piece = knowledge.cause(frames[:1])
+    return piece is not None and piece.category == "kernel_memory"
+
+
+def innermost_own(frames: tuple[Frame, ...]) -> Frame:
+    """The innermost function of the program; one without a name if there is none."""
+    return next((each for each in frames if not is_of_library(each)), Frame(""))
+
+
+def yielding(recording: Recording, names: Names) -> set[str]:
+    """The functions of the program that give their processors away."""
+    stacks = {p.waiter for p in recording.pairs if p.activity == "yield" and p.waiter}
+    return {innermost_own(names.frames(stack)).name for stack in stacks} - {""}

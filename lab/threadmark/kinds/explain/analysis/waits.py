@@ -1,0 +1,142 @@
+"""What each wait is for. The agent knows calls of the C library: a futex, a condition, a sleep. The
+functions around the call tell whether that is a future, a barrier or a lock of the C++ library."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache, cached_property
+
+from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
+from threadmark.kinds.explain.analysis.recording import Glance, Recording, Thread
+from threadmark.kinds.explain.analysis.roles import outermost
+from threadmark.kinds.explain.analysis.sleeps import Sleeps
+
+EVENTS = ("join", "future", "condition", "barrier", "semaphore", "event")
+# Calls that the C++ library makes on behalf of something else.
+_CARRIERS = ("mutex", "relock", "condition", "timed_condition", "sleep")
+_ENOUGH = 8  # ticks of a thread that say more than the waits of all
+
+
+class Waits:
+    """The waits of one record."""
+
+    def __init__(
+        self, recording: Recording, names: Names, knowledge: Knowledge, sleeps: Sleeps
+    ) -> None:
+        self._recording = recording
+        self._names = names
+        self._knowledge = knowledge
+        self._sleeps = sleeps
+        self.of = cache(self._of)
+
+    def _of(self, activity: str, thing: int, stack: int) -> str:
+        """What a wait that the agent calls `activity` is for."""
+        if activity == "futex":
+            return self._of_futex(thing, stack)
+        if activity == "yield":
+            stack = self._stack(activity, stack)
+            kind = self._knowledge.activity(self._names.frames(stack))
+            return self._by_signaller(kind, 0, stack) or activity
+        if activity in _CARRIERS and stack:
+            return self._knowledge.activity(self._names.frames(stack)) or activity
+        return activity
+
+    def meant(self) -> Recording:
+        """The record with each wait called by what it is for. The totals of threads stay as the
+        agent counted them, because some calls run and others block; see `shares`."""
+        record = self._recording
+        pairs = (
+            replace(
+                each,
+                activity=self.of(each.activity, each.thing, each.waiter),
+                waiter=self._stack(each.activity, each.waiter),
+            )
+            for each in record.pairs
+        )
+        ticks = (
+            replace(each, glances=tuple(self._glance(glance) for glance in each.glances))
+            for each in record.ticks
+        )
+        return replace(record, pairs=tuple(pairs), ticks=tuple(ticks))
+
+    def shares(self, thread: Thread, activity: str) -> Mapping[str, float]:
+        """What the thread's waits of an activity are for, as shares of their time."""
+        ticks = self._by_thread.get((thread.tid, activity), Counter())
+        if sum(ticks.values()) >= _ENOUGH:
+            return _shares(ticks)
+        return _shares(self._by_pairs.get(activity) or ticks) or {self.of(activity, 0, 0): 1.0}
+
+    def _glance(self, glance: Glance) -> Glance:
+        if self._sleeps.is_unseen(glance):
+            return glance  # the recorder saw it, not the agent
+        kind = self.of(glance.activity, glance.thing, glance.stack)
+        stack = self._stack(glance.activity, glance.stack)
+        if kind == glance.activity and stack == glance.stack:
+            return glance
+        return replace(glance, activity=kind, stack=stack)
+
+    @cached_property
+    def _by_pairs(self) -> Mapping[str, Counter[str]]:
+        found: dict[str, Counter[str]] = defaultdict(Counter)
+        for pair in self._recording.pairs:
+            kind = self.of(pair.activity, pair.thing, pair.waiter)
+            found[pair.activity][kind] += max(1, pair.wait_ns)
+        return found
+
+    @cached_property
+    def _by_thread(self) -> Mapping[tuple[int, str], Counter[str]]:
+        found: dict[tuple[int, str], Counter[str]] = defaultdict(Counter)
+        for tick in self._recording.ticks:
+            for each in tick.glances:
+                if each.activity != "running" and not self._sleeps.is_unseen(each):
+                    kind = self.of(each.activity, each.thing, each.stack)
+                    found[each.tid, each.activity][kind] += 1
+        return found
+
+    def _of_futex(self, thing: int, stack: int) -> str:
+        """A future, a barrier, an event in general, or a lock of the program's own."""
+        kind = self._knowledge.activity(self._names.frames(stack))
+        if kind:
+            return self._by_signaller(kind, thing, stack)
+        known = self._recording.things.get(thing)
+        if known and known.what == "condition":
+            return "relock"  # signalling takes a lock within the condition
+        datum = known and known.module and self._names.datum(known.module, known.offset)
+        # libstdc++ waits for an atomic in a pool of its own.
+        return "event" if datum and "__waiter_pool" in datum[0] else "own_lock"
+
+    def _by_signaller(self, kind: str, thing: int, stack: int) -> str:
+        """A wait for an atomic word is for what wakes it: a barrier or semaphore in the same
+        function of the program, whose own waiting functions are inlined without a name."""
+        if kind != "event":
+            return kind
+        things = [self._recording.things.get(thing)] if thing else self._recording.things.values()
+        own = outermost(self._names.frames(stack))
+        for each in things:
+            if each is not None and each.signal_stack:
+                frames = self._names.frames(each.signal_stack)
+                wakes = self._knowledge.activity(frames)
+                if wakes in ("barrier", "semaphore") and outermost(frames) == own:
+                    return wakes
+        return kind
+
+    def _stack(self, activity: str, stack: int) -> int:
+        """Its own, or that of the samples where the agent takes none."""
+        return stack or (self._usual_yield if activity == "yield" else 0)
+
+    @cached_property
+    def _usual_yield(self) -> int:
+        """The stack from which most samples gave their processor away."""
+        found: Counter[int] = Counter()
+        for sample in self._recording.samples:
+            names = [each.name for each in self._names.frames(sample.stack)[:4]]
+            if any(name in ("sched_yield", "__sched_yield") for name in names):
+                found[sample.stack] += 1
+        return min(found, key=lambda s: (-found[s], s), default=0)
+
+
+def _shares(counts: Counter[str]) -> Mapping[str, float]:
+    total = sum(counts.values())
+    return {kind: count / total for kind, count in counts.items()} if total else {}

@@ -1,0 +1,36 @@
+"""Names of functions as C++ writes them."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+
+@lru_cache(maxsize=1 << 16)
+def demangled(name: str) -> str:
+    """As C++ writes it; other names as they are."""
+    import cxxfilt
+
+    if not name.startswith(("_Z", "__Z")):
+        return name
+    try:
+        found = str(cxxfilt.demangle(name))
+    except (cxxfilt.Error, cxxfilt.LibraryNotFound, OSError):
+        found = name
+    return found if found != name else _prefix(name)
+
+
+def _prefix(name: str) -> str:
+    """What stands before the template arguments of a name that the demangler does not know, such
+    as those of clang that have constraints."""
+    begin = re.match(r"_?_ZN[rVK]*(St)?", name)
+    if begin is None:
+        return name
+    parts: list[str] = []
+    place = begin.end()
+    while length := re.match(r"\d+", name[place:]):
+        place += length.end() + int(length[0])
+        parts.append(name[place - int(length[0]) : place])
+    if parts and re.match(r"[CD]\d", name[place:]):
+        parts.append(("~" if name[place] == "D" else "") + parts[-1])
+    return "::".join([*(["std"] if begin[1] else []), *parts]) if parts else name

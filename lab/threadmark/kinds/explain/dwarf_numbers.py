@@ -1,0 +1,53 @@
+"""The numbers of DWARF 2 to 5 that the reader of debug information knows."""
+
+from __future__ import annotations
+
+
+class Tag:
+    """Kinds of entries."""
+
+    ARRAY, CLASS, MEMBER, POINTER, REFERENCE = 0x01, 0x02, 0x0D, 0x0F, 0x10
+    PARAMETER, BLOCK, COMPILE_UNIT, STRUCTURE, TYPEDEF, UNION = 0x05, 0x0B, 0x11, 0x13, 0x16, 0x17
+    INHERITANCE, INLINED, SUBRANGE, CONST, SUBPROGRAM = 0x1C, 0x1D, 0x21, 0x26, 0x2E
+    TEMPLATE_TYPE = 0x2F
+    VARIABLE, VOLATILE, NAMESPACE, RVALUE, ATOMIC = 0x34, 0x35, 0x39, 0x42, 0x47
+    CALL_SITE, CALL_PARAMETER, GNU_CALL_SITE, GNU_CALL_PARAMETER = 0x48, 0x49, 0x4109, 0x410A
+    TRY, CATCH, PACK, GNU_PACK = 0x32, 0x25, 0x107, 0x4107
+
+
+class At:
+    """Names of attributes."""
+
+    SIBLING, LOCATION, NAME, SIZE, STATEMENTS, LOW, HIGH = 0x01, 0x02, 0x03, 0x0B, 0x10, 0x11, 0x12
+    FOLDER, CONST_VALUE, UPPER, ORIGIN, COUNT, MEMBER_AT = 0x1B, 0x1C, 0x2F, 0x31, 0x37, 0x38
+    FILE, LINE, DECLARATION, FRAME_BASE, SPECIFICATION, TYPE = 0x3A, 0x3B, 0x3C, 0x40, 0x47, 0x49
+    RANGES, CALL_FILE, CALL_LINE, OBJECT, LINKAGE = 0x55, 0x58, 0x59, 0x64, 0x6E
+    STRINGS_BASE, ADDRESSES_BASE, RANGES_BASE, LOCATIONS_BASE = 0x72, 0x73, 0x74, 0x8C
+    RETURN_AT, CALL_VALUE, ARTIFICIAL = 0x7D, 0x7E, 0x34
+    GNU_CALL_VALUE, GNU_ADDRESSES_BASE = 0x2111, 0x2133
+
+
+FUNCTIONS = frozenset([Tag.SUBPROGRAM, Tag.INLINED])
+CLASSES = frozenset([Tag.CLASS, Tag.STRUCTURE, Tag.UNION])
+CONTAINERS = CLASSES | {Tag.NAMESPACE, Tag.SUBPROGRAM}
+# How long the value of a form is, where no number of bytes.
+LEB, BLOCK1, BLOCK2, BLOCK4, BLOCK, STRING = -1, -2, -3, -4, -5, -6
+OFFSET, ADDRESS = -7, -8  # as long as the unit says
+SIZES = {
+    0x01: ADDRESS, 0x03: BLOCK2, 0x04: BLOCK4, 0x05: 2, 0x06: 4, 0x07: 8, 0x08: STRING,
+    0x09: BLOCK, 0x0A: BLOCK1, 0x0B: 1, 0x0C: 1, 0x0D: LEB, 0x0E: OFFSET, 0x0F: LEB,
+    0x10: OFFSET, 0x11: 1, 0x12: 2, 0x13: 4, 0x14: 8, 0x15: LEB, 0x17: OFFSET, 0x18: BLOCK,
+    0x19: 0, 0x1A: LEB, 0x1B: LEB, 0x1C: 4, 0x1D: OFFSET, 0x1E: 16, 0x1F: OFFSET, 0x20: 8,
+    0x21: 0, 0x22: LEB, 0x23: LEB, 0x24: 8, 0x25: 1, 0x26: 2, 0x27: 3, 0x28: 4, 0x29: 1, 0x2A: 2,
+    0x2B: 3, 0x2C: 4, 0x1F01: LEB, 0x1F02: LEB, 0x1F20: OFFSET, 0x1F21: OFFSET,
+}  # fmt: skip
+BLOCKS = {BLOCK1: 1, BLOCK2: 2, BLOCK4: 4}
+REFERENCES = frozenset([0x11, 0x12, 0x13, 0x14, 0x15])
+STRING_NUMBERS = frozenset([0x1A, 0x25, 0x26, 0x27, 0x28])
+ADDRESS_NUMBERS = frozenset([0x1B, 0x29, 0x2A, 0x2B, 0x2C, 0x1F01])
+SDATA, REF_ADDR, IMPLICIT, ADDR, PRESENT = 0x0D, 0x10, 0x21, 0x01, 0x19
+STRINGS = {0x0E: ".debug_str", 0x1F: ".debug_line_str"}
+LISTS = {
+    0x22: (At.LOCATIONS_BASE, ".debug_loclists"),
+    0x23: (At.RANGES_BASE, ".debug_rnglists"),
+}

@@ -1,0 +1,184 @@
+"""What is known of one mapped file: functions, lines and objects at its addresses.
+
+Functions, inlined ones and lines come from symbolic, objects from ELF symbol tables and debug
+information by pyelftools, names from the C++ run time's own demangler by cxxfilt. Where the file is
+not here, the record's own symbols and code of it tell functions and objects.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from threadmark.kinds.explain import members
+from threadmark.kinds.explain.analysis.frames import Frame, maker_of_closure, plain_name
+from threadmark.kinds.explain.analysis.recording import Module
+from threadmark.kinds.explain.analysis.sleeps import AGENT
+from threadmark.kinds.explain.carried import Carried
+from threadmark.kinds.explain.demangling import demangled
+from threadmark.kinds.explain.dwarf import ODD, dwarf_of
+from threadmark.kinds.explain.dwarf_scopes import Level, functions_at, level
+from threadmark.kinds.explain.elf import Elf, debug_paths, opened
+
+if TYPE_CHECKING:
+    from symbolic.symcache import SymCache
+
+_LIBRARIES = ("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/usr/local/lib/", "/lib32/")
+_BORDERS = ("_init", "_fini")  # all that a stripped file has before code without names
+_LIBRARY_NAMESPACES = ("std::", "__gnu_cxx::", "__cxxabiv1::", "operator new", "operator delete")
+
+
+class File:
+    """What is known of one mapped file."""
+
+    def __init__(self, module: Module, carried: Carried | None = None) -> None:
+        self.module = module
+        self.name = Path(module.path).name or "[anonymous]"
+        foreign = module.path.startswith((*_LIBRARIES, "[")) or self.name.startswith(AGENT)
+        self.own = bool(module.path) and not foreign
+        mapped = Path(module.path) if module.path.startswith("/") else None
+        self.elf = opened([mapped] if mapped else [], module.build_id)
+        self.carried = carried if carried and self.elf is None else Carried()
+        apart = opened(debug_paths(module.path, module.build_id), module.build_id or "-")
+        self.debug = apart or self.elf
+        self._lines: Any = _lines(apart) or _lines(self.elf)
+        # Addresses of a symcache count from the first segment, which a program that is linked for
+        # a fixed address has far from 0.
+        self._first = self.elf.loads[0][0] if self.elf and self.elf.loads else 0
+        # A static program has the C library in it. Its own functions are those with debug
+        # information. Without any they are those of C++, since the C library has none of these.
+        self._mixed = self.own and self.elf is not None and self.elf.static
+        self._dwarf = dwarf_of(self.debug) if self.own and self.debug else None
+        self._described = self.debug is not None and self.debug.described
+
+    @property
+    def changed(self) -> bool:
+        """Whether the file is no longer, or not here, what was recorded."""
+        return self.elf is None and self.module.path.startswith("/")
+
+    def functions(self, address: int) -> tuple[Frame, ...]:
+        """The functions at an address, innermost first."""
+        located = f"{self.name}+{address:#x}"
+        frames = []
+        known = self._found(address)
+        for each, name in zip(known, self._names(known, address), strict=True):
+            if each.symbol and each.symbol not in _BORDERS:
+                where = f"{Path(each.full_path).name}:{each.line}" if each.full_path else located
+                own = self.own and not (self._mixed and self._is_library(each))
+                frames.append(Frame(name, where, self.name, own))
+        if frames and not self._described:
+            maker = maker_of_closure(demangled(known[-1].symbol))
+            if maker.startswith("std::"):
+                frames.append(Frame(maker, located, self.name, self.own))
+        return tuple(frames) or (Frame(located, located, self.name, self.own),)
+
+    def _names(self, found: list[Any], address: int) -> list[str]:
+        """The names of functions. g++ gives an inlined one that no other file can see no name for
+        the linker; what it lies in stands in the debug information only."""
+        names = [plain_name(demangled(each.symbol or "")) for each in found]
+        if self._dwarf is None or all(each.symbol[:2] == "_Z" for each in found[:-1]):
+            return names
+        try:
+            full = functions_at(self._dwarf, address)
+        except ODD:
+            return names
+        if len(full) != len(names):
+            return names
+        return [
+            longer
+            if each.symbol[:2] != "_Z" and (longer := plain_name(whole)).endswith(f"::{name}")
+            else name
+            for each, name, whole in zip(found, names, full, strict=True)
+        ]
+
+    def _found(self, address: int) -> list[Any]:
+        if self.elf is None:
+            symbol = self.carried.function(address)
+            return [_Found(symbol.name, symbol.address)] if symbol else []
+        inside = address - self._first
+        return list(self._lines.lookup(inside)) if self._lines and inside >= 0 else []
+
+    def _is_library(self, found: Any) -> bool:
+        if self._described:
+            return not found.full_path
+        plain = plain_name(demangled(found.symbol))
+        foreign = not found.symbol.startswith("_Z") or plain.startswith(_LIBRARY_NAMESPACES)
+        return foreign and plain != "main"
+
+    def between(self, address: int, inner: int) -> tuple[Frame, ...]:
+        """The function that is called before `address` where it did not return but jumped to the
+        one at `inner`: a call as the last step of a function leaves no frame of that function."""
+        target = self.elf.called(address) if self.elf else None
+        found = self._found(inner)
+        begun = found[-1].sym_addr + self._first if found else None
+        if target is None or begun is None or begun == target or not self._begins(target):
+            return ()
+        missing = self.functions(target)[-1:]
+        same = missing[0].name == plain_name(demangled(found[-1].symbol))  # a part of it
+        return () if same else missing
+
+    def _begins(self, address: int) -> bool:
+        found = self._found(address)
+        return bool(found) and bool(found[-1].sym_addr + self._first == address)
+
+    def level(self, address: int) -> Level | None:
+        """The functions at an address with what debug information says of them; None for those of
+        a library."""
+        if not self.own or self._dwarf is None:
+            return None
+        found = self._found(address)
+        try:
+            at = (found[0].full_path or "", found[0].line) if found else ("", 0)
+            return level(self._dwarf, address, at)
+        except ODD:
+            return None
+
+    @property
+    def bias(self) -> int | None:
+        """Absolute address less address in the file."""
+        if self.module.bias is not None or self.elf is None:
+            return self.module.bias
+        return self.elf.bias(self.module.low, self.module.offset)
+
+    def datum(self, address: int) -> tuple[str, str] | None:
+        """Name and place of the object or member at an address of the file."""
+        sources: tuple[Elf | Carried | None, ...] = (self.debug, self.elf, self.carried)
+        for source in sources:
+            found = source.datum(address) if source else None
+            if source and found:
+                name, low, _ = found
+                shown = plain_name(demangled(name))
+                known = None
+                if self.own and isinstance(source, Elf):
+                    known = members.of(source, low, address - low)
+                if known and known.members:
+                    return f"{shown}{known.members}", known.where
+                offset = "" if address == low or known else f"+{address - low}"
+                where = known.where if known else f"{self.name}+{address:#x}"
+                return f"{shown}{offset}", where
+        return None
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A function as symbolic says it, of which only the symbol is known."""
+
+    symbol: str
+    sym_addr: int
+    full_path: str = ""
+    line: int = 0
+
+
+def _lines(elf: Elf | None) -> SymCache | None:
+    from symbolic.debuginfo import Archive
+    from symbolic.exceptions import SymbolicError
+
+    if elf is None:
+        return None
+    try:
+        for each in Archive.open(str(elf.path)).iter_objects():
+            return each.make_symcache()
+    except (SymbolicError, OSError):
+        pass
+    return None

@@ -1,0 +1,13 @@
+// Objects that several processes use: told by what they say of themselves and by the maps.
+#pragma once
+
+#include <cstdint>
+
+#include "probe/shared.hpp"
+
+namespace threadmark::agent {
+
+// The same number for the object in all processes that have it; 0 for one of this image alone.
+std::uint64_t shared_place(ObjectKind kind, std::uint64_t address);
+
+}  // namespace threadmark::agent

@@ -1,0 +1,45 @@
+// What the kernel did when a sample was taken, from the addresses of its call chain: how the thread
+// came into the kernel, and in which function it sleeps.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace threadmark {
+
+// How a thread came into the kernel; an interrupt is also any exception but a page fault.
+enum class Entry : std::uint32_t { unknown, call, fault, interrupt };
+
+struct KernelPlace {
+  Entry entry = Entry::unknown;
+  bool preempted = false;      // it switched although it was ready
+  std::string_view sleeps_in;  // the function that asked the scheduler to wait; empty: not known
+};
+
+class KernelNames {
+ public:
+  // Takes the kernel's functions from lines as those of /proc/kallsyms. False: it shows none, which
+  // is what it does for those who may not see addresses.
+  bool take(std::string_view lines);
+  bool known() const { return !functions_.empty(); }
+  std::string_view name_at(std::uint64_t address);
+  // The addresses, innermost first, are those of a sample. `switched`: it left its processor.
+  KernelPlace place(const std::vector<std::uint64_t>& chain, bool switched);
+
+ private:
+  struct Function {
+    std::uint64_t address;
+    std::uint32_t begin, length;  // of its name in names_
+  };
+  std::string names_;
+  std::vector<Function> functions_;  // by address
+  std::unordered_map<std::uint64_t, std::string_view> found_;
+};
+
+// Those of the kernel that runs, read at the first call.
+KernelNames& kernel_names();
+
+}  // namespace threadmark

@@ -1,0 +1,192 @@
+"""Rules that decide between two explanations, each on a made-up record that needs it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from made import MAIN, MS, TICK, Made, ready, sleeps, waits, works
+from threadmark.kinds.explain.analysis.barriers import barriers_take_long
+from threadmark.kinds.explain.analysis.cause import Cause, merged
+from threadmark.kinds.explain.analysis.frames import Frame
+from threadmark.kinds.explain.analysis.recording import Pair
+from threadmark.kinds.explain.analysis.roles import outermost
+
+A, B = 101, 102
+JOIN_A = waits("join", 0, "pthread_join@libc main", A)
+STEP = waits("barrier", 1, "pthread_barrier_wait@libc run worker")
+
+
+def workers(a: object, b: object) -> Made:
+    made = Made().thread(MAIN, JOIN_A)
+    return made.thread(A, a, "main").thread(B, b, "main")  # type: ignore[arg-type]
+
+
+def at_barriers(turns: bool, wait_ns: int) -> Made:
+    """Threads that wait for one another, in turns or always one for the other."""
+    made = workers([STEP, works()], [works(), STEP] if turns else works())
+    made.thing(1, "barrier")
+    made.line(kind="pair", object=1, activity="barrier", waiter=made.stack("run worker"), holder=0,
+              waits=1000, wait_ns=1000 * wait_ns)  # fmt: skip
+    return made
+
+
+@pytest.mark.parametrize(
+    ("turns", "wait_ns", "category"),
+    [(True, 30_000, "barrier"), (False, 30_000, "imbalance"), (True, 900_000, "imbalance")],
+    ids=["briefly in turns", "briefly for one", "long in turns"],
+)
+def test_brief_waits_in_turns_are_the_barriers_own(
+    turns: bool, wait_ns: int, category: str
+) -> None:
+    assert at_barriers(turns, wait_ns).first()["category"] == category
+
+
+@pytest.mark.parametrize(("times", "even"), [((90, 100, 3), True), ((40, 100, 3), False)])
+def test_a_thread_that_only_makes_the_barrier_is_not_compared(
+    times: tuple[int, ...], even: bool
+) -> None:
+    threads = {tid: SimpleNamespace(timed_ns={"barrier": ns}) for tid, ns in enumerate(times)}
+    recording = SimpleNamespace(pairs=[Pair(1, "barrier", 1, 0, 9, 90)])
+    assert barriers_take_long(recording, SimpleNamespace(threads=threads), []) == even
+
+
+def test_waking_at_a_barrier_belongs_to_the_thread_that_has_more_to_do() -> None:
+    uneven = Cause("imbalance", "run", "", "threads wait at a barrier for one", ns=60.0, seen=9)
+    barrier = Cause("barrier", "step", "", "", ns=70.0, seen=9)
+    [found] = merged([uneven, barrier])
+    assert (found.category, found.ns) == ("imbalance", 130.0)
+    apart = Cause("imbalance", "run", "", "threads wait in a join for one", ns=60.0, seen=9)
+    assert len(merged([apart, Cause("barrier", "step", "", "", ns=70.0)])) == 2
+
+
+def test_a_librarys_lock_is_one_cause_wherever_the_program_meets_it() -> None:
+    made = workers([sleeps(202, "__tz_convert@libc stamp worker"), works()],
+                   [works(), sleeps(202, "__tz_convert@libc print worker")])  # fmt: skip
+    assert [each["name"] for each in made.answer()["causes"]] == ["tz"]
+
+
+@pytest.mark.parametrize(("samples", "category"), [(9, "none"), (40, "kernel_memory")])
+def test_a_few_page_faults_are_no_cause(samples: int, category: str) -> None:
+    made = workers(works(), works())
+    for tid in (A, B):
+        made.look(tid, "fill worker", samples, kernel=True, entry="fault")
+        made.look(tid, "look worker", 120 - samples)
+    assert made.first()["category"] == category
+
+
+def test_a_word_of_the_librarys_pool_has_the_name_of_what_waits() -> None:
+    wait = waits("futex", 7, "std::latch::wait run worker")
+    made = workers([wait, works()], [works(), wait]).thing(7, "futex", module=1, offset=64)
+    made.data[1, 64] = ("std::__detail::__waiter_pool_base::_S_for::__w[2]", "libstdc++")
+    made.line(kind="pair", object=7, activity="futex", holder=0, waits=9000, wait_ns=90 * MS,
+              waiter=made.stack("std::latch::wait run worker"))  # fmt: skip
+    found = [each["name"] for each in made.answer()["causes"]]
+    assert "latch in run" in found
+
+
+def test_an_object_without_a_name_has_that_of_the_member_that_its_waiters_use() -> None:
+    lock = waits("mutex", 1, "book clerk", A)
+    made = workers(works(), [works(), lock]).thing(1, "mutex", waits=9, region="heap")
+    made.members[made.stack("book clerk"), "mutex"] = ("Warehouse::shelf_lock_", "shelf.cpp:3")
+    first = made.first()
+    assert (first["name"], first["where"]) == ("Warehouse::shelf_lock_", "shelf.cpp:3")
+
+
+def test_a_futex_within_a_condition_is_waiting_for_its_mutex() -> None:
+    wait = waits("futex", 1, "pthread_cond_signal@libc put worker")
+    made = workers([wait, works()], [works(), wait]).thing(1, "condition", mutex=2)
+    made.thing(2, "mutex", module=1, offset=64)
+    made.data[1, 64] = ("queue_mutex", "queue.cpp:2")
+    assert made.first()["name"] == "queue_mutex"
+
+
+def test_a_futex_of_a_runtime_is_a_wait_at_its_barrier() -> None:
+    wait = sleeps(202, "futex@libgomp.so.1 run main")
+    found = workers([wait, works()], [works(), wait]).answer()
+    assert found["states"]["barrier"] == pytest.approx(1 / 3, abs=0.01)
+
+
+def test_a_lone_thread_that_mostly_waits_is_not_said_to_be_serial() -> None:
+    first = Made().thread(MAIN, [ready(), ready(), ready(), works()]).first()
+    assert (first["category"], first["certain"]) == ("unknown", False)
+
+
+def test_a_program_that_scales_is_certain_in_spite_of_short_waits_for_processors() -> None:
+    made = workers([works()] * 19 + [ready()], works())
+    first = made.first()
+    assert (first["category"], first["certain"]) == ("none", True)
+
+
+def test_the_holder_of_a_semaphore_is_shown() -> None:
+    wait = waits("semaphore", 1, "sem_wait@libc unpack fetch")
+    made = workers([wait, works()], [works(), wait]).thing(1, "semaphore")
+    made.sample(A, "inflate unpack fetch", 40).sample(A, "idle fetch", 60)
+    assert made.first()["holders"][0]["frames"] == ["inflate", "unpack", "fetch"]
+
+
+def test_frames_of_the_agent_are_not_shown() -> None:
+    lock = waits("mutex", 1, "book clerk", A)
+    made = workers(works(), [works(), lock]).thing(1, "mutex", waits=9)
+    made.pair(1, "mutex", "book begin_once@libthreadmark-agent clerk", "book clerk", 50 * TICK)
+    assert made.first()["waiters"][0]["frames"] == ["book", "clerk"]
+
+
+def test_what_calls_a_thread_is_no_name_for_its_work() -> None:
+    names = ("bake", "std::__invoke", "__gthread_once", "_start")
+    assert outermost([Frame(each) for each in names]) == "bake"
+
+
+def test_a_few_samples_of_a_runtime_are_no_cause() -> None:
+    made = Made().thread(MAIN, works()).thread(A, works(), "main")
+    made.sample(A, "GOMP_task@libgomp.so.1 evaluate main", 4)
+    assert made.first()["category"] == "none"
+
+
+def test_taking_a_lock_is_nothing_that_its_holder_does() -> None:
+    lock = waits("mutex", 1, "append worker", A)
+    made = workers([works(), lock], [lock, works()]).thing(1, "mutex", waits=9)
+    made.pair(1, "mutex", "append worker", "append worker", 100 * TICK)
+    made.hold(1, "append worker", 100, 200 * MS)
+    made.sample(A, "sort append worker", 40)
+    made.sample(
+        A, "pthread_mutex_trylock@libc pthread_mutex_lock@libthreadmark-agent append worker", 60
+    )
+    assert made.first()["holders"][0]["frames"] == ["sort", "append", "worker"]
+
+
+def polls(in_ticks: bool) -> Made:
+    """Threads that give their processors away; ticks see it, or only the agent's totals do."""
+    spin = ("yield", 0, "", 0, "R", 24)
+    made = workers([spin, works()], [works(), spin]) if in_ticks else workers(works(), works())
+    for tid in (A, B):
+        made.threads[tid]["totals"] = {"yield": {"ns": 50 * TICK, "times": 999}}
+    made.line(kind="pair", object=0, activity="yield", waiter=0, holder=0, waits=1, wait_ns=1)
+    return made.sample(A, "sched_yield@libc await_turn worker", 20)
+
+
+@pytest.mark.parametrize("in_ticks", [True, False])
+def test_a_word_that_threads_poll_has_the_name_of_the_member(in_ticks: bool) -> None:
+    made = polls(in_ticks)
+    stack = made.stack("sched_yield@libc await_turn worker")
+    made.members[stack, "yield"] = ("Turn::taken_", "turn.cpp:4")
+    spins = [each for each in made.answer()["causes"] if each["category"] == "spin"]
+    assert [each["name"] for each in spins] == ["Turn::taken_"]
+
+
+def test_waits_that_ended_for_nothing_are_said_although_nobody_works_meanwhile() -> None:
+    wait = waits("condition", 1, "take work")
+    made = workers([wait, works(), wait], [wait, wait, works()])
+    made.thing(1, "condition", waits=100, futile=80)
+    first = made.first()
+    assert first["category"] == "condition"
+    assert "ended for nothing" in first["words"]
+
+
+@pytest.mark.parametrize("sampled", [True, False])
+def test_the_bars_of_the_page_show_the_states_of_the_account(sampled: bool) -> None:
+    stack = "futex@libgomp.so.1 run main" if sampled else "std::latch::wait run worker"
+    made = workers(waits("futex", 7, stack), works()).thing(7, "futex", sampled=sampled)
+    made.threads[A]["totals"] = {"creating": {"ns": 1, "times": 1}}
+    threads = {each["tid"]: each["slices"] for each in made.analysed()[1]["threads"]}
+    assert {state for _, state in threads[A]} == {"barrier"}

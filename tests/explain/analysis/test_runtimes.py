@@ -1,0 +1,120 @@
+"""Task runtimes: tasks that are too small, unequal parts, and work outside of parallel regions."""
+
+from __future__ import annotations
+
+from made import MAIN, MS, Made, sleeps, works
+from threadmark.kinds.explain.analysis.cause import Cause, merged
+from threadmark.kinds.explain.analysis.frames import Frame
+from threadmark.kinds.explain.knowledge import knowledge
+
+A, B = 101, 102
+WAIT = "wait@libgomp.so.1 count._omp_fn.0 GOMP_parallel@libgomp.so.1 main"
+WORK = "row count._omp_fn.0 GOMP_parallel@libgomp.so.1 main"
+
+
+def regions(wait: str, work: str, *, turns: bool = False) -> Made:
+    """One thread waits within the runtime while the other works; with `turns` both, in turns."""
+    made = Made().thread(MAIN, works()).thread(A, works(), "main")
+    for at in range(100):
+        first = not turns or at % 2 == 0
+        for tid, text in ((MAIN, wait if first else work), (A, work if first else wait)):
+            made.lines.append({
+                "kind": "sample", "tid": tid, "at_ns": at * 2 * MS, "registers": {},
+                "stack": made.stack(text),
+            })  # fmt: skip
+    return made
+
+
+def test_tasks_that_are_made_all_the_time_are_overhead() -> None:
+    made = regions("GOMP_task@libgomp.so.1 evaluate main", "evaluate main", turns=True)
+    first = made.first()
+    assert (first["category"], first["name"]) == ("task_overhead", "evaluate")
+    assert first["certain"]
+
+
+def test_one_thread_that_has_more_to_do_is_imbalance() -> None:
+    first = regions(WAIT, WORK).first()
+    assert (first["category"], first["name"]) == ("imbalance", "count._omp_fn.0")
+
+
+def test_work_between_parallel_regions_is_a_serial_part() -> None:
+    first = regions("wait@libgomp.so.1", "prepare main").first()
+    assert first["category"] == "serial_dependency"
+
+
+def test_a_runtime_whose_other_threads_find_nothing_to_do_has_a_serial_part() -> None:
+    idle = sleeps(202, "futex@libgomp.so.1 GOMP_parallel@libgomp.so.1 bake main")
+    made = Made().thread(MAIN, idle).thread(A, works(), "main")
+    made.sample(A, "knead bake._omp_fn.0", 30)
+    assert made.first()["category"] == "serial_dependency"
+
+
+def test_a_runtime_whose_threads_have_unequal_parts_has_none() -> None:
+    idle = sleeps(202, "futex@libgomp.so.1 GOMP_parallel@libgomp.so.1 bake main")
+    made = Made().thread(MAIN, [idle, works(), idle]).thread(A, works(), "main")
+    made.sample(A, "knead bake._omp_fn.0", 60).sample(MAIN, "knead bake main", 20)
+    assert made.first()["category"] == "imbalance"
+
+
+def test_waits_while_nobody_works_are_the_barrier_itself() -> None:
+    assert regions(WAIT, WAIT).first()["category"] == "barrier"
+
+
+def test_waits_in_turns_for_one_another_are_the_barrier_itself() -> None:
+    first = regions(WAIT, WORK, turns=True).first()
+    assert first["category"] == "barrier"
+
+
+def test_a_program_that_seldom_enters_its_runtime_has_no_cause_there() -> None:
+    made = regions(WORK, WORK).sample(A, WAIT, 2)
+    assert made.first()["category"] == "none"
+
+
+TASK_WAIT = "wait@libomp.so.5 __kmpc_barrier@libomp.so.5 bake main"
+TASK_WORK = "knead .omp_outlined. .omp_task_entry. run@libomp.so.5 __kmpc_barrier@libomp.so.5 main"
+
+
+def test_threads_without_a_ready_task_are_idle_while_one_works() -> None:
+    first = regions(TASK_WAIT, TASK_WORK, turns=True).first()
+    assert (first["category"], first["name"]) == ("task_idle", "bake")
+
+
+def test_tasks_that_hardly_work_are_overhead() -> None:
+    wait = "wait@libomp.so.5 __kmpc_end_taskgroup@libomp.so.5 rain main"
+    assert regions(wait, wait).first()["category"] == "task_overhead"
+
+
+def test_awaiting_tasks_is_a_part_of_their_overhead() -> None:
+    stack = "sched_yield@libc wait@libomp.so.5 __kmpc_omp_taskwait@libomp.so.5 rain main"
+    made = regions("make@libomp.so.5 __kmpc_omp_task_alloc@libomp.so.5 rain main", "rain main")
+    made.threads[A]["totals"] = {"yield": {"ns": 60 * MS, "times": 999}}
+    made.line(kind="pair", object=0, activity="yield", waiter=made.stack(stack), holder=0,
+              waits=999, wait_ns=60 * MS)  # fmt: skip
+    causes = {each["category"] for each in made.answer()["causes"]}
+    assert causes == {"task_overhead"}
+
+
+def test_a_runtime_that_the_program_brings_along_is_one() -> None:
+    spawn = Frame("r1::spawn", module="libtbb.so.12")
+    template, own = Frame("tbb::detail::d1::spawn", module="prog"), Frame("rain", module="prog")
+    assert knowledge().library_part([spawn, template, own]) == [spawn, template]
+    assert knowledge().in_runtime([spawn, own])
+    body = Frame("tbb::detail::d2::function_task::execute", module="prog")
+    assert not knowledge().in_runtime([body, spawn])  # the program's function may be inlined
+
+
+def test_the_function_that_makes_tasks_is_the_programs() -> None:
+    template = "make@libtbb.so.12 tbb::detail::d1::spawn rain main"
+    assert regions(template, "rain main", turns=True).first()["name"] == "rain"
+    body = "spawn@libtbb.so.12 tbb::detail::d2::function_task::execute rain main"
+    assert regions(body, "rain main", turns=True).first()["name"] == "barrier in rain"
+
+
+def test_a_serial_part_is_no_part_of_the_overhead_of_tasks() -> None:
+    serial = Cause("serial_dependency", "load", "", "", ns=70.0, in_runtime=True)
+    waits = Cause("barrier", "wait", "", "", ns=20.0, in_runtime=True)
+    found = merged([serial, waits, Cause("task_overhead", "spawn", "", "", ns=10.0)])
+    assert {each.category: each.ns for each in found} == {
+        "serial_dependency": 70.0,
+        "task_overhead": 30.0,
+    }

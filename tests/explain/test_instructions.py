@@ -1,0 +1,64 @@
+"""What the instruction before a sample does, from its bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from threadmark.kinds.explain.instructions import operand
+
+NOPS = "90" * 20
+
+
+def before(code: str) -> Any:
+    """The operand of the last instruction of some bytes behind others that do nothing."""
+    whole = bytes.fromhex(NOPS + code)
+    return operand(whole + bytes.fromhex("c3" + "90" * 20), 0x1000, 0x1000 + len(whole), 0)
+
+
+def test_an_atomic_instruction_has_its_word() -> None:
+    found = before("f0 0f c1 43 08")  # lock xadd [rbx+8], eax
+    assert (found.base, found.offset, found.plain) == ("bx", 8, False)
+    assert not before("87 43 08").plain  # xchg [rbx+8], eax needs no prefix
+
+
+def test_an_instruction_behind_a_byte_that_looks_like_the_prefix_is_not_atomic() -> None:
+    # mov eax, esi ends with 0xf0, and add [rdi], rax follows it.
+    found = before("89 f0 48 01 07")
+    assert (found.base, found.plain, found.writes) == ("di", True, True)
+
+
+@pytest.mark.parametrize(
+    ("code", "writes"),
+    [("48 8b 07", False), ("48 89 07", True), ("48 ff 07", True), ("48 3b 07", False)],
+)
+def test_plain_instructions_say_whether_they_write(code: str, writes: bool) -> None:
+    assert before(code).writes == writes
+
+
+@pytest.mark.parametrize("code", ["89 f0", "48 8d 47 08", "64 48 89 04 25 28 00 00 00", "c3"])
+def test_others_have_no_word(code: str) -> None:
+    assert before(code) is None
+
+
+def looped(body: str, at: int) -> Any:
+    """The operand of a sample behind the first `at` bytes of a loop."""
+    whole = bytes.fromhex(NOPS + body + "c3" + "90" * 20)
+    return operand(whole, 0x1000, 0x1000 + len(NOPS) // 2 + at, 0)
+
+
+@pytest.mark.parametrize(
+    ("body", "counts"),
+    [
+        # add ebp, 1; mov eax, [r12]; cmp r14d, eax; je; imul eax, ebp, ...; cmp eax, ...; ja back
+        ("83c501 418b0424 4139c6 740f 69c5d578e926 3d37894100 77e7", True),
+        ("83c501 418b042c 4139c6 740f 69c5d578e926 3d37894100 77e7", False),  # [r12+rbp]: a list
+        ("83c501 41890424 4139c6 740f 69c5d578e926 3d37894100 77e7", False),  # writes it
+        ("83c501 418b0424 4139c6 740f f30f58c0 9090 3d37894100 77e7", False),  # addss: work
+    ],
+    ids=["one word", "each time another", "written", "other work"],
+)
+def test_a_loop_that_looks_at_one_word_and_counts(body: str, counts: bool) -> None:
+    found = looped(body, 7)
+    assert bool(found and found.counts) == counts
+    assert not found or not found.loops

@@ -1,0 +1,167 @@
+"""Addresses as functions: fixed addresses, static programs, calls that leave no frame."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from threadmark.kinds.explain.analysis import reading
+from threadmark.kinds.explain.demangling import demangled
+from threadmark.kinds.explain.elf import Elf
+from threadmark.kinds.explain.symbols import Symbols
+
+SOURCE = """
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+namespace shop {
+[[gnu::noinline]] int inner(int i) { return std::puts("x") + i; }
+[[gnu::noinline]] int middle(int i) { return inner(i + 1); }
+[[gnu::noinline]] int outer(int i) { return middle(i) + 1; }
+[[gnu::noinline]] std::string text(int i) { return std::to_string(i) + std::string(99, 'x'); }
+}
+int main(int count, char**) { return shop::outer(count) + shop::text(count).size(); }
+"""
+KINDS = {
+    "position-independent": ["-pie", "-fPIE"],
+    "fixed": ["-no-pie", "-fno-pie"],
+    "static": ["-static"],
+    "static-pie": ["-static-pie", "-fPIE"],
+}
+
+
+def built(folder: Path, *options: str, source: str = SOURCE) -> Path:
+    """The program."""
+    if shutil.which("g++") is None:
+        pytest.skip("g++ is not installed")
+    (folder / "program.cpp").write_text(source)
+    line = ["g++", "-O2", *options, "program.cpp", "-o", "program"]
+    done = subprocess.run(line, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode and any("static" in each for each in options):
+        pytest.skip("cannot link statically here")
+    assert done.returncode == 0, done.stderr
+    return folder / "program"
+
+
+def address(program: Path, name: str) -> int:
+    """Of a function, by the end of its demangled name."""
+    found = subprocess.run(["nm", "-C", program], capture_output=True, text=True, check=True)
+    for line in found.stdout.splitlines():
+        words = line.split(maxsplit=2)
+        if len(words) == 3 and words[1] in "tTwW" and words[2].split("(")[0] == name:
+            return int(words[0], 16)
+    raise AssertionError(name)
+
+
+def symbols(program: Path, *frames: int) -> Symbols:
+    """Of a record with one stack."""
+    stack = ",".join(f"[1,{each}]" for each in frames)
+    text = "\n".join([
+        '{"kind":"record","version":1,"command":["p"],"pid":1,"began_ns":0,"ended_ns":1}',
+        f'{{"kind":"module","id":1,"path":"{program}","build_id":"","low":0,"high":0,"offset":0}}',
+        f'{{"kind":"stack","id":1,"frames":[{stack}]}}',
+        '{"kind":"end"}',
+    ])  # fmt: skip
+    return Symbols(reading.read(text.encode().splitlines()))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("debug", [["-g"], []], ids=["debug", "plain"])
+def test_functions_have_names_wherever_a_program_is_linked_to(
+    tmp_path: Path, kind: str, debug: list[str]
+) -> None:
+    program = built(tmp_path, *KINDS[kind], *debug)
+    inner, main = address(program, "shop::inner"), address(program, "main")
+    frames = symbols(program, inner + 1, main + 1).frames(1)
+    assert [(f.name, f.own) for f in frames] == [("shop::inner", True), ("main", True)]
+    assert (frames[0].where == "program.cpp:6") == bool(debug)
+
+
+@pytest.mark.parametrize("kind", ["static", "static-pie"])
+@pytest.mark.parametrize("debug", [["-g"], []], ids=["debug", "plain"])
+def test_the_libraries_in_a_static_program_are_not_its_own(
+    tmp_path: Path, kind: str, debug: list[str]
+) -> None:
+    program = built(tmp_path, *KINDS[kind], *debug)
+    places = [address(program, name) + 1 for name in ("malloc", "_dl_relocate_static_pie")]
+    library = [*places, address(program, "operator new") + 1]
+    frames = symbols(program, *library).frames(1)
+    assert [f.own for f in frames] == [False, False, False]
+    assert frames[0].name in ("malloc", "__libc_malloc")
+
+
+def returns(program: Path, function: str) -> int:
+    """The address behind the call that a function makes."""
+    begin = address(program, function)
+    elf = Elf(program)
+    for at in range(begin, begin + 64):
+        if elf.called(at) == address(program, "shop::middle"):
+            return at
+    raise AssertionError(function)
+
+
+def test_a_function_that_ends_in_a_call_is_named_between_its_caller_and_the_called(
+    tmp_path: Path,
+) -> None:
+    program = built(tmp_path, "-g")
+    inner = address(program, "shop::inner") + 4
+    frames = symbols(program, inner, returns(program, "shop::outer")).frames(1)
+    assert [f.name for f in frames] == ["shop::inner", "shop::middle", "shop::outer"]
+
+
+def test_no_function_is_put_between_a_caller_and_what_it_calls(tmp_path: Path) -> None:
+    program = built(tmp_path, "-g")
+    middle = address(program, "shop::middle") + 2
+    frames = symbols(program, middle, returns(program, "shop::outer")).frames(1)
+    assert [f.name for f in frames] == ["shop::middle", "shop::outer"]
+
+
+def test_code_without_a_file_is_not_the_program_s_own(tmp_path: Path) -> None:
+    text = "\n".join([
+        '{"kind":"record","version":1,"command":["p"],"pid":1,"began_ns":0,"ended_ns":1}',
+        '{"kind":"stack","id":1,"frames":[[0,4660]]}',
+        '{"kind":"end"}',
+    ])  # fmt: skip
+    [frame] = Symbols(reading.read(text.encode().splitlines())).frames(1)
+    assert (frame.name, frame.own) == ("0x1234", False)
+
+
+@pytest.mark.parametrize(
+    ("symbol", "name"),
+    [
+        ("_ZNSt3__16threadC2IRFviiiRmEJiTnNS_9enable_ifIXsr3x", "std::__1::thread::thread"),
+        ("_ZNSt3__112__async_funcIZ4mainE3$_0JEE9__executeTnmJ", "std::__1::__async_func"),
+        ("_ZN4shop5innerEi", "shop::inner(int)"),
+        ("_Z", "_Z"),
+        ("_ZNStT_x", "_ZNStT_x"),
+        ("plain", "plain"),
+    ],
+)
+def test_names_that_the_demangler_does_not_know_keep_their_beginning(
+    symbol: str, name: str
+) -> None:
+    assert demangled(symbol) == name
+
+
+WAITS = """
+#include <latch>
+#include <cstdio>
+#include <thread>
+[[gnu::noinline]] void meet(std::latch& all) { all.wait(); }
+int main() { std::latch all(1); std::thread t([&] { meet(all); }); all.count_down(); t.join(); }
+"""
+
+
+@pytest.mark.parametrize(("options", "told"), [((), 1), (("-g",), 0)], ids=["plain", "-g"])
+def test_a_lambda_tells_the_inlined_waiting_function_where_nothing_else_does(
+    options: tuple[str, ...], told: int, tmp_path: Path
+) -> None:
+    path = built(tmp_path, "-std=c++20", *options, source=WAITS)
+    names = subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout
+    wait = next((e.split() for e in names.splitlines() if "__atomic_wait_address" in e), None)
+    if wait is None:
+        pytest.skip("this library waits in a function of another name")
+    frames = symbols(path, int(wait[0], 16) + 8).frames(1)
+    assert [each.name for each in frames].count("std::latch::wait") == told

@@ -1,0 +1,92 @@
+// The host in which ThreadSanitizer looks at the agent itself: the agent's sources are compiled
+// with it into this program under other names, and work.cpp calls them in place of the C library.
+//
+// The agent finds the real functions by hosted_dlsym: those of ThreadSanitizer, which stand before
+// the C library's. So it sees the locks of the work, and everything that the agent does with words
+// of its own. A report ends the program with status 66.
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+
+#include "probe/agent/state.hpp"
+
+using threadmark::Activity;
+using threadmark::Shared;
+using threadmark::Thread;
+
+// Both the agent and ThreadSanitizer want to be the last at the end of a thread. The agent counts
+// the rounds from 1 and is made to be one earlier, because without the other it cannot run.
+extern "C" int hosted_setspecific(pthread_key_t key, const void* value) {
+  const auto round = reinterpret_cast<std::uintptr_t>(value);
+  return pthread_setspecific(key, reinterpret_cast<const void*>(round == 1 ? 2 : round));
+}
+
+// The agent looks for what comes after it, which is this program's own: ThreadSanitizer's.
+extern "C" void* hosted_dlsym(void*, const char* name) {
+  if (std::strcmp(name, "pthread_setspecific") == 0)
+    return reinterpret_cast<void*>(&hosted_setspecific);
+  return dlsym(RTLD_DEFAULT, name);
+}
+extern "C" void* hosted_dlvsym(void*, const char* name, const char*) {
+  return dlsym(RTLD_DEFAULT, name);
+}
+
+extern "C" void work(const char* plugin);
+
+namespace {
+
+// As the recorder does: looks at all threads, and frees the slots of those that have ended.
+void record(Shared& shared, const std::atomic<bool>& over) {
+  while (!over) {
+    for (std::uint32_t i = 0; i < shared.threads_used; ++i) {
+      Thread& thread = shared.threads[i];
+      if (thread.use == Thread::ended) thread.use = Thread::free;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+[[noreturn]] void begin_with_memory(char** words) {
+  const int file = memfd_create("hosted", 0);
+  if (file < 0 || ftruncate(file, sizeof(Shared)) != 0) std::abort();
+  auto* shared = static_cast<Shared*>(
+      mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
+  shared->magic = threadmark::kMagic;
+  shared->version = threadmark::kVersion;
+  shared->size_checked = static_cast<std::uint32_t>(sizeof(Shared));
+  setenv("THREADMARK_PROBE", ("/proc/self/fd/" + std::to_string(file)).c_str(), 1);
+  setenv("HOSTED", "1", 1);
+  execv("/proc/self/exe", words);
+  std::abort();
+}
+
+}  // namespace
+
+int main(int, char** words) {
+  if (std::getenv("HOSTED") == nullptr) begin_with_memory(words);
+  Shared* shared = threadmark::agent::shared();
+  if (shared == nullptr || shared->attached != 1) {
+    std::puts("the agent is not attached");
+    return 3;
+  }
+  std::atomic<bool> over{false};
+  std::thread recorder([&] { record(*shared, over); });
+  work(words[1]);
+  over = true;
+  recorder.join();
+  // What the work did must have been seen, or nothing was tested.
+  unsigned kinds = 0, stacks = 0;
+  for (const threadmark::Object& object : shared->objects)
+    if (object.waits != 0) kinds |= 1U << ((object.key >> 56) - 1);
+  for (const threadmark::Stack& stack : shared->stacks) stacks += stack.depth > 1;
+  std::printf("kinds %x, stacks %s\n", kinds, stacks > 10 ? "many" : "few");
+  // All but once, whose words ThreadSanitizer uses otherwise than the C library does.
+  constexpr unsigned kSeen = 0x3ffU ^ 1U << static_cast<unsigned>(threadmark::ObjectKind::once);
+  return (kinds & kSeen) == kSeen && stacks > 10 ? 0 : 4;
+}

@@ -1,0 +1,5 @@
+// What the work in the host loads and unloads, and waits in.
+extern "C" int some(int value, void (*pause_us)(long)) {
+  pause_us(200);
+  return value + 1;
+}

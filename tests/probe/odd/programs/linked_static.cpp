@@ -1,0 +1,11 @@
+// build: static
+// Threads that wait, a child and the environment, in a program that is linked otherwise than most.
+#include "odd.hpp"
+
+extern char** environ;
+
+int main() {
+  for (char** at = environ; *at != nullptr; ++at) say("%s", *at);
+  say("counted %ld of %s", contend(4, 300), "static");
+  return 4 + std::system("env | sort; exit 0");
+}

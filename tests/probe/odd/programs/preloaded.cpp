@@ -1,0 +1,28 @@
+// preload: count_calls
+// known: the agent asks for a thread's id by a mutex, which the library counts
+// A library of the user's own is preloaded and counts calls. The program sees it, its variable and
+// its count as it does alone.
+#include <dlfcn.h>
+
+#include "odd.hpp"
+
+extern char** environ;
+
+int main() {
+  for (char** at = environ; *at != nullptr; ++at) {
+    const char* end = std::strrchr(*at, '/');
+    const bool preload = std::strncmp(*at, "LD_PRELOAD=", 11) == 0;
+    say("%s%s", preload ? "LD_PRELOAD ... " : "", preload && end != nullptr ? end + 1 : *at);
+  }
+  using Count = long(int);
+  auto* count = reinterpret_cast<Count*>(dlsym(RTLD_DEFAULT, "counted_calls"));
+  if (count == nullptr) return 3;
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  for (int i = 0; i < 100; ++i) {
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+  }
+  for (int i = 0; i < 10; ++i) pthread_join(begin([] {}), nullptr);
+  for (int i = 0; i < 20; ++i) getppid();
+  say("unlocks %ld, creations %ld, other calls %ld", count(0), count(1), count(2));
+}

@@ -1,0 +1,84 @@
+"""Servers: recorded from when they are ready, under a load, and then told to end."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from recorder_support import Recorder, sentence
+
+SERVER = "trap 'exit 3' TERM; trap 'exit 4' INT; sleep 0.3; : > up; while :; do sleep 0.02; done"
+
+
+def test_a_server_is_recorded_while_its_load_runs(recorder: Recorder, tmp_path: Path) -> None:
+    load = "test -e up && echo under load; sleep 0.5; : > loaded"
+    options = ("--ready", "test -e up", "--load", load)
+    done = recorder.run("sh", "-c", SERVER, options=options, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (3, "under load\n")
+    assert (tmp_path / "loaded").exists()
+    head = recorder.read().head
+    assert head["complete"]
+    assert 0.4e9 < head["ended_ns"] - head["began_ns"] < 3e9
+    assert not any("--load" in each or "--ready" in each for each in head["limits"])
+
+
+@pytest.mark.parametrize(("name", "status"), [("INT", 4), ("SIGTERM", 3), ("2", 4)])
+def test_the_signal_can_be_chosen(
+    recorder: Recorder, tmp_path: Path, name: str, status: int
+) -> None:
+    options = ("--duration", "0.6", "--stop", name)
+    done = recorder.run("sh", "-c", SERVER, options=options, cwd=tmp_path)
+    assert done.returncode == status
+    assert recorder.read().head["complete"]
+
+
+def test_a_load_that_fails_is_said(recorder: Recorder, tmp_path: Path) -> None:
+    done = recorder.run("sh", "-c", SERVER, options=("--load", "exit 7"), cwd=tmp_path)
+    assert done.returncode in {-signal.SIGTERM, 3}
+    assert recorder.read().says("The command of --load ended with status 7.")
+
+
+def test_a_load_ends_with_the_program(recorder: Recorder, tmp_path: Path) -> None:
+    load = "sleep 1234.5 & echo $! > own; wait"
+    began = time.monotonic()
+    recorder.run("sleep", "0.4", options=("--load", load), cwd=tmp_path)
+    assert time.monotonic() - began < 20
+    assert recorder.read().says("The program ended before the command of --load did.")
+    pid = int((tmp_path / "own").read_text())
+    assert (
+        not Path(f"/proc/{pid}/cmdline").exists()
+        or b"1234.5" not in Path(f"/proc/{pid}/cmdline").read_bytes()
+    )
+
+
+def test_an_interrupt_ends_the_wait_for_a_server(recorder: Recorder, tmp_path: Path) -> None:
+    words = recorder.words("sh", "-c", SERVER, options=("--ready", "false"))
+    with subprocess.Popen(words, cwd=tmp_path) as process:
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 4
+    record = recorder.read()
+    assert record.head["complete"]
+    assert record.says("The command of --ready did not succeed in time.")
+
+
+def test_a_process_that_ran_before_is_left_alone(recorder: Recorder, tmp_path: Path) -> None:
+    with subprocess.Popen(["sleep", "60"], cwd=tmp_path) as running:
+        words = ("-o", recorder.file, "--pid", str(running.pid), "--load", "sleep 0.4")
+        assert recorder.call(*words).returncode == 0
+        assert running.poll() is None
+        head = recorder.read().head
+        assert 0.3e9 < head["ended_ns"] - head["began_ns"] < 5e9
+        assert recorder.call(*words, "--stop", "INT").returncode == 125
+        running.kill()
+
+
+@pytest.mark.parametrize(
+    "words", [["--stop", "TERM", "--", "true"], ["--stop", "NONE", "--load", "true", "--", "true"]]
+)
+def test_a_signal_without_a_time_or_a_name_is_refused(recorder: Recorder, words: list[str]) -> None:
+    done = recorder.call(*words)
+    assert (done.returncode, sentence(done.stderr)) == (125, True)

@@ -1,0 +1,55 @@
+"""Ticks and what is asked at them: stacks of sleeping threads, and where threads may run."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from recorder_support import Recorder, functions, record, said
+
+Compile = Callable[..., Path]
+
+
+def test_the_processors_of_each_thread_are_known(recorder: Recorder, compiled: Compile) -> None:
+    found = record(recorder, compiled("doing.cpp"), "stay", "wait_in_poll")
+    allowed = {thread["tid"]: thread["allowed"] for thread in found.all("thread")}
+    assert allowed[said(found, "stay")["tid"]] == [found.head["cpus"][0]]
+    assert allowed[said(found, "wait_in_poll")["tid"]] == found.head["cpus"]
+    assert allowed[found.head["pid"]] == found.head["cpus"]
+
+
+def test_threads_asleep_in_calls_that_the_agent_knows_have_stacks(
+    recorder: Recorder, compiled: Compile, agent: str
+) -> None:
+    target = compiled("doing.cpp")
+    found = record(recorder, target, "wait_in_poll", "wait_for_byte", agent=agent)
+    for word, activity in (("wait_in_poll", "poll"), ("wait_for_byte", "io")):
+        tid = said(found, word)["tid"]
+        asleep = [
+            t
+            for tick in found.all("tick")
+            for t in tick["threads"]
+            if (t[0], t[1], t[5]) == (tid, activity, "S")
+        ]
+        assert len(asleep) > 30
+        right = [t for t in asleep if t[3] and word in functions(found, target, t[3])]
+        assert len(right) > 0.9 * len(asleep), activity
+
+
+@pytest.mark.parametrize("threads", [30, 42, 54, 90])
+def test_longer_ticks_are_said_only_where_they_were_longer(
+    recorder: Recorder, compiled: Compile, threads: int
+) -> None:
+    recorder.run(compiled("threads.cpp"), str(threads), "20", "1000")
+    found = recorder.read()
+    sentences = [s for s in found.head["limits"] if s.startswith("Threads were looked at every")]
+    times = [tick["at_ns"] for tick in found.all("tick")]
+    longest = max(b - a for a, b in itertools.pairwise(times)) / 1e6
+    for sentence in sentences:
+        match = re.search(r"every (\d+) ms at times instead of every 4 ms", sentence)
+        assert match is not None
+        assert 6 <= int(match[1]) <= longest + 1
+    assert sentences or threads <= 64

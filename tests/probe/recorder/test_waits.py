@@ -1,0 +1,90 @@
+"""What the record says of waits that the agent and the recorder know in part each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from recorder_support import Recorder, functions
+
+Compile = Callable[..., Path]
+
+
+def test_a_woken_thread_awaits_the_holder_of_the_mutex(
+    recorder: Recorder, compiled: Compile, agent: str
+) -> None:
+    done = recorder.run(compiled("relock.cpp"), options=("--agent", agent))
+    waiter, holder = map(int, done.stdout.split())
+    record = recorder.read()
+    objects = {each["id"]: each for each in record.all("object")}
+    (condition,) = [each for each in objects.values() if each["what"] == "condition"]
+    assert objects[condition["mutex"]]["what"] == "mutex"
+    assert condition["futile"] == 0
+    waits = [
+        each
+        for tick in record.all("tick")
+        for each in tick["threads"]
+        if each[0] == waiter and each[1] in ("condition", "relock")
+    ]
+    assert {wait[2] for wait in waits} == {condition["id"]}
+    relocks = [wait for wait in waits if wait[1] == "relock"]
+    assert len(relocks) > 20, "200 ms of ticks each 4 ms"
+    assert {wait[4] for wait in relocks} == {holder}
+    assert len(waits) - len(relocks) > 5, "50 ms before the signal"
+    assert {wait[4] for wait in waits if wait[1] == "condition"} == {0}
+
+
+def test_a_waiting_thread_awaits_the_one_that_has_what_it_waits_for(
+    recorder: Recorder, compiled: Compile, agent: str
+) -> None:
+    done = recorder.run(compiled("awaited.cpp"), options=("--agent", agent))
+    record = recorder.read()
+    lines = done.stdout.splitlines()
+    assert len(lines) == 9
+    for line in lines:
+        activity, waiter, holder = line.split()
+        awaited = [
+            each[4]
+            for tick in record.all("tick")
+            for each in tick["threads"]
+            if each[:2] == [int(waiter), activity]
+        ]
+        assert len(awaited) > 10, line
+        assert set(awaited) == {int(holder)}, line
+
+
+def test_ticks_tell_where_the_holder_of_a_lock_writes(
+    recorder: Recorder, compiled: Compile, agent: str
+) -> None:
+    done = recorder.run(compiled("locked_output.cpp"), "800", options=("--agent", agent))
+    assert done.returncode == 0
+    looks = [
+        each for tick in recorder.read().all("tick") for each in tick["threads"] if each[1] == "io"
+    ]
+    assert len(looks) > 20
+    assert sum(each[3] != 0 for each in looks) > 0.7 * len(looks)
+
+
+def test_a_thread_that_is_older_than_the_agent_has_its_whole_life(
+    recorder: Recorder, compiled: Compile, agent: str
+) -> None:
+    early = compiled("early.cpp", "-shared", "-fPIC")
+    environment = {**os.environ, "LD_PRELOAD": str(early)}
+    done = recorder.run("sleep", "0.6", options=("--agent", agent), env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    record = recorder.read()
+    (thread,) = [each for each in record.all("thread") if each["tid"] != record.head["pid"]]
+    assert thread["totals"]["sleep"]["times"] > 10
+    assert thread["began_ns"] - record.head["began_ns"] < 150e6
+
+
+def test_a_lock_on_a_stack_is_made_by_the_function_that_has_it_in_its_frame(
+    recorder: Recorder, compiled: Compile, agent: str
+) -> None:
+    target = compiled("on_stack.cpp")
+    recorder.run(target, options=("--agent", agent))
+    record = recorder.read()
+    (mutex,) = [each for each in record.all("object") if each["what"] == "mutex"]
+    assert mutex["region"] == "stack"
+    assert functions(record, target, mutex["made_at"])[:2] == ["own_the_lock", "main"]
