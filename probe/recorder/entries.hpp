@@ -170,6 +170,12 @@ struct Sample {
   std::array<std::uint64_t, kRegisters.size()> registers{};
 };
 
+// One thread made another ready that slept.
+struct Wake {
+  std::uint64_t tid = 0, at_ns = 0, stack = 0, woken = 0, weight = 0;
+  std::uint64_t object = 0;  // the futex; while it is on its way, the address of its word
+};
+
 struct PutField {
   Encoder& to;
   void operator()(std::uint64_t value) { to.number(value); }

@@ -33,6 +33,7 @@ enum class Chunk : std::uint32_t {
   images,
   symbols,
   code,
+  wakes,  // one without any says that wakes would have been seen
 };
 
 struct ChunkHead {

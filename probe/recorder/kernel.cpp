@@ -118,6 +118,16 @@ KernelPlace KernelNames::place(const std::vector<std::uint64_t>& chain, bool swi
   return found;
 }
 
+KernelPlace KernelNames::waker(const std::vector<std::uint64_t>& chain) {
+  KernelPlace found = place(chain, false);
+  for (const std::uint64_t address : chain) {
+    const std::string_view name = name_at(address - 1);
+    if (entry_of(name) == Entry::interrupt) found.entry = Entry::interrupt;
+    if (name.find("sys_futex") != std::string_view::npos) found.futex = true;
+  }
+  return found;
+}
+
 KernelNames& kernel_names() {
   static KernelNames names;
   static const bool read = names.take(read_all("/proc/kallsyms", std::size_t{64} << 20));

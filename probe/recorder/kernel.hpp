@@ -17,6 +17,7 @@ struct KernelPlace {
   Entry entry = Entry::unknown;
   bool preempted = false;      // it switched although it was ready
   std::string_view sleeps_in;  // the function that asked the scheduler to wait; empty: not known
+  bool futex = false;          // it is in a futex call
 };
 
 class KernelNames {
@@ -28,6 +29,8 @@ class KernelNames {
   std::string_view name_at(std::uint64_t address);
   // The addresses, innermost first, are those of a sample. `switched`: it left its processor.
   KernelPlace place(const std::vector<std::uint64_t>& chain, bool switched);
+  // Those of a thread that wakes another: an interrupt above its call comes before the call.
+  KernelPlace waker(const std::vector<std::uint64_t>& chain);
 
  private:
   struct Function {

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "kernel.hpp"
+#include "tracepoints.hpp"
 
 namespace threadmark {
 namespace {
@@ -21,6 +22,10 @@ constexpr std::size_t kMostRings = std::size_t{16} << 20;  // of all, for larger
 // Of so many switches one is a sample. A frequency in place of it would make weights wrong: the
 // kernel follows a burst at once and forgets it slowly. A prime follows few patterns of a program.
 constexpr std::uint64_t kSwitches = 17;
+// The same for wakes, of which many programs have more, and which cost the waker more.
+constexpr std::uint64_t kWakes = 61;
+// Flags of a tracepoint: it was reached in an interrupt itself, or in what one has put off.
+constexpr std::uint8_t kInInterrupt = 0x08, kInSoftInterrupt = 0x10;
 constexpr auto kFirstContext = static_cast<std::uint64_t>(PERF_CONTEXT_MAX);
 
 #if defined(__x86_64__)
@@ -29,12 +34,14 @@ constexpr std::array<unsigned, kRegisters.size()> kKernelNumber = {8,  7,  0,  1
                                                                    16, 17, 18, 19, 20, 21, 22, 23};
 constexpr std::array<unsigned, kRegisters.size()> kDwarfNumber = {16, 7, 0,  3,  2,  1,  4,  5, 6,
                                                                   8,  9, 10, 11, 12, 13, 14, 15};
+constexpr std::size_t kFirstArgument = 7;  // of a system call: di
 #else
 // pc, sp and what stands first; bp is the frame pointer and r8 the link register.
 constexpr std::array<unsigned, kRegisters.size()> kKernelNumber = {
     32, 31, 0, 1, 2, 3, 4, 5, 29, 30, 19, 20, 21, 22, 23, 24, 25};
 constexpr std::array<unsigned, kRegisters.size()> kDwarfNumber = {32, 31, 0,  1,  2,  3,  4,  5, 29,
                                                                   30, 19, 20, 21, 22, 23, 24, 25};
+constexpr std::size_t kFirstArgument = 2;  // x0, in the place of ax
 #endif
 
 constexpr std::uint64_t kRegisterMask = [] {
@@ -69,6 +76,19 @@ class Perf::Fields {
     return here;
   }
   std::size_t left() const { return left_; }
+  // The next of them apart, and what stands at a place of them.
+  Fields part(std::size_t bytes) {
+    const std::size_t size = std::min(bytes, left_);
+    return {skip(size), size};
+  }
+  template <class Number>
+  Number at(std::size_t offset) const {
+    Number number{};
+    if (offset < left_ && sizeof number <= left_ - offset) {
+      std::memcpy(&number, at_ + offset, sizeof number);
+    }
+    return number;
+  }
 
  private:
   const char* at_;
@@ -82,7 +102,19 @@ int processors_configured() {
   return count > 0 ? static_cast<int>(count) : 1;
 }
 
-// What events of all kinds have in common, so that their samples have the same parts.
+// In the first namespace of processes the numbers of threads are the same everywhere.
+bool in_first_namespace() {
+  char name[64] = {};
+  return ::readlink("/proc/self/ns/pid", name, sizeof name - 1) > 0 &&
+         std::strcmp(name, "pid:[4026531836]") == 0;
+}
+
+bool has(const std::vector<std::uint64_t>& sorted, std::uint64_t id) {
+  return std::binary_search(sorted.begin(), sorted.end(), id);
+}
+
+// What events of all kinds have in common, so that their samples have the same parts; those of a
+// tracepoint have its fields besides.
 perf_event_attr attributes_of(std::uint64_t config, bool from_exec, bool follow) {
   perf_event_attr attributes{};
   attributes.size = sizeof attributes;
@@ -139,7 +171,7 @@ int Perf::open(pid_t tid, bool from_exec, bool follow) {
   attributes.mmap = 1;
   attributes.task = 1;
   std::vector<int> opened;
-  return open_on_processors(attributes, tid, false, opened);
+  return open_on_processors(attributes, tid, Of::time, opened);
 }
 
 int Perf::open_switches(pid_t tid, bool from_exec, bool follow) {
@@ -149,17 +181,32 @@ int Perf::open_switches(pid_t tid, bool from_exec, bool follow) {
   // Without names the message that follows each sample says whether the thread was ready. With them
   // it is not asked for, because it follows all the other switches too.
   attributes.context_switch = !kernel_names().known();
+  return open_with_ids(attributes, tid, Of::switches, switch_ids_);
+}
+
+int Perf::open_wakes(pid_t tid, bool from_exec, bool follow) {
+  if (!kernel_) return EPERM;
+  if (!sched_waking().known()) return ENOENT;
+  perf_event_attr attributes = attributes_of(sched_waking().id, from_exec, follow);
+  attributes.type = PERF_TYPE_TRACEPOINT;
+  attributes.sample_type |= PERF_SAMPLE_RAW;
+  attributes.sample_period = kWakes;
+  return open_with_ids(attributes, tid, Of::wakes, wake_ids_);
+}
+
+int Perf::open_with_ids(perf_event_attr& attributes, pid_t tid, Of of,
+                        std::vector<std::uint64_t>& ids) {
   std::vector<int> opened;
-  const int error = open_on_processors(attributes, tid, true, opened);
+  const int error = open_on_processors(attributes, tid, of, opened);
   for (const int event : opened) {
     std::uint64_t id = 0;
     if (::ioctl(event, PERF_EVENT_IOC_ID, &id) != 0) continue;
-    switch_ids_.insert(std::lower_bound(switch_ids_.begin(), switch_ids_.end(), id), id);
+    ids.insert(std::lower_bound(ids.begin(), ids.end(), id), id);
   }
   return error;
 }
 
-int Perf::open_on_processors(perf_event_attr& attributes, pid_t tid, bool switches,
+int Perf::open_on_processors(perf_event_attr& attributes, pid_t tid, Of of,
                              std::vector<int>& opened) {
   allow_kernel(attributes, !decided_ || kernel_);
   int error = ENODEV;
@@ -178,9 +225,9 @@ int Perf::open_on_processors(perf_event_attr& attributes, pid_t tid, bool switch
     decided_ = true;
     kernel_ = attributes.exclude_kernel == 0;
     Descriptor held(event);
-    int first = first_of(processor, switches);
-    if (first < 0 && !map(event, processor, switches)) {
-      first = switches ? first_of(processor, false) : -1;
+    int first = first_of(processor, of);
+    if (first < 0 && !map(event, processor, of)) {
+      first = of == Of::switches ? first_of(processor, Of::time) : -1;
       if (first < 0) return errno;
     }
     if (first >= 0 && ::ioctl(event, PERF_EVENT_IOC_SET_OUTPUT, first) != 0) return errno;
@@ -191,23 +238,23 @@ int Perf::open_on_processors(perf_event_attr& attributes, pid_t tid, bool switch
   return error;
 }
 
-int Perf::first_of(int processor, bool switches) const {
+int Perf::first_of(int processor, Of of) const {
   for (const Ring& ring : rings_) {
-    if (ring.processor == processor && ring.switches == switches) return ring.first;
+    if (ring.processor == processor && ring.of == of) return ring.first;
   }
   return -1;
 }
 
-bool Perf::map(int event, int processor, bool switches) {
+bool Perf::map(int event, int processor, Of of) {
   // What one user may lock is limited, by default to 516 KiB for each processor.
   std::size_t bytes = std::size_t{512} << 10;
-  if (switches && kMostRings / bytes > static_cast<std::size_t>(processors_configured())) {
+  if (of != Of::time && kMostRings / bytes > static_cast<std::size_t>(processors_configured())) {
     bytes *= 4;
   }
   for (; bytes >= std::size_t{64} << 10; bytes /= 2) {
     void* place = ::mmap(nullptr, bytes + kPage, PROT_READ | PROT_WRITE, MAP_SHARED, event, 0);
     if (place == MAP_FAILED) continue;
-    rings_.push_back({processor, switches, place, bytes, event});
+    rings_.push_back({processor, of, place, bytes, event});
     return true;
   }
   return false;
@@ -215,9 +262,9 @@ bool Perf::map(int event, int processor, bool switches) {
 
 void Perf::read(PerfListener& listener) {
   // Those with messages of new threads first.
-  for (const bool switches : {false, true}) {
+  for (const Of of : {Of::time, Of::switches, Of::wakes}) {
     for (const Ring& ring : rings_) {
-      if (ring.switches == switches) read_ring(ring, listener);
+      if (ring.of == of) read_ring(ring, listener);
     }
   }
 }
@@ -275,7 +322,7 @@ void Perf::read_event(const Ring& ring, const perf_event_header& event, const ch
       break;
     case PERF_RECORD_LOST:
       fields.take<std::uint64_t>();
-      if (!ring.switches) listener.on_lost(fields.take<std::uint64_t>());
+      if (ring.of == Of::time) listener.on_lost(fields.take<std::uint64_t>());
       break;
     default:
       break;
@@ -289,14 +336,16 @@ void Perf::read_sample(const perf_event_header& event, Fields fields, PerfListen
   const auto pid = static_cast<pid_t>(fields.take<std::uint32_t>());
   sample.tid = fields.take<std::uint32_t>();
   sample.at_ns = fields.take<std::uint64_t>();
-  sample.switched =
-      std::binary_search(switch_ids_.begin(), switch_ids_.end(), fields.take<std::uint64_t>());
+  const auto id = fields.take<std::uint64_t>();
+  sample.switched = has(switch_ids_, id);
   if (sample.switched) sample.weight = kSwitches;
   chain_.clear();
   for (auto left = fields.take<std::uint64_t>(); left > 0 && fields.left() > 0; --left) {
     const auto address = fields.take<std::uint64_t>();
     if (address < kFirstContext) chain_.push_back(address);  // else it says whose the next are
   }
+  const bool wakes = has(wake_ids_, id);
+  const Fields tracepoint = fields.part(wakes ? fields.take<std::uint32_t>() : 0);
   if (fields.take<std::uint64_t>() == PERF_SAMPLE_REGS_ABI_NONE) return;  // no user's thread
   for (unsigned number = 0; number < 64; ++number) {
     if ((kRegisterMask >> number & 1) == 0) continue;
@@ -309,6 +358,11 @@ void Perf::read_sample(const perf_event_header& event, Fields fields, PerfListen
   stack.bytes = fields.skip(copied);
   stack.size = std::min<std::size_t>(copied, fields.take<std::uint64_t>());
   stack.address = sample.registers[1];
+  if (wakes) {
+    Wake wake = read_waking(tracepoint, sample);
+    if (wake.woken != 0) listener.on_wake(pid, wake, stack, sample);
+    return;
+  }
   if (kernel) {
     const KernelPlace place = kernel_names().place(chain_, sample.switched);
     sample.entry = static_cast<std::uint64_t>(place.entry);
@@ -319,6 +373,25 @@ void Perf::read_sample(const perf_event_header& event, Fields fields, PerfListen
     }
   }
   listener.on_sample(pid, sample, stack);
+}
+
+Wake Perf::read_waking(const Fields& fields, const Sample& sample) {
+  const Tracepoint& tracepoint = sched_waking();
+  static const bool same_numbers = in_first_namespace();
+  Wake wake{.tid = sample.tid, .at_ns = sample.at_ns, .weight = kWakes};
+  tids_[fields.at<std::uint32_t>(tracepoint.waker)] = sample.tid;
+  const auto woken = fields.at<std::uint32_t>(tracepoint.woken);
+  const auto known = tids_.find(woken);
+  wake.woken = same_numbers ? woken : known != tids_.end() ? known->second : 0;
+
+  // Without names it is not known whether a soft interrupt ran within a call of the waker.
+  const KernelPlace place = kernel_names().waker(chain_);
+  const auto flags = fields.at<std::uint8_t>(tracepoint.flags);
+  const std::uint8_t interrupts =
+      kernel_names().known() ? kInInterrupt : kInInterrupt | kInSoftInterrupt;
+  if (place.entry == Entry::interrupt || (flags & interrupts) != 0) wake.woken = 0;
+  if (place.futex) wake.object = sample.registers[kFirstArgument];
+  return wake;
 }
 
 void Perf::close() {

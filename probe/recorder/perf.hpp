@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "entries.hpp"
@@ -25,6 +26,8 @@ class PerfListener {
   PerfListener(const PerfListener&) = delete;
   PerfListener& operator=(const PerfListener&) = delete;
   virtual void on_sample(pid_t pid, Sample& sample, const StackCopy& stack) = 0;
+  // Its object is the address of the futex word still. Sample and stack are the waker's.
+  virtual void on_wake(pid_t pid, Wake& wake, const StackCopy& stack, const Sample& waker) = 0;
   virtual void on_thread_begin(pid_t pid, pid_t tid, pid_t maker, std::uint64_t at_ns) = 0;
   virtual void on_thread_end(pid_t pid, pid_t tid, std::uint64_t at_ns) = 0;
   virtual void on_mapping(pid_t pid) = 0;
@@ -47,9 +50,13 @@ class Perf {
   // Then also samples what makes them leave their processors. 0, or the kernel's error; EPERM where
   // samples in the kernel are not allowed.
   int open_switches(pid_t tid, bool from_exec, bool follow);
+  // Then also samples who wakes whom. 0, or the kernel's error; EPERM where samples in the kernel
+  // are not allowed, ENOENT where the tracepoint is not found.
+  int open_wakes(pid_t tid, bool from_exec, bool follow);
   bool is_open() const { return !rings_.empty(); }
   bool sees_kernel() const { return kernel_; }
   bool sees_switches() const { return !switch_ids_.empty(); }
+  bool sees_wakes() const { return !wake_ids_.empty(); }
   static std::uint64_t period_ns() { return 1'997'000; }  // no divisor of what the target repeats
 
   void read(PerfListener& listener);
@@ -57,26 +64,32 @@ class Perf {
 
  private:
   class Fields;
+  enum class Of { time, switches, wakes };
   struct Ring {
     int processor;
-    bool switches;  // their samples have a ring of their own, so that they displace no others
+    Of of;  // each kind of sample has a ring of its own, so that it displaces no others
     void* place;
     std::size_t bytes;  // of the data
     int first;          // the descriptor that others of this ring share
   };
   // Opens an event for each processor and has it write into a ring of that; `opened` gets the
   // descriptors. An event that may not sample the kernel is tried without, the first time.
-  int open_on_processors(perf_event_attr& attributes, pid_t tid, bool switches,
-                         std::vector<int>& opened);
-  int first_of(int processor, bool switches) const;  // of the ring; -1: there is none
-  bool map(int event, int processor, bool switches);
+  int open_on_processors(perf_event_attr& attributes, pid_t tid, Of of, std::vector<int>& opened);
+  // The same, and notes the ids of the events.
+  int open_with_ids(perf_event_attr& attributes, pid_t tid, Of of, std::vector<std::uint64_t>& ids);
+  int first_of(int processor, Of of) const;  // of the ring; -1: there is none
+  bool map(int event, int processor, Of of);
   void read_ring(const Ring& ring, PerfListener& listener);
   void read_event(const Ring& ring, const perf_event_header& event, const char* body,
                   PerfListener& listener);
   void read_sample(const perf_event_header& event, Fields fields, PerfListener& listener);
+  // What a tracepoint's fields say. No woken thread: it is not known, or the sample is of an
+  // interrupt.
+  Wake read_waking(const Fields& fields, const Sample& sample);
 
   std::vector<Descriptor> events_;
-  std::vector<std::uint64_t> switch_ids_;  // of the events of switches, sorted
+  std::vector<std::uint64_t> switch_ids_, wake_ids_;       // of these events, sorted
+  std::unordered_map<std::uint32_t, std::uint64_t> tids_;  // here, by that in the first namespace
   std::vector<std::uint64_t> chain_;
   std::vector<Ring> rings_;
   std::string event_;   // of one that is split by the buffer's end

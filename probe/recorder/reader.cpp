@@ -182,6 +182,7 @@ class Printing {
     for_each_chunk([&](Chunk kind, std::string_view body) {
       if (kind == Chunk::ticks) say_ticks(body);
       if (kind == Chunk::samples) say_samples(body);
+      if (kind == Chunk::wakes) say_wakes(body);
     });
     json_.raw("{\"kind\":\"end\"").end_line();
     json_.flush_if(1);
@@ -265,6 +266,10 @@ class Printing {
           break;
         case Chunk::samples:
           whole &= read_samples(from, [](const auto&) {});
+          break;
+        case Chunk::wakes:
+          sees_wakes_ = true;
+          whole &= read_wakes(from, [](const auto&) {});
           break;
         case Chunk::end:
           ended_ = true;
@@ -422,7 +427,7 @@ class Printing {
     json_.flag("perf", status_.perf != 0).flag("perf_kernel", status_.perf_kernel != 0);
     json_.flag("switches", status_.switches != 0);
     json_.flag("kernel_names", status_.kernel_names != 0);
-    json_.flag("tracepoints", false).flag("attached", start_.attached != 0);
+    json_.flag("tracepoints", sees_wakes_).flag("attached", start_.attached != 0);
     json_.field("sample_ns", status_.sample_ns).raw("}");
     json_.field("processors", start_.processors).raw(",\"cpus\":");
     json_.list(start_.cpus, [&](std::uint64_t cpu) { json_.number(cpu); });
@@ -597,6 +602,14 @@ class Printing {
     });
   }
 
+  void say_wakes(std::string_view body) {
+    read_wakes(Decoder(body), [&](const Wake& w) {
+      json_.raw("{\"kind\":\"wake\"").field("tid", w.tid).field("at_ns", w.at_ns);
+      json_.field("stack", known_stack(w.stack)).field("woken", w.woken).field("weight", w.weight);
+      json_.field("object", known_object(w.object)).end_line();
+    });
+  }
+
   std::string_view bytes_;
   Json json_;
   StartEntry start_;
@@ -616,6 +629,7 @@ class Printing {
   std::size_t unread_ = 0;
   bool damaged_ = false;
   bool ended_ = false;
+  bool sees_wakes_ = false;
 };
 
 }  // namespace

@@ -21,11 +21,11 @@ constexpr std::uint64_t kMillisecond = 1'000'000;
 constexpr std::uint64_t kTick = 4 * kMillisecond;
 constexpr std::uint64_t kLongestTick = 40 * kMillisecond;
 constexpr std::uint64_t kSecond = 1'000 * kMillisecond;
-constexpr std::uint64_t kRateSpan = kSecond / 10;  // over which samples of switches are counted
+constexpr std::uint64_t kRateSpan = kSecond / 10;  // over which such samples are counted
 constexpr std::size_t kThreadsOfTick = 64;         // with more, ticks are rarer
 constexpr std::size_t kMostStacks = 1 << 20;
 constexpr std::size_t kMostProcessors = 8192;
-constexpr std::uint64_t kSwitchesKept = 3'000;  // samples of switches a second, about
+constexpr std::uint64_t kMostKept = 3'000;  // samples of switches a second, and of wakes, about
 constexpr std::size_t kBlockedStackBytes = 16384;
 
 std::uint64_t less(std::uint64_t value, std::uint64_t by) { return value - std::min(value, by); }
@@ -149,7 +149,8 @@ Session::Session(Writer& writer, AgentMemory& agent, pid_t pid)
       pid_(pid),
       stacks_(writer, Chunk::stacks),
       ticks_(writer, Chunk::ticks),
-      samples_(writer, Chunk::samples) {
+      samples_(writer, Chunk::samples),
+      wakes_(writer, Chunk::wakes) {
   status_.lost.resize(9);
 }
 
@@ -177,7 +178,16 @@ void Session::open_perf(const std::vector<pid_t>& tids, bool from_exec) {
     limit(format("Only %zu of the threads that ran at the start were sampled while they ran (%s).",
                  opened, ::strerror(error)));
   }
-  for (std::size_t i = 0; i < opened; ++i) perf_.open_switches(tids[i], from_exec, follow_);
+  int no_wakes = 0;
+  for (std::size_t i = 0; i < opened; ++i) {
+    perf_.open_switches(tids[i], from_exec, follow_);
+    no_wakes = perf_.open_wakes(tids[i], from_exec, follow_);
+  }
+  if (perf_.sees_kernel() && !perf_.sees_wakes()) {
+    limit(
+        format("Which thread woke which was not recorded, because the kernel's tracepoints %s.",
+               no_wakes == ENOENT ? "were not found (tracefs is not mounted)" : "may not be read"));
+  }
   status_.switches = perf_.sees_switches();
   status_.kernel_names = perf_.sees_kernel() && kernel_names().known();
   status_.perf = perf_.is_open();
@@ -355,7 +365,7 @@ void Session::on_sample(pid_t pid, Sample& sample, const StackCopy& stack) {
   Watched& thread = watched(static_cast<pid_t>(sample.tid), sample.at_ns, *image);
   if (sample.switched) {
     sample.weight += std::exchange(thread.skipped_weight, 0);
-    if (++switch_samples_ % keep_each_ != 0) {
+    if (!switches_kept_.keeps()) {
       thread.skipped_weight = sample.weight;
       return;
     }
@@ -369,6 +379,28 @@ void Session::on_sample(pid_t pid, Sample& sample, const StackCopy& stack) {
   if (samples_.long_enough()) {
     samples_.flush();
     sample_writer_.begin_chunk();
+  }
+}
+
+void Session::Thinning::next_span() {
+  keep_each = 1 + std::exchange(samples, 0) * (kSecond / kRateSpan) / kMostKept;
+}
+
+void Session::on_wake(pid_t pid, Wake& wake, const StackCopy& stack, const Sample& waker) {
+  if (wake.at_ns < start_.began_ns || wake.tid == wake.woken) return;
+  WatchedImage* image = image_at(pid, wake.at_ns);
+  if (image == nullptr || !by_tid_.contains(static_cast<pid_t>(wake.woken))) return;
+  if (!wakes_kept_.keeps()) return;
+  wake.weight *= wakes_kept_.keep_each;
+  const std::uint64_t word = std::exchange(wake.object, 0);
+  if (image->maps_stale) image = &refresh_maps(*image, wake.at_ns);
+  const std::vector<std::uint64_t> frames = image->unwinding.frames(registers_of(waker), stack);
+  wake.stack = intern(frames, true, wake.at_ns, *image);
+  if (word != 0) wake.object = outside_object(word, wake.at_ns, *image).id;
+  wake_writer_.put(wakes_.entry(), wake);
+  if (wakes_.long_enough()) {
+    wakes_.flush();
+    wake_writer_.begin_chunk();
   }
 }
 
@@ -887,8 +919,8 @@ bool Session::tick() {
     tick_writer_.begin_chunk();
   }
   if (at_ns >= next_rate_ns_) {
-    keep_each_ = 1 + switch_samples_ * (kSecond / kRateSpan) / kSwitchesKept;
-    switch_samples_ = 0;
+    switches_kept_.next_span();
+    wakes_kept_.next_span();
     next_rate_ns_ = at_ns + kRateSpan;
   }
   status_.ended_ns = at_ns;
@@ -1112,6 +1144,9 @@ void Session::snapshot(std::uint64_t at_ns) {
   stacks_.flush();
   samples_.flush();
   sample_writer_.begin_chunk();
+  if (perf_.sees_wakes() && !std::exchange(wakes_told_, true)) writer_.chunk(Chunk::wakes, {});
+  wakes_.flush();
+  wake_writer_.begin_chunk();
   ticks_.flush();
   tick_writer_.begin_chunk();
   write_status(at_ns);

@@ -44,6 +44,7 @@ class Session final : public PerfListener {
   void finish(bool ended, int exit_status, int signal);
 
   void on_sample(pid_t pid, Sample& sample, const StackCopy& stack) override;
+  void on_wake(pid_t pid, Wake& wake, const StackCopy& stack, const Sample& waker) override;
   void on_thread_begin(pid_t pid, pid_t tid, pid_t maker, std::uint64_t at_ns) override;
   void on_thread_end(pid_t pid, pid_t tid, std::uint64_t at_ns) override;
   void on_mapping(pid_t pid) override;
@@ -155,9 +156,10 @@ class Session final : public PerfListener {
   std::map<pid_t, Child> children_;  // that are not followed
   std::vector<std::uint64_t> slot_tids_;
 
-  TableOut stacks_, ticks_, samples_;
+  TableOut stacks_, ticks_, samples_, wakes_;
   TickWriter tick_writer_;
   SampleWriter sample_writer_;
+  WakeWriter wake_writer_;
   std::vector<TickThread> now_;
   std::unordered_map<std::uint64_t, std::uint64_t> stack_ids_;
   std::vector<std::uint32_t> agent_stacks_;
@@ -182,7 +184,15 @@ class Session final : public PerfListener {
   std::uint64_t steal_before_ns_ = 0, throttled_before_ns_ = 0;
   StatusEntry status_;
   std::uint64_t lost_samples_ = 0, lost_stacks_ = 0;
-  std::uint64_t switch_samples_ = 0, keep_each_ = 1, next_rate_ns_ = 0;  // samples of switches
+  // Of more samples than are kept in a second every nth is.
+  struct Thinning {
+    std::uint64_t samples = 0, keep_each = 1;
+    bool keeps() { return ++samples % keep_each == 0; }
+    void next_span();
+  };
+  Thinning switches_kept_, wakes_kept_;
+  std::uint64_t next_rate_ns_ = 0;
+  bool wakes_told_ = false;
   std::uint64_t next_ns_ = 0, next_snapshot_ns_ = 0, last_tick_ns_ = 0;
   std::uint64_t ticks_taken_ = 0, cost_ns_ = 0, noted_interval_ns_ = 0, longest_interval_ns_ = 0;
   bool calls_hidden_ = false, memory_hidden_ = false;

@@ -1,5 +1,6 @@
-// How ticks and samples are coded: as what changed since the last one of the same thread in the
-// same chunk. Each writer stands beside its reader, because the two must agree byte by byte.
+// How ticks, samples and wakes are coded: as what changed since the last one, of the same thread or
+// of any, in the same chunk. Each writer stands beside its reader, because the two must agree byte
+// by byte.
 #pragma once
 
 #include <cstdint>
@@ -126,6 +127,38 @@ class SampleWriter {
   std::uint64_t tid_ = 0, at_ns_ = 0;
   std::unordered_map<std::uint64_t, Sample> last_;
 };
+
+class WakeWriter {
+ public:
+  void put(Encoder& to, const Wake& now) {
+    to.from(now.tid, last_.tid);
+    to.from(now.at_ns, last_.at_ns);
+    to.number(now.stack);
+    to.from(now.woken, last_.woken);
+    to.number(now.weight);
+    to.number(now.object);
+    last_ = now;
+  }
+  void begin_chunk() { last_ = {}; }
+
+ private:
+  Wake last_;
+};
+
+template <class Each>
+bool read_wakes(Decoder from, Each each) {
+  Wake now;
+  while (from.more()) {
+    now.tid = from.from(now.tid);
+    now.at_ns = from.from(now.at_ns);
+    now.stack = from.number();
+    now.woken = from.from(now.woken);
+    now.weight = from.number();
+    now.object = from.number();
+    if (from.good()) each(now);
+  }
+  return from.good();
+}
 
 template <class Each>
 bool read_samples(Decoder from, Each each) {

@@ -84,6 +84,16 @@ int first_cpu() {
     if (read(ends[0], &byte, 1) != 1) return;
   }
 }
+[[gnu::noinline]] void take_bytes() {
+  for (char byte = 0; byte != 'e' && read(ends[0], &byte, 1) == 1;) {
+  }
+}
+[[gnu::noinline]] void send_bytes() {
+  for (int round = 0; round < 3000; ++round) {
+    if (write(ends[1], round < 2999 ? "x" : "e", 1) != 1) return;
+    usleep(20);
+  }
+}
 [[gnu::noinline]] void wait_in_poll() {
   for (int round = 0; round < 20; ++round) poll(nullptr, 0, 20);
 }
@@ -102,6 +112,8 @@ int main(int, char** words) {
       if (word == "touch") touch(begin);
       if (word == "copy") copy(begin);
       if (word == "wait_for_byte") wait_for_byte();
+      if (word == "take_bytes") take_bytes();
+      if (word == "send_bytes") send_bytes();
       if (word == "wait_in_poll") wait_in_poll();
       if (word == "stay") {
         usleep(30'000);  // later than the first looks of the recorder
