@@ -135,21 +135,21 @@ def bars(rows: Sequence[Row]) -> list[Bar]:
     unknown = max((each.unknown for each in judgements), default=None)
     certain_and_wrong = sum(each.certain and not each.right for each in judgements)
     return [
-        Bar("first cause right", _part(len(right), len(judgements)), 0.95, True),
-        Bar("holder's stack right", _part(sum(holders), len(holders)), 0.95, True),
-        Bar("right and certain", _part(sum(e.certain for e in right), len(right)), 0.80, True),
+        Bar("first cause right", part(len(right), len(judgements)), 0.95, True),
+        Bar("holder's stack right", part(sum(holders), len(holders)), 0.95, True),
+        Bar("right and certain", part(sum(e.certain for e in right), len(right)), 0.80, True),
         Bar("wrong and certain", certain_and_wrong if rows else None, 0, False),
         Bar("largest unknown share", unknown, 0.05, False),
     ]
 
 
-def _part(some: int, of: int) -> float | None:
+def part(some: int, of: int) -> float | None:
     return some / of if of else None
 
 
 def table(rows: Sequence[Row]) -> str:
     """One line for each row, with what is wrong in it."""
-    lines = [
+    lines: list[tuple[str, ...]] = [
         ("program", "build", "expected", "first cause", "share", "certain", "holder", "remark")
     ]
     for row in rows:
@@ -166,6 +166,10 @@ def table(rows: Sequence[Row]) -> str:
                 remark(row),
             )
         )
+    return in_columns(lines)
+
+
+def in_columns(lines: Sequence[Sequence[str]]) -> str:
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
@@ -231,17 +235,31 @@ def measure(
     return rows, False
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Those that say which programs are explained, and how."""
     parser.add_argument("--only", action="append", default=[], help="programs, by name or pattern")
     parser.add_argument("--build", action="append", type=Path, help="a folder .../explain/planted")
     parser.add_argument("--explain", default=EXPLAIN, help=f"the command; else {EXPLAIN}")
     parser.add_argument("--limit", type=float, default=120.0, help="seconds for a program")
     parser.add_argument("--json", action="store_true", help="print JSON in place of the table")
-    options = parser.parse_args(arguments)
+
+
+def chosen(options: argparse.Namespace) -> list[Subject]:
     folders = options.build or sorted((ROOT / "build").glob("*/explain/planted"))
-    chosen = subjects(folders, options.only)
-    if not chosen:
+    return subjects(folders, options.only)
+
+
+def command(options: argparse.Namespace, folder: str) -> list[str]:
+    """That which explains a program, with its store in folder."""
+    return shlex.split(options.explain.replace("STORE", shlex.quote(f"{folder}/runs.db")))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    add_options(parser)
+    options = parser.parse_args(arguments)
+    found = chosen(options)
+    if not found:
         print("bars: no such programs are built; run: ./threadmark test", file=sys.stderr)
         return 2
 
@@ -249,14 +267,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(line, file=sys.stderr, flush=True)
 
     with tempfile.TemporaryDirectory() as folder:
-        command = shlex.split(options.explain.replace("STORE", shlex.quote(f"{folder}/runs.db")))
-        rows, interrupted = measure(chosen, command, options.limit, said)
+        rows, interrupted = measure(found, command(options, folder), options.limit, said)
     if options.json:
         print(as_json(rows, interrupted=interrupted))
     else:
         print(f"{table(rows)}\n\n{summary(bars(rows))}")
         if interrupted:
-            print(f"interrupted after {len(rows)} of {len(chosen)} programs")
+            print(f"interrupted after {len(rows)} of {len(found)} programs")
     if interrupted:
         return 130
     return 0 if all(bar.held for bar in bars(rows)) else 1

@@ -9,7 +9,7 @@ The expectation stands in the comment at the top of the program, one `key: value
 * `holder`: functions in the frames of the first holder, innermost first, with ` < ` between them
   and `|` between those that are equally right; other frames may lie between them;
 * `certain`: `yes` if the cause is to be certain, or `any`;
-* `build`: what it is built with beside -O2: openmp, static, stripped or plugin;
+* `build`: what it is built with beside -O2: openmp, tbb, tmk, static, stripped or plugin;
 * `why`: one sentence.
 """
 
@@ -28,7 +28,7 @@ CATEGORIES = frozenset(
     | {"thread_creation", "run_queue", "affinity", "serial_dependency", "imbalance"}
     | {"memory_bandwidth", "task_overhead", "task_idle", "none", "unknown"}
 )
-BUILDS = frozenset(("", "openmp", "static", "stripped", "plugin"))
+BUILDS = frozenset(("", "openmp", "tbb", "tmk", "static", "stripped", "plugin"))
 _KEYS = frozenset(["category", "name", "made", "holder", "certain", "build", "why"])
 
 
@@ -61,6 +61,7 @@ class Judgement:
     share: float = 0.0
     certain: bool = False
     unknown: float = 1.0
+    bound: float | None = None
     category_right: bool = False
     name_right: bool = False
     holder_right: bool | None = None
@@ -122,6 +123,7 @@ def judge(expected: Expectation, output: Mapping[str, Any], *, debug: bool) -> J
             share=float(first["share"]),
             certain=first["certain"] is True,
             unknown=float(output["unknown"]),
+            bound=None if first.get("bound") is None else float(first["bound"]),
             category_right=first["category"] in expected.categories,
             name_right=_name_right(expected, first, debug),
             holder_right=occur_in_order(expected.holder, frames) if expected.holder else None,

@@ -49,20 +49,24 @@ def test_no_name_in_a_program_tells_its_category(each: Expectation) -> None:
 @pytest.mark.skipif(not BUILT, reason="no platform is built; run: ./threadmark test")
 @pytest.mark.parametrize("folder", BUILT, ids=lambda folder: folder.parents[1].name)
 @pytest.mark.parametrize("each", PROGRAMS, ids=lambda each: each.program)
-def test_a_program_computes_the_same_on_any_number_of_threads(
+def test_a_program_computes_the_same_on_any_number_of_threads_and_without_its_cause(
     folder: Path, each: Expectation
 ) -> None:
     program = folder / "plain" / each.program
     if not program.exists():
-        assert each.build in ("openmp", "static"), f"{program} was not built"
+        assert each.build in ("openmp", "tbb", "tmk", "static"), f"{program} was not built"
         pytest.skip(f"cannot be built here: {each.build}")
-    expected = re.search(r"expected = (\d+);", (PLANTED / f"{each.program}.cpp").read_text())
+    source = (PLANTED / f"{each.program}.cpp").read_text()
+    expected = re.search(r"expected = (\d+);", source)
     assert expected
-    for threads in ("1", "2"):
+    without = folder / "without" / each.program
+    assert without.exists() == bool(re.search(r"WITHOUT_CAUSE|without\.hpp", source))
+    runs = [(program, "1"), (program, "2")] + [(without, "2")] * without.exists()
+    for command in runs:
         ended = subprocess.run(
-            [program, threads, "0.1"], capture_output=True, text=True, timeout=60, check=False
+            [*command, "0.1"], capture_output=True, text=True, timeout=60, check=False
         )
-        assert (ended.returncode, ended.stdout) == (0, f"checksum {expected[1]}\n")
+        assert (ended.returncode, ended.stdout) == (0, f"checksum {expected[1]}\n"), command
 
 
 @pytest.mark.parametrize(

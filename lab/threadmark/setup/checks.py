@@ -92,10 +92,13 @@ def checks() -> list[Check]:
         script = str(ROOT / f"tests/simulation/{name}.py")
         command = partial(lambda path: [sys.executable, path], script)
         found.append(Check(f"simulation-{name}", Level.ALL, command))
-    planted = [sys.executable, str(ROOT / "tests/explain/bars.py")]
     gcc = next((each for each in platforms.platforms() if not each.optional), None)
     preset = gcc.name if gcc else ""
-    found.append(Check("explain-bars", Level.ALL, lambda: planted, preset, _lack(gcc)))
+    for name in ("bars", "bounds"):
+        planted = partial(
+            lambda path: [sys.executable, path], str(ROOT / f"tests/explain/{name}.py")
+        )
+        found.append(Check(f"explain-{name}", Level.ALL, planted, preset, _lack(gcc)))
     of_build = ["--build", str(BUILD / preset)]
     for name, script, options in (
         ("harmless", "tests/probe/odd/harmless.py", ["--runs", "10000", "--calls", "1000000"]),

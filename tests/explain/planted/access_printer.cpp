@@ -13,17 +13,22 @@
 #include <thread>
 #include <vector>
 
+#include "without.hpp"
+
 namespace {
 
 constexpr std::uint64_t expected = 1690;
 
-std::FILE* accesses = nullptr;
+SHARED std::FILE* accesses = nullptr;
 
 [[gnu::noinline]] std::uint64_t print_access(int page, int status) {
   return std::fprintf(accesses, "GET /page/%d %d\n", page, status);
 }
 
 [[gnu::noinline]] void serve(int first, int step, int rounds, std::uint64_t& printed) {
+#ifdef WITHOUT_CAUSE
+  accesses = std::fopen("/dev/null", "w");
+#endif
   std::uint64_t sum = 0;
   for (int round = first; round < rounds; round += step) {
     for (int page = 0; page < 100; ++page) sum += print_access(page, page % 7 == 0 ? 404 : 200);

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <mutex>
 #include <numeric>
 #include <thread>
 #include <vector>
@@ -18,11 +19,26 @@ namespace {
 
 constexpr std::uint64_t expected = 1326;
 
+#ifdef WITHOUT_CAUSE
+std::int32_t draw() {
+  thread_local std::mutex own;
+  thread_local std::array<char, 128> state;
+  thread_local random_data generator{};
+  thread_local const int ready = initstate_r(1, state.data(), state.size(), &generator);
+  const std::lock_guard<std::mutex> lock(own);
+  std::int32_t number = ready;
+  random_r(&generator, &number);
+  return number;
+}
+#else
+int draw() { return std::rand(); }
+#endif
+
 [[gnu::noinline]] std::uint64_t shuffle(std::uint64_t& stayed) {
   std::array<std::uint8_t, 52> deck;
   std::iota(deck.begin(), deck.end(), std::uint8_t{0});
   for (int card = 51; card > 0; --card) {
-    std::swap(deck[card], deck[std::rand() % (card + 1)]);
+    std::swap(deck[card], deck[draw() % (card + 1)]);
   }
   std::uint64_t sum = 0;
   for (int card = 0; card < 52; ++card) {

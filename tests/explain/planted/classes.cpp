@@ -19,7 +19,13 @@ namespace {
 
 constexpr std::uint64_t expected = 1499;
 
-std::array<std::atomic<std::uint64_t>, 8> tallies{};
+#ifdef WITHOUT_CAUSE
+struct alignas(128) Tally : std::atomic<std::uint64_t> {};
+#else
+using Tally = std::atomic<std::uint64_t>;
+#endif
+
+std::array<Tally, 8> tallies{};
 
 [[gnu::noinline]] void count(int thread, std::uint32_t number) {
   if (number * 2654435761U >> 31 == 0) tallies[thread % 8].fetch_add(1, std::memory_order_relaxed);

@@ -52,7 +52,9 @@ int main(int argc, char** argv) {
   const int threads = argc > 1 ? std::atoi(argv[1]) : 2;
   const double seconds = argc > 2 ? std::atof(argv[2]) : 1.5;
   const int rounds = 2 + static_cast<int>(seconds * 32'000);
+#ifndef WITHOUT_CAUSE
   mallopt(M_ARENA_MAX, 1);
+#endif
   std::vector<std::uint64_t> results(threads);
   std::vector<std::thread> workers;
   for (int t = 0; t < threads; ++t) {

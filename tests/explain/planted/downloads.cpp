@@ -16,11 +16,13 @@
 #include <thread>
 #include <vector>
 
+#include "without.hpp"
+
 namespace {
 
 constexpr std::uint64_t expected = 67393413;
 
-std::counting_semaphore<8> unpackers(1);
+SHARED std::counting_semaphore<8> unpackers(1);
 
 [[gnu::noinline]] std::uint64_t unpack(std::uint64_t file) {
   unpackers.acquire();

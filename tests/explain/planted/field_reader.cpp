@@ -19,10 +19,16 @@ namespace {
 
 constexpr std::uint64_t expected = 369;
 
+constexpr std::uint64_t no_number = ~std::uint64_t{0};
+
 [[gnu::noinline]] std::uint64_t read_number(const std::string& field) {
   std::uint64_t value = 0;
   for (const char c : field) {
+#ifdef WITHOUT_CAUSE
+    if (c < '0' || c > '9') return no_number;
+#else
     if (c < '0' || c > '9') throw std::invalid_argument("not a number");
+#endif
     value = value * 10 + (c - '0');
   }
   return value;
@@ -32,7 +38,8 @@ constexpr std::uint64_t expected = 369;
   std::uint64_t sum = 0;
   for (const std::string& field : row) {
     try {
-      sum += read_number(field);
+      const std::uint64_t number = read_number(field);
+      sum += number == no_number ? 1 : number;
     } catch (const std::invalid_argument&) {
       sum += 1;
     }

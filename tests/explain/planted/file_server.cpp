@@ -18,12 +18,14 @@
 #include <thread>
 #include <vector>
 
+#include "without.hpp"
+
 namespace {
 
 constexpr std::uint64_t expected = 465249488;
 
-std::mutex files_mutex;
-std::map<int, std::string> files;
+SHARED std::mutex files_mutex;
+SHARED std::map<int, std::string> files;
 
 [[gnu::noinline]] std::uint64_t read_file(int number) {
   const std::lock_guard<std::mutex> lock(files_mutex);

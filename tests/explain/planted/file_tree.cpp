@@ -15,6 +15,8 @@
 #include <thread>
 #include <vector>
 
+#include "without.hpp"
+
 namespace {
 
 constexpr std::uint64_t expected = 1025627;
@@ -39,7 +41,7 @@ class Tree {
   std::vector<std::uint64_t> sizes;
 };
 
-Tree tree;
+SHARED Tree tree;
 
 [[gnu::noinline]] void visit(int first, int step, int rounds, std::uint64_t& seen) {
   std::uint64_t sum = 0;

@@ -19,9 +19,16 @@ namespace {
 constexpr std::uint64_t expected = 2000;
 constexpr std::size_t frame_size = 1 << 20;
 
+void* map_frame() {
+  return mmap(nullptr, frame_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
 [[gnu::noinline]] std::uint64_t take_frame(std::uint32_t number) {
-  void* memory =
-      mmap(nullptr, frame_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+#ifdef WITHOUT_CAUSE
+  thread_local void* const memory = map_frame();
+#else
+  void* const memory = map_frame();
+#endif
   if (memory == MAP_FAILED) return 0;
   auto* pixels = static_cast<unsigned char*>(memory);
   std::uint64_t brightest = 0;
@@ -29,7 +36,9 @@ constexpr std::size_t frame_size = 1 << 20;
     pixels[place] = static_cast<unsigned char>(place / 4096 * (number % 8 + 1) % 251);
     brightest = pixels[place] > brightest ? pixels[place] : brightest;
   }
+#ifndef WITHOUT_CAUSE
   munmap(memory, frame_size);
+#endif
   return brightest;
 }
 

@@ -34,11 +34,11 @@ std::uint64_t sweep_row(const Plate& from, Plate& to, int row, int passes) {
   return sum;
 }
 
-[[gnu::noinline]] void solve(const Plate& from, Plate& to, int begin, int end, int steps,
-                             std::barrier<>& step_done, std::uint64_t& result) {
+[[gnu::noinline]] void solve(const Plate& from, Plate& to, int begin, int end, int stride,
+                             int steps, std::barrier<>& step_done, std::uint64_t& result) {
   std::uint64_t sum = 0;
   for (int step = 0; step < steps; ++step) {
-    for (int row = begin; row < end; ++row) {
+    for (int row = begin; row < end; row += stride) {
       sum += sweep_row(from, to, row, row < refined_rows ? 24 : 1);
     }
     step_done.arrive_and_wait();
@@ -59,9 +59,13 @@ int main(int argc, char** argv) {
   std::vector<std::uint64_t> results(threads);
   std::vector<std::thread> workers;
   for (int t = 0; t < threads; ++t) {
-    workers.emplace_back(solve, std::cref(from), std::ref(to), rows * t / threads,
-                         rows * (t + 1) / threads, steps, std::ref(step_done),
-                         std::ref(results[t]));
+#ifdef WITHOUT_CAUSE
+    const int begin = t, end = rows, stride = threads;
+#else
+    const int begin = rows * t / threads, end = rows * (t + 1) / threads, stride = 1;
+#endif
+    workers.emplace_back(solve, std::cref(from), std::ref(to), begin, end, stride, steps,
+                         std::ref(step_done), std::ref(results[t]));
   }
   for (std::thread& each : workers) each.join();
   const std::uint64_t total = std::accumulate(results.begin(), results.end(), std::uint64_t{0});

@@ -18,7 +18,13 @@ namespace {
 
 constexpr std::uint64_t expected = 499500;
 
-std::array<std::uint64_t, 8> totals{};
+#ifdef WITHOUT_CAUSE
+constexpr std::size_t stride = 16;
+#else
+constexpr std::size_t stride = 1;
+#endif
+
+alignas(128) std::array<std::uint64_t, 8 * stride> totals{};
 
 [[gnu::noinline]] void add(std::uint64_t* total, std::uint32_t value) {
   total[0] += value;
@@ -29,7 +35,7 @@ std::array<std::uint64_t, 8> totals{};
 }
 
 [[gnu::noinline]] void add_lanes(int first, int step, int rounds, std::uint64_t& result) {
-  std::uint64_t* total = &totals[first % 8];
+  std::uint64_t* total = &totals[first % 8 * stride];
   for (int round = first; round < rounds; round += step) {
     for (std::uint32_t value = 0; value < 1000; ++value) add(total, value);
   }

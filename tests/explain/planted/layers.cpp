@@ -18,7 +18,12 @@ constexpr std::uint64_t expected = 1632;
 constexpr std::size_t pixels = 34 << 20;
 
 [[gnu::noinline]] std::uint64_t draw_layer(std::uint32_t number) {
+#ifdef WITHOUT_CAUSE
+  thread_local std::vector<std::uint8_t> layer;
+  layer.assign(pixels, static_cast<std::uint8_t>(number));
+#else
   const std::vector<std::uint8_t> layer(pixels, static_cast<std::uint8_t>(number));
+#endif
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < layer.size(); i += 65536) sum += layer[i];
   return sum;

@@ -23,7 +23,7 @@ constexpr std::uint32_t letters = 1000;
   towns = sum;
 }
 
-[[gnu::noinline]] std::uint64_t sort_bag(int threads) {
+[[gnu::noinline, maybe_unused]] std::uint64_t sort_bag(int threads) {
   std::vector<std::uint64_t> towns(threads);
   std::vector<std::thread> sorters;
   for (int t = 0; t < threads; ++t) {
@@ -41,7 +41,23 @@ int main(int argc, char** argv) {
   const double seconds = argc > 2 ? std::atof(argv[2]) : 1.5;
   const int bags = 2 + static_cast<int>(seconds * 20'000);
   std::uint64_t total = 0;
+#ifdef WITHOUT_CAUSE
+  std::vector<std::uint64_t> towns(threads);
+  std::vector<std::thread> sorters;
+  for (int t = 0; t < threads; ++t) {
+    sorters.emplace_back([t, threads, bags, &towns] {
+      for (int bag = 0; bag < bags; ++bag) {
+        std::uint64_t part = 0;
+        sort_part(letters * t / threads, letters * (t + 1) / threads, part);
+        towns[t] += part;
+      }
+    });
+  }
+  for (std::thread& each : sorters) each.join();
+  total = std::accumulate(towns.begin(), towns.end(), std::uint64_t{0});
+#else
   for (int bag = 0; bag < bags; ++bag) total += sort_bag(threads);
+#endif
   std::printf("checksum %llu\n", static_cast<unsigned long long>(total / bags));
   return total == expected * bags ? 0 : 1;
 }

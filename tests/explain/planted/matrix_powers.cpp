@@ -44,7 +44,12 @@ Matrix multiply(const Matrix& a, const Matrix& b) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int threads = 4 * (argc > 1 ? std::atoi(argv[1]) : 2);
+#ifdef WITHOUT_CAUSE
+  constexpr int per_processor = 1;
+#else
+  constexpr int per_processor = 4;
+#endif
+  const int threads = per_processor * (argc > 1 ? std::atoi(argv[1]) : 2);
   const double seconds = argc > 2 ? std::atof(argv[2]) : 1.5;
   const int rounds = 8 + static_cast<int>(seconds * 110'000);
   std::vector<std::uint64_t> traces(threads);

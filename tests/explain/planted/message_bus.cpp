@@ -15,12 +15,14 @@
 #include <thread>
 #include <vector>
 
+#include "without.hpp"
+
 namespace {
 
 constexpr std::uint64_t expected = 5693600;
 using Message = std::vector<char>;
 
-std::array<std::atomic<Message*>, 1024> boxes{};
+SHARED std::array<std::atomic<Message*>, 1024> boxes{};
 
 [[gnu::noinline]] std::uint64_t post(std::uint32_t number) {
   auto message = std::make_unique<Message>(4200 + number % 16 * 200);
@@ -28,6 +30,10 @@ std::array<std::atomic<Message*>, 1024> boxes{};
   const std::uint64_t size = message->size();
   const std::unique_ptr<Message> before(boxes[number % boxes.size()].exchange(message.release()));
   return size + (before == nullptr || (*before)[0] == 'm' ? 0 : 1);
+}
+
+void empty_boxes() {
+  for (std::atomic<Message*>& each : boxes) delete each.load();
 }
 
 [[gnu::noinline]] void send(int first, int step, int rounds, std::uint64_t& sent) {
@@ -40,6 +46,9 @@ std::array<std::atomic<Message*>, 1024> boxes{};
     }
   }
   sent = sum;
+#ifdef WITHOUT_CAUSE
+  empty_boxes();
+#endif
 }
 
 }  // namespace
@@ -54,7 +63,7 @@ int main(int argc, char** argv) {
     workers.emplace_back(send, t, threads, rounds, std::ref(results[t]));
   }
   for (std::thread& each : workers) each.join();
-  for (std::atomic<Message*>& each : boxes) delete each.load();
+  empty_boxes();
   const std::uint64_t total = std::accumulate(results.begin(), results.end(), std::uint64_t{0});
   std::printf("checksum %llu\n", static_cast<unsigned long long>(total / rounds));
   return total == expected * rounds ? 0 : 1;

@@ -17,12 +17,14 @@
 #include <unordered_map>
 #include <vector>
 
+#include "without.hpp"
+
 namespace {
 
 constexpr std::uint64_t expected = 4290504528;
 constexpr std::uint32_t names = 512;
 
-std::shared_mutex table_lock;
+SHARED std::shared_mutex table_lock;
 std::unordered_map<std::uint32_t, std::uint32_t> table;
 
 [[gnu::noinline]] std::uint32_t find_address(std::uint32_t name) {

@@ -18,12 +18,14 @@
 #include <thread>
 #include <vector>
 
+#include "without.hpp"
+
 namespace {
 
 constexpr std::uint64_t expected = 41900;
 
-pthread_mutex_t book_mutex = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
-std::array<std::uint32_t, 64> prices{};
+SHARED pthread_mutex_t book_mutex = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
+SHARED std::array<std::uint32_t, 64> prices{};
 
 [[gnu::noinline]] std::uint32_t match(std::uint32_t price) {
   pthread_mutex_lock(&book_mutex);

@@ -14,11 +14,13 @@
 #include <thread>
 #include <vector>
 
+#include "without.hpp"
+
 namespace {
 
 constexpr std::uint64_t expected = 938;
 
-std::atomic<std::uint64_t> packets_seen{0};
+SHARED std::atomic<std::uint64_t> packets_seen{0};
 
 [[gnu::noinline]] std::uint64_t filter(std::uint32_t packet) {
   packets_seen.fetch_add(1);
@@ -45,7 +47,9 @@ int main(int argc, char** argv) {
     workers.emplace_back(filter_all, t, threads, rounds, std::ref(results[t]));
   }
   for (std::thread& each : workers) each.join();
+#ifndef WITHOUT_CAUSE
   if (packets_seen != 1000ULL * rounds) return 1;
+#endif
   const std::uint64_t total = std::accumulate(results.begin(), results.end(), std::uint64_t{0});
   std::printf("checksum %llu\n", static_cast<unsigned long long>(total / rounds));
   return total == expected * rounds ? 0 : 1;

@@ -17,13 +17,15 @@
 #include <unordered_map>
 #include <vector>
 
+#include "without.hpp"
+
 namespace {
 
 constexpr std::uint64_t expected = 1767903;
 constexpr int pages = 50;
 
-std::mutex cache_mutex;
-std::unordered_map<int, std::string> cache;
+SHARED std::mutex cache_mutex;
+SHARED std::unordered_map<int, std::string> cache;
 
 void render(int page, std::string& text) {
   text = "<ul>";

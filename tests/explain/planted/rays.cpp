@@ -15,6 +15,8 @@
 #include <thread>
 #include <vector>
 
+#include "without.hpp"
+
 namespace {
 
 constexpr std::uint64_t expected = 44883;
@@ -23,7 +25,11 @@ struct Lamps {
   std::vector<std::uint32_t> brightness;
 };
 
-std::shared_ptr<const Lamps> lamps;
+SHARED std::shared_ptr<const Lamps> lamps;
+
+std::shared_ptr<const Lamps> make_lamps() {
+  return std::make_shared<const Lamps>(Lamps{{3, 141, 59, 26, 5, 35}});
+}
 
 [[gnu::noinline]] std::shared_ptr<const Lamps> current_lamps() { return lamps; }
 
@@ -33,6 +39,9 @@ std::shared_ptr<const Lamps> lamps;
 }
 
 [[gnu::noinline]] void render(int first, int step, int rounds, std::uint64_t& result) {
+#ifdef WITHOUT_CAUSE
+  lamps = make_lamps();
+#endif
   std::uint64_t sum = 0;
   for (int round = first; round < rounds; round += step) {
     for (std::uint32_t ray = 0; ray < 1000; ++ray) sum += trace(ray);
@@ -46,7 +55,7 @@ int main(int argc, char** argv) {
   const int threads = argc > 1 ? std::atoi(argv[1]) : 2;
   const double seconds = argc > 2 ? std::atof(argv[2]) : 1.5;
   const int rounds = 2 + static_cast<int>(seconds * 37'000);
-  lamps = std::make_shared<const Lamps>(Lamps{{3, 141, 59, 26, 5, 35}});
+  lamps = make_lamps();
   std::vector<std::uint64_t> results(threads);
   std::vector<std::thread> workers;
   for (int t = 0; t < threads; ++t) {

@@ -25,8 +25,14 @@ struct Thousands : std::numpunct<char> {
   std::string do_grouping() const override { return "\3"; }
 };
 
+std::locale thousands_apart() { return std::locale(std::locale::classic(), new Thousands); }
+
 [[gnu::noinline]] std::uint64_t write_line(std::uint32_t amount) {
   std::ostringstream line;
+#ifdef WITHOUT_CAUSE
+  thread_local const std::locale of_thread = thousands_apart();
+  line.imbue(of_thread);
+#endif
   line << amount;
   return line.str().size();
 }
@@ -45,7 +51,9 @@ int main(int argc, char** argv) {
   const int threads = argc > 1 ? std::atoi(argv[1]) : 2;
   const double seconds = argc > 2 ? std::atof(argv[2]) : 1.5;
   const int rounds = 2 + static_cast<int>(seconds * 24'000);
-  std::locale::global(std::locale(std::locale::classic(), new Thousands));
+#ifndef WITHOUT_CAUSE
+  std::locale::global(thousands_apart());
+#endif
   std::vector<std::uint64_t> results(threads);
   std::vector<std::thread> workers;
   for (int t = 0; t < threads; ++t) {

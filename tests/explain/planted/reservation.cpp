@@ -17,13 +17,15 @@
 #include <thread>
 #include <vector>
 
+#include "without.hpp"
+
 namespace {
 
 constexpr std::uint64_t expected = 319600;
 constexpr std::size_t seats = 800;
 
-std::timed_mutex plan_mutex;
-std::array<std::uint32_t, seats> plan{};
+SHARED std::timed_mutex plan_mutex;
+SHARED std::array<std::uint32_t, seats> plan{};
 
 [[gnu::noinline]] std::size_t reserve(std::uint32_t customer) {
   std::unique_lock<std::timed_mutex> lock(plan_mutex, std::defer_lock);

@@ -18,12 +18,14 @@
 #include <thread>
 #include <vector>
 
+#include "without.hpp"
+
 namespace {
 
 constexpr std::uint64_t expected = 4656;
 
-pthread_spinlock_t board_lock;
-std::array<std::uint32_t, 24> board{};
+SHARED pthread_spinlock_t board_lock;
+SHARED std::array<std::uint32_t, 24> board{};
 
 [[gnu::noinline]] std::uint32_t report(std::uint32_t points) {
   pthread_spin_lock(&board_lock);
@@ -35,6 +37,9 @@ std::array<std::uint32_t, 24> board{};
 }
 
 [[gnu::noinline]] void play(int first, int step, int rounds, std::uint64_t& score) {
+#ifdef WITHOUT_CAUSE
+  pthread_spin_init(&board_lock, PTHREAD_PROCESS_PRIVATE);
+#endif
   std::uint64_t sum = 0;
   for (int round = first; round < rounds; round += step) {
     for (std::uint32_t points = 1; points < 97; ++points) sum += report(points);

@@ -18,12 +18,14 @@
 #include <thread>
 #include <vector>
 
+#include "without.hpp"
+
 namespace {
 
 constexpr std::uint64_t expected = 507176;
 
-std::shared_mutex settings_lock;
-std::map<std::string, std::string> settings;
+SHARED std::shared_mutex settings_lock;
+SHARED std::map<std::string, std::string> settings;
 
 [[gnu::noinline]] std::uint64_t change(int number) {
   const std::unique_lock<std::shared_mutex> lock(settings_lock);

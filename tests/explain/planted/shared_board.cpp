@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::uint64_t expected = 858465003;
 
-struct Board {
+struct alignas(128) Board {
   pthread_mutex_t lock;
   std::uint64_t total;
 };
@@ -46,24 +46,34 @@ int main(int argc, char** argv) {
   const int processes = argc > 1 ? std::atoi(argv[1]) : 2;
   const double seconds = argc > 2 ? std::atof(argv[2]) : 1.5;
   const int rounds = 2 + static_cast<int>(seconds * 2'400);
-  void* memory =
-      mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+#ifdef WITHOUT_CAUSE
+  const int count = processes;
+#else
+  constexpr int count = 1;
+#endif
+  void* memory = mmap(nullptr, count * sizeof(Board), PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return 2;
-  auto* board = new (memory) Board{};
+  auto* boards = static_cast<Board*>(memory);
   pthread_mutexattr_t attributes;
   pthread_mutexattr_init(&attributes);
   pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-  pthread_mutex_init(&board->lock, &attributes);
+  for (int i = 0; i < count; ++i) {
+    new (&boards[i]) Board{};
+    pthread_mutex_init(&boards[i].lock, &attributes);
+  }
   std::vector<pid_t> children;
   for (int i = 0; i < processes; ++i) {
     const pid_t child = fork();
     if (child == 0) {
-      take_part(*board, i, processes, rounds);
+      take_part(boards[i % count], i, processes, rounds);
       _exit(0);
     }
     children.push_back(child);
   }
   for (const pid_t each : children) waitpid(each, nullptr, 0);
-  std::printf("checksum %llu\n", static_cast<unsigned long long>(board->total / rounds));
-  return board->total == expected * rounds ? 0 : 1;
+  std::uint64_t total = 0;
+  for (int i = 0; i < count; ++i) total += boards[i].total;
+  std::printf("checksum %llu\n", static_cast<unsigned long long>(total / rounds));
+  return total == expected * rounds ? 0 : 1;
 }

@@ -28,9 +28,10 @@ std::uint64_t compare(int one, int other) {
   return same;
 }
 
-[[gnu::noinline]] void compare_range(int begin, int end, int rounds, std::uint64_t& result) {
+[[gnu::noinline]] void compare_range(int begin, int end, int stride, int rounds,
+                                     std::uint64_t& result) {
   std::uint64_t sum = 0;
-  for (int one = begin; one < end; ++one) {
+  for (int one = begin; one < end; one += stride) {
     for (int round = 0; round < rounds; ++round) {
       for (int other = 0; other < one * one / documents; ++other) sum += compare(one, other);
     }
@@ -49,9 +50,12 @@ int main(int argc, char** argv) {
   std::vector<std::uint64_t> results(threads);
   std::vector<std::thread> workers;
   for (int t = 0; t < threads; ++t) {
-    const int begin = documents * t / threads;
-    const int end = documents * (t + 1) / threads;
-    workers.emplace_back(compare_range, begin, end, rounds, std::ref(results[t]));
+#ifdef WITHOUT_CAUSE
+    const int begin = t, end = documents, stride = threads;
+#else
+    const int begin = documents * t / threads, end = documents * (t + 1) / threads, stride = 1;
+#endif
+    workers.emplace_back(compare_range, begin, end, stride, rounds, std::ref(results[t]));
   }
   for (std::thread& each : workers) each.join();
   const std::uint64_t total = std::accumulate(results.begin(), results.end(), std::uint64_t{0});

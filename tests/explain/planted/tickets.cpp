@@ -14,12 +14,14 @@
 #include <thread>
 #include <vector>
 
+#include "without.hpp"
+
 namespace {
 
 constexpr std::uint64_t expected = 1594022400;
 
-std::mutex prices_mutex;
-std::vector<std::uint32_t> prices(512, 1);
+SHARED std::mutex prices_mutex;
+SHARED std::vector<std::uint32_t> prices(512, 1);
 
 [[gnu::noinline]] std::uint64_t sell_ticket(std::uint32_t town) {
   const std::lock_guard<std::mutex> lock(prices_mutex);

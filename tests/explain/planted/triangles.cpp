@@ -28,7 +28,11 @@ std::uint64_t triangles_of_row(const std::vector<std::uint8_t>& edge, int a) {
 
 std::uint64_t count_triangles(const std::vector<std::uint8_t>& edge, int repeats) {
   std::uint64_t found = 0;
+#ifdef WITHOUT_CAUSE
+#pragma omp parallel for schedule(dynamic) reduction(+ : found)
+#else
 #pragma omp parallel for schedule(static) reduction(+ : found)
+#endif
   for (int a = 0; a < nodes; ++a) {
     for (int repeat = 0; repeat < repeats; ++repeat) found += triangles_of_row(edge, a);
   }

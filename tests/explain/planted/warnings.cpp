@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <iostream>
 #include <numeric>
@@ -23,7 +24,12 @@ constexpr std::uint64_t expected = 822627813;
 [[gnu::noinline]] std::uint64_t check(std::uint32_t record) {
   std::uint32_t digest = record;
   for (int i = 0; i < 20; ++i) digest = digest * 1664525 + 1013904223;
-  std::cerr << "record " << record << " has digest " << digest << '\n';
+#ifdef WITHOUT_CAUSE
+  thread_local std::ofstream messages("/dev/null");
+#else
+  std::ostream& messages = std::cerr;
+#endif
+  messages << "record " << record << " has digest " << digest << '\n';
   return digest >> 8;
 }
 

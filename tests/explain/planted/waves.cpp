@@ -30,10 +30,10 @@ int length_of(int number) { return 200 + (number >= strings / 2 ? 30 * number * 
   return value >> 40;
 }
 
-[[gnu::noinline]] void simulate(int begin, int end, int steps, std::uint64_t& result) {
+[[gnu::noinline]] void simulate(int begin, int end, int stride, int steps, std::uint64_t& result) {
   std::uint64_t sum = 0;
   for (int step = 0; step < steps; ++step) {
-    for (int number = begin; number < end; ++number) sum += advance(number, number + 1);
+    for (int number = begin; number < end; number += stride) sum += advance(number, number + 1);
     pthread_barrier_wait(&all_advanced);
   }
   result = sum;
@@ -49,8 +49,12 @@ int main(int argc, char** argv) {
   std::vector<std::uint64_t> results(threads);
   std::vector<std::thread> workers;
   for (int t = 0; t < threads; ++t) {
-    workers.emplace_back(simulate, strings * t / threads, strings * (t + 1) / threads, steps,
-                         std::ref(results[t]));
+#ifdef WITHOUT_CAUSE
+    const int begin = t, end = strings, stride = threads;
+#else
+    const int begin = strings * t / threads, end = strings * (t + 1) / threads, stride = 1;
+#endif
+    workers.emplace_back(simulate, begin, end, stride, steps, std::ref(results[t]));
   }
   for (std::thread& each : workers) each.join();
   pthread_barrier_destroy(&all_advanced);

@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+"""Holds the bounds that explain gives to what programs gain when their cause is removed.
+
+Programs are the planted ones of which the tests' build made a variant without the cause. Both
+variants run on 2 threads in turns, and the gain is the ratio of their medians. A bound is the
+first cause's, so a program whose first cause is wrong is listed but not judged: bars.py counts it.
+The exit status is 1 if a bar is missed. Control-C ends it with what was measured so far.
+Usage: tests/explain/bounds.py [--only PATTERN] [--build FOLDER] [--explain COMMAND] [--json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from expectation import Judgement
+
+import bars
+from bars import Bar, Subject
+
+THREADS = "2"
+FACTOR = 1.5  # between a bound and the gain, if the bound is to be of use
+
+
+class RunError(Exception):
+    """A program that was to be timed did not end with success."""
+
+
+@dataclass(frozen=True)
+class Gain:
+    """How many times faster a program is without its cause. `noise` is two standard errors."""
+
+    times: float
+    noise: float
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A subject with what was said of it and what it gained."""
+
+    subject: Subject
+    judgement: Judgement
+    gain: Gain
+
+    @property
+    def judged(self) -> bool:
+        return self.judgement.category_right and not self.gain.problem
+
+    @property
+    def within(self) -> bool | None:
+        """Whether the gain is not above the bound. None if there is no bound."""
+        if self.judgement.bound is None:
+            return None
+        return self.gain.times <= self.judgement.bound + self.gain.noise
+
+    @property
+    def close(self) -> bool:
+        bound = self.judgement.bound
+        if bound is None:
+            return False
+        return max(bound, self.gain.times) <= FACTOR * min(bound, self.gain.times)
+
+
+def without_cause(subject: Subject) -> Path:
+    return subject.path.parent.parent / "without" / subject.path.name
+
+
+def gain(pairs: Sequence[tuple[float, float]]) -> Gain:
+    """That of pairs of seconds, with the cause and without it."""
+    times = statistics.median(a for a, _ in pairs) / statistics.median(b for _, b in pairs)
+    ratios = [with_cause / without for with_cause, without in pairs]
+    middle = statistics.median(ratios)
+    deviation = 1.4826 * statistics.median(abs(each - middle) for each in ratios)
+    # A median of n normal values has 1.2533 times the standard error of their mean.
+    return Gain(times, 2 * 1.2533 * deviation / math.sqrt(len(pairs)))
+
+
+def seconds(program: Path, amount: float, limit_s: float) -> float:
+    begin = time.perf_counter()
+    try:
+        ended = subprocess.run(
+            [program, THREADS, str(amount)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=limit_s,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise RunError(f"{program} was not timed: {error}") from error
+    if ended.returncode != 0:
+        raise RunError(f"{program} ended with status {ended.returncode}")
+    return time.perf_counter() - begin
+
+
+def measure_gain(subject: Subject, count: int, amount: float, limit_s: float) -> Gain:
+    """Time both variants in turns, after a run of each that is not counted."""
+    both = (subject.path, without_cause(subject))
+    try:
+        for each in both:
+            seconds(each, amount / 10, limit_s)
+        pairs = [
+            (seconds(both[0], amount, limit_s), seconds(both[1], amount, limit_s))
+            for _ in range(count)
+        ]
+    except RunError as error:
+        return Gain(math.nan, math.nan, str(error))
+    return gain(pairs)
+
+
+def held(rows: Sequence[Row]) -> list[Bar]:
+    judged = [row for row in rows if row.judged]
+    within = [row.within for row in judged if row.within is not None]
+    close = [row.close for row in judged]
+    return [
+        Bar("gain within the bound", bars.part(sum(within), len(within)), 0.95, True),
+        Bar(f"bound within {FACTOR} x", bars.part(sum(close), len(close)), 0.80, True),
+    ]
+
+
+def remark(row: Row) -> str:
+    if row.gain.problem or row.judgement.problem:
+        return row.gain.problem or row.judgement.problem
+    if not row.judgement.category_right:
+        return f"not judged: the first cause is not {'|'.join(row.subject.expected.categories)}"
+    if row.within is False:
+        return "GAINS MORE THAN THE BOUND"
+    return "" if row.close else f"not within {FACTOR} x"
+
+
+def table(rows: Sequence[Row]) -> str:
+    lines = [("program", "build", "first cause", "share", "bound", "gain", "noise", "remark")]
+    for row in rows:
+        bound = row.judgement.bound
+        lines.append(
+            (
+                row.subject.expected.program,
+                row.subject.build,
+                row.judgement.category or "-",
+                f"{row.judgement.share:.0%}",
+                "-" if bound is None else f"{bound:.2f}",
+                f"{row.gain.times:.2f}",
+                f"{row.gain.noise:.2f}",
+                remark(row),
+            )
+        )
+    return bars.in_columns(lines)
+
+
+def as_json(rows: Sequence[Row], *, interrupted: bool) -> str:
+    listed = [
+        {
+            "program": row.subject.expected.program,
+            "build": row.subject.build,
+            "category": row.judgement.category,
+            "bound": row.judgement.bound,
+            "gain": None if row.gain.problem else row.gain.times,
+            "noise": None if row.gain.problem else row.gain.noise,
+            "judged": row.judged,
+            "remark": remark(row),
+        }
+        for row in rows
+    ]
+    document = {"schema": "threadmark.explain-bounds", "version": 1, "interrupted": interrupted}
+    found = [{**asdict(bar), "held": bar.held} for bar in held(rows)]
+    return json.dumps({**document, "rows": listed, "bars": found}, indent=1)
+
+
+def measure(
+    chosen: Sequence[Subject],
+    explain: Callable[[Subject], Judgement],
+    measured: Callable[[Subject], Gain],
+) -> tuple[list[Row], bool]:
+    """The rows of all, and whether it was interrupted."""
+    rows: list[Row] = []
+    try:
+        for number, subject in enumerate(chosen, 1):
+            name = f"{subject.expected.program}, {subject.build}"
+            print(f"{number} of {len(chosen)}: {name}", file=sys.stderr, flush=True)
+            rows.append(Row(subject, explain(subject), measured(subject)))
+    except KeyboardInterrupt:
+        return rows, True
+    return rows, False
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    bars.add_options(parser)
+    parser.add_argument("--pairs", type=int, default=5, help="runs of each variant")
+    parser.add_argument("--seconds", type=float, default=0.7, help="what a timed run is to take")
+    options = parser.parse_args(arguments)
+    chosen = [each for each in bars.chosen(options) if each.debug and without_cause(each).exists()]
+    if not chosen:
+        print("bounds: no such programs are built; run: ./threadmark test", file=sys.stderr)
+        return 2
+    with tempfile.TemporaryDirectory() as folder:
+        command = bars.command(options, folder)
+        rows, interrupted = measure(
+            chosen,
+            lambda subject: bars.explain(subject, command, options.limit),
+            lambda subject: measure_gain(subject, options.pairs, options.seconds, options.limit),
+        )
+    if options.json:
+        print(as_json(rows, interrupted=interrupted))
+    else:
+        print(f"{table(rows)}\n\n{bars.summary(held(rows))}")
+        if interrupted:
+            print(f"interrupted after {len(rows)} of {len(chosen)} programs")
+    if interrupted:
+        return 130
+    return 0 if all(bar.held for bar in held(rows)) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

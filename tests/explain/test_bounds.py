@@ -1,0 +1,124 @@
+"""What bounds.py says of made-up bounds, and of programs that are scripts here."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import bounds
+import pytest
+from bounds import Gain, Row
+from expectation import Expectation, Judgement
+
+from bars import Subject
+
+LOCK = Expectation("page_server", ("mutex",), "So.")
+SUBJECT = Subject(LOCK, Path("debug/page_server"), "gcc", debug=True)
+DRIVER = Path(bounds.__file__)
+
+
+def row(bound: float | None, times: float, noise: float = 0.0, *, right: bool = True) -> Row:
+    return Row(SUBJECT, Judgement(bound=bound, category_right=right), Gain(times, noise))
+
+
+def test_the_gain_is_the_ratio_of_the_medians() -> None:
+    found = bounds.gain([(2.0, 1.0), (2.0, 1.0), (9.0, 1.0), (2.0, 1.0), (2.0, 4.0)])
+    assert found.times == 2.0
+
+
+def test_the_noise_grows_with_how_the_pairs_differ() -> None:
+    assert bounds.gain([(2.0, 1.0)] * 5).noise == 0.0
+    little = bounds.gain([(2.0 + 0.01 * i, 1.0) for i in range(5)]).noise
+    much = bounds.gain([(2.0 + 0.10 * i, 1.0) for i in range(5)]).noise
+    assert 0.0 < little < 0.1 < much
+
+
+@pytest.mark.parametrize(
+    ("bound", "times", "noise", "within", "close"),
+    [
+        (2.0, 1.9, 0.0, True, True),
+        (2.0, 2.1, 0.0, False, True),
+        (2.0, 2.1, 0.2, True, True),
+        (2.0, 1.3, 0.0, True, False),
+        (2.0, 3.1, 0.0, False, False),
+        (None, 1.3, 0.0, None, False),
+    ],
+)
+def test_a_bound_is_held_to_the_gain_and_its_noise(
+    bound: float | None, times: float, noise: float, within: bool | None, close: bool
+) -> None:
+    found = row(bound, times, noise)
+    assert (found.within, found.close) == (within, close)
+
+
+def test_a_wrong_cause_and_a_failed_run_are_not_judged() -> None:
+    wrong = row(9.0, 1.0, right=False)
+    failed = Row(SUBJECT, Judgement(bound=2.0, category_right=True), Gain(math.nan, math.nan, "x"))
+    assert {bar.value for bar in bounds.held([wrong, failed])} == {None}
+    assert "not judged" in bounds.remark(wrong)
+
+
+def missed(rows: list[Row]) -> list[str]:
+    return [bar.name for bar in bounds.held(rows) if not bar.held]
+
+
+def test_a_bar_is_missed_by_one_too_many() -> None:
+    good, above, far = row(2.0, 2.0), row(2.0, 2.1), row(4.0, 2.0)
+    assert missed([good] * 19 + [above]) == []
+    assert missed([good] * 18 + [above] * 2) == ["gain within the bound"]
+    assert missed([good] * 16 + [far] * 4) == []
+    assert missed([good] * 15 + [far] * 5) == ["bound within 1.5 x"]
+    assert missed([good] * 15 + [row(None, 2.0)] * 5) == ["bound within 1.5 x"]
+
+
+@pytest.fixture
+def built(tmp_path: Path) -> Path:
+    """A program that sleeps, half as long without its cause; and others."""
+    folder = tmp_path / "gcc/explain/planted"
+    for variant, program, body in (
+        ("debug", "page_server", 'test "$1" = 2 && sleep 0.5'),
+        ("without", "page_server", 'test "$1" = 2 && sleep 0.25'),
+        ("debug", "tiles", "true"),
+        ("without", "tiles", "exit 3"),
+        ("debug", "blur", "true"),
+    ):
+        path = folder / variant / program
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"#!/bin/sh\n{body}\n")
+        path.chmod(0o755)
+    return folder
+
+
+def drive(folder: Path, bound: float, *more: str) -> subprocess.CompletedProcess[str]:
+    cause = {"category": "mutex", "share": 0.5, "certain": True, "name": "cache_mutex"}
+    document = {"schema": "threadmark.explain", "version": 1, "unknown": 0.0}
+    said = json.dumps({**document, "causes": [{**cause, "bound": bound}]})
+    stub = folder / "stub.sh"
+    stub.write_text(f"echo '{said}'\n")
+    line = [sys.executable, str(DRIVER), "--build", str(folder), "--explain", f"sh {stub}", *more]
+    return subprocess.run(line, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize(("bound", "status"), [(2.4, 0), (1.2, 1)])
+def test_the_driver_holds_the_bound_to_the_gain_of_the_program(
+    built: Path, bound: float, status: int
+) -> None:
+    found = drive(built, bound, "--only", "page_server", "--pairs", "1", "--json")
+    assert found.returncode == status, found.stderr
+    (only,) = json.loads(found.stdout)["rows"]
+    assert only["bound"] == bound
+    assert 1.6 < only["gain"] < 2.4
+
+
+def test_the_driver_says_which_program_failed(built: Path) -> None:
+    found = drive(built, 2.0, "--only", "tiles")
+    assert "without/tiles ended with status 3" in found.stdout
+
+
+def test_a_driver_without_programs_says_what_to_run(built: Path) -> None:
+    found = drive(built, 2.0, "--only", "blur")
+    assert found.returncode == 2
+    assert "./threadmark test" in found.stderr
