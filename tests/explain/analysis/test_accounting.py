@@ -190,7 +190,8 @@ def test_the_first_ten_lines_answer_in_80_columns_and_in_ascii() -> None:
     made.thing(1, "mutex", module=1, offset=64, waits=410_000, wait_ns=410_000 * 5_700)
     made.pair(1, "mutex", "Cache::get handle worker", "Cache::put worker", 100 * TICK)
     made.hold(1, "Cache::put worker", 100, 190_000).data[1, 64] = ("cache_mutex", "server.cpp:41")
-    made.sample(MAIN + 1, "work worker", 3)
+    for tid in (MAIN + 1, MAIN + 2):
+        made.sample(tid, "work worker", 100)
     stored = Stored(Run(1, "", "", "explain", 0, {}, {}), [], [])
     for utf8 in (True, False):
         shown = [line.plain for line in table.lines(stored, made.answer(), 80, utf8=utf8)]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from threadmark.kinds.explain.analysis.accounting import STATES, Account, account
+from threadmark.kinds.explain.analysis.bounds import Bounds
 from threadmark.kinds.explain.analysis.cause import LEAST, LEAST_OF, SHOWN, Cause, doubted, merged
 from threadmark.kinds.explain.analysis.causes import Finder
 from threadmark.kinds.explain.analysis.costs import costs
+from threadmark.kinds.explain.analysis.critical_path import CriticalPath
 from threadmark.kinds.explain.analysis.details import details
 from threadmark.kinds.explain.analysis.holders import Holders
 from threadmark.kinds.explain.analysis.looks import looks
@@ -19,11 +21,12 @@ from threadmark.kinds.explain.analysis.runtimes import Runtime
 from threadmark.kinds.explain.analysis.sleeps import Sleeps
 from threadmark.kinds.explain.analysis.stacks import Party, Stacks
 from threadmark.kinds.explain.analysis.waits import Waits
+from threadmark.kinds.explain.analysis.wakes import with_signallers
+from threadmark.kinds.explain.analysis.wakeups import Wakeups
 
 SCHEMA = "threadmark.explain"
 VERSION = 1
 _MOST = 12  # causes that are listed
-_OF_EVENTS = ("condition", "barrier", "join", "semaphore")
 _OF_OTHERS = 0.1  # of thread time: less waiting for other programs' processors is everyday
 _HIDES = 0.25  # of thread time: threads that seldom run together hardly contend
 _UNEXPLAINED = 0.1  # of thread time: a program that loses so much does not scale for sure
@@ -45,6 +48,7 @@ def analyse(
     recording: Recording, names: Names, knowledge: Knowledge
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The document of the contract, and what a page needs beside it."""
+    recording = with_signallers(recording)
     seen = looks(recording, names, knowledge)
     sleeps = Sleeps(recording, names, knowledge)
     waits = Waits(recording, names, knowledge, sleeps)
@@ -66,8 +70,11 @@ def analyse(
     if not listed or listed[0].ns < LEAST_OF.get(listed[0].category, LEAST) * rest:
         listed = [_none(recording, roles, times)]
     holders = Holders(recording, stacks)
+    path = CriticalPath(recording, names, knowledge, reasons)
+    bounds = Bounds(recording, roles, stacks, times, path)
     for cause in listed:
-        _complete(cause, recording, roles, stacks, holders, times)
+        _complete(cause, recording, stacks, holders)
+        cause.bound = bounds.of(cause)
     unknown = times.states["unknown"] / total
     for cause in listed:
         # Threads that waited longer for processors than for this would behave otherwise with them.
@@ -91,7 +98,10 @@ def analyse(
         "exit_status": recording.exit_status,
         "signal": recording.signal,
     }
-    return document, details(recording, names, sleeps, stacks, times)
+    beside = details(recording, names, sleeps, stacks, times)
+    beside["critical_path"] = path.plain()
+    beside["wakeups"] = Wakeups(recording, names, knowledge, roles, stacks, times).graph()
+    return document, beside
 
 
 def _none(recording: Recording, roles: Roles, times: Account) -> Cause:
@@ -128,14 +138,7 @@ def _none(recording: Recording, roles: Roles, times: Account) -> Cause:
     return Cause("none", "", "", words, certain=enough)
 
 
-def _complete(
-    cause: Cause,
-    recording: Recording,
-    roles: Roles,
-    stacks: Stacks,
-    holders: Holders,
-    times: Account,
-) -> None:
+def _complete(cause: Cause, recording: Recording, stacks: Stacks, holders: Holders) -> None:
     if cause.category == "none":
         return
     cause.waited = stacks.waiters(cause.things)
@@ -150,30 +153,6 @@ def _complete(
     things = [recording.things[each] for each in cause.things if each in recording.things]
     cause.waits = sum(each.waits for each in things)
     cause.wait_ns = sum(each.wait_ns for each in things)
-    cause.bound = _bound(cause, recording, roles, times)
-
-
-def _bound(cause: Cause, recording: Recording, roles: Roles, times: Account) -> float | None:
-    """How many times faster at most: no thread's own time and no processor's could be saved."""
-    attached = bool(recording.tier.get("attached"))
-    if attached or recording.wall_ns <= 0 or cause.category == "unknown":
-        return None
-    processors = roles.processors
-    if cause.category == "affinity":
-        processors = recording.processors
-    run = float(sum(t.thread.run_ns for t in times.threads.values()))
-    busiest = 0.0
-    saves_run = cause.category in ("atomic", "false_sharing", "spin", "rwlock", "kernel_memory")
-    if saves_run:
-        run -= cause.ns
-    parts = min(processors, max(1, len(times.threads)))
-    if cause.category not in ("imbalance", "serial_dependency"):
-        for tid, time in times.threads.items():
-            events = sum(time.states[name] for name in _OF_EVENTS)
-            own = time.thread.life_ns - events
-            busiest = max(busiest, own - cause.by_thread.get(tid, 0))
-    shortest = max(busiest, run / parts, 1.0)
-    return max(1.0, min(1000.0, recording.wall_ns / shortest))
 
 
 def _record(cause: Cause, total: float) -> dict[str, Any]:

@@ -32,6 +32,7 @@ class Cause:
     waits: int = 0
     wait_ns: int = 0
     things: set[int] = field(default_factory=set)
+    reasons: set[tuple[str, str, int, int]] = field(default_factory=set)  # keys of those it is for
     by_thread: Counter[int] = field(default_factory=Counter)
     waiters: Counter[int] = field(default_factory=Counter)
     workers: Counter[int] = field(default_factory=Counter)
@@ -49,6 +50,7 @@ class Cause:
         self.ns += other.ns
         self.seen += other.seen
         self.things |= other.things
+        self.reasons |= other.reasons
         self.doubts |= other.doubts
         for mine, its in (
             (self.by_thread, other.by_thread),

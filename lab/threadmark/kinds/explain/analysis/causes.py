@@ -87,6 +87,7 @@ class Finder:
         cause.in_runtime = bool(stack) and self._knowledge.in_runtime(self._names.frames(stack))
         if reason.thing:
             cause.things.add(reason.thing)
+        cause.reasons.add(reason.key)
         return cause
 
     def _plain(self, cost: Cost) -> Cause:

@@ -1,8 +1,9 @@
 """Who held what others waited for, with what the holder did meanwhile.
 
 The agent knows the stack that took a lock. Ticks add the call in which the holder slept, and
-samples the function in which it ran. A lock that the agent does not know, such as a spin lock of
-the program's own, is held by the code that takes it: the samples of that code tell where.
+samples the function in which it ran. A lock that the agent does not know is held by the thread that
+wakes those who wait for it, where the kernel tells it. Else it is held by the code that takes it,
+such as a spin lock of the program's own: the samples of that code tell where.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from functools import cached_property
 from threadmark.kinds.explain.analysis.calls import name_of_call
 from threadmark.kinds.explain.analysis.recording import Glance, Pair, Recording
 from threadmark.kinds.explain.analysis.stacks import MOST_FRAMES, Party, Stacks, in_order
+from threadmark.kinds.explain.analysis.wakes import wakers
 
 _SLEEPS = ("io", "poll", "sleep", "timed_condition", "join", "condition", "barrier", "semaphore")
 _OFTEN = 0.3  # of the ticks at which the holder is known
@@ -35,6 +37,8 @@ class Holders:
         too. `inside`: a holder is the one that runs what the others wait for."""
         wanted = set(things)
         held = self._stacks.holders(wanted)
+        if not held:
+            held = self._stacks.parties(wakers(self._recording, wanted), exact=True)
         if not held:
             held = self._by_code(waited)
         # Of these no hold is timed: what a taker mostly does counts as what it does meanwhile.

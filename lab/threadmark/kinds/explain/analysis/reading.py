@@ -19,6 +19,7 @@ from threadmark.kinds.explain.analysis.recording import (
     Thread,
     Tick,
     Total,
+    Wake,
     Written,
 )
 from threadmark.model.errors import LabError
@@ -115,6 +116,7 @@ def _whole(head: Line, found: Mapping[str, list[Line]]) -> Recording:
         samples=tuple(_sample(e) for e in samples if e.fields.get("switch") is not True),
         switches=tuple(_sample(e) for e in samples if e.fields.get("switch") is True),
         ticks=ticks,
+        wakes=tuple(_wake(each) for each in all_of("wake")),
         files=tuple(_file(each) for each in all_of("file")),
         symbols=tuple(_symbol(each) for each in all_of("symbol")),
         code=tuple(_code(each) for each in all_of("code")),
@@ -247,6 +249,17 @@ def _tick(line: Line) -> Tick:
             )
         )
     return Tick(line.when("at_ns"), tuple(glances))
+
+
+def _wake(line: Line) -> Wake:
+    return Wake(
+        line.whole("tid"),
+        line.when("at_ns"),
+        line.when("stack"),
+        line.whole("woken"),
+        max(1, line.whole("weight", 1)),
+        line.when("object"),
+    )
 
 
 def _file(line: Line) -> Written:

@@ -86,6 +86,11 @@ class Reasons:
             return None
         return reason
 
+    def passed_on(self, tick: dict[int, Glance], tid: int) -> Reason | None:
+        """What a thread waits for, whether that costs anything or not; None where it works."""
+        glance = tick.get(tid)
+        return self._of(tick, glance, set()) if glance else None
+
     def _of(self, tick: dict[int, Glance], glance: Glance, visited: set[int]) -> Reason | None:
         visited.add(glance.tid)
         activity = glance.activity

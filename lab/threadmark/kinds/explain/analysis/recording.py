@@ -161,6 +161,18 @@ class Tick:
 
 
 @dataclass(frozen=True)
+class Wake:
+    """A thread made another ready, seen from where it stood then."""
+
+    tid: int
+    at_ns: int
+    stack: int
+    woken: int
+    weight: int  # wakes that it stands for
+    thing: int  # that the other slept for; 0: not known
+
+
+@dataclass(frozen=True)
 class Written:
     """What was written to one file."""
 
@@ -212,6 +224,7 @@ class Recording:
     samples: tuple[Sample, ...] = ()
     switches: tuple[Sample, ...] = ()  # threads as they left their processors
     ticks: tuple[Tick, ...] = ()
+    wakes: tuple[Wake, ...] = ()
     files: tuple[Written, ...] = ()
     symbols: tuple[Symbol, ...] = ()
     code: tuple[Code, ...] = ()

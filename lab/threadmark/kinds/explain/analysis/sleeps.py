@@ -116,5 +116,6 @@ class Sleeps:
         if kind in ("", "futex"):
             known = self._of_futex(sample.stack)
             kind = known if kind or known != "futex" else ""
-        thing = words.get(sample.registers.get("di", 0), 0) if kind == "futex" else 0
+        in_futex = kind in ("futex", "library")
+        thing = words.get(sample.registers.get("di", 0), 0) if in_futex else 0
         return Sleep(kind, sample.stack, thing)

@@ -67,6 +67,11 @@ class Stacks:
         bare = self._without_own_lock(self._knowledge.bare(whole))
         return bool(whole) and (not bare or bare[0] != whole[0])
 
+    def is_in_call(self, stack: int) -> bool:
+        """Whether the innermost function of a sample is a lock's or the C library's."""
+        whole = self._names.frames(stack, True)
+        return self.is_in_lock(stack) or (bool(whole) and not whole[0].own)
+
     def _without_own_lock(self, frames: Sequence[Frame]) -> Sequence[Frame]:
         """Without the functions of a lock that the program made itself: where the library's
         lock_guard or unique_lock calls them, or where they are called as locks usually are."""

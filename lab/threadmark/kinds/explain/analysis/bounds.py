@@ -1,0 +1,143 @@
+"""How many times faster a program could be at most if one cause cost nothing.
+
+docs/explain.md has the formula. What is left takes no less than each of three times: the work on
+the processors that there are, the longest thread, and the critical path.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import cached_property
+
+from threadmark.kinds.explain.analysis.accounting import Account
+from threadmark.kinds.explain.analysis.cause import Cause
+from threadmark.kinds.explain.analysis.critical_path import CriticalPath
+from threadmark.kinds.explain.analysis.reasons import Reason
+from threadmark.kinds.explain.analysis.recording import Recording
+from threadmark.kinds.explain.analysis.roles import Roles
+from threadmark.kinds.explain.analysis.stacks import Stacks
+
+_MOST = 1000.0
+_CALL_NS = 10_000  # of the kernel, for a wait and its wake
+_SPREAD = ("imbalance", "serial_dependency")  # work that could be divided among all
+_RUNS = ("atomic", "false_sharing", "spin", "rwlock", "kernel_memory")  # all of it takes processors
+
+
+class Bounds:
+    """Those of one record."""
+
+    def __init__(
+        self,
+        recording: Recording,
+        roles: Roles,
+        stacks: Stacks,
+        account: Account,
+        path: CriticalPath,
+    ) -> None:
+        self._recording = recording
+        self._roles = roles
+        self._stacks = stacks
+        self._account = account
+        self._path = path
+        self._in_call: dict[int, bool] = {}
+
+    def of(self, cause: Cause) -> float | None:
+        """None where it is not known what would be left."""
+        recording = self._recording
+        attached = bool(recording.tier.get("attached"))
+        if attached or recording.wall_ns <= 0 or cause.category in ("unknown", "none"):
+            return None
+        shortest = max(self._work_ns(cause), self._chain_ns(cause), 1.0)
+        return max(1.0, min(_MOST, recording.wall_ns / shortest))
+
+    def _work_ns(self, cause: Cause) -> float:
+        """All processor time but the cause's, on all processors."""
+        processors = self._roles.processors
+        if cause.category == "affinity":
+            processors = self._recording.processors
+        threads = self._account.threads
+        run = float(sum(each.thread.run_ns for each in threads.values()))
+        run -= sum(self._ran_ns(cause).values())
+        return run / min(processors, max(1, len(threads)))
+
+    def _chain_ns(self, cause: Cause) -> float:
+        """What has to come one after the other without the cause."""
+        if cause.category in _SPREAD:
+            return 0.0
+        ran = self._ran_ns(cause)
+        parts = {
+            tid: min(1.0, ns / self._account.threads[tid].thread.run_ns)
+            for tid, ns in ran.items()
+            if self._account.threads[tid].thread.run_ns
+        }
+
+        def free(reason: Reason) -> bool:
+            return reason.key in cause.reasons
+
+        return self._path.without(free, parts)
+
+    def _ran_ns(self, cause: Cause) -> dict[int, float]:
+        """Processor time of each thread that the cause took: by the samples that belong to it, which
+        may be system calls too. Without samples all of the cause's time, if it is one that runs."""
+        if not self._recording.samples:
+            ran = cause.by_thread if cause.category in _RUNS else Counter[int]()
+            return {tid: float(ns) for tid, ns in ran.items() if tid in self._account.threads}
+        places = self._places(cause)
+        found: Counter[int] = Counter()
+        for (tid, stack), count in self._samples.items():
+            if stack in cause.samples or (self._calls(stack) and self._stack(stack) in places):
+                found[tid] += count
+        threads = self._account.threads
+        ran = {
+            tid: threads[tid].thread.run_ns * count / self._sampled[tid]
+            for tid, count in found.items()
+            if tid in threads
+        }
+        if not self._recording.tier.get("perf_kernel"):
+            for tid, ns in self._calls_ns(cause).items():
+                ran[tid] = ran.get(tid, 0.0) + ns
+        return ran
+
+    def _calls_ns(self, cause: Cause) -> dict[int, float]:
+        """Where the kernel is not sampled: what the system calls of so many waits took at most."""
+        total = sum(cause.by_thread.values())
+        left = {tid: self._unsampled_ns(tid) for tid in cause.by_thread}
+        return {
+            tid: min(left[tid], _CALL_NS * cause.waits * ns / total)
+            for tid, ns in cause.by_thread.items()
+            if total and tid in self._account.threads
+        }
+
+    def _unsampled_ns(self, tid: int) -> float:
+        time = self._account.threads.get(tid)
+        seen = self._sampled[tid] * self._recording.sample_ns
+        return max(0.0, time.thread.run_ns - seen) if time else 0.0
+
+    def _places(self, cause: Cause) -> set[tuple[str, ...]]:
+        """The functions that wait for the cause, or let it go."""
+        stacks = set(cause.waiters)
+        for pair in self._recording.pairs:
+            if pair.thing in cause.things:
+                stacks |= {pair.waiter, pair.holder}
+        stacks |= {wake.stack for wake in self._recording.wakes if wake.thing in cause.things}
+        return {self._stacks.names(stack) for stack in stacks if stack} - {()}
+
+    def _calls(self, stack: int) -> bool:
+        """Whether a sample is in a lock or a call, and not in the function itself."""
+        known = self._in_call.get(stack)
+        if known is None:
+            known = self._in_call[stack] = self._stacks.is_in_call(stack)
+        return known
+
+    def _stack(self, stack: int) -> tuple[str, ...]:
+        return self._stacks.names(stack, exact=True)
+
+    @cached_property
+    def _samples(self) -> Counter[tuple[int, int]]:
+        return Counter((each.tid, each.stack) for each in self._recording.samples)
+
+    @cached_property
+    def _sampled(self) -> Counter[int]:
+        """Samples of each thread."""
+        return Counter(each.tid for each in self._recording.samples)
