@@ -19,6 +19,7 @@ from threadmark.kinds.explain.analysis.recording import (
     Sample,
     Thread,
     Tick,
+    short_threads,
 )
 from threadmark.model.errors import LabError
 
@@ -39,7 +40,7 @@ def cut(whole: Recording, part: Part) -> Recording:
     chosen = _chosen(whole, part.threads)
     alive = {key: each for key, each in whole.threads.items() if span.overlap(each) > 0}
     if not chosen & set(alive):
-        raise PartError(f"None of these threads lived {part.words}; ask for another range.")
+        raise PartError(f"The record has nothing of {part.words}; ask for another range.")
     numbers = {whole.threads[key].tid for key in chosen & set(alive)}
     # The number of an ended thread may be that of a chosen one, whose time alone counts.
     alive = {key: t for key, t in alive.items() if key in chosen or t.tid not in numbers}
@@ -71,6 +72,7 @@ def cut(whole: Recording, part: Part) -> Recording:
         ticks=tuple(_ticks(ticks, span)),
         files=estimates.files(whole),
         part=part if part.to_s is None else replace(part, to_s=span.to_s),
+        in_storm=bool(short_threads(whole)),
         context=frozenset(each.tid for each in threads.values()) - numbers,
     )
 
