@@ -169,7 +169,8 @@ def _analysed_once(path: Path, store: Path, part: Part) -> tuple[int, dict[str, 
     kept = record_path(store, number)
     path.replace(kept)
     if failed is not None:
-        raise LabError(f"{failed} The record is kept, and run {number} is of all of it: {kept}")
+        why = str(failed).removesuffix(".")
+        raise LabError(f"{why}; run {number} is of the whole record, {kept}.")
     return number, found, kept
 
 
