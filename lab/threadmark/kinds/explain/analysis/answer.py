@@ -12,6 +12,7 @@ from threadmark.kinds.explain.analysis.details import details
 from threadmark.kinds.explain.analysis.holders import Holders
 from threadmark.kinds.explain.analysis.looks import looks
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
+from threadmark.kinds.explain.analysis.queues import queue_causes
 from threadmark.kinds.explain.analysis.reasons import Reasons
 from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.analysis.roles import Roles
@@ -58,7 +59,7 @@ def analyse(
     reasons = Reasons(recording, names, knowledge, roles, sleeps, waits)
     finder = Finder(recording, names, knowledge, roles, stacks, reasons, account=times)
     found = finder.of_costs(costs(recording, times, reasons, sleeps))
-    found += finder.of_looks(seen) + finder.of_queue()
+    found += finder.of_looks(seen) + queue_causes(recording, roles, times)
     found += Runtime(recording, names, knowledge, seen).causes(times)
     causes = merged(found)
     total = max(1.0, times.total_ns)
