@@ -16,6 +16,8 @@ from rich.console import Console
 
 from threadmark.kinds.explain import probe
 from threadmark.kinds.explain.analysis.answer import analyse
+from threadmark.kinds.explain.analysis.part import PartError, cut
+from threadmark.kinds.explain.analysis.recording import WHOLE, Part
 from threadmark.kinds.explain.kind import ANSWER, DETAILS, KIND
 from threadmark.kinds.explain.knowledge import knowledge
 from threadmark.kinds.explain.symbols import Symbols
@@ -39,6 +41,7 @@ class Wanted:
     ready: str | None = None  # commands of the shell
     load: str | None = None
     stop: str | None = None  # name or number of a signal
+    part: Part = WHOLE
 
     @property
     def record(self) -> Path | None:
@@ -79,6 +82,17 @@ class Wanted:
         for name, value in (("--delay", self.delay), ("--duration", self.duration)):
             if value is not None and not 0 < value < 1e6:
                 raise LabError(f"{name} takes a number of seconds above 0.")
+        self._check_part()
+
+    def _check_part(self) -> None:
+        begin, end = self.part.from_s, self.part.to_s
+        for name, value in (("--from", begin), ("--to", end)):
+            if value is not None and not 0 <= value < 1e6:
+                raise LabError(f"{name} takes seconds since the recording began, 0 or more.")
+        if end is not None and end <= (begin or 0):
+            raise LabError(
+                f"--to {end:g} is not after --from {begin or 0:g}; give a range that has some time."
+            )
 
     @property
     def _texts(self) -> dict[str, str]:
@@ -107,11 +121,9 @@ def perform(wanted: Wanted, store: Path, *, as_json: bool) -> int:
     path = wanted.record
     if path is None:
         path = _recorded(wanted, store, apart=as_json)
-        number, found = _analysed(path, store)
-        kept = record_path(store, number)
-        path.replace(kept)
+        number, found, kept = _analysed_once(path, store, wanted.part)
     else:
-        number, found = _analysed(path, store)
+        number, found = _analysed(path, store, wanted.part)
         kept = path
     with Store.open(store, create=False) as opened:
         stored = opened.load(number)
@@ -146,12 +158,28 @@ def _recorded(wanted: Wanted, store: Path, *, apart: bool) -> Path:
     return path
 
 
-def _analysed(path: Path, store: Path) -> tuple[int, dict[str, Any]]:
-    recording = probe.load(path)
+def _analysed_once(path: Path, store: Path, part: Part) -> tuple[int, dict[str, Any], Path]:
+    """The analysis of a new record, which is kept under the run's number, whole."""
+    failed: PartError | None = None
+    try:
+        number, found = _analysed(path, store, part)
+    except PartError as error:
+        failed = error
+        number, found = _analysed(path, store, WHOLE)
+    kept = record_path(store, number)
+    path.replace(kept)
+    if failed is not None:
+        why = str(failed).removesuffix(".")
+        raise LabError(f"{why}; run {number} is of the whole record, {kept}.")
+    return number, found, kept
+
+
+def _analysed(path: Path, store: Path, part: Part) -> tuple[int, dict[str, Any]]:
+    recording = cut(probe.load(path), part)
     symbols = Symbols(recording)
     found, details = analyse(recording, symbols, knowledge())
     found["limits"] += [each for each in symbols.limits() if each not in found["limits"]]
-    request = {"command": list(recording.command), "record": path.name}
+    request = {"command": list(recording.command), "record": path.name, "part": found["part"]}
     machine = {
         **recording.machine,
         "processors": recording.processors,

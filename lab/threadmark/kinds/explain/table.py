@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.text import Text
 
+from threadmark.kinds.explain.analysis.recording import Part
 from threadmark.model.cell import Stored
 from threadmark.present.wording import printable
 
@@ -107,6 +108,8 @@ def lines(stored: Stored, found: Mapping[str, Any], width: int, *, utf8: bool) -
 def _head(page: Page, found: Mapping[str, Any]) -> None:
     name = PurePath(found["command"][0]).name if found["command"] else "the program"
     threads = f"{found['threads']:,} thread{'s' * (found['threads'] != 1)}"
+    if found.get("part"):
+        name += f", {Part(**found['part']).words}"
     page.say(
         "",
         f"{name}: {threads}, {_seconds(found['wall_s'])}, {found['accounted']:.0%} of "

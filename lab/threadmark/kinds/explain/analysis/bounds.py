@@ -45,8 +45,8 @@ class Bounds:
     def of(self, cause: Cause) -> float | None:
         """None where it is not known what would be left."""
         recording = self._recording
-        attached = bool(recording.tier.get("attached"))
-        if attached or recording.wall_ns <= 0 or cause.category in ("unknown", "none"):
+        whole = not recording.tier.get("attached") and recording.part is None
+        if not whole or recording.wall_ns <= 0 or cause.category in ("unknown", "none"):
             return None
         shortest = max(self._work_ns(cause), self._chain_ns(cause), 1.0)
         return max(1.0, min(_MOST, recording.wall_ns / shortest))
