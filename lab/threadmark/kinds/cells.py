@@ -41,6 +41,17 @@ class CellKind(RunKind):
     ) -> Selection:
         """The cells of a request. LabError for a name that nothing has."""
 
+    def measures(self, executable: Executable) -> bool:
+        """Whether it is a program of this kind, whose cells can be explained."""
+        return False
+
+    def steady(
+        self, request: Request, cell: Cell, executable: Executable, seconds: float
+    ) -> list[str]:
+        """The command line of a process that does nothing but this cell for that long, after one
+        warm-up."""
+        raise NotImplementedError
+
     @abstractmethod
     def schedule(self, request: Request, selection: Selection) -> Schedule:
         """The order in which they are measured."""

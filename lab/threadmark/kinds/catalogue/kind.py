@@ -21,7 +21,7 @@ from threadmark.measure.cage import Cage
 from threadmark.measure.measurement import Attempts, Runner
 from threadmark.measure.observation import Observation
 from threadmark.measure.schedule import Task
-from threadmark.model.cell import Row, Status, Stored
+from threadmark.model.cell import Cell, Row, Status, Stored
 from threadmark.model.executable import Absence, Executable
 from threadmark.model.request import Request, Selection
 
@@ -50,6 +50,16 @@ class Contention(CellKind):
         self, request: Request, executables: Sequence[Executable], absent: Sequence[Absence]
     ) -> Selection:
         return selection.select(request, executables, absent)
+
+    def measures(self, executable: Executable) -> bool:
+        return executable.contends
+
+    def steady(
+        self, request: Request, cell: Cell, executable: Executable, seconds: float
+    ) -> list[str]:
+        order = host.turned(cell.threads, host.processors(), 0)
+        line = selection.arguments(request, cell, executable, order)
+        return [*line, "--seconds", f"{seconds:g}"]
 
     def schedule(self, request: Request, selection: Selection) -> CatalogueSchedule:
         cores = host.cores(host.processors())

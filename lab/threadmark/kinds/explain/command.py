@@ -7,7 +7,8 @@ from typing import Annotated
 import cyclopts
 from cyclopts import Parameter
 
-from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption
+from threadmark.model.errors import LabError
+from threadmark.options import DEFAULT_STORE, InstallOption, JsonOption, StoreOption
 
 
 def command(app: cyclopts.App) -> None:
@@ -24,6 +25,8 @@ def explain(
     ready: Annotated[str | None, Parameter(show_default=False)] = None,
     load: Annotated[str | None, Parameter(show_default=False)] = None,
     stop: Annotated[str | None, Parameter(show_default=False)] = None,
+    cell: Annotated[str | None, Parameter(show_default=False)] = None,
+    install: InstallOption = True,
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
 ) -> int:
@@ -33,6 +36,9 @@ def explain(
     FILE` analyses a record that threadmark-record made, here or on another machine. The record
     stays beside the store. A server is recorded under load with `./threadmark explain --ready "curl
     -fs localhost:8080" --load "wrk -d 10 http://localhost:8080" -- ./server`.
+
+    `./threadmark explain --cell fib/tbb:futures/gcc-libstdc++/2` explains a field of the matrix or
+    of the catalogue: one process of it is built and run as `run` does that.
 
     Exit status: 0 when there is an answer, whatever the program's own status was; 2 when the
     program could not be recorded.
@@ -54,8 +60,17 @@ def explain(
     stop
         The signal that the program gets after the load (TERM, if not given) or after the duration
         (none, if not given).
+    cell
+        PROGRAM/BACKEND:VARIANT/PLATFORM/THREADS[/SIZE[/ALLOCATOR]], in the place of a program. The
+        backend of the catalogue is threads. Recorded are 2 s of its repeats.
     """
     from threadmark.kinds.explain.invocation import Wanted, perform
 
     wanted = Wanted(words, pid, follow, delay, duration, ready, load, stop)
+    if cell is not None:
+        if wanted != Wanted(()):
+            raise LabError("--cell names what is recorded and for how long; give nothing else.")
+        from threadmark.kinds.explain import subject
+
+        return subject.perform(cell, store, install=install, as_json=json)
     return perform(wanted, store, as_json=json)

@@ -106,6 +106,8 @@ def lines(stored: Stored, found: Mapping[str, Any], width: int, *, utf8: bool) -
 
 def _head(page: Page, found: Mapping[str, Any]) -> None:
     name = PurePath(found["command"][0]).name if found["command"] else "the program"
+    if "cell" in found:
+        name = found["cell"]["name"]
     threads = f"{found['threads']:,} thread{'s' * (found['threads'] != 1)}"
     page.say(
         "",
