@@ -78,6 +78,11 @@ class CellKind(RunKind):
     def summaries(self, found: Any) -> Iterator[dict[str, Any]]:
         """Each verdict with what a document may publish of it."""
 
+    def document(self, stored: Stored, found: Any) -> dict[str, Any]:
+        from threadmark.kinds.explain import beside
+
+        return super().document(stored, found) | {"explanations": beside.records(stored)}
+
     def status(self, request: Request, found: Any) -> int:
         """The exit status of the command, beyond processes that crashed or gave wrong answers."""
         return 0

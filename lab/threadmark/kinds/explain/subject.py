@@ -71,7 +71,7 @@ def named(text: str, console: Console, *, install: bool) -> Subject:
     return of_executable(cell, executable)
 
 
-def of_executable(cell: Cell, executable: Executable) -> Subject:
+def of_executable(cell: Cell, executable: Executable, seed: int = 1) -> Subject:
     """The cell as a subject. LabError where the executable has no such cell."""
     if executable.fault:
         raise LabError(f"{executable.path} cannot be used: it {executable.fault}")
@@ -86,6 +86,7 @@ def of_executable(cell: Cell, executable: Executable) -> Subject:
         threads=(cell.threads,),
         size=cell.size if cell.size in _PATIENCE_S else "quick",
         arguments=tuple(f"{name}={value}" for name, value in cell.arguments),
+        seed=seed,
     )
     selection = kind.select(request, [executable], ())
     if cell in selection.cells:
