@@ -25,6 +25,9 @@ def explain(
     ready: Annotated[str | None, Parameter(show_default=False)] = None,
     load: Annotated[str | None, Parameter(show_default=False)] = None,
     stop: Annotated[str | None, Parameter(show_default=False)] = None,
+    thread: Annotated[tuple[str, ...], Parameter(show_default=False, negative="")] = (),
+    since: Annotated[float | None, Parameter(name="--from", show_default=False)] = None,
+    until: Annotated[float | None, Parameter(name="--to", show_default=False)] = None,
     cell: Annotated[str | None, Parameter(show_default=False)] = None,
     install: InstallOption = True,
     store: StoreOption = DEFAULT_STORE,
@@ -37,11 +40,13 @@ def explain(
     stays beside the store. A server is recorded under load with `./threadmark explain --ready "curl
     -fs localhost:8080" --load "wrk -d 10 http://localhost:8080" -- ./server`.
 
+    --thread, --from and --to ask for a part of a record, as often as wanted: `./threadmark explain
+    results/explain-7.tmr --thread "io*" --from 0.5 --to 2`. The record stays whole.
     `./threadmark explain --cell fib/tbb:futures/gcc-libstdc++/2` explains a field of the matrix or
     of the catalogue: one process of it is built and run as `run` does that.
 
     Exit status: 0 when there is an answer, whatever the program's own status was; 2 when the
-    program could not be recorded.
+    program could not be recorded, or its record has nothing of the part.
 
     Parameters
     ----------
@@ -60,13 +65,23 @@ def explain(
     stop
         The signal that the program gets after the load (TERM, if not given) or after the duration
         (none, if not given).
+    thread
+        Only threads of this name, which may be a pattern such as "io*", or of this number; may be
+        repeated. The others stay known as holders of locks.
+    since
+        Only what came later, in seconds since the recording began.
+    until
+        Only what came earlier, in seconds since the recording began.
     cell
         PROGRAM/BACKEND:VARIANT/PLATFORM/THREADS[/SIZE[/ALLOCATOR]], in the place of a program. The
         backend of the catalogue is threads. Recorded are 2 s of its repeats.
     """
+    from threadmark.kinds.explain.analysis.recording import Part
     from threadmark.kinds.explain.invocation import Wanted, perform
 
-    wanted = Wanted(words, pid, follow, delay, duration, ready, load, stop)
+    wanted = Wanted(
+        words, pid, follow, delay, duration, ready, load, stop, Part(thread, since, until)
+    )
     if cell is not None:
         if wanted != Wanted(()):
             raise LabError("--cell names what is recorded and for how long; give nothing else.")

@@ -18,6 +18,8 @@ from rich.console import Console
 
 from threadmark.kinds.explain import probe
 from threadmark.kinds.explain.analysis.answer import analyse
+from threadmark.kinds.explain.analysis.part import PartError, cut
+from threadmark.kinds.explain.analysis.recording import WHOLE, Part
 from threadmark.kinds.explain.kind import ANSWER, DETAILS, KIND
 from threadmark.kinds.explain.knowledge import knowledge
 from threadmark.kinds.explain.symbols import Symbols
@@ -40,6 +42,7 @@ class Wanted:
     ready: str | None = None  # commands of the shell
     load: str | None = None
     stop: str | None = None  # name or number of a signal
+    part: Part = WHOLE
 
     @property
     def record(self) -> Path | None:
@@ -80,6 +83,17 @@ class Wanted:
         for name, value in (("--delay", self.delay), ("--duration", self.duration)):
             if value is not None and not 0 < value < 1e6:
                 raise LabError(f"{name} takes a number of seconds above 0.")
+        self._check_part()
+
+    def _check_part(self) -> None:
+        begin, end = self.part.from_s, self.part.to_s
+        for name, value in (("--from", begin), ("--to", end)):
+            if value is not None and not 0 <= value < 1e6:
+                raise LabError(f"{name} takes seconds since the recording began, 0 or more.")
+        if end is not None and end <= (begin or 0):
+            raise LabError(
+                f"--to {end:g} is not after --from {begin or 0:g}; give a range that has some time."
+            )
 
     @property
     def _texts(self) -> dict[str, str]:
@@ -111,10 +125,9 @@ def perform(wanted: Wanted, store: Path, *, as_json: bool) -> int:
             status = probe.record(wanted.options(), made, apart=as_json)
             if not made.exists() or made.stat().st_size == 0:
                 raise LabError(f"Nothing was recorded (the recorder's status is {status}).")
-            number, found = analysed(made, store)
-            path = kept(made, store, number)
+            number, found, path = _analysed_once(made, store, wanted.part)
     else:
-        number, found = analysed(path, store)
+        number, found = analysed(path, store, wanted.part)
     say(number, found, store, as_json=as_json, record=path)
     return 0
 
@@ -141,6 +154,20 @@ def temporary(store: Path) -> Iterator[Path]:
         path.unlink(missing_ok=True)
 
 
+def _analysed_once(path: Path, store: Path, part: Part) -> tuple[int, dict[str, Any], Path]:
+    """The analysis of a new record, which is kept under the run's number, whole."""
+    failed: PartError | None = None
+    try:
+        number, found = analysed(path, store, part)
+    except PartError as error:
+        failed = error
+        number, found = analysed(path, store, WHOLE)
+    record = kept(path, store, number)
+    if failed is not None:
+        raise LabError(f"{failed} The record is kept, and run {number} is of all of it: {record}")
+    return number, found, record
+
+
 def kept(path: Path, store: Path, number: int) -> Path:
     """Give a record the name of its run."""
     return path.replace(record_path(store, number))
@@ -149,17 +176,23 @@ def kept(path: Path, store: Path, number: int) -> Path:
 def analysed(
     path: Path,
     store: Path,
+    part: Part = WHOLE,
     about: Mapping[str, Any] = MappingProxyType({}),
     asked: Mapping[str, Any] = MappingProxyType({}),
 ) -> tuple[int, dict[str, Any]]:
-    """Say what a record says and keep that as a run; returns its number and its document. `about`
-    is put into the document, `asked` into the request of the run."""
-    recording = probe.load(path)
+    """Say what a part of a record says and keep that as a run; returns its number and its document.
+    `about` is put into the document, `asked` into the request of the run."""
+    recording = cut(probe.load(path), part)
     symbols = Symbols(recording)
     found, details = analyse(recording, symbols, knowledge())
     found["limits"] += [each for each in symbols.limits() if each not in found["limits"]]
     found |= about
-    request = {"command": list(recording.command), "record": path.name, **asked}
+    request = {
+        "command": list(recording.command),
+        "record": path.name,
+        "part": found["part"],
+        **asked,
+    }
     machine = {
         **recording.machine,
         "processors": recording.processors,

@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.text import Text
 
+from threadmark.kinds.explain.analysis.recording import Part
 from threadmark.present.wording import printable
 
 _MOST = 3  # causes with holders; the others have one line
@@ -108,6 +109,8 @@ def _head(page: Page, found: Mapping[str, Any]) -> None:
     if "cell" in found:
         name = found["cell"]["name"]
     threads = f"{found['threads']:,} thread{'s' * (found['threads'] != 1)}"
+    if found.get("part"):
+        name += f", {Part(**found['part']).words}"
     page.say(
         "",
         f"{name}: {threads}, {_seconds(found['wall_s'])}, {found['accounted']:.0%} of "

@@ -34,6 +34,9 @@ _LOST = (  # sleep is not among them, because a timer may sleep
 _HELD = ("mutex", "rwlock", "spin", "once", "semaphore", "stdio", "loader", "allocator")
 _RAN = 0.5  # of thread time
 _SHORTEST_NS = 50_000_000  # of a run in which ticks say something
+_FEWEST_OF_PART = 25  # ticks of a part for which something is certain
+_FEWEST_OF_CAUSE = 8  # ticks or samples that make a cause of a part certain
+_EXACT = ("none", "run_queue", "affinity", "thread_creation")  # not estimated from ticks
 
 
 def answer(recording: Recording, names: Names, knowledge: Knowledge) -> dict[str, Any]:
@@ -74,6 +77,8 @@ def analyse(
         others = cause.category not in ("run_queue", "affinity", "thread_creation", "none")
         if others and cause.ns < times.states["runnable"]:
             cause.certain = False
+        if recording.part and not _is_clear(cause, recording):
+            cause.certain = False
     document = {
         "schema": SCHEMA,
         "version": VERSION,
@@ -90,17 +95,32 @@ def analyse(
         "processors": [_rounded(share) for share in times.processors],
         "exit_status": recording.exit_status,
         "signal": recording.signal,
+        "part": _part(recording),
     }
     return document, details(recording, names, sleeps, stacks, times)
+
+
+def _part(recording: Recording) -> dict[str, Any] | None:
+    part = recording.part
+    if part is None:
+        return None
+    return {"threads": list(part.threads), "from_s": part.from_s, "to_s": part.to_s}
+
+
+def _is_clear(cause: Cause, recording: Recording) -> bool:
+    """Whether enough was seen of a cause of a part, whose waits are estimated."""
+    enough = len(recording.ticks) >= _FEWEST_OF_PART
+    return enough and (cause.category in _EXACT or cause.seen >= _FEWEST_OF_CAUSE)
 
 
 def _none(recording: Recording, roles: Roles, times: Account) -> Cause:
     if len(recording.threads) < 2:
         ran = sum(each.run_ns for each in recording.threads.values())
+        whose = "This part of the program" if recording.part else "The program"
         if ran < _RAN * times.total_ns:
-            words = "The program has one thread, which mostly waits for something outside of it."
+            words = f"{whose} has one thread, which mostly waits for something outside of it."
             return Cause("unknown", "main", "", words, certain=False, ns=times.total_ns)
-        words = "The program has one thread: nothing can wait, and nothing scales."
+        words = f"{whose} has one thread: nothing can wait, and nothing scales."
         return Cause("serial_dependency", "main", "", words, ns=times.total_ns)
     states = times.states
     total = max(1.0, times.total_ns)
@@ -115,6 +135,8 @@ def _none(recording: Recording, roles: Roles, times: Account) -> Cause:
         )
         return Cause("unknown", "", "", words, certain=False, ns=lost)
     words = "Nothing costs more than a few per cent: the program scales on this machine."
+    if recording.part:
+        words = "Nothing costs more than a few per cent in this part of the program."
     enough = recording.wall_ns >= _SHORTEST_NS and bool(recording.ticks)
     if states["runnable"] > _HIDES * total:
         words = (
@@ -156,7 +178,8 @@ def _complete(
 def _bound(cause: Cause, recording: Recording, roles: Roles, times: Account) -> float | None:
     """How many times faster at most: no thread's own time and no processor's could be saved."""
     attached = bool(recording.tier.get("attached"))
-    if attached or recording.wall_ns <= 0 or cause.category == "unknown":
+    of_whole = not attached and recording.part is None and recording.wall_ns > 0
+    if not of_whole or cause.category == "unknown":
         return None
     processors = roles.processors
     if cause.category == "affinity":
@@ -201,17 +224,23 @@ def _party(party: Party) -> dict[str, Any]:
 
 def _most_at_once(recording: Recording) -> int:
     """The most threads that lived at one time."""
-    events = [(t.began_ns, 1) for t in recording.threads.values()]
-    events += [(t.ended_ns, -1) for t in recording.threads.values()]
+    counted = [t for t in recording.threads.values() if recording.counts(t.tid)]
+    events = [(t.began_ns, 1) for t in counted] + [(t.ended_ns, -1) for t in counted]
     alive = most = 0
     for _, change in sorted(events):
         alive += change
         most = max(most, alive)
-    return most or len(recording.threads)
+    return most or len(counted)
 
 
 def _limits(recording: Recording, times: Account, causes: list[Cause]) -> list[str]:
     found = list(recording.limits)
+    if recording.part:
+        found.insert(
+            0,
+            f"This answer is of a part of the record: {recording.part.words}. Counts and times of "
+            f"its waits and holds are estimated from {len(recording.ticks):,} ticks.",
+        )
     if not recording.threads:
         found.append("The record has no thread; the program ended before it was seen.")
     if not recording.samples and any(t.run_ns for t in recording.threads.values()):

@@ -62,7 +62,7 @@ class Finder:
     @cached_property
     def _alone(self) -> int:
         """The thread that does all of the work; 0: there is none."""
-        useful = {tid: time.states["useful"] for tid, time in self._account.threads.items()}
+        useful = {tid: time.states["useful"] for tid, time in self._account.everyone.items()}
         total = sum(useful.values())
         return next((tid for tid, ns in useful.items() if ns > _ALONE * total), 0)
 
@@ -281,7 +281,8 @@ class Finder:
         )
         counts = [sum(g.works for g in tick.glances) for tick in self.recording.ticks]
         own = sum(max(0, c - self._roles.processors) for c in counts)
-        crowded = own > 0.25 * ready / max(1, self.recording.tick_ns)
+        all_ready = sum(time.states["runnable"] for time in self._account.everyone.values())
+        crowded = own > 0.25 * all_ready / max(1, self.recording.tick_ns)
         if self._roles.processors < self.recording.processors and crowded:
             words = (
                 f"threads may run on {self._roles.processors} of the machine's "

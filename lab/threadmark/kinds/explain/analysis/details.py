@@ -79,7 +79,7 @@ def _bars(recording: Recording, sleeps: Sleeps, shown: set[int]) -> dict[int, li
 def _running(recording: Recording, stacks: Stacks) -> list[list[Any]]:
     """[frames, samples] on a processor."""
     found: Counter[tuple[str, ...]] = Counter()
-    for sample in recording.samples:
+    for sample in recording.own_samples:
         found[tuple(f.name for f in stacks.frames(sample.stack, True))] += 1
     return [[list(f), count] for f, count in found.most_common(_FLAMES) if f]
 
@@ -88,7 +88,7 @@ def _hot(recording: Recording, names: Names, stacks: Stacks) -> dict[str, dict[s
     """By function: [place, samples] of lines, and [place, text, samples] of instructions."""
     lines: dict[str, Counter[str]] = defaultdict(Counter)
     code: dict[str, Counter[tuple[int, int]]] = defaultdict(Counter)
-    for sample in recording.samples:
+    for sample in recording.own_samples:
         inner = next(iter(stacks.frames(sample.stack, True)), None)
         if inner is not None:
             lines[inner.name][inner.where] += 1

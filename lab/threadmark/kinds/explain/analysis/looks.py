@@ -39,7 +39,8 @@ class Spot:
     anywhere: bool = False
     certain: bool = True
     takes: bool = False  # time in which a lock of the program is taken and given back
-    samples: Counter[int] = field(default_factory=Counter)  # by thread
+    looks: list[Sample] = field(default_factory=list)
+    samples: Counter[int] = field(default_factory=Counter)  # by thread that counts
     stacks: Counter[int] = field(default_factory=Counter)
 
 
@@ -65,15 +66,18 @@ def looks(recording: Recording, names: Names, knowledge: Knowledge) -> Looks:
     by_thread = sorted_.by_thread
     spots = sorted_.spots()
     for spot in spots:
-        for tid, count in spot.samples.items():
-            by_thread[tid]["useful"] -= count
-            by_thread[tid][spot.state] += count
+        for sample in spot.looks:
+            by_thread[sample.tid]["useful"] -= 1
+            by_thread[sample.tid][spot.state] += 1
+        own = [each for each in spot.looks if recording.counts(each.tid)]
+        spot.samples.update(sample.tid for sample in own)
+        spot.stacks.update(sample.stack for sample in own)
     for sample, idle in sorted_.runtime:
         by_thread[sample.tid]["useful"] -= 1
         by_thread[sample.tid]["runtime_idle" if idle else "runtime"] += 1
     ran = tuple(sample for sample, _ in sorted_.runtime)
     counted = {tid: +counts for tid, counts in by_thread.items()}
-    return Looks(counted, tuple(spots), ran, sorted_.polls)
+    return Looks(counted, tuple(each for each in spots if each.samples), ran, sorted_.polls)
 
 
 class _Sorted:
@@ -285,7 +289,4 @@ def _spot(
     anywhere: bool = False,
 ) -> Spot:
     state, name, where = found
-    spot = Spot(category, state, name, where, words, anywhere)
-    spot.samples.update(sample.tid for sample in samples)
-    spot.stacks.update(sample.stack for sample in samples)
-    return spot
+    return Spot(category, state, name, where, words, anywhere, looks=samples)

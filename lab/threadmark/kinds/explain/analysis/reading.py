@@ -256,4 +256,5 @@ def _file(line: Line) -> Written:
         line.when("writes"),
         line.when("bytes"),
         line.when("ns"),
+        line.when("object"),
     )

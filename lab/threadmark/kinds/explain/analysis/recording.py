@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,6 +62,7 @@ class Thread:
     totals: Mapping[str, Total]
     allowed: tuple[int, ...] = ()  # processors; empty: not known
     process: int = 0  # its pid; 0: the first process
+    whole_ns: int = 0  # its life before a part was cut out of it; 0: it is whole
 
     @property
     def life_ns(self) -> int:
@@ -169,6 +170,32 @@ class Written:
     writes: int
     bytes: int
     ns: int
+    thing: int = 0
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a part of a record has: some of its threads, some of its time."""
+
+    threads: tuple[str, ...] = ()  # patterns of names, or numbers; empty: all
+    from_s: float | None = None  # since the recording began
+    to_s: float | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is left out."""
+        return not self.threads and self.from_s is None and self.to_s is None
+
+    @property
+    def words(self) -> str:
+        """'threads named io*, from 0.5 s to 1 s'."""
+        found = [f"threads named {' or '.join(self.threads)}"] if self.threads else []
+        ends = (("from", self.from_s), ("to", self.to_s))
+        time = " ".join(f"{word} {value:.4g} s" for word, value in ends if value is not None)
+        return ", ".join([*found, time] if time else found)
+
+
+WHOLE = Part()
 
 
 _SHORT_NS = 5_000_000  # a thread that lives less long was made for one piece of work
@@ -180,14 +207,14 @@ def short_threads(recording: Recording) -> set[int]:
     found = {
         each.tid
         for each in recording.threads.values()
-        if each.life_ns < _SHORT_NS and each.tid != recording.pid
+        if (each.whole_ns or each.life_ns) < _SHORT_NS and each.tid != recording.pid
     }
     return found if len(found) >= _MANY else set()
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A record, whole."""
+    """A record, whole or a part of it."""
 
     command: tuple[str, ...]
     pid: int
@@ -215,6 +242,17 @@ class Recording:
     files: tuple[Written, ...] = ()
     symbols: tuple[Symbol, ...] = ()
     code: tuple[Code, ...] = ()
+    part: Part | None = None  # None: it is whole
+    context: frozenset[int] = frozenset()  # threads that are not of the part: see `counts`
+
+    def counts(self, tid: int) -> bool:
+        """Whether the time of a thread counts. The others tell what it waits for."""
+        return tid not in self.context
+
+    @property
+    def own_samples(self) -> Iterator[Sample]:
+        """The samples of threads that count."""
+        return (each for each in self.samples if self.counts(each.tid))
 
     @property
     def sample_ns(self) -> int:

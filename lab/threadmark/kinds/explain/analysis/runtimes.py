@@ -42,10 +42,11 @@ class Runtime:
 
     def causes(self, account: Account) -> list[Cause]:
         """At most one."""
-        if len(self._inside) < FEWEST_TICKS:
+        own = [each for each in self._inside if self._recording.counts(each.tid)]
+        if len(own) < FEWEST_TICKS:
             return []
         by_thread: Counter[int] = Counter()
-        for sample in self._inside:
+        for sample in own:
             time = account.threads.get(sample.tid)
             total = sum(self._looks.of(sample.tid).values())
             if time and total:
@@ -53,8 +54,8 @@ class Runtime:
         cause = self._managing() or self._waiting()
         cause.ns = float(sum(by_thread.values()))
         cause.by_thread.update(by_thread)
-        cause.samples.update(sample.stack for sample in self._inside)
-        cause.seen = len(self._inside)
+        cause.samples.update(sample.stack for sample in own)
+        cause.seen = len(own)
         return [cause]
 
     def _managing(self) -> Cause | None:
