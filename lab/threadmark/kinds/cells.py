@@ -30,6 +30,8 @@ class CellKind(RunKind):
     formats = ("csv", "json", "google-benchmark", "summary")
     # Fields of its requests for which its command has no option.
     not_options: ClassVar[tuple[str, ...]] = ()
+    # Whether the first thread of a process takes part in what is measured where there are others.
+    first_thread_works: ClassVar[bool] = True
 
     def programs(self, executables: Sequence[Executable]) -> list[dict[str, object]]:
         """What `list` says of the programs that it measures."""

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from rich.console import Console
@@ -19,7 +18,7 @@ from rich.console import Console
 from threadmark.kinds.explain import probe
 from threadmark.kinds.explain.analysis.answer import analyse
 from threadmark.kinds.explain.analysis.part import PartError, cut
-from threadmark.kinds.explain.analysis.recording import WHOLE, Part
+from threadmark.kinds.explain.analysis.recording import WHOLE, Part, Recording
 from threadmark.kinds.explain.kind import ANSWER, DETAILS, KIND
 from threadmark.kinds.explain.knowledge import knowledge
 from threadmark.kinds.explain.symbols import Symbols
@@ -177,12 +176,21 @@ def analysed(
     path: Path,
     store: Path,
     part: Part = WHOLE,
-    about: Mapping[str, Any] = MappingProxyType({}),
-    asked: Mapping[str, Any] = MappingProxyType({}),
 ) -> tuple[int, dict[str, Any]]:
-    """Say what a part of a record says and keep that as a run; returns its number and its document.
-    `about` is put into the document, `asked` into the request of the run."""
-    recording = cut(probe.load(path), part)
+    """Say what a part of a record says and keep that as a run; returns its number and its
+    document."""
+    return answered(cut(probe.load(path), part), path, store, {}, {})
+
+
+def answered(
+    recording: Recording,
+    path: Path,
+    store: Path,
+    about: Mapping[str, Any],
+    asked: Mapping[str, Any],
+) -> tuple[int, dict[str, Any]]:
+    """The same for a record that was read from `path`. `about` is put into the document, `asked`
+    into the request of the run."""
     symbols = Symbols(recording)
     found, details = analyse(recording, symbols, knowledge())
     found["limits"] += [each for each in symbols.limits() if each not in found["limits"]]

@@ -15,7 +15,9 @@ from rich.console import Console
 from threadmark.kinds import registry
 from threadmark.kinds.cells import CellKind
 from threadmark.kinds.explain import probe
-from threadmark.kinds.explain.invocation import analysed, kept, say, temporary
+from threadmark.kinds.explain.analysis.recording import Recording
+from threadmark.kinds.explain.analysis.repeats import only_repeats
+from threadmark.kinds.explain.invocation import answered, kept, say, temporary
 from threadmark.machine.limits import default_limits
 from threadmark.measure import outcome
 from threadmark.measure.cage import Cage
@@ -109,7 +111,8 @@ def explain(
         row = _recorded(subject, cage, path)
         about = {"cell": _about(row)}
         request = {"cell": cell_name(subject.cell)} | ({} if of is None else {"of": of})
-        number, found = analysed(path, store, about, request)
+        recording = _repeats(subject, row, path)
+        number, found = answered(recording, path, store, about, request)
         kept(path, store, number)
     return number, found
 
@@ -151,9 +154,22 @@ def _recorded(subject: Subject, cage: Cage, path: Path) -> Row:
     return row
 
 
+def _repeats(subject: Subject, row: Row, path: Path) -> Recording:
+    """What was recorded of the repeats, without what the harness did between them."""
+    whole = probe.load(path)
+    spans = [(each["began_ns"], each["ended_ns"]) for each in _counted(row)]
+    several = len({each.tid for each in whole.threads.values()}) > 1
+    harness = {whole.pid} if several and not subject.kind.first_thread_works else set()
+    return only_repeats(whole, spans, harness)
+
+
+def _counted(row: Row) -> list[dict[str, Any]]:
+    return [each for each in row.repeats if each.get("warmup") is False]
+
+
 def _about(row: Row) -> dict[str, Any]:
     """The cell and what its executable said of itself: medians over the repeats that counted."""
-    counted = [each for each in row.repeats if each.get("warmup") is False]
+    counted = _counted(row)
     figures = ("wall_ns", "cpu_ns", "run_delay_ns", "tasks", "operations")
     said = {
         name: statistics.median(each[name] for each in counted)
