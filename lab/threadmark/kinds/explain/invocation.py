@@ -19,6 +19,7 @@ from threadmark.kinds.explain import probe
 from threadmark.kinds.explain.analysis.answer import analyse
 from threadmark.kinds.explain.analysis.part import PartError, cut
 from threadmark.kinds.explain.analysis.recording import WHOLE, Part, Recording
+from threadmark.kinds.explain.analysis.task_costs import tell
 from threadmark.kinds.explain.kind import ANSWER, DETAILS, KIND
 from threadmark.kinds.explain.knowledge import knowledge
 from threadmark.kinds.explain.symbols import Symbols
@@ -194,6 +195,7 @@ def answered(
     symbols = Symbols(recording)
     found, details = analyse(recording, symbols, knowledge())
     found["limits"] += [each for each in symbols.limits() if each not in found["limits"]]
+    tell(found, float(about.get("cell", {}).get("tasks_recorded", 0)))
     found |= about
     request = {
         "command": list(recording.command),

@@ -109,9 +109,9 @@ def explain(
     """
     with temporary(store) as path:
         row = _recorded(subject, cage, path)
-        about = {"cell": _about(row)}
-        request = {"cell": cell_name(subject.cell)} | ({} if of is None else {"of": of})
         recording = _repeats(subject, row, path)
+        about = {"cell": _about(row, recording)}
+        request = {"cell": cell_name(subject.cell)} | ({} if of is None else {"of": of})
         number, found = answered(recording, path, store, about, request)
         kept(path, store, number)
     return number, found
@@ -167,8 +167,9 @@ def _counted(row: Row) -> list[dict[str, Any]]:
     return [each for each in row.repeats if each.get("warmup") is False]
 
 
-def _about(row: Row) -> dict[str, Any]:
-    """The cell and what its executable said of itself: medians over the repeats that counted."""
+def _about(row: Row, recording: Recording) -> dict[str, Any]:
+    """The cell and what its executable said of itself: medians over the repeats that counted, and
+    how many tasks there were in what was recorded of them."""
     counted = _counted(row)
     figures = ("wall_ns", "cpu_ns", "run_delay_ns", "tasks", "operations")
     said = {
@@ -177,4 +178,8 @@ def _about(row: Row) -> dict[str, Any]:
         if all(name in each for each in counted)
     }
     cell = asdict(row.cell) | {"arguments": dict(row.cell.arguments)}
-    return {**cell, "name": cell_name(row.cell), "repeats": len(counted), **said}
+    repeated_ns = sum(each["ended_ns"] - each["began_ns"] for each in counted)
+    share = recording.wall_ns / max(1, repeated_ns)
+    tasks = round(share * sum(each.get("tasks", 0) for each in counted))
+    about = {"name": cell_name(row.cell), "repeats": len(counted), "tasks_recorded": tasks}
+    return {**cell, **about, **said}
