@@ -7,7 +7,8 @@ from typing import Annotated
 import cyclopts
 from cyclopts import Parameter
 
-from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption
+from threadmark.model.errors import LabError
+from threadmark.options import DEFAULT_STORE, InstallOption, JsonOption, StoreOption
 
 
 def command(app: cyclopts.App) -> None:
@@ -27,6 +28,8 @@ def explain(
     thread: Annotated[tuple[str, ...], Parameter(show_default=False, negative="")] = (),
     since: Annotated[float | None, Parameter(name="--from", show_default=False)] = None,
     until: Annotated[float | None, Parameter(name="--to", show_default=False)] = None,
+    cell: Annotated[str | None, Parameter(show_default=False)] = None,
+    install: InstallOption = True,
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
 ) -> int:
@@ -39,6 +42,8 @@ def explain(
 
     --thread, --from and --to ask for a part of a record, as often as wanted: `./threadmark explain
     results/explain-7.tmr --thread "io*" --from 0.5 --to 2`. The record stays whole.
+    `./threadmark explain --cell fib/tbb:futures/gcc-libstdc++/2` explains a field of the matrix or
+    of the catalogue: one process of it is built and run as `run` does that.
 
     Exit status: 0 when there is an answer, whatever the program's own status was; 2 when the
     program could not be recorded, or its record has nothing of the part.
@@ -67,6 +72,9 @@ def explain(
         Only what came later, in seconds since the recording began.
     until
         Only what came earlier, in seconds since the recording began.
+    cell
+        PROGRAM/BACKEND:VARIANT/PLATFORM/THREADS[/SIZE[/ALLOCATOR]], in the place of a program. The
+        backend of the catalogue is threads. Recorded are 2 s of its repeats.
     """
     from threadmark.kinds.explain.analysis.recording import Part
     from threadmark.kinds.explain.invocation import Wanted, perform
@@ -74,4 +82,10 @@ def explain(
     wanted = Wanted(
         words, pid, follow, delay, duration, ready, load, stop, Part(thread, since, until)
     )
+    if cell is not None:
+        if wanted != Wanted(()):
+            raise LabError("--cell names what is recorded and for how long; give nothing else.")
+        from threadmark.kinds.explain import subject
+
+        return subject.perform(cell, store, install=install, as_json=json)
     return perform(wanted, store, as_json=json)

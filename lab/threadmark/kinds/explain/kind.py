@@ -35,7 +35,7 @@ class Explanation(RunKind):
     def table(self, stored: Stored, found: dict[str, Any], width: int, *, utf8: bool) -> list[Text]:
         from threadmark.kinds.explain import table
 
-        return table.lines(stored, found, width, utf8=utf8)
+        return table.lines(found, width, utf8=utf8)
 
     def page(self, stored: Stored, found: dict[str, Any]) -> str:
         from threadmark.kinds.explain import page

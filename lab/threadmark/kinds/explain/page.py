@@ -55,7 +55,7 @@ def page(stored: Stored, found: dict[str, Any]) -> str:
     return template.render(
         run=stored.run,
         found=found,
-        lines=[line.plain for line in table.lines(stored, found, 100, utf8=True)],
+        lines=[line.plain for line in table.lines(found, 100, utf8=True)],
         bars=[(each, _bar(each, details)) for each in threads],
         left_out=details.get("threads_left_out", 0),
         legend=[

@@ -9,7 +9,6 @@ from typing import Any
 from rich.text import Text
 
 from threadmark.kinds.explain.analysis.recording import Part
-from threadmark.model.cell import Stored
 from threadmark.present.wording import printable
 
 _MOST = 3  # causes with holders; the others have one line
@@ -87,7 +86,7 @@ class Page:
         self.lines.append(Text(f"{first}{text:<{room}} {last}".rstrip()))
 
 
-def lines(stored: Stored, found: Mapping[str, Any], width: int, *, utf8: bool) -> list[Text]:
+def lines(found: Mapping[str, Any], width: int, *, utf8: bool) -> list[Text]:
     """What `show` and `explain` print."""
     page = Page(width, utf8=utf8)
     _head(page, found)
@@ -107,6 +106,8 @@ def lines(stored: Stored, found: Mapping[str, Any], width: int, *, utf8: bool) -
 
 def _head(page: Page, found: Mapping[str, Any]) -> None:
     name = PurePath(found["command"][0]).name if found["command"] else "the program"
+    if "cell" in found:
+        name = found["cell"]["name"]
     threads = f"{found['threads']:,} thread{'s' * (found['threads'] != 1)}"
     if found.get("part"):
         name += f", {Part(**found['part']).words}"
@@ -121,19 +122,10 @@ def _head(page: Page, found: Mapping[str, Any]) -> None:
 
 def _cause(page: Page, number: int, cause: Mapping[str, Any], found: Mapping[str, Any]) -> None:
     share = "    " if cause["category"] == "none" else _percent(cause["share"])
-    what = _CATEGORIES.get(cause["category"], cause["category"])
-    words = [what]
+    style = "bold" if number == 1 and cause["category"] != "none" else ""
+    page.say(f"{number:>2} {share}  ", _headline(cause), style)
     if cause["category"] == "none":
-        page.say(f"{number:>2} {share}  ", cause["words"])
         return
-    named = cause["name"] + (f" ({cause['where']})" if cause["where"] else "")
-    if named:
-        words.append(named)
-    if cause["waits"] and cause["wait_us"]:
-        words.append(f"{cause['waits']:,} waits of {micros(cause['wait_us'])}")
-    text = ", ".join(words).replace(", ", ": ", 1)
-    sure = "" if cause["certain"] else " (not certain)"
-    page.say(f"{number:>2} {share}  ", text + sure, "bold" if number == 1 else "")
     if number > _MOST:
         return
     page.say(" " * 10, cause["words"] + _hope(cause))
@@ -146,6 +138,26 @@ def _cause(page: Page, number: int, cause: Mapping[str, Any], found: Mapping[str
             if "hold_us" in party:
                 last += f"  {micros(party['hold_us'])} each"
             page.fill(first, " < ".join(party["frames"]), last)
+
+
+def summary(cause: Mapping[str, Any]) -> str:
+    """A cause in one line."""
+    if cause["category"] == "none":
+        return str(cause["words"]).rstrip(".")
+    return f"{_percent(cause['share']).strip()} {_headline(cause)}{_hope(cause)}"
+
+
+def _headline(cause: Mapping[str, Any]) -> str:
+    if cause["category"] == "none":
+        return str(cause["words"])
+    words = [_CATEGORIES.get(cause["category"], cause["category"])]
+    named = cause["name"] + (f" ({cause['where']})" if cause["where"] else "")
+    if named:
+        words.append(named)
+    if cause["waits"] and cause["wait_us"]:
+        words.append(f"{cause['waits']:,} waits of {micros(cause['wait_us'])}")
+    sure = "" if cause["certain"] else " (not certain)"
+    return ", ".join(words).replace(", ", ": ", 1) + sure
 
 
 def _hope(cause: Mapping[str, Any]) -> str:

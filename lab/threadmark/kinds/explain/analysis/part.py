@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from typing import Protocol
 
 from threadmark.kinds.explain.analysis.estimates import Estimates
 from threadmark.kinds.explain.analysis.recording import (
@@ -47,9 +48,9 @@ def cut(whole: Recording, part: Part) -> Recording:
     lives = _Lives(alive.values(), whole.threads.values())
     ticks = [lives.known(tick) for tick in whole.ticks]
     estimates = Estimates(ticks, span.has, numbers.__contains__)
-    times = _times(alive, ticks, span) if span.is_cut else alive
+    lives_in = times(alive, ticks, span) if span.is_cut else alive
     threads: dict[int, Thread] = {}
-    for key, thread in times.items():
+    for key, thread in lives_in.items():
         number = thread.tid
         while number in threads:
             number += _AGAIN
@@ -171,7 +172,22 @@ class _Lives:
         return lives is None or any(t.began_ns <= at_ns <= t.ended_ns for t in lives)
 
 
-def _times(alive: Mapping[int, Thread], ticks: Iterable[Tick], span: _Span) -> dict[int, Thread]:
+class Range(Protocol):
+    """Some of the time of a record."""
+
+    @property
+    def began_ns(self) -> int:
+        """Its beginning."""
+
+    @property
+    def ended_ns(self) -> int:
+        """Its end."""
+
+    def share(self, began_ns: int, ended_ns: int) -> float:
+        """Of a stretch of time, how much of it lies in the range."""
+
+
+def times(alive: Mapping[int, Thread], ticks: Iterable[Tick], span: Range) -> dict[int, Thread]:
     """Each thread with its life, run and ready time in the range. What ran between two ticks of a
     thread is spread evenly."""
     keys: dict[int, list[int]] = {}

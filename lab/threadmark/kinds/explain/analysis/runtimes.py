@@ -103,14 +103,14 @@ class Runtime:
     def _in_region(self, sample: Sample) -> bool:
         """Whether it is work within a parallel region."""
         return any(
-            frame.module.startswith(self._knowledge.runtimes) or _OUTLINED.search(frame.name)
+            self._knowledge.is_runtime(frame) or _OUTLINED.search(frame.name)
             for frame in self._frames(sample)
         )
 
     def _part(self, sample: Sample) -> str:
         """The function that a parallel region calls, or else the outermost one."""
-        runtimes = self._knowledge.runtimes
-        inner = list(takewhile(lambda f: not f.module.startswith(runtimes), self._frames(sample)))
+        known = self._knowledge.is_runtime
+        inner = list(takewhile(lambda f: not known(f), self._frames(sample)))
         return outermost(inner)
 
     def _own(self, samples: list[Sample]) -> tuple[str, str]:
