@@ -105,7 +105,7 @@ def function(details: Mapping[str, Any], name: str) -> Function:
     """The function that `name` names, whole or from a '::' on. LabError where no function or more
     than one has that name."""
     running: list[_Stack] = [(frames, count, "") for frames, count in details.get(RUNNING, [])]
-    waiting: list[_Stack] = [tuple(each) for each in details.get(WAITING, [])]
+    waiting: list[_Stack] = [tuple(each[:3]) for each in details.get(WAITING, [])]
     names = {each for frames, _, _ in (*running, *waiting) for each in frames}
     full = _named(names, name)
     samples, wait_us = sum(c for _, c, _ in running), sum(us for _, us, _ in waiting)

@@ -116,7 +116,7 @@ def perform(wanted: Wanted, store: Path, *, as_json: bool) -> int:
     with Store.open(store, create=False) as opened:
         stored = opened.load(number)
     if as_json:
-        sys.stdout.write(KIND.export(stored, found, "json"))
+        sys.stdout.write(KIND.json(stored, found))
     else:
         _print(stored, found, kept)
     return 0
