@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.text import Text
 
-from threadmark.kinds.explain.flames import RUNNING, WAITING
+from threadmark.kinds.explain.flames import RUNNING, WAITING, off_processor, on_processor
 from threadmark.kinds.explain.table import Page, micros
 from threadmark.model.errors import LabError
 
@@ -99,6 +99,30 @@ class Function:
     def _costs(self, samples: int, us: int) -> str:
         share = f"{100 * samples / self.samples:.1f} %" if samples else "-"
         return f"{share:>8}{micros(us) if us else '-':>10}"
+
+
+@dataclass(frozen=True)
+class Total:
+    """What a function costs in all of its stacks, in microseconds."""
+
+    name: str
+    running_us: int
+    itself_us: int  # of the running time, without what it calls
+    waiting_us: int
+
+
+def totals(details: Mapping[str, Any]) -> list[Total]:
+    """All functions, the dearest first."""
+    running: Counter[str] = Counter()
+    itself: Counter[str] = Counter()
+    waiting: Counter[str] = Counter()
+    for frames, us in on_processor(details):
+        itself[frames[0]] += us
+        running.update(dict.fromkeys(frames, us))
+    for (_, *frames), us in off_processor(details):
+        waiting.update(dict.fromkeys(frames, us))
+    names = sorted({*running, *waiting}, key=lambda n: (-max(running[n], waiting[n]), n))
+    return [Total(n, running[n], itself[n], waiting[n]) for n in names]
 
 
 def function(details: Mapping[str, Any], name: str) -> Function:
