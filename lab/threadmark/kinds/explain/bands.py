@@ -86,7 +86,7 @@ def groups(details: Mapping[str, Any]) -> list[Group]:
 def _title(group: Mapping[str, Any]) -> str:
     count, name = group["threads"], group["name"]
     if name == "main thread":
-        return name if count == 1 else f"first threads of {count} processes"
+        return "Main thread" if count == 1 else f"First threads of {count} processes"
     made = f"made in {name}" if name else "made elsewhere"
     return f"{count:,} thread{'s' * (count != 1)} {made}"
 

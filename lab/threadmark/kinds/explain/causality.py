@@ -13,8 +13,8 @@ _NODES = 16
 _ARCS = 24
 _LISTED = 30  # edges and totals
 _THREADS = 16  # of the path
-ROW = 30  # height of a node
-REACH = 120  # width of the arcs
+ROW = 38  # height of a node
+REACH = 150  # width of the arcs
 
 
 @dataclass(frozen=True)
@@ -73,10 +73,10 @@ def _arc(begin: int, end: int, count: int) -> str:
     """From the right of one row to that of another; the two directions do not cover each other."""
     if begin == end:
         y = begin * ROW + ROW / 2
-        return f"M2 {y - 7}C38 {y - 14} 38 {y + 14} 6 {y + 7}"
-    aside = 4 if begin < end else -4
+        return f"M2 {y - 9}C48 {y - 18} 48 {y + 18} 6 {y + 9}"
+    aside = 6 if begin < end else -6
     y, to = begin * ROW + ROW / 2 + aside, end * ROW + ROW / 2 - aside
-    out = 24 + (REACH - 44) * abs(begin - end) / max(1, count - 1) + (0 if begin < end else 14)
+    out = 36 + (REACH - 56) * abs(begin - end) / max(1, count - 1) + (0 if begin < end else 18)
     return f"M2 {y}C{out:.0f} {y} {out:.0f} {to} 6 {to}"
 
 

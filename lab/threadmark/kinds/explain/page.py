@@ -18,6 +18,7 @@ _FUNCTIONS = 400  # that can be searched for
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"  # of holders
 _BARS = 17  # of the histogram of processors
 _LEAST = 0.001  # share of a state in the legend
+_PARTY = 0.005  # share of a stack of holders or waiters
 _AT_WORK = ("serial_dependency", "imbalance")  # whose holders work rather than hold
 
 
@@ -38,7 +39,7 @@ def page(stored: Stored, found: Mapping[str, Any], details: Mapping[str, Any]) -
     ]  # fmt: skip
     environment = pages.environment(Path(__file__).parent)
     environment.filters.update(percent=_percent, micros=_micros, seconds=_seconds, chain=_chain)
-    return environment.get_template("page.html.j2").render(
+    text = environment.get_template("page.html.j2").render(
         run=stored.run,
         found=found,
         program=PurePath(found["command"][0]).name if found["command"] else "the program",
@@ -67,22 +68,33 @@ def page(stored: Stored, found: Mapping[str, Any], details: Mapping[str, Any]) -
         node_height=causality.ROW,
         machine=pages.facts(stored.run.machine),
     )
+    return text.replace("(anonymous namespace)::", "")  # as in a terminal
 
 
 def _cause(cause: Mapping[str, Any]) -> dict[str, Any]:
     """A cause in the words of the page; `remedy` is empty where none is known."""
+    what = table.CATEGORIES.get(cause["category"], cause["category"].replace("_", " "))
     holds = "Who worked" if cause["category"] in _AT_WORK else "Who held it"
     return {
         **cause,
-        "what": table.CATEGORIES.get(cause["category"], cause["category"].replace("_", " ")),
+        "what": _capital(what),
+        "said": _sentence(cause["words"]) if cause["words"] != what else "",
         "remedy": cause.get("remedy") or "",
-        "gain": table.gain(cause),
+        "gain": _sentence(table.gain(cause)),
         "parties": [
-            (title, parties)
+            (title, [each for each in parties if each["share"] >= _PARTY] or parties)
             for title, parties in ((holds, cause["holders"]), ("Who waited", cause["waiters"]))
             if parties
         ],
     }
+
+
+def _sentence(words: str) -> str:
+    return _capital(words) + ("" if words.endswith(".") or not words else ".")
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
 def _states(states: Mapping[str, float]) -> list[tuple[str, str, float]]:
@@ -122,6 +134,7 @@ def _lock(lock: Mapping[str, Any]) -> dict[str, Any]:
 
     return {
         **lock,
+        "known": any(lock["holders"]),
         "columns": [
             (_LETTERS[place], stack(lock["holders"], number), *held(number))
             for place, number in enumerate(columns)
@@ -155,11 +168,13 @@ def _stacks(details: Mapping[str, Any]) -> dict[str, Any]:
 
 def _chain(frames: Sequence[str]) -> str:
     """'inner < outer'."""
-    return printable(" < ".join(frames)).replace("(anonymous namespace)::", "")
+    return printable(" < ".join(frames))
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %" if 0 < share < 0.0095 else f"{100 * share:.0f} %"
+    if 0 < share < 0.0095:
+        return f"{100 * share:.1f} %" if share >= 0.0005 else "< 0.1 %"
+    return f"{100 * share:.0f} %"
 
 
 def _micros(value: float) -> str:

@@ -17,7 +17,7 @@ from threadmark.kinds.explain.analysis.timeline import timeline
 _HOT = 64  # functions
 _HOT_PLACES = 12  # of each
 _FLAMES = 2000  # stacks of each kind
-_LOCKS = 50
+_LOCKS = 100
 _PARTIES = 6  # stacks of waiters and of holders of a lock; the others are one
 
 
@@ -108,31 +108,36 @@ def _name(thing: Thing, names: Names, naming: Naming, stacks: Stacks) -> tuple[s
 def _locks(
     recording: Recording, stacks: Stacks, named: dict[int, tuple[str, str]]
 ) -> list[dict[str, Any]]:
+    """Objects of one name as one."""
     found = []
+    alike: dict[tuple[str, str, str], list[Thing]] = defaultdict(list)
     for number, (name, where) in named.items():
         thing = recording.things[number]
+        alike[thing.what, name, where].append(thing)
+    for (what, name, where), things in alike.items():
         found.append({
-            "what": thing.what,
+            "what": what,
             "name": name,
             "where": where,
-            "waits": thing.waits,
-            "wait_s": thing.wait_ns / 1e9,
-            "longest_s": thing.longest_ns / 1e9,
-            "holds": thing.holds,
-            "hold_s": thing.hold_ns / 1e9,
-            **_matrix(recording, stacks, number),
+            "objects": len(things),
+            "waits": sum(each.waits for each in things),
+            "wait_s": sum(each.wait_ns for each in things) / 1e9,
+            "longest_s": max(each.longest_ns for each in things) / 1e9,
+            "holds": sum(each.holds for each in things),
+            "hold_s": sum(each.hold_ns for each in things) / 1e9,
+            **_matrix(recording, stacks, {each.id for each in things}),
         })  # fmt: skip
-    return found
+    return sorted(found, key=lambda lock: -lock["wait_s"])
 
 
-def _matrix(recording: Recording, stacks: Stacks, thing: int) -> dict[str, Any]:
+def _matrix(recording: Recording, stacks: Stacks, things: set[int]) -> dict[str, Any]:
     """`waiters` and `holders` are stacks, the heaviest first and empty where they are not known;
     `matrix` has [waiter, holder, waits, microseconds] by their numbers, -1: one of the others.
     `held` has [holds, microseconds] for each holder."""
     cells: dict[tuple[tuple[str, ...], tuple[str, ...]], list[int]] = defaultdict(lambda: [0, 0])
     ends: tuple[Counter[tuple[str, ...]], Counter[tuple[str, ...]]] = Counter(), Counter()
     for pair in recording.pairs:
-        if pair.thing == thing:
+        if pair.thing in things:
             key = stacks.names(pair.waiter), stacks.names(pair.holder)
             cells[key][0] += pair.waits
             cells[key][1] += pair.wait_ns // 1000
@@ -148,7 +153,7 @@ def _matrix(recording: Recording, stacks: Stacks, thing: int) -> dict[str, Any]:
         matrix[at] = [a + b for a, b in zip(matrix[at], counts, strict=True)]
     held = {names: [0, 0] for names in holders}
     for hold in recording.holds:
-        if hold.thing == thing and (names := stacks.names(hold.stack)) in held:
+        if hold.thing in things and (names := stacks.names(hold.stack)) in held:
             held[names] = [held[names][0] + hold.holds, held[names][1] + hold.hold_ns // 1000]
     return {
         "waiters": [list(each) for each in waiters],
