@@ -64,7 +64,7 @@ def show(
         return
     found = kind.judge(stored)
     if json:
-        sys.stdout.write(kind.export(stored, found, "json"))
+        sys.stdout.write(kind.json(stored, found))
     else:
         print_table(Console(), partial(kind.table, stored, found))
 

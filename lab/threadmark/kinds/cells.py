@@ -99,7 +99,7 @@ class CellKind(RunKind):
         if form == "summary":
             command = summary.command(stored.run, self.command, self.not_options)
             return summary.to_summary(stored, command, self.summaries(found))
-        return super().export(stored, found, form)
+        return self.json(stored, found)
 
     def agree(self, a: Stored, b: Stored, question: Question) -> Answer:
         from threadmark.judge import comparison, findings

@@ -245,7 +245,7 @@ class Session:
             path = report_path(self.options.store, run_id)
             files.write_atomically(path, kind.page(stored, found))
         if self.options.json:
-            print(kind.export(stored, found, "json"), end="")
+            print(kind.json(stored, found), end="")
         else:
             print_table(Console(), partial(kind.table, stored, found))
             if self.options.report:

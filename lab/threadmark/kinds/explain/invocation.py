@@ -225,7 +225,7 @@ def say(
     with Store.open(store, create=False) as opened:
         stored = opened.load(number)
     if as_json:
-        sys.stdout.write(KIND.export(stored, found, "json"))
+        sys.stdout.write(KIND.json(stored, found))
         return
     print_table(Console(), partial(KIND.table, stored, found))
     if found["exit_status"]:

@@ -16,7 +16,7 @@ _LINES = 3  # of holders or waiters
 _SHOWN = 0.01
 _BETTER = 1.02  # a bound below is no promise
 
-_STATES = {
+STATES = {
     "useful": "useful work",
     "spinning": "running, but spinning or contending for a lock",
     "atomic": "running, but waiting for a word that other threads write",
@@ -35,7 +35,7 @@ _STATES = {
     "runtime_idle": "a runtime without a ready task",
     "unknown": "not known",
 }
-_CATEGORIES = {
+CATEGORIES = {
     "mutex": "waits for a lock",
     "rwlock": "waits for a lock for shared use",
     "none": "scales",
@@ -96,7 +96,7 @@ def lines(found: Mapping[str, Any], width: int, *, utf8: bool) -> list[Text]:
     shares = sorted(found["states"].items(), key=lambda each: -each[1])
     for state, share in shares:
         if share >= _SHOWN:
-            page.say(f"   {_percent(share)}  ", _STATES.get(state, state))
+            page.say(f"   {_percent(share)}  ", STATES.get(state, state))
     if found.get("processors"):
         page.say("", _processors(found["processors"]))
     for limit in found["limits"]:
@@ -124,11 +124,9 @@ def _cause(page: Page, number: int, cause: Mapping[str, Any], found: Mapping[str
     share = "    " if cause["category"] == "none" else _percent(cause["share"])
     style = "bold" if number == 1 and cause["category"] != "none" else ""
     page.say(f"{number:>2} {share}  ", _headline(cause), style)
-    if cause["category"] == "none":
+    if cause["category"] == "none" or number > _MOST:
         return
-    if number > _MOST:
-        return
-    page.say(" " * 10, cause["words"] + _hope(cause))
+    page.say(" " * 10, "; ".join(filter(None, (cause["words"], gain(cause)))))
     held, waited = cause["holders"], cause["waiters"]
     by = "done by  " if cause["category"] in ("serial_dependency", "imbalance") else "held by  "
     for title, parties in ((by, held), ("waits in ", waited)):
@@ -144,13 +142,14 @@ def summary(cause: Mapping[str, Any]) -> str:
     """A cause in one line."""
     if cause["category"] == "none":
         return str(cause["words"]).rstrip(".")
-    return f"{_percent(cause['share']).strip()} {_headline(cause)}{_hope(cause)}"
+    hope = gain(cause)
+    return "; ".join(filter(None, (f"{_percent(cause['share']).strip()} {_headline(cause)}", hope)))
 
 
 def _headline(cause: Mapping[str, Any]) -> str:
     if cause["category"] == "none":
         return str(cause["words"])
-    words = [_CATEGORIES.get(cause["category"], cause["category"])]
+    words = [CATEGORIES.get(cause["category"], cause["category"])]
     named = cause["name"] + (f" ({cause['where']})" if cause["where"] else "")
     if named:
         words.append(named)
@@ -160,11 +159,12 @@ def _headline(cause: Mapping[str, Any]) -> str:
     return ", ".join(words).replace(", ", ": ", 1) + sure
 
 
-def _hope(cause: Mapping[str, Any]) -> str:
+def gain(cause: Mapping[str, Any]) -> str:
+    """What the program could gain without the cause; empty where nothing is promised."""
     bound = cause["bound"]
     if bound is None or bound < _BETTER:
         return ""
-    return f"; without it at most {bound:.3g} times as fast"
+    return f"without it at most {bound:.3g} times as fast"
 
 
 def _shown(text: str) -> str:
