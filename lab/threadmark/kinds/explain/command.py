@@ -76,12 +76,13 @@ def explain(
     counter
         A file in which the program leaves the number of units instead, as its last word.
     """
-    from threadmark.kinds.explain import differential
-    from threadmark.kinds.explain.differential import Turns
     from threadmark.kinds.explain.invocation import Wanted, perform
+    from threadmark.kinds.explain.turns import Turns
 
     wanted = Wanted(words, pid, follow, delay, duration, ready, load, stop)
     turns = Turns(threads, threads_env, rounds, progress, counter)
     if turns != Turns():
+        from threadmark.kinds.explain import differential
+
         return differential.perform(wanted, turns, store, as_json=json)
     return perform(wanted, store, as_json=json)

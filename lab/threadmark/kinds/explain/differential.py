@@ -14,73 +14,20 @@ from typing import Any
 
 from threadmark.kinds.explain import invocation, probe
 from threadmark.kinds.explain.analysis.answer import analyse
-from threadmark.kinds.explain.analysis.contrast import Rounds, contrast
+from threadmark.kinds.explain.analysis.contrast import contrast
+from threadmark.kinds.explain.analysis.paired_runs import Rounds
 from threadmark.kinds.explain.analysis.per_unit import Run, run_of
 from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.analysis.sharing import Sharing
 from threadmark.kinds.explain.knowledge import knowledge
-from threadmark.kinds.explain.output import Output
+from threadmark.kinds.explain.output import Output, number
 from threadmark.kinds.explain.symbols import Symbols
+from threadmark.kinds.explain.turns import PLACE, Turns
 from threadmark.model.errors import LabError
 
-PLACE = "{threads}"
 _ROUNDS = 3
 _FEWEST = 2  # that tell how much like runs differ
 _BUDGET_S = 60.0
-_MOST = 4096  # threads
-
-
-@dataclass(frozen=True)
-class Turns:
-    """What the command line says of a comparison."""
-
-    threads: str | None = None
-    variable: str | None = None  # of the environment
-    rounds: int | None = None
-    progress: str | None = None
-    counter: Path | None = None
-
-    @property
-    def counts(self) -> tuple[int, ...]:
-        """The numbers of threads, upwards."""
-        words = (self.threads or "").split(",")
-        numbers = {int(word) for word in words if word.strip().isdecimal()}
-        if len(numbers) != len(words) or len(numbers) < 2 or min(numbers) != 1:
-            raise LabError("--threads takes 1 and greater numbers, such as --threads 1,2.")
-        if max(numbers) > _MOST:
-            raise LabError(f"--threads takes numbers up to {_MOST:,}.")
-        return tuple(sorted(numbers))
-
-    def check(self, wanted: invocation.Wanted) -> None:
-        """LabError for what contradicts itself."""
-        if self.threads is None:
-            raise LabError(
-                "--threads-env, --rounds, --progress and --counter are for a comparison; give "
-                "--threads 1,2 too."
-            )
-        _ = self.counts
-        if wanted.pid is not None or wanted.record:
-            raise LabError("--threads starts a program several times; name the program after --.")
-        if self.variable is None and not any(PLACE in word for word in wanted.words):
-            raise LabError(
-                f"Write {PLACE} where the program takes the number of threads, or name its "
-                "variable: --threads-env OMP_NUM_THREADS."
-            )
-        if self.variable is not None and not re.fullmatch(r"[A-Za-z_]\w*", self.variable):
-            raise LabError("--threads-env takes the name of a variable, such as OMP_NUM_THREADS.")
-        if self.rounds is not None and not 1 <= self.rounds <= 1000:
-            raise LabError("--rounds takes a number from 1 to 1000.")
-        if self.progress is not None and self.counter is not None:
-            raise LabError("--progress and --counter both tell the units of work; give one.")
-        if self.progress is not None:
-            try:
-                groups = re.compile(self.progress).groups
-            except re.error as error:
-                raise LabError(f"--progress is no regular expression ({error}).") from error
-            if groups != 1:
-                raise LabError(
-                    r"--progress needs one group, which is the number: --progress 'done (\d+)'."
-                )
 
 
 def perform(wanted: invocation.Wanted, turns: Turns, store: Path, *, as_json: bool) -> int:
@@ -95,13 +42,13 @@ def perform(wanted: invocation.Wanted, turns: Turns, store: Path, *, as_json: bo
         session.run()
         recording, found, details = session.answer()
         asked = {"command": list(wanted.words), "threads": list(turns.counts)}
-        number = invocation.keep(recording, found, details, store, asked)
-        kept = invocation.record_path(store, number)
+        run = invocation.keep(recording, found, details, store, asked)
+        kept = invocation.record_path(store, run)
         for count, path in session.paths.items():
             last = count == max(session.paths)
             other = kept.with_name(f"{kept.stem}-threads-{count}{kept.suffix}")
             path.replace(kept if last else other)
-    invocation.say(number, found, store, as_json=as_json, kept=kept)
+    invocation.say(run, found, store, as_json=as_json, kept=kept)
     return 0
 
 
@@ -245,8 +192,6 @@ class _Session:
 
 def _counted(path: Path, threads: int, since_ns: int) -> float:
     """The last number in a file that the run has written."""
-    from threadmark.kinds.explain.output import number
-
     try:
         written = path.stat().st_mtime_ns
         words = path.read_text(encoding="utf-8", errors="replace").split()
