@@ -17,6 +17,7 @@ from threadmark.kinds.explain.analysis.frames import Frame
 from threadmark.kinds.explain.analysis.meaning import Operand
 from threadmark.kinds.explain.analysis.part import cut
 from threadmark.kinds.explain.analysis.recording import WHOLE, Part
+from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.knowledge import knowledge
 
 MS = 1_000_000
@@ -208,13 +209,17 @@ class Made:
         """The record as lines."""
         return [json.dumps(each) for each in self.records()]
 
-    def analysed(self, part: Part = WHOLE) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Document and details."""
+    def read(self, part: Part = WHOLE) -> tuple[Recording, Names]:
+        """The record as the analysis takes it, and its symbols."""
         recording = cut(reading.read(self.text()), part)
         names = Names(self.stacks, self.data)
         names.operands = self.operands
         names.members = self.members
-        return analyse(recording, names, knowledge())
+        return recording, names
+
+    def analysed(self, part: Part = WHOLE) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Document and details."""
+        return analyse(*self.read(part), knowledge())
 
     def answer(self, part: Part = WHOLE) -> dict[str, Any]:
         """The document of the contract."""

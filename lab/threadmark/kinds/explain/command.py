@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import cyclopts
@@ -30,6 +31,11 @@ def explain(
     until: Annotated[float | None, Parameter(name="--to", show_default=False)] = None,
     cell: Annotated[str | None, Parameter(show_default=False)] = None,
     install: InstallOption = True,
+    threads: Annotated[str | None, Parameter(show_default=False)] = None,
+    threads_env: Annotated[str | None, Parameter(show_default=False)] = None,
+    rounds: Annotated[int | None, Parameter(show_default=False)] = None,
+    progress: Annotated[str | None, Parameter(show_default=False)] = None,
+    counter: Annotated[Path | None, Parameter(show_default=False)] = None,
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
 ) -> int:
@@ -44,6 +50,9 @@ def explain(
     results/explain-7.tmr --thread "io*" --from 0.5 --to 2`. The record stays whole.
     `./threadmark explain --cell fib/tbb:futures/gcc-libstdc++/2` explains a field of the matrix or
     of the catalogue: one process of it is built and run as `run` does that.
+
+    `./threadmark explain --threads 1,2 -- ./prog {threads}` runs the program with each number of
+    threads, in turns, and says what costs more with more threads.
 
     Exit status: 0 when there is an answer, whatever the program's own status was; 2 when the
     program could not be recorded, or its record has nothing of the part.
@@ -75,17 +84,35 @@ def explain(
     cell
         PROGRAM/BACKEND:VARIANT/PLATFORM/THREADS[/SIZE[/ALLOCATOR]], in the place of a program. The
         backend of the catalogue is threads. Recorded are 2 s of its repeats.
+    threads
+        Compare these numbers of threads, such as 1,2; {threads} in the arguments becomes each.
+    threads_env
+        The variable of the environment that has the number of threads, such as OMP_NUM_THREADS.
+    rounds
+        How often the program runs with each number of threads; 3, or 2 where 3 would take more
+        than a minute, if not given.
+    progress
+        A regular expression with one group: the units of work that are done. Its last match in
+        what the program prints counts. Without units the whole run is one.
+    counter
+        A file in which the program leaves the number of units instead, as its last word.
     """
     from threadmark.kinds.explain.analysis.recording import Part
     from threadmark.kinds.explain.invocation import Wanted, perform
+    from threadmark.kinds.explain.turns import Turns
 
     wanted = Wanted(
         words, pid, follow, delay, duration, ready, load, stop, Part(thread, since, until)
     )
+    turns = Turns(threads, threads_env, rounds, progress, counter)
     if cell is not None:
-        if wanted != Wanted(()):
+        if wanted != Wanted(()) or turns != Turns():
             raise LabError("--cell names what is recorded and for how long; give nothing else.")
         from threadmark.kinds.explain import subject
 
         return subject.perform(cell, store, install=install, as_json=json)
+    if turns != Turns():
+        from threadmark.kinds.explain import differential
+
+        return differential.perform(wanted, turns, store, as_json=json)
     return perform(wanted, store, as_json=json)

@@ -138,15 +138,20 @@ def record_path(store: Path, number: int) -> Path:
     return store.with_name(f"explain-{name}{number}.tmr")
 
 
-@contextmanager
-def temporary(store: Path) -> Iterator[Path]:
-    """Where a record is written that has no number yet; what is left there is removed."""
+def make_folder(store: Path) -> None:
+    """The folder of a store and of its records."""
     try:
         store.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise LabError(
             f"{store.parent} cannot be made ({error.strerror}); name another file with --store."
         ) from error
+
+
+@contextmanager
+def temporary(store: Path) -> Iterator[Path]:
+    """Where a record is written that has no number yet; what is left there is removed."""
+    make_folder(store)
     path = store.with_name(f".explain-{os.getpid()}.tmr")
     try:
         yield path
@@ -204,6 +209,17 @@ def answered(
         "part": found["part"],
         **asked,
     }
+    return keep(recording, found, details, store, request), found
+
+
+def keep(
+    recording: Recording,
+    found: dict[str, Any],
+    details: dict[str, Any],
+    store: Path,
+    request: Mapping[str, Any],
+) -> int:
+    """Store a run; returns its number."""
     machine = {
         **recording.machine,
         "processors": recording.processors,
@@ -211,11 +227,11 @@ def answered(
         "commit": version(),
     }
     with Store.open(store, create=True) as opened, opened.at_once():
-        number = opened.start_run(KIND.profiles[0], 0, request, machine)
+        number = opened.start_run(KIND.profiles[0], 0, dict(request), machine)
         opened.add_document(number, ANSWER, found)
         opened.add_document(number, DETAILS, details)
         opened.finish(number)
-    return number, found
+    return number
 
 
 def say(

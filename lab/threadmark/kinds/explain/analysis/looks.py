@@ -110,8 +110,8 @@ class _Sorted:
         if part == "wait":
             return  # the agent knows how much of the wait ran
         self.by_thread[sample.tid]["useful"] += 1
-        operand = None if sample.kernel else _operand(sample, self._recording, self._names)
-        address = None if operand is None else _address(operand, sample)
+        operand = None if sample.kernel else operand_of(sample, self._recording, self._names)
+        address = None if operand is None else address_of(operand, sample)
         if runtime:
             self.runtime.append((sample, operand is not None and operand.loops))
         elif part == "lock":
@@ -141,7 +141,7 @@ class _Sorted:
         least = _PART * sum(sum(counts.values()) for counts in self.by_thread.values())
         for touched in self._plain.values():
             if len(touched) >= max(_FEWEST, least):
-                spots += _side_by_side(touched, names, knowledge)
+                spots += side_by_side(touched, names, knowledge)
         for looped in self._loops.values():
             if len(looped) >= _FEWEST:
                 spots.append(_loop(looped, self._recording, names, knowledge))
@@ -153,12 +153,14 @@ class _Sorted:
         return spots
 
 
-def _operand(sample: Sample, recording: Recording, names: Names) -> Operand | None:
+def operand_of(sample: Sample, recording: Recording, names: Names) -> Operand | None:
+    """Of the instruction that a sample stands for."""
     frames = recording.stacks.get(sample.stack, ())
     return names.operand(*frames[0]) if frames else None
 
 
-def _address(operand: Operand, sample: Sample) -> int | None:
+def address_of(operand: Operand, sample: Sample) -> int | None:
+    """Where it reads or writes; None if a register is not known."""
     if operand.absolute is not None:
         return operand.absolute
     registers = sample.registers
@@ -209,7 +211,7 @@ def _contended(
     return _spot("atomic", ("atomic", name, where), words, samples)
 
 
-def _side_by_side(
+def side_by_side(
     found: list[tuple[Sample, int, bool]], names: Names, knowledge: Knowledge
 ) -> list[Spot]:
     """The spot of a line of which threads use different words by plain instructions. Only a
@@ -237,8 +239,8 @@ def _side_by_side(
 
 
 def _loop(samples: list[Sample], recording: Recording, names: Names, knowledge: Knowledge) -> Spot:
-    operand = _operand(samples[0], recording, names)
-    address = operand and _address(operand, samples[0])
+    operand = operand_of(samples[0], recording, names)
+    address = operand and address_of(operand, samples[0])
     known = names.datum(0, address) if address else None
     known = known or names.member_at_call(samples[0].stack, "spin")
     frame = _frame(samples[0], names, knowledge)
