@@ -16,8 +16,7 @@ from threadmark.kinds.explain.analysis.answer import analyse
 from threadmark.kinds.explain.analysis.frames import Frame
 from threadmark.kinds.explain.analysis.meaning import Operand
 from threadmark.kinds.explain.analysis.part import cut
-from threadmark.kinds.explain.analysis.recording import WHOLE, Part
-from threadmark.kinds.explain.analysis.recording import Recording
+from threadmark.kinds.explain.analysis.recording import WHOLE, Part, Recording
 from threadmark.kinds.explain.knowledge import knowledge
 
 MS = 1_000_000

@@ -137,9 +137,7 @@ class CriticalPath:
             reason = self._reasons.passed_on(by_tid, current)
             if reason is not None and not free(reason):
                 held = reason.thing if reason.sort in _HELD and reason.thing else 0
-                current = next(
-                    (t for t in (reason.tid, reason.waiter) if t in by_tid), current
-                )
+                current = next((t for t in (reason.tid, reason.waiter) if t in by_tid), current)
             elif reason is None and not _is_awaited(tick, current, held):
                 held = 0
             yield self._step(by_tid.get(current), current, (from_ns, until), reason, held)

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Protocol
 
-from threadmark.kinds.explain.analysis.estimates import Estimates
 from threadmark.kinds.explain.analysis.recording import (
     Glance,
     Part,
@@ -22,6 +21,7 @@ from threadmark.kinds.explain.analysis.recording import (
     Tick,
     short_threads,
 )
+from threadmark.kinds.explain.analysis.waits_in_part import Estimates
 from threadmark.model.errors import LabError
 
 _LISTED = 12  # names in a message
