@@ -194,6 +194,6 @@ def test_the_first_ten_lines_answer_in_80_columns_and_in_ascii() -> None:
         made.sample(tid, "work worker", 100)
     stored = Stored(Run(1, "", "", "explain", 0, {}, {}), [], [])
     for utf8 in (True, False):
-        shown = [line.plain for line in table.lines(stored, made.answer(), 80, utf8=utf8)]
+        shown = [line.plain for line in table.lines(made.answer(), 80, utf8=utf8)]
         assert "\n".join(shown) == GOLDEN
         assert max(map(len, shown)) <= 80
