@@ -38,7 +38,9 @@ def page(stored: Stored, found: Mapping[str, Any], details: Mapping[str, Any]) -
         ("machine", "Machine"),
     ]  # fmt: skip
     environment = pages.environment(Path(__file__).parent)
-    environment.filters.update(percent=_percent, micros=_micros, seconds=_seconds, chain=_chain)
+    environment.filters.update(
+        percent=_percent, micros=flame_graph.micros, seconds=_seconds, chain=_chain
+    )
     text = environment.get_template("page.html.j2").render(
         run=stored.run,
         found=found,
@@ -49,10 +51,8 @@ def page(stored: Stored, found: Mapping[str, Any], details: Mapping[str, Any]) -
         most=most,
         overview=overview,
         groups=bands.groups(details),
-        left_out=details["threads_left_out"],
         slices=bands.SLICES,
         row_height=bands.HEIGHT,
-        details=details,
         processors=_histogram(processors),
         processor_count=count,
         busy=sum(number * share for number, share in enumerate(processors)),
@@ -177,9 +177,5 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def _micros(value: float) -> str:
-    return table.micros(value).replace(" us", " \N{MICRO SIGN}s")
-
-
 def _seconds(value: float) -> str:
-    return _micros(value * 1e6)
+    return flame_graph.micros(value * 1e6)
