@@ -47,7 +47,7 @@ def page(stored: Stored, found: Mapping[str, Any], details: Mapping[str, Any]) -
         program=PurePath(found["command"][0]).name if found["command"] else "the program",
         causes=[_cause(each) for each in found["causes"]],
         states=_states(found["states"]),
-        words=table.STATES,
+        words=table.state,
         most=most,
         overview=overview,
         groups=bands.groups(details),
@@ -73,7 +73,7 @@ def page(stored: Stored, found: Mapping[str, Any], details: Mapping[str, Any]) -
 
 def _cause(cause: Mapping[str, Any]) -> dict[str, Any]:
     """A cause in the words of the page; `remedy` is empty where none is known."""
-    what = table.CATEGORIES.get(cause["category"], cause["category"].replace("_", " "))
+    what = table.category(cause["category"])
     holds = "Who worked" if cause["category"] in _AT_WORK else "Who held it"
     return {
         **cause,
@@ -100,7 +100,7 @@ def _capital(words: str) -> str:
 def _states(states: Mapping[str, float]) -> list[tuple[str, str, float]]:
     """Name, words and share of those that occur, the largest first."""
     ordered = sorted(states.items(), key=lambda each: -each[1])
-    return [(n, table.STATES.get(n, n), share) for n, share in ordered if share >= _LEAST]
+    return [(n, table.state(n), share) for n, share in ordered if share >= _LEAST]
 
 
 def _histogram(shares: Sequence[float]) -> list[tuple[str, float]]:

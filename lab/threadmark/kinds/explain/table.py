@@ -16,7 +16,7 @@ _LINES = 3  # of holders or waiters
 _SHOWN = 0.01
 _BETTER = 1.02  # a bound below is no promise
 
-STATES = {
+_STATES = {
     "useful": "useful work",
     "spinning": "running, but spinning or contending for a lock",
     "atomic": "running, but waiting for a word that other threads write",
@@ -35,7 +35,7 @@ STATES = {
     "runtime_idle": "a runtime without a ready task",
     "unknown": "not known",
 }
-CATEGORIES = {
+_CATEGORIES = {
     "mutex": "waits for a lock",
     "rwlock": "waits for a lock for shared use",
     "none": "scales",
@@ -96,7 +96,7 @@ def lines(stored: Stored, found: Mapping[str, Any], width: int, *, utf8: bool) -
     shares = sorted(found["states"].items(), key=lambda each: -each[1])
     for state, share in shares:
         if share >= _SHOWN:
-            page.say(f"   {_percent(share)}  ", STATES.get(state, state))
+            page.say(f"   {_percent(share)}  ", _STATES.get(state, state))
     if found.get("processors"):
         page.say("", _processors(found["processors"]))
     for limit in found["limits"]:
@@ -118,7 +118,7 @@ def _head(page: Page, found: Mapping[str, Any]) -> None:
 
 def _cause(page: Page, number: int, cause: Mapping[str, Any], found: Mapping[str, Any]) -> None:
     share = "    " if cause["category"] == "none" else _percent(cause["share"])
-    what = CATEGORIES.get(cause["category"], cause["category"])
+    what = _CATEGORIES.get(cause["category"], cause["category"])
     words = [what]
     if cause["category"] == "none":
         page.say(f"{number:>2} {share}  ", cause["words"])
@@ -133,7 +133,7 @@ def _cause(page: Page, number: int, cause: Mapping[str, Any], found: Mapping[str
     page.say(f"{number:>2} {share}  ", text + sure, "bold" if number == 1 else "")
     if number > _MOST:
         return
-    page.say(" " * 10, "; ".join(filter(None, (cause["words"], gain(cause)))))
+    page.say(" " * 10, cause["words"] + _hope(cause))
     held, waited = cause["holders"], cause["waiters"]
     by = "done by  " if cause["category"] in ("serial_dependency", "imbalance") else "held by  "
     for title, parties in ((by, held), ("waits in ", waited)):
@@ -145,12 +145,11 @@ def _cause(page: Page, number: int, cause: Mapping[str, Any], found: Mapping[str
             page.fill(first, " < ".join(party["frames"]), last)
 
 
-def gain(cause: Mapping[str, Any]) -> str:
-    """What the program could gain without the cause; empty where nothing is promised."""
+def _hope(cause: Mapping[str, Any]) -> str:
     bound = cause["bound"]
     if bound is None or bound < _BETTER:
         return ""
-    return f"without it at most {bound:.3g} times as fast"
+    return f"; without it at most {bound:.3g} times as fast"
 
 
 def _shown(text: str) -> str:
@@ -172,6 +171,21 @@ def micros(value: float) -> str:
         if value >= factor:
             return f"{value / factor:.3g} {unit}"
     return f"{value:.3g} us"
+
+
+def state(name: str) -> str:
+    """A state in words."""
+    return _STATES.get(name, name.replace("_", " "))
+
+
+def category(name: str) -> str:
+    """A category in words."""
+    return _CATEGORIES.get(name, name.replace("_", " "))
+
+
+def gain(cause: Mapping[str, Any]) -> str:
+    """What the program could gain without the cause; empty where nothing is promised."""
+    return _hope(cause).removeprefix("; ")
 
 
 def _processors(shares: list[float]) -> str:
