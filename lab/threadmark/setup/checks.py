@@ -81,12 +81,14 @@ def checks() -> list[Check]:
         )
     package = "tests/tmk/package"  # builds the examples from an installed copy: minutes
     model = "tests/tmk/model"  # explores the runtime's interleavings: minutes
-    quick = [f"--ignore={package}", f"--ignore={model}"]
+    readers = "tests/explain/readers"  # Go builds its pprof: a minute
+    quick = [f"--ignore={each}" for each in (package, model, readers)]
     found += [
         Check("python", Level.TEST, lambda: [*python, "pytest", *quick]),
         Check("package", Level.CHECK, lambda: [*python, "pytest", package]),
         Check("model", Level.CHECK, lambda: [*python, "pytest", model]),
     ]
+    found.append(Check("explain-readers", Level.ALL, lambda: [*python, "pytest", readers]))
     found += _random_programs()
     for name in ("tasks", "catalogue"):
         script = str(ROOT / f"tests/simulation/{name}.py")

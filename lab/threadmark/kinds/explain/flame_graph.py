@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from threadmark.kinds.explain import flames
+from threadmark.kinds.explain import flames, table
 from threadmark.kinds.explain.analysis.accounting import STATE_OF
-from threadmark.kinds.explain.table import micros
 
 _BOXES = 1200  # of one graph, the heaviest
 _NARROWEST = 0.05  # per cent of the width
@@ -104,6 +103,11 @@ def _graph(number: str, title: str, hint: str, root: _Node, colour: str) -> Grap
         row, depth = following, depth + 1
     kept = sorted(boxes, key=lambda box: (-box.width, box.row))[:_BOXES]
     return Graph(number, title, hint, kept, 1 + max(box.row for box in kept))
+
+
+def micros(value: float) -> str:
+    """A time in microseconds in the unit that suits it, as a page shows it."""
+    return table.micros(value).replace(" us", " \N{MICRO SIGN}s")
 
 
 def _title(node: _Node, share: float, *, growth: bool) -> str:

@@ -38,21 +38,21 @@ def page(stored: Stored, found: Mapping[str, Any], details: Mapping[str, Any]) -
         ("machine", "Machine"),
     ]  # fmt: skip
     environment = pages.environment(Path(__file__).parent)
-    environment.filters.update(percent=_percent, micros=_micros, seconds=_seconds, chain=_chain)
+    environment.filters.update(
+        percent=_percent, micros=flame_graph.micros, seconds=_seconds, chain=_chain
+    )
     text = environment.get_template("page.html.j2").render(
         run=stored.run,
         found=found,
         program=PurePath(found["command"][0]).name if found["command"] else "the program",
         causes=[_cause(each) for each in found["causes"]],
         states=_states(found["states"]),
-        words=table.STATES,
+        words=table.state,
         most=most,
         overview=overview,
         groups=bands.groups(details),
-        left_out=details["threads_left_out"],
         slices=bands.SLICES,
         row_height=bands.HEIGHT,
-        details=details,
         processors=_histogram(processors),
         processor_count=count,
         busy=sum(number * share for number, share in enumerate(processors)),
@@ -73,7 +73,7 @@ def page(stored: Stored, found: Mapping[str, Any], details: Mapping[str, Any]) -
 
 def _cause(cause: Mapping[str, Any]) -> dict[str, Any]:
     """A cause in the words of the page; `remedy` is empty where none is known."""
-    what = table.CATEGORIES.get(cause["category"], cause["category"].replace("_", " "))
+    what = table.category(cause["category"])
     holds = "Who worked" if cause["category"] in _AT_WORK else "Who held it"
     return {
         **cause,
@@ -100,7 +100,7 @@ def _capital(words: str) -> str:
 def _states(states: Mapping[str, float]) -> list[tuple[str, str, float]]:
     """Name, words and share of those that occur, the largest first."""
     ordered = sorted(states.items(), key=lambda each: -each[1])
-    return [(n, table.STATES.get(n, n), share) for n, share in ordered if share >= _LEAST]
+    return [(n, table.state(n), share) for n, share in ordered if share >= _LEAST]
 
 
 def _histogram(shares: Sequence[float]) -> list[tuple[str, float]]:
@@ -177,9 +177,5 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def _micros(value: float) -> str:
-    return table.micros(value).replace(" us", " \N{MICRO SIGN}s")
-
-
 def _seconds(value: float) -> str:
-    return _micros(value * 1e6)
+    return flame_graph.micros(value * 1e6)

@@ -16,7 +16,7 @@ _LINES = 3  # of holders or waiters
 _SHOWN = 0.01
 _BETTER = 1.02  # a bound below is no promise
 
-STATES = {
+_STATES = {
     "useful": "useful work",
     "spinning": "running, but spinning or contending for a lock",
     "atomic": "running, but waiting for a word that other threads write",
@@ -35,7 +35,7 @@ STATES = {
     "runtime_idle": "a runtime without a ready task",
     "unknown": "not known",
 }
-CATEGORIES = {
+_CATEGORIES = {
     "mutex": "waits for a lock",
     "rwlock": "waits for a lock for shared use",
     "none": "scales",
@@ -96,7 +96,7 @@ def lines(found: Mapping[str, Any], width: int, *, utf8: bool) -> list[Text]:
     shares = sorted(found["states"].items(), key=lambda each: -each[1])
     for state, share in shares:
         if share >= _SHOWN:
-            page.say(f"   {_percent(share)}  ", STATES.get(state, state))
+            page.say(f"   {_percent(share)}  ", _STATES.get(state, state))
     if found.get("processors"):
         page.say("", _processors(found["processors"]))
     for limit in found["limits"]:
@@ -151,7 +151,7 @@ def summary(cause: Mapping[str, Any]) -> str:
 def _headline(cause: Mapping[str, Any]) -> str:
     if cause["category"] == "none":
         return str(cause["words"])
-    words = [CATEGORIES.get(cause["category"], cause["category"])]
+    words = [category(cause["category"])]
     named = cause["name"] + (f" ({cause['where']})" if cause["where"] else "")
     if named:
         words.append(named)
@@ -166,7 +166,7 @@ def gain(cause: Mapping[str, Any]) -> str:
     bound = cause["bound"]
     if bound is None or bound < _BETTER:
         return ""
-    return f"without it at most {bound:.3g} times as fast"
+    return f"; without it at most {bound:.3g} times as fast"
 
 
 def _shown(text: str) -> str:
@@ -188,6 +188,16 @@ def micros(value: float) -> str:
         if value >= factor:
             return f"{value / factor:.3g} {unit}"
     return f"{value:.3g} us"
+
+
+def state(name: str) -> str:
+    """A state in words."""
+    return _STATES.get(name, name.replace("_", " "))
+
+
+def category(name: str) -> str:
+    """A category in words."""
+    return _CATEGORIES.get(name, name.replace("_", " "))
 
 
 def _processors(shares: list[float]) -> str:

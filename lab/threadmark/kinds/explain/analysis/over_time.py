@@ -18,7 +18,8 @@ from threadmark.kinds.explain.analysis.sleeps import Sleeps
 from threadmark.kinds.explain.analysis.stacks import Stacks
 
 _SLICES = 240  # of the time
-_BRIDGED = 3  # slices without a tick that keep the state before them
+_BRIDGED = 2.5  # times between two ticks for which a state is kept
+_LEAST = 3  # slices
 _THREADS = 200  # with states of their own
 _GROUPS = 16
 _MAIN = "main thread"
@@ -55,6 +56,7 @@ def over_time(
     seen: dict[int, dict[int, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     ticks: Counter[int] = Counter()
     span = max(1, recording.wall_ns)
+    kept = max(_LEAST, round(_BRIDGED * _SLICES / max(1, len(recording.ticks))))
     for tick in recording.ticks:
         at = min(_SLICES - 1, max(0, (tick.at_ns - recording.began_ns) * _SLICES // span))
         ticks[at] += 1
@@ -67,9 +69,9 @@ def over_time(
     born = sorted(longest[:_THREADS], key=lambda t: (t.thread.began_ns, t.thread.tid))
     return {
         "slice_s": recording.wall_ns / 1e9 / _SLICES,
-        "threads": [_thread(recording, t, _changes(seen[t.thread.tid])) for t in born],
+        "threads": [_thread(recording, t, _changes(seen[t.thread.tid], kept)) for t in born],
         "threads_left_out": len(longest) - len(born),
-        "groups": [_group(each, ticks, shown) for each in groups],
+        "groups": [_group(each, ticks, shown, kept) for each in groups],
     }
 
 
@@ -84,15 +86,15 @@ def _thread(recording: Recording, time: ThreadTime, slices: list[list[Any]]) -> 
     }
 
 
-def _changes(seen: dict[int, Counter[str]]) -> list[list[Any]]:
+def _changes(seen: dict[int, Counter[str]], kept: int) -> list[list[Any]]:
     """[slice, state] where the state of most ticks of a slice changes."""
     found: list[list[Any]] = []
     for at, after in pairwise([*sorted(seen), _SLICES]):
         state = seen[at].most_common(1)[0][0]
         if not found or found[-1][1] != state:
             found.append([at, state])
-        if after - at > _BRIDGED:
-            found.append([at + _BRIDGED, ""])
+        if after - at > kept:
+            found.append([at + kept, ""])
     return found
 
 
@@ -114,14 +116,14 @@ def _groups(recording: Recording, stacks: Stacks, threads: list[ThreadTime]) -> 
     return sorted(ordered, key=lambda g: g.name != _MAIN)
 
 
-def _group(group: _Group, ticks: Counter[int], shown: set[int]) -> dict[str, Any]:
+def _group(group: _Group, ticks: Counter[int], shown: set[int], kept: int) -> dict[str, Any]:
     states: Counter[str] = Counter()
     for time in group.threads:
         states.update({n: ns / 1e9 for n, ns in time.states.items() if ns > 0})
     bands: dict[str, list[float]] = defaultdict(lambda: [0.0] * _SLICES)
     for at, after in pairwise([*sorted(ticks), _SLICES]):
         for state, count in group.seen.get(at, Counter()).items():
-            for each in range(at, min(after, at + _BRIDGED)):
+            for each in range(at, min(after, at + kept)):
                 bands[state][each] = round(count / ticks[at], 2)
     return {
         "name": group.name,
