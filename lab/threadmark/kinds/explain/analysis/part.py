@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from threadmark.kinds.explain.analysis.estimates import Estimates
+from threadmark.kinds.explain.analysis.estimating import Estimates
 from threadmark.kinds.explain.analysis.recording import (
     Glance,
     Part,
