@@ -136,6 +136,15 @@ def test_who_is_left_out_is_known_as_a_holder_but_does_not_count() -> None:
     assert not details["running"]
 
 
+def test_a_thread_that_only_ticks_and_samples_know_does_not_count_with_chosen_ones() -> None:
+    made = Made().thread(MAIN, works(), name="main").thread(A, PAUSE).thread(B, PAUSE)
+    made.sample(B, "spin b", 9).sample(C, "spin c", 9)
+    records = [each for each in made.records() if (each["kind"], each.get("tid")) != ("thread", B)]
+    part = cut(reading.read([json.dumps(each) for each in records]), Part(("main",)))
+    assert not list(part.own_samples)
+    assert [part.counts(tid) for tid in (MAIN, A, B, C)] == [True, False, False, False]
+
+
 def test_unequal_work_is_known_when_only_those_that_wait_are_chosen() -> None:
     step = waits("barrier", 1, "pthread_barrier_wait@libc run worker")
     made = Made().thread(MAIN, JOIN).thread(A, [works(), step, step, step]).thread(B, works())

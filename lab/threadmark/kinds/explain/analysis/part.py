@@ -21,7 +21,7 @@ from threadmark.kinds.explain.analysis.recording import (
     Tick,
     short_threads,
 )
-from threadmark.kinds.explain.analysis.waits_in_part import Estimates
+from threadmark.kinds.explain.analysis.estimating import Estimates
 from threadmark.model.errors import LabError
 
 _LISTED = 12  # names in a message
@@ -74,7 +74,7 @@ def cut(whole: Recording, part: Part) -> Recording:
         files=estimates.files(whole),
         part=part if part.to_s is None else replace(part, to_s=span.to_s),
         in_storm=bool(short_threads(whole)),
-        context=frozenset(each.tid for each in threads.values()) - numbers,
+        context=_others(whole, numbers) if part.threads else frozenset(),
     )
 
 
@@ -145,6 +145,14 @@ def _names(whole: Recording, pattern: str) -> str:
     if len(pattern) > _LONGEST_NAME:
         text += f"; the kernel keeps {_LONGEST_NAME} bytes of a name"
     return f"the names are {text}"
+
+
+def _others(whole: Recording, numbers: set[int]) -> frozenset[int]:
+    """The numbers that are not these, also those of threads that only ticks and samples know."""
+    found = {each.tid for each in whole.threads.values()}
+    found |= {each.tid for each in whole.samples}
+    found |= {glance.tid for tick in whole.ticks for glance in tick.glances}
+    return frozenset(found - numbers)
 
 
 class _Lives:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 
@@ -264,7 +265,7 @@ class Recording:
         """Whether the time of a thread counts. The others tell what it waits for."""
         return tid not in self.context
 
-    @property
+    @cached_property
     def own_ticks(self) -> int:
         """Ticks that show a thread that counts."""
         return sum(any(self.counts(g.tid) for g in tick.glances) for tick in self.ticks)

@@ -14,7 +14,7 @@ from itertools import accumulate
 
 from threadmark.kinds.explain.analysis.part import times
 from threadmark.kinds.explain.analysis.recording import Glance, Recording, Thread, Tick
-from threadmark.kinds.explain.analysis.waits_in_part import Estimates
+from threadmark.kinds.explain.analysis.estimating import Estimates
 from threadmark.model.errors import LabError
 
 
