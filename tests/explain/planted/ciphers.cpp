@@ -14,7 +14,7 @@
 
 namespace {
 
-constexpr std::uint64_t expected = 0;
+constexpr std::uint64_t expected = 31455;
 constexpr int letters = 256;
 
 #ifdef WITHOUT_CAUSE
@@ -28,7 +28,7 @@ std::uint8_t encipher(std::uint8_t letter, int place) {
 }
 
 void encipher_message(const std::vector<std::uint8_t>& plain, std::vector<std::uint8_t>& secret) {
-#pragma omp taskloop grainsize(at_once)
+#pragma omp taskloop grainsize(at_once) shared(plain, secret)
   for (int i = 0; i < letters; ++i) secret[i] = encipher(plain[i], i);
 }
 

@@ -4,6 +4,7 @@
 // name: Statistics | statistics
 // made: evaluate | main
 // certain: any
+// threads: 1,2
 // why: The statistics of the threads lie side by side in one vector and are stored for each day.
 
 #include <cstdint>

@@ -2,6 +2,7 @@
 //
 // category: none | memory_bandwidth
 // certain: any
+// threads: 1,2
 // why: Threads only stream through memory, which two threads of this kind may or may not saturate.
 
 #include <cstdint>
