@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from threadmark.kinds.explain.analysis.accounting import processors
+from threadmark.kinds.explain.analysis.looks import POLLED
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.recording import Recording, Sample, most_at_once
 from threadmark.kinds.explain.analysis.slow_paths import part_of_lock
@@ -75,11 +76,13 @@ class Places:
 
     def _sort(self, stack: int, kernel: bool) -> str:
         frames = self._names.frames(stack, True)
+        if self._knowledge.in_runtime(frames):
+            return "runtime"
+        if self._knowledge.activity(frames) in POLLED:
+            return "lock"
         if part_of_lock(frames, kernel=kernel) or self.stacks.is_in_lock(stack):
             return "lock"
-        if kernel:
-            return "kernel"
-        return "runtime" if self._knowledge.in_runtime(frames) else ""
+        return "kernel" if kernel else ""
 
 
 def run_of(

@@ -52,7 +52,8 @@ class Sharing:
         self._of_spots: dict[tuple[int, bool], Spot] = {}
         for spot in looks(recording, names, knowledge).spots:
             if spot.category != "false_sharing" or spot.certain:
-                self._of_spots |= {(stack, False): spot for stack in spot.stacks}
+                for kernel in (False, spot.category == "kernel_memory"):
+                    self._of_spots |= {(stack, kernel): spot for stack in spot.stacks}
         self._samples: dict[Place, list[Sample]] = defaultdict(list)
         for sample in recording.samples:
             self._samples[self.places.of(sample)].append(sample)
