@@ -211,6 +211,17 @@ def test_what_costs_as_much_with_one_thread_is_no_cause_of_what_is_lost() -> Non
     assert "with one thread" not in categories["mutex"]["words"]
 
 
+def test_a_cause_that_explains_a_small_part_of_the_loss_is_not_certain() -> None:
+    lock = waits("mutex", 1, "take worker", B)
+    many = made(2, 90).thing(1, "mutex").thread(A, [*[works()] * 5, lock], "main")
+    many.thread(B, [None] * 65 + [works()] * 25, "main")
+    assert many.first()["certain"]
+    found, _ = compared([made(1, FULL)] * 3, [many] * 3)
+    mutex = next(c for c in found["causes"] if c["category"] == "mutex")
+    assert not mutex["certain"]
+    assert "only a part of what the threads lose" in mutex["words"]
+
+
 def test_time_with_one_thread_only_is_serial_dependence() -> None:
     many = Made(ticks=75).thread(
         MAIN, [works()] * 50 + [waits("join", 0, "join@libc main", A)] * 25

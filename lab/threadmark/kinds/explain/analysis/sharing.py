@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cached_property
@@ -87,7 +89,7 @@ class Sharing:
         """How long only one thread lived, and the stacks in which it ran meanwhile."""
         events = [(t.began_ns, 1) for t in self.recording.threads.values()]
         events += [(t.ended_ns, -1) for t in self.recording.threads.values()]
-        spans = []
+        spans: list[tuple[int, int]] = []
         alive, since = 0, 0
         for at, change in sorted(events):
             if alive == 1:
@@ -96,7 +98,8 @@ class Sharing:
             since = at
         stacks: Counter[int] = Counter()
         for sample in self.recording.samples:
-            if any(begin <= sample.at_ns < end for begin, end in spans):
+            before = bisect_right(spans, (sample.at_ns, math.inf))
+            if before and sample.at_ns < spans[before - 1][1]:
                 stacks[sample.stack] += 1
         return sum(end - begin for begin, end in spans), stacks
 
