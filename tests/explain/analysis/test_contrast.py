@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from made import MAIN, Made, ready, waits, works
+from made import MAIN, Made, ready, sleeps, waits, works
 from threadmark.kinds.explain.analysis.answer import analyse
 from threadmark.kinds.explain.analysis.contrast import contrast
 from threadmark.kinds.explain.analysis.meaning import Operand
@@ -213,8 +213,9 @@ def test_what_costs_as_much_with_one_thread_is_no_cause_of_what_is_lost() -> Non
 
 def test_a_cause_that_explains_a_small_part_of_the_loss_is_not_certain() -> None:
     lock = waits("mutex", 1, "take worker", B)
-    many = made(2, 90).thing(1, "mutex").thread(A, [*[works()] * 5, lock], "main")
-    many.thread(B, [None] * 65 + [works()] * 25, "main")
+    many = made(2, 90).thing(1, "mutex")
+    many.thread(A, [*[works()] * 5, lock, *[sleeps(999)] * 3], "main")
+    many.thread(B, [*[works()] * 5, *[sleeps(999)] * 4], "main")
     assert many.first()["certain"]
     found, _ = compared([made(1, FULL)] * 3, [many] * 3)
     mutex = next(c for c in found["causes"] if c["category"] == "mutex")
@@ -244,5 +245,5 @@ def test_one_round_gives_a_ratio_without_limits() -> None:
     found, _ = compared([made(1, FULL)], [made(2, 52)])
     assert found["speedup_interval"] == [0.0, None]
     assert not found["causes"][0]["certain"]
-    assert "1 round, so the error is not known" in found["differential"]["words"]
+    assert "1 round, too few to know the error" in found["differential"]["words"]
     assert math.isfinite(found["differential"]["time_per_unit"]["1"]["s"])
