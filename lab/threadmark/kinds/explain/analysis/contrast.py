@@ -111,15 +111,15 @@ class _Judge:
         for (category, _), found in self._uses.items():
             if category not in known:
                 live += self._of_growth(category, found)
-        live.sort(key=lambda cause: -cause["share"])
         if sum(cause["share"] for cause in live) < _EXPLAINS * self._lost:
             for cause in live:
                 cause["certain"] = False
                 cause["words"] += "; it explains only a part of what the threads lose"
-            live = [*self._serial(), *live]
-        if not live or live[0]["share"] < LEAST:
             unknown = [cause for cause in single if cause["category"] == "unknown"]
-            live = [*(unknown or self._nothing(flat)), *live]
+            live += self._serial() or unknown
+        live.sort(key=lambda cause: -cause["share"])
+        if not live or live[0]["share"] < LEAST:
+            live = [*self._nothing(flat), *live]
         # A program that scales has no other cause.
         none = [cause for cause in live if cause["category"] == "none"]
         self._document["causes"] = none or [*live, *flat]
