@@ -6,7 +6,7 @@ import math
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations
 
 from threadmark.kinds.explain.analysis.looks import (
@@ -56,9 +56,10 @@ class Sharing:
             if spot.category != "false_sharing" or spot.certain:
                 for kernel in (False, spot.category == "kernel_memory"):
                     self._of_spots |= {(stack, kernel): spot for stack in spot.stacks}
+        self._text = cache(lambda module, address: names.instruction(module, address)[1])
         self._samples: dict[Place, list[Sample]] = defaultdict(list)
         for sample in recording.samples:
-            self._samples[self.places.of(sample)].append(sample)
+            self._samples[self.places.at(sample.stack, kernel=sample.kernel)].append(sample)
 
     def use(self, place: Place) -> Use:
         """What a place does that grows."""
@@ -105,7 +106,7 @@ class Sharing:
 
     def _touch(self, sample: Sample) -> Touch | None:
         at = self.recording.stacks.get(sample.stack, ())
-        if at and self._names.instruction(*at[0])[1].startswith(_STRINGS):
+        if at and self._text(*at[0]).startswith(_STRINGS):
             address = sample.registers.get("di")
             return None if address is None else (sample, address, True)
         operand = operand_of(sample, self.recording, self._names)
