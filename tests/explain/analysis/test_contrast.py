@@ -95,6 +95,15 @@ def test_different_words_of_one_line_that_cost_nothing_are_no_cause() -> None:
     assert "1.92 times as fast with 2 threads as with 1" in found["causes"][0]["words"]
 
 
+def test_growth_in_code_that_one_thread_does_not_run_has_two_explanations() -> None:
+    many = touching(80, lambda thread, _: LINE + 8 * thread)
+    other = Made(stacks={"": 0, "main": 1, "add main": 2}, ticks=FULL)
+    other.thread(MAIN, works()).look(MAIN, "add main", 200)
+    found = first(other, many)
+    assert (found["category"], found["certain"]) == ("false_sharing", False)
+    assert "are others, and faster" in found["words"]
+
+
 def test_words_of_many_lines_that_are_each_seen_seldom_are_false_sharing_too() -> None:
     def alternating(thread: int, at: int) -> int:
         return LINE + 16 * at + 8 * thread

@@ -18,6 +18,7 @@ _SURELY = 0.8  # in each round
 _FLAT = 1.1  # times the cost with one thread
 _EXPLAINS = 0.5  # of what is lost
 _NOT_MUCH = 0.25  # of the speed-up
+_SAME_CODE = 0.5  # of the time with many threads
 _FULL = 0.75  # of the processors that the threads could use
 _LOCAL = (  # what these cost does not depend on how the work is divided
     "mutex", "rwlock", "spin", "atomic", "false_sharing", "allocator", "stdio", "loader", "io",
@@ -154,6 +155,11 @@ class _Judge:
             words += ", but the processors were not in full use"
         elif category == "memory_bandwidth" and not certain:
             words += "; or threads write different words of the same lines (false sharing)"
+        if first.same_code < _SAME_CODE:
+            certain = False
+            words += (
+                "; or the instructions that do this work with one thread are others, and faster"
+            )
         waiters = [
             {"share": round(each.excess_ns / excess, 4), "frames": list(each.frames)}
             for each, _ in found[:8]
