@@ -15,6 +15,7 @@ from threadmark.kinds.explain.analysis import reading
 from threadmark.kinds.explain.analysis.answer import analyse
 from threadmark.kinds.explain.analysis.frames import Frame
 from threadmark.kinds.explain.analysis.meaning import Operand
+from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.knowledge import knowledge
 
 MS = 1_000_000
@@ -206,13 +207,17 @@ class Made:
         """The record as lines."""
         return [json.dumps(each) for each in self.records()]
 
-    def analysed(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Document and details."""
+    def read(self) -> tuple[Recording, Names]:
+        """The record as the analysis takes it, and its symbols."""
         recording = reading.read(self.text())
         names = Names(self.stacks, self.data)
         names.operands = self.operands
         names.members = self.members
-        return analyse(recording, names, knowledge())
+        return recording, names
+
+    def analysed(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Document and details."""
+        return analyse(*self.read(), knowledge())
 
     def answer(self) -> dict[str, Any]:
         """The document of the contract."""

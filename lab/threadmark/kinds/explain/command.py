@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import cyclopts
@@ -24,6 +25,11 @@ def explain(
     ready: Annotated[str | None, Parameter(show_default=False)] = None,
     load: Annotated[str | None, Parameter(show_default=False)] = None,
     stop: Annotated[str | None, Parameter(show_default=False)] = None,
+    threads: Annotated[str | None, Parameter(show_default=False)] = None,
+    threads_env: Annotated[str | None, Parameter(show_default=False)] = None,
+    rounds: Annotated[int | None, Parameter(show_default=False)] = None,
+    progress: Annotated[str | None, Parameter(show_default=False)] = None,
+    counter: Annotated[Path | None, Parameter(show_default=False)] = None,
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
 ) -> int:
@@ -33,6 +39,9 @@ def explain(
     FILE` analyses a record that threadmark-record made, here or on another machine. The record
     stays beside the store. A server is recorded under load with `./threadmark explain --ready "curl
     -fs localhost:8080" --load "wrk -d 10 http://localhost:8080" -- ./server`.
+
+    `./threadmark explain --threads 1,2 -- ./prog {threads}` runs the program with each number of
+    threads, in turns, and says what costs more with more threads.
 
     Exit status: 0 when there is an answer, whatever the program's own status was; 2 when the
     program could not be recorded.
@@ -54,8 +63,26 @@ def explain(
     stop
         The signal that the program gets after the load (TERM, if not given) or after the duration
         (none, if not given).
+    threads
+        Compare these numbers of threads, such as 1,2; {threads} in the arguments becomes each.
+    threads_env
+        The variable of the environment that has the number of threads, such as OMP_NUM_THREADS.
+    rounds
+        How often the program runs with each number of threads; 3, or 2 where 3 would take more
+        than a minute, if not given.
+    progress
+        A regular expression with one group: the units of work that are done. Its last match in
+        what the program prints counts. Without units the whole run is one.
+    counter
+        A file in which the program leaves the number of units instead, as its last word.
     """
     from threadmark.kinds.explain.invocation import Wanted, perform
+    from threadmark.kinds.explain.turns import Turns
 
     wanted = Wanted(words, pid, follow, delay, duration, ready, load, stop)
+    turns = Turns(threads, threads_env, rounds, progress, counter)
+    if turns != Turns():
+        from threadmark.kinds.explain import differential
+
+        return differential.perform(wanted, turns, store, as_json=json)
     return perform(wanted, store, as_json=json)

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import sys
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -16,11 +17,11 @@ from rich.console import Console
 
 from threadmark.kinds.explain import probe
 from threadmark.kinds.explain.analysis.answer import analyse
+from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.kind import ANSWER, DETAILS, KIND
 from threadmark.kinds.explain.knowledge import knowledge
 from threadmark.kinds.explain.symbols import Symbols
 from threadmark.machine.version import version
-from threadmark.model.cell import Stored
 from threadmark.model.errors import LabError
 from threadmark.model.places import DEFAULT_STORE
 from threadmark.present.terminal import print_table
@@ -113,12 +114,7 @@ def perform(wanted: Wanted, store: Path, *, as_json: bool) -> int:
     else:
         number, found = _analysed(path, store)
         kept = path
-    with Store.open(store, create=False) as opened:
-        stored = opened.load(number)
-    if as_json:
-        sys.stdout.write(KIND.export(stored, found, "json"))
-    else:
-        _print(stored, found, kept)
+    say(number, found, store, as_json=as_json, kept=kept)
     return 0
 
 
@@ -128,14 +124,19 @@ def record_path(store: Path, number: int) -> Path:
     return store.with_name(f"explain-{name}{number}.tmr")
 
 
-def _recorded(wanted: Wanted, store: Path, *, apart: bool) -> Path:
-    """A record that has no number yet."""
+def make_folder(store: Path) -> None:
+    """The folder of a store and of its records."""
     try:
         store.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise LabError(
             f"{store.parent} cannot be made ({error.strerror}); name another file with --store."
         ) from error
+
+
+def _recorded(wanted: Wanted, store: Path, *, apart: bool) -> Path:
+    """A record that has no number yet."""
+    make_folder(store)
     path = store.with_name(f".explain-{os.getpid()}.tmr")
     with ExitStack() as on_failure:
         on_failure.callback(path.unlink, missing_ok=True)
@@ -152,6 +153,17 @@ def _analysed(path: Path, store: Path) -> tuple[int, dict[str, Any]]:
     found, details = analyse(recording, symbols, knowledge())
     found["limits"] += [each for each in symbols.limits() if each not in found["limits"]]
     request = {"command": list(recording.command), "record": path.name}
+    return keep(recording, found, details, store, request), found
+
+
+def keep(
+    recording: Recording,
+    found: dict[str, Any],
+    details: dict[str, Any],
+    store: Path,
+    request: Mapping[str, Any],
+) -> int:
+    """Store a run; returns its number."""
     machine = {
         **recording.machine,
         "processors": recording.processors,
@@ -159,14 +171,20 @@ def _analysed(path: Path, store: Path) -> tuple[int, dict[str, Any]]:
         "commit": version(),
     }
     with Store.open(store, create=True) as opened, opened.at_once():
-        number = opened.start_run(KIND.profiles[0], 0, request, machine)
+        number = opened.start_run(KIND.profiles[0], 0, dict(request), machine)
         opened.add_document(number, ANSWER, found)
         opened.add_document(number, DETAILS, details)
         opened.finish(number)
-    return number, found
+    return number
 
 
-def _print(stored: Stored, found: dict[str, Any], kept: Path) -> None:
+def say(number: int, found: dict[str, Any], store: Path, *, as_json: bool, kept: Path) -> None:
+    """Print a run; `kept`: where its record is."""
+    with Store.open(store, create=False) as opened:
+        stored = opened.load(number)
+    if as_json:
+        sys.stdout.write(KIND.export(stored, found, "json"))
+        return
     print_table(Console(), partial(KIND.table, stored, found))
     if found["exit_status"]:
         sys.stdout.write(f"The program's own exit status was {found['exit_status']}.\n")

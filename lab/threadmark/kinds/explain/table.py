@@ -113,6 +113,8 @@ def _head(page: Page, found: Mapping[str, Any]) -> None:
         f"{_seconds(found['thread_s'])} of thread time accounted for.".replace("%", " %"),
         "bold",
     )
+    if found.get("differential"):
+        page.say("", f"It is {found['differential']['words']}.")
     page.lines.append(Text())
 
 

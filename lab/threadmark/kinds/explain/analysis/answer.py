@@ -13,7 +13,7 @@ from threadmark.kinds.explain.analysis.holders import Holders
 from threadmark.kinds.explain.analysis.looks import looks
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.reasons import Reasons
-from threadmark.kinds.explain.analysis.recording import Recording
+from threadmark.kinds.explain.analysis.recording import Recording, most_at_once
 from threadmark.kinds.explain.analysis.roles import Roles
 from threadmark.kinds.explain.analysis.runtimes import Runtime
 from threadmark.kinds.explain.analysis.sleeps import Sleeps
@@ -78,7 +78,7 @@ def analyse(
         "schema": SCHEMA,
         "version": VERSION,
         "command": list(recording.command),
-        "threads": _most_at_once(recording),
+        "threads": most_at_once(recording),
         "wall_s": _rounded(recording.wall_ns / 1e9),
         "thread_s": _rounded(times.total_ns / 1e9),
         "accounted": _rounded(1 - unknown),
@@ -197,17 +197,6 @@ def _record(cause: Cause, total: float) -> dict[str, Any]:
 def _party(party: Party) -> dict[str, Any]:
     held = {} if party.hold_us is None else {"hold_us": party.hold_us}
     return {"share": _rounded(party.share), **held, "frames": list(party.frames)}
-
-
-def _most_at_once(recording: Recording) -> int:
-    """The most threads that lived at one time."""
-    events = [(t.began_ns, 1) for t in recording.threads.values()]
-    events += [(t.ended_ns, -1) for t in recording.threads.values()]
-    alive = most = 0
-    for _, change in sorted(events):
-        alive += change
-        most = max(most, alive)
-    return most or len(recording.threads)
 
 
 def _limits(recording: Recording, times: Account, causes: list[Cause]) -> list[str]:

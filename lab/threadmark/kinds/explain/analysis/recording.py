@@ -202,6 +202,7 @@ class Recording:
     limits: tuple[str, ...]
     agent_ns: int
     machine: Mapping[str, Any]
+    steal_ns: int = 0  # processor time that the host kept, of all processors
     modules: Mapping[int, Module] = field(default_factory=dict)
     stacks: Mapping[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     exact: frozenset[int] = frozenset()  # stacks whose first address is no return address
@@ -225,3 +226,14 @@ class Recording:
     def wall_ns(self) -> int:
         """From the start of the target to its end."""
         return max(0, self.ended_ns - self.began_ns)
+
+
+def most_at_once(recording: Recording) -> int:
+    """The most threads that lived at one time."""
+    events = [(t.began_ns, 1) for t in recording.threads.values()]
+    events += [(t.ended_ns, -1) for t in recording.threads.values()]
+    alive = most = 0
+    for _, change in sorted(events):
+        alive += change
+        most = max(most, alive)
+    return most or len(recording.threads)
