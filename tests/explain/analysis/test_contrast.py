@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from made import MAIN, Made, ready, waits, works
+from made import MAIN, Made, ready, sleeps, waits, works
 from threadmark.kinds.explain.analysis.answer import analyse
 from threadmark.kinds.explain.analysis.contrast import contrast
 from threadmark.kinds.explain.analysis.meaning import Operand
@@ -93,6 +93,15 @@ def test_different_words_of_one_line_that_cost_nothing_are_no_cause() -> None:
     assert [(c["category"], c["certain"]) for c in found["causes"]] == [("none", True)]
     assert found["speedup"] == pytest.approx(100 / 52, abs=0.01)
     assert "1.92 times as fast with 2 threads as with 1" in found["causes"][0]["words"]
+
+
+def test_growth_in_code_that_one_thread_does_not_run_has_two_explanations() -> None:
+    many = touching(80, lambda thread, _: LINE + 8 * thread)
+    other = Made(stacks={"": 0, "main": 1, "add main": 2}, ticks=FULL)
+    other.thread(MAIN, works()).look(MAIN, "add main", 200)
+    found = first(other, many)
+    assert (found["category"], found["certain"]) == ("false_sharing", False)
+    assert "are others, and faster" in found["words"]
 
 
 def test_words_of_many_lines_that_are_each_seen_seldom_are_false_sharing_too() -> None:
@@ -211,6 +220,20 @@ def test_what_costs_as_much_with_one_thread_is_no_cause_of_what_is_lost() -> Non
     assert "with one thread" not in categories["mutex"]["words"]
 
 
+def test_a_cause_that_explains_a_small_part_of_the_loss_is_not_certain() -> None:
+    lock = waits("mutex", 1, "take worker", B)
+    many = made(2, 90).thing(1, "mutex")
+    many.thread(A, [*[works()] * 5, lock, *[sleeps(999)] * 3], "main")
+    many.thread(B, [*[works()] * 5, *[sleeps(999)] * 4], "main")
+    alone = next(c for c in many.answer()["causes"] if c["category"] == "mutex")
+    assert alone["certain"]
+    found, _ = compared([made(1, FULL)] * 3, [many] * 3)
+    mutex = next(c for c in found["causes"] if c["category"] == "mutex")
+    assert found["causes"][0]["category"] == "unknown"
+    assert not mutex["certain"]
+    assert "only a part of what the threads lose" in mutex["words"]
+
+
 def test_time_with_one_thread_only_is_serial_dependence() -> None:
     many = Made(ticks=75).thread(
         MAIN, [works()] * 50 + [waits("join", 0, "join@libc main", A)] * 25
@@ -233,5 +256,5 @@ def test_one_round_gives_a_ratio_without_limits() -> None:
     found, _ = compared([made(1, FULL)], [made(2, 52)])
     assert found["speedup_interval"] == [0.0, None]
     assert not found["causes"][0]["certain"]
-    assert "1 round, so the error is not known" in found["differential"]["words"]
+    assert "1 round, too few to know the error" in found["differential"]["words"]
     assert math.isfinite(found["differential"]["time_per_unit"]["1"]["s"])

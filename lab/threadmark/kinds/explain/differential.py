@@ -181,7 +181,7 @@ class _Session:
             if found is None:
                 raise LabError(
                     f"The program printed nothing with {_threads(threads)} that --progress "
-                    f"{self.turns.progress!r} finds a number above 0 in; try the expression on "
+                    f"'{self.turns.progress}' finds a number above 0 in; try the expression on "
                     "its output."
                 )
             return found

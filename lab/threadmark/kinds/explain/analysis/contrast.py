@@ -18,6 +18,7 @@ _SURELY = 0.8  # in each round
 _FLAT = 1.1  # times the cost with one thread
 _EXPLAINS = 0.5  # of what is lost
 _NOT_MUCH = 0.25  # of the speed-up
+_SAME_CODE = 0.5  # of the time with many threads
 _FULL = 0.75  # of the processors that the threads could use
 _LOCAL = (  # what these cost does not depend on how the work is divided
     "mutex", "rwlock", "spin", "atomic", "false_sharing", "allocator", "stdio", "loader", "io",
@@ -94,29 +95,35 @@ class _Judge:
         for each in growth:
             use = sharing.use(each.place)
             if use.category or not each.place.sort:
-                self._uses[use.category, use.name].append((each, use))
+                shared = use.name if use.category == "false_sharing" else ""
+                self._uses[use.category, shared].append((each, use))
 
     def judge(self) -> None:
         """Confirm, refute, add and order."""
-        causes = [c for c in self._document["causes"] if c["category"] not in ("none", "unknown")]
-        known = {cause["category"] for cause in causes}
+        single: list[dict[str, Any]] = self._document["causes"]
+        causes = [c for c in single if c["category"] not in ("none", "unknown")]
         # A suspicion of the single run, which the growth alone proves.
         causes = [c for c in causes if c["category"] != "false_sharing" or c["certain"]]
-        flat = [cause for cause in causes if self._is_flat(cause)]
-        for cause in causes:
+        known = {cause["category"] for cause in causes}
+        live = [cause for cause in causes if not self._is_flat(cause)]
+        flat = [cause for cause in causes if cause not in live]
+        for cause in live:
             self._confirm(cause)
         for (category, _), found in self._uses.items():
-            if category not in known or category in ("false_sharing", "memory_bandwidth"):
-                made = self._of_growth(category, found)
-                if made["share"] >= LEAST:
-                    causes.append(made)
-        causes.sort(key=lambda c: (any(c is each for each in flat), -c["share"]))
-        explained = sum(c["share"] for c in causes if not any(c is each for each in flat))
-        if explained < _EXPLAINS * self._lost:
-            causes = [*self._serial(), *causes]
-        if not causes or (len(causes) == len(flat) and causes[0]["share"] < LEAST):
-            causes = [self._nothing()]
-        self._document["causes"] = causes
+            if category not in known:
+                live += self._of_growth(category, found)
+        if sum(cause["share"] for cause in live) < _EXPLAINS * self._lost:
+            for cause in live:
+                cause["certain"] = False
+                cause["words"] += "; it explains only a part of what the threads lose"
+            unknown = [cause for cause in single if cause["category"] == "unknown"]
+            live += self._serial() or unknown
+        live.sort(key=lambda cause: -cause["share"])
+        if not live or live[0]["share"] < LEAST:
+            live = [*self._nothing(flat), *live]
+        # A program that scales has no other cause.
+        none = [cause for cause in live if cause["category"] == "none"]
+        self._document["causes"] = none or [*live, *flat]
 
     def _share(self, excess_ns: float) -> float:
         """Of thread time, of nanoseconds per unit of work."""
@@ -129,13 +136,15 @@ class _Judge:
         shortest: float = max(time - excess_ns / self._rounds.most, 0.02 * time)
         return round(min(1000.0, max(1.0, time / shortest)), 2)
 
-    def _of_growth(self, category: str, found: list[tuple[Grown, Use]]) -> dict[str, Any]:
+    def _of_growth(self, category: str, found: list[tuple[Grown, Use]]) -> list[dict[str, Any]]:
         excess = sum(each.excess_ns for each, _ in found)
+        if self._share(excess) < LEAST:
+            return []
         first, use = found[0]
         functions = sorted({each.place.function for each, _ in found[:3]})
         grows = f"{', '.join(functions)} take{'s' * (len(functions) == 1)} "
         grows += _times(first, self._rounds.most)
-        certain = use.certain and bool(category)
+        certain = all(use.certain for _, use in found)
         words = {
             "false_sharing": f"threads use different words of one cache line; {grows}",
             "memory_bandwidth": f"threads wait for the bandwidth of memory; {grows}",
@@ -146,15 +155,20 @@ class _Judge:
             words += ", but the processors were not in full use"
         elif category == "memory_bandwidth" and not certain:
             words += "; or threads write different words of the same lines (false sharing)"
+        if first.same_code < _SAME_CODE:
+            certain = False
+            words += (
+                "; or the instructions that do this work with one thread are others, and faster"
+            )
         waiters = [
             {"share": round(each.excess_ns / excess, 4), "frames": list(each.frames)}
             for each, _ in found[:8]
         ]
-        return _cause(
+        return [_cause(
             category or "unknown", share=self._share(excess), certain=certain,
             name=use.name or first.place.function, where=use.where, words=words,
             bound=self._bound(excess), waiters=waiters,
-        )  # fmt: skip
+        )]  # fmt: skip
 
     def _is_full(self) -> bool:
         """Whether the threads had work for all processors that they could use."""
@@ -206,12 +220,15 @@ class _Judge:
             bound=round(self._run.wall_ns / shortest, 2),
         )]  # fmt: skip
 
-    def _nothing(self) -> dict[str, Any]:
+    def _nothing(self, flat: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """What is left where nothing explains the loss."""
+        if flat and flat[0]["share"] >= LEAST:
+            return []
         noisy = self._rounds.speedup(self._rounds.most).high >= EFFICIENT * self._rounds.most
         words = f"The program is {self._rounds.words}, and nothing in it costs more with threads."
         if noisy or self._lost < _NOT_MUCH:
-            return _cause("none", words=words)
-        return _cause("unknown", share=round(self._lost, 4), words=words)
+            return [_cause("none", words=words)]
+        return [_cause("unknown", share=round(self._lost, 4), words=words)]
 
 
 def _times(found: Grown, threads: int) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from threadmark.judge.estimates import Interval
@@ -33,6 +33,7 @@ class Grown:
     ratio: Interval
     excess_ns: float  # that threads cost; what other places lost is taken off
     code: tuple[tuple[str, str, float, float], ...]  # place, text, one_ns, many_ns
+    same_code: float  # share of many_ns at instructions that one thread was seen at too
 
 
 def floor(groups: Sequence[Sequence[Run]]) -> float:
@@ -73,25 +74,14 @@ def grown(one: Sequence[Run], many: Sequence[Run]) -> list[Grown]:
         frames = after.heaviest[place]
         limits = Interval(ratio / reach, ratio, ratio * reach)
         share = count / sum(after.samples.values())
-        found.append(
-            Grown(
-                place,
-                frames,
-                share,
-                one_ns,
-                many_ns,
-                limits,
-                many_ns - one_ns,
-                _code(place, one, many),
-            )
-        )
+        excess = many_ns - one_ns
+        code = _code(place, one, many)
+        found.append(Grown(place, frames, share, one_ns, many_ns, limits, excess, *code))
     return _net(found, sum(after.ns.values()) - sum(before.ns.values()))
 
 
 def _net(found: list[Grown], whole_ns: float) -> list[Grown]:
     """Work that only moved from one function to another is no growth."""
-    from dataclasses import replace
-
     total = sum(each.excess_ns for each in found)
     if total <= 0 or whole_ns <= 0:
         return []
@@ -118,7 +108,7 @@ class _Sums:
 
 def _code(
     place: Place, one: Sequence[Run], many: Sequence[Run]
-) -> tuple[tuple[str, str, float, float], ...]:
+) -> tuple[tuple[tuple[str, str, float, float], ...], float]:
     times: list[Counter[tuple[str, str]]] = [Counter(), Counter()]
     for sums, runs in zip(times, (one, many), strict=True):
         for run in runs:
@@ -127,4 +117,5 @@ def _code(
                     sums[where, text] += count * run.sample_ns / len(runs)  # type: ignore[assignment]
     before, after = times
     ordered = sorted(after, key=lambda key: (before[key] - after[key], key))
-    return tuple((*key, before[key], after[key]) for key in ordered[:_INSTRUCTIONS])
+    same = sum(after[key] for key in before) / max(1.0, sum(after.values()))
+    return tuple((*key, before[key], after[key]) for key in ordered[:_INSTRUCTIONS]), same

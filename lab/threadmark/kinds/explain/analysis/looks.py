@@ -20,7 +20,7 @@ from threadmark.kinds.explain.analysis.slow_paths import (
 from threadmark.kinds.explain.analysis.stacks import in_order
 
 LINE = 128  # bytes: adjacent lines are fetched together
-_POLLED = ("barrier", "semaphore", "event")  # the library looks at a word before it sleeps
+POLLED = ("barrier", "semaphore", "event")  # the library looks at a word before it sleeps
 _STACKS = 8  # of one line that are looked at
 _FEWEST = 5  # samples that say something
 _PART = 0.1  # of all samples: else a line that threads share costs little
@@ -103,7 +103,7 @@ class _Sorted:
         part = part_of_lock(frames, kernel=sample.kernel)
         runtime = self._knowledge.in_runtime(frames)
         polled = "" if runtime else self._knowledge.activity(frames)
-        if polled in _POLLED and (part != "wait" or wakes(frames, self._knowledge)):
+        if polled in POLLED and (part != "wait" or wakes(frames, self._knowledge)):
             self.by_thread[sample.tid]["spinning"] += 1
             self.polls[sample.tid][polled] += 1
             return

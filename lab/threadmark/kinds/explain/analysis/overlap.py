@@ -8,6 +8,7 @@ from typing import Any
 from threadmark.kinds.explain.analysis.per_unit import Run
 
 _READY = 0.15  # of the time in which threads ran or asked for a processor
+_LEAST = 0.05  # of the time that the threads could run; a program that sleeps waits seldom
 _STOLEN = 0.1  # of the time of all processors
 
 
@@ -27,7 +28,8 @@ def kept_apart(one: Sequence[Run], many: Sequence[Run], causes: Sequence[Mapping
         ready = sum(each.ready_ns for each in runs)
         share = ready / max(1, ready + sum(each.run_ns for each in runs))
         own = any(cause["category"] in ("run_queue", "affinity") for cause in causes)
-        if share >= _READY and not own:
+        could = sum(each.wall_ns * each.threads for each in runs)
+        if share >= _READY and ready >= _LEAST * could and not own:
             return (
                 f"Other programs had the processors for {100 * share:.0f} % of the time in which "
                 f"the runs with {count} could have run{end}"

@@ -49,7 +49,7 @@ class Rounds:
         found, rounds = self.speedup(self.most), len(self.one)
         text = f"{found.estimate:.3g} times as fast with {self.most:,} threads as with 1"
         if math.isinf(found.high):
-            return text + f" ({rounds} round{'s' * (rounds != 1)}, so the error is not known)"
+            return text + f" ({rounds} round{'s' * (rounds != 1)}, too few to know the error)"
         return text + f" (95 %: {found.low:.3g} to {found.high:.3g}, {rounds} rounds)"
 
 

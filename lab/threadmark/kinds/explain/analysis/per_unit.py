@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from threadmark.kinds.explain.analysis.accounting import processors
+from threadmark.kinds.explain.analysis.looks import POLLED
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
-from threadmark.kinds.explain.analysis.recording import Recording, Sample, most_at_once
+from threadmark.kinds.explain.analysis.recording import Recording, most_at_once
 from threadmark.kinds.explain.analysis.slow_paths import part_of_lock
 from threadmark.kinds.explain.analysis.stacks import Stacks
 
@@ -65,21 +66,23 @@ class Places:
         self.stacks = Stacks(recording, names, knowledge)
         self._known: dict[tuple[int, bool], Place] = {}
 
-    def of(self, sample: Sample) -> Place:
-        """Where the sampled thread was."""
-        key = (sample.stack, sample.kernel)
+    def at(self, stack: int, *, kernel: bool) -> Place:
+        """Where a thread with this sampled stack was."""
+        key = (stack, kernel)
         if key not in self._known:
-            inner = next(iter(self.stacks.frames(sample.stack, True)), None)
+            inner = next(iter(self.stacks.frames(stack, True)), None)
             self._known[key] = Place(inner.name if inner else "", self._sort(*key))
         return self._known[key]
 
     def _sort(self, stack: int, kernel: bool) -> str:
         frames = self._names.frames(stack, True)
+        if self._knowledge.in_runtime(frames):
+            return "runtime"
+        if self._knowledge.activity(frames) in POLLED:
+            return "lock"
         if part_of_lock(frames, kernel=kernel) or self.stacks.is_in_lock(stack):
             return "lock"
-        if kernel:
-            return "kernel"
-        return "runtime" if self._knowledge.in_runtime(frames) else ""
+        return "kernel" if kernel else ""
 
 
 def run_of(
@@ -94,12 +97,13 @@ def run_of(
     places = Places(recording, names, knowledge)
     stacks: Counter[tuple[Place, tuple[str, ...]]] = Counter()
     code: Counter[tuple[Place, str, str]] = Counter()
-    for sample in recording.samples:
-        place = places.of(sample)
-        stacks[place, places.stacks.names(sample.stack, exact=True)] += 1
-        at = recording.stacks.get(sample.stack, ())
+    counts = Counter((sample.stack, sample.kernel) for sample in recording.samples)
+    for (stack, kernel), count in counts.items():
+        place = places.at(stack, kernel=kernel)
+        stacks[place, places.stacks.names(stack, exact=True)] += count
+        at = recording.stacks.get(stack, ())
         if at and not place.sort:
-            code[place, *names.instruction(*at[0])] += 1
+            code[place, *names.instruction(*at[0])] += count
     total = sum(each.run_ns for each in recording.threads.values())
     workers = [t for t in recording.threads.values() if t.run_ns >= _WORKS * total]
     return Run(

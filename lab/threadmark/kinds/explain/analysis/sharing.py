@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations
 
 from threadmark.kinds.explain.analysis.looks import (
@@ -52,10 +54,12 @@ class Sharing:
         self._of_spots: dict[tuple[int, bool], Spot] = {}
         for spot in looks(recording, names, knowledge).spots:
             if spot.category != "false_sharing" or spot.certain:
-                self._of_spots |= {(stack, False): spot for stack in spot.stacks}
+                for kernel in (False, spot.category == "kernel_memory"):
+                    self._of_spots |= {(stack, kernel): spot for stack in spot.stacks}
+        self._text = cache(lambda module, address: names.instruction(module, address)[1])
         self._samples: dict[Place, list[Sample]] = defaultdict(list)
         for sample in recording.samples:
-            self._samples[self.places.of(sample)].append(sample)
+            self._samples[self.places.at(sample.stack, kernel=sample.kernel)].append(sample)
 
     def use(self, place: Place) -> Use:
         """What a place does that grows."""
@@ -86,7 +90,7 @@ class Sharing:
         """How long only one thread lived, and the stacks in which it ran meanwhile."""
         events = [(t.began_ns, 1) for t in self.recording.threads.values()]
         events += [(t.ended_ns, -1) for t in self.recording.threads.values()]
-        spans = []
+        spans: list[tuple[int, int]] = []
         alive, since = 0, 0
         for at, change in sorted(events):
             if alive == 1:
@@ -95,13 +99,14 @@ class Sharing:
             since = at
         stacks: Counter[int] = Counter()
         for sample in self.recording.samples:
-            if any(begin <= sample.at_ns < end for begin, end in spans):
+            before = bisect_right(spans, (sample.at_ns, math.inf))
+            if before and sample.at_ns < spans[before - 1][1]:
                 stacks[sample.stack] += 1
         return sum(end - begin for begin, end in spans), stacks
 
     def _touch(self, sample: Sample) -> Touch | None:
         at = self.recording.stacks.get(sample.stack, ())
-        if at and self._names.instruction(*at[0])[1].startswith(_STRINGS):
+        if at and self._text(*at[0]).startswith(_STRINGS):
             address = sample.registers.get("di")
             return None if address is None else (sample, address, True)
         operand = operand_of(sample, self.recording, self._names)
