@@ -168,12 +168,12 @@ def _counted(row: Row) -> list[dict[str, Any]]:
 
 
 def _about(row: Row, recording: Recording) -> dict[str, Any]:
-    """The cell and what its executable said of itself: medians over the repeats that counted, and
+    """The cell and what its executable said of itself: means over the repeats that counted, and
     how many tasks there were in what was recorded of them."""
     counted = _counted(row)
     figures = ("wall_ns", "cpu_ns", "run_delay_ns", "tasks", "operations")
     said = {
-        name: statistics.median(each[name] for each in counted)
+        name: statistics.fmean(each[name] for each in counted)
         for name in figures
         if all(name in each for each in counted)
     }
