@@ -6,6 +6,7 @@ from __future__ import annotations
 import shlex
 import statistics
 import tempfile
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -109,8 +110,10 @@ def explain(
     """
     with temporary(store) as path:
         row = _recorded(subject, cage, path)
-        recording = _repeats(subject, row, path)
-        about = {"cell": _about(row, recording)}
+        whole = probe.load(path)
+        repeats = _repeats(row, whole)
+        recording = _cut(subject, repeats, whole)
+        about = {"cell": _about(row.cell, repeats, recording)}
         request = {"cell": cell_name(subject.cell)} | ({} if of is None else {"of": of})
         number, found = answered(recording, path, store, about, request)
         kept(path, store, number)
@@ -154,32 +157,31 @@ def _recorded(subject: Subject, cage: Cage, path: Path) -> Row:
     return row
 
 
-def _repeats(subject: Subject, row: Row, path: Path) -> Recording:
-    """What was recorded of the repeats, without what the harness did between them."""
-    whole = probe.load(path)
-    spans = [(each["began_ns"], each["ended_ns"]) for each in _counted(row)]
+def _repeats(row: Row, whole: Recording) -> list[dict[str, Any]]:
+    """The repeats that count, less those that had begun when the recording did, if others are
+    left."""
+    counted = [each for each in row.repeats if each.get("warmup") is False]
+    return [each for each in counted if each["began_ns"] >= whole.began_ns] or counted
+
+
+def _cut(subject: Subject, repeats: Sequence[dict[str, Any]], whole: Recording) -> Recording:
+    """What was recorded of them, without what the harness did between them."""
     several = len({each.tid for each in whole.threads.values()}) > 1
     harness = {whole.pid} if several and not subject.kind.first_thread_works else set()
-    return only_repeats(whole, spans, harness)
+    return only_repeats(whole, [(e["began_ns"], e["ended_ns"]) for e in repeats], harness)
 
 
-def _counted(row: Row) -> list[dict[str, Any]]:
-    return [each for each in row.repeats if each.get("warmup") is False]
-
-
-def _about(row: Row, recording: Recording) -> dict[str, Any]:
-    """The cell and what its executable said of itself: medians over the repeats that counted, and
-    how many tasks there were in what was recorded of them."""
-    counted = _counted(row)
+def _about(cell: Cell, repeats: Sequence[dict[str, Any]], recording: Recording) -> dict[str, Any]:
+    """The cell and what its executable said of these repeats, as means, and how many tasks there
+    were in what was recorded of them."""
     figures = ("wall_ns", "cpu_ns", "run_delay_ns", "tasks", "operations")
     said = {
-        name: statistics.median(each[name] for each in counted)
+        name: statistics.fmean(each[name] for each in repeats)
         for name in figures
-        if all(name in each for each in counted)
+        if all(name in each for each in repeats)
     }
-    cell = asdict(row.cell) | {"arguments": dict(row.cell.arguments)}
-    repeated_ns = sum(each["ended_ns"] - each["began_ns"] for each in counted)
+    repeated_ns = sum(each["ended_ns"] - each["began_ns"] for each in repeats)
     share = recording.wall_ns / max(1, repeated_ns)
-    tasks = round(share * sum(each.get("tasks", 0) for each in counted))
-    about = {"name": cell_name(row.cell), "repeats": len(counted), "tasks_recorded": tasks}
-    return {**cell, **about, **said}
+    tasks = round(share * sum(each.get("tasks", 0) for each in repeats))
+    about = {"name": cell_name(cell), "repeats": len(repeats), "tasks_recorded": tasks}
+    return {**asdict(cell), "arguments": dict(cell.arguments), **about, **said}

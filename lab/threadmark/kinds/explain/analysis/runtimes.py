@@ -120,7 +120,9 @@ class Runtime:
         for sample in samples:
             frames = self._frames(sample)
             outside = frames[len(self._knowledge.library_part(frames, len(frames))) :]
-            frame = next((f for f in outside if f.own and not is_glue(f)), None)
+            known = self._knowledge.is_runtime
+            own = (f for f in outside if f.own and not is_glue(f) and not known(f))
+            frame = next(own, None)
             if frame is not None:
                 found[frame.name] += 1
                 places.setdefault(frame.name, frame.where)
