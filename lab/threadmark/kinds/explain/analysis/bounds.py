@@ -7,7 +7,6 @@ the processors that there are, the longest thread, and the critical path.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from functools import cached_property
 
 from threadmark.kinds.explain.analysis.accounting import Account
@@ -78,8 +77,8 @@ class Bounds:
         return self._path.without(free, parts)
 
     def _ran_ns(self, cause: Cause) -> dict[int, float]:
-        """Processor time of each thread that the cause took: by the samples that belong to it, which
-        may be system calls too. Without samples all of the cause's time, if it is one that runs."""
+        """Processor time of each thread that the cause took: by the samples that belong to it, of
+        system calls too. Without samples it is all of a cause that runs, and nothing of others."""
         if not self._recording.samples:
             ran = cause.by_thread if cause.category in _RUNS else Counter[int]()
             return {tid: float(ns) for tid, ns in ran.items() if tid in self._account.threads}

@@ -1,7 +1,7 @@
 """The wake-up graph: which threads wake which, for what and from where.
 
-Threads with one outermost function are one node. The agent's pairs tell who held a lock or signalled
-an event, ticks who awaited whose end, and the kernel's wakes the rest.
+Threads with one outermost function are one node. The agent's pairs tell who held a lock or who
+signalled an event, ticks who awaited whose end, and the kernel's wakes the rest.
 """
 
 from __future__ import annotations
