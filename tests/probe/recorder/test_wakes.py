@@ -35,7 +35,7 @@ def test_who_lets_a_lock_go_that_the_agent_does_not_see_wakes_who_waits_for_it(
 ) -> None:
     found = record(recorder, target, "keep_stream", "use_stream", agent=agent)
     wakes = wakes_of(found, "keep_stream", "use_stream")
-    assert len(wakes) > 10
+    assert len(wakes) > 5
     assert all(functions(found, target, w["stack"])[:1] == ["keep_stream"] for w in wakes)
     objects = {each["id"]: each["what"] for each in found.all("object")}
     words = Counter(wake["object"] for wake in wakes)
@@ -46,8 +46,8 @@ def test_who_lets_a_lock_go_that_the_agent_does_not_see_wakes_who_waits_for_it(
 def test_a_wake_for_what_is_no_futex_has_no_object(recorder: Recorder, target: Path) -> None:
     found = record(recorder, target, "take_bytes", "send_bytes")
     wakes = wakes_of(found, "send_bytes", "take_bytes")
-    assert len(wakes) > 10
-    assert all(wake["object"] == 0 and wake["weight"] >= 61 for wake in wakes)
+    assert len(wakes) > 5
+    assert all(wake["object"] == 0 and wake["weight"] >= 499 for wake in wakes)
     assert functions(found, target, wakes[0]["stack"])[:1] == ["send_bytes"]
 
 

@@ -15,6 +15,7 @@ _MOST = 3  # causes with holders; the others have one line
 _LINES = 3  # of holders or waiters
 _SHOWN = 0.01
 _BETTER = 1.02  # a bound below is no promise
+_ON_PATH = 0.1  # of the critical path
 
 _STATES = {
     "useful": "useful work",
@@ -99,6 +100,8 @@ def lines(found: Mapping[str, Any], width: int, *, utf8: bool) -> list[Text]:
             page.say(f"   {_percent(share)}  ", _STATES.get(state, state))
     if found.get("processors"):
         page.say("", _processors(found["processors"]))
+    if path := _path(found):
+        page.say("", path)
     for limit in found["limits"]:
         page.say("- ", limit, "dim")
     return page.lines
@@ -167,6 +170,20 @@ def gain(cause: Mapping[str, Any]) -> str:
     if bound is None or bound < _BETTER:
         return ""
     return f"without it at most {bound:.3g} times as fast"
+
+
+def _path(found: Mapping[str, Any]) -> str:
+    """'On the critical path: 62 % parse, 30 % cache_mutex (waiting for a lock).' Nothing where the
+    causes say as much: nothing is wrong, or no work of one thread keeps the others."""
+    parts = [each for each in found.get("critical_path", []) if each["share"] >= _ON_PATH]
+    category = found["causes"][0]["category"]
+    if category in ("none", "unknown") or not any(each["state"] == "useful" for each in parts):
+        return ""
+    said = []
+    for each in parts[:_LINES]:
+        state = "" if each["state"] == "useful" else f" ({_STATES.get(each['state'], '')})"
+        said.append(f"{100 * each['share']:.0f} % {each['what']}{state}")
+    return f"On the critical path: {', '.join(said)}."
 
 
 def _shown(text: str) -> str:

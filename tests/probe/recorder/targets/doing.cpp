@@ -89,8 +89,8 @@ int first_cpu() {
   }
 }
 [[gnu::noinline]] void send_bytes() {
-  for (int round = 0; round < 3000; ++round) {
-    if (write(ends[1], round < 2999 ? "x" : "e", 1) != 1) return;
+  for (int round = 0; round < 10000; ++round) {
+    if (write(ends[1], round < 9999 ? "x" : "e", 1) != 1) return;
     usleep(20);
   }
 }

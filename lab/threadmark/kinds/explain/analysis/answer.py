@@ -101,6 +101,7 @@ def analyse(
         "causes": [_record(each, total) for each in listed],
         "limits": _limits(recording, times, listed),
         "processors": [_rounded(share) for share in times.processors],
+        "critical_path": path.shares(),
         "exit_status": recording.exit_status,
         "signal": recording.signal,
         "part": _part(recording),

@@ -77,12 +77,11 @@ class Bounds:
         return self._path.without(free, parts)
 
     def _ran_ns(self, cause: Cause) -> dict[int, float]:
-        """Processor time of each thread that the cause took: by the samples that belong to it,
-        which may be system calls too. Without samples it is all of the cause's time, if the cause
-        is one that runs."""
+        """Processor time of each thread that the cause took: by the samples that belong to it, of
+        system calls too. Without samples it is all of a cause that runs, and nothing of others."""
         if not self._recording.samples:
-            runs = cause.by_thread.items() if cause.category in _RUNS else ()
-            return {tid: float(ns) for tid, ns in runs if tid in self._account.threads}
+            ran = cause.by_thread if cause.category in _RUNS else Counter[int]()
+            return {tid: float(ns) for tid, ns in ran.items() if tid in self._account.threads}
         places = self._places(cause)
         found: Counter[int] = Counter()
         for (tid, stack), count in self._samples.items():

@@ -1,7 +1,8 @@
 """The critical path: what the program's end waited for, back to its beginning.
 
 At a tick the path is in one thread. Where that waits for another's work, lock or end, the path goes
-on in the other one. It goes on in the thread's maker where the thread was not made yet.
+on in the other one. It goes on in the thread's maker where the thread was not made yet. Its time in
+a thread that has a lock for which others wait is the lock's.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from threadmark.kinds.explain.analysis.stacks import Stacks
 _TICKS = 8192  # of a record that are looked at
 _SEGMENTS = 2000
 _TOTALS = 50
+_SHOWN = 5  # beside the answer
 _NEAR_NS = 20_000_000  # a sample that says what a thread does at a tick
 _HELD = ("lock", "library")
 
@@ -36,11 +38,25 @@ class Step:
     until_ns: int
     state: str
     what: str
-    reason: Reason | None  # why the thread in which the path was waits; None: it works
 
     @property
     def ns(self) -> int:
         return max(0, self.until_ns - self.from_ns)
+
+
+@dataclass(frozen=True)
+class _Look:
+    tick: Tick
+    glance: Glance | None
+    tid: int
+    from_ns: int
+    until_ns: int
+    reason: Reason | None  # why the thread in which the path was waits; None: it works
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it has no processor."""
+        return self.glance is not None and self.glance.ready_ns > self.glance.run_ns
 
 
 Free = Callable[[Reason], bool]
@@ -58,39 +74,49 @@ class CriticalPath:
         self._reasons = reasons
         self._stacks = Stacks(recording, names, knowledge)
         self._naming = Naming(recording, names, self._stacks)
-        self._held: dict[int, Reason] = {}
         self._names_of: dict[tuple[str, str, int, int], str] = {}
 
     @cached_property
     def steps(self) -> list[Step]:
         """All of it, from the beginning to the end."""
-        return list(self._walk(lambda _: False))[::-1]
+        return [self._step(look) for look in self._walk(lambda _: False)][::-1]
 
     def without(self, free: Free, ran: Mapping[int, float]) -> float:
         """How long it takes if waits for these reasons cost nothing, in nanoseconds: a thread that
         waits so does not make the path leave it. `ran`: the part of a thread's running time that
         costs nothing either. Time without a processor does not count, as others would have none."""
         total = 0.0
-        for step in self._walk(free):
-            if step.state == "useful":
-                total += step.ns * (1 - ran.get(step.tid, 0.0))
-            elif step.state != "runnable" and (step.reason is None or not free(step.reason)):
-                total += step.ns
+        for look in self._walk(free):
+            ns = max(0, look.until_ns - look.from_ns)
+            if look.reason is None or look.reason.sort == "work":
+                total += 0.0 if look.is_ready else ns * (1 - ran.get(look.tid, 0.0))
+            elif not free(look.reason):
+                total += ns
         return total
+
+    def shares(self) -> list[dict[str, Any]]:
+        """What most of the path is, as shares of its time."""
+        total = max(1, sum(each.ns for each in self.steps))
+        return [
+            {"what": what, "state": state, "share": round(ns / total, 4)}
+            for (what, state), ns in self._totals()[:_SHOWN]
+        ]
 
     def plain(self) -> dict[str, Any]:
         """Segments and totals as plain values."""
-        totals: Counter[tuple[str, str]] = Counter()
-        for step in self.steps:
-            totals[step.what, step.state] += step.ns
-        ordered = sorted(totals.items(), key=lambda each: (-each[1], each[0]))
         return {
             "segments": [self._segment(each) for each in self._segments()],
             "totals": [
                 {"what": what, "state": state, "s": round(ns / 1e9, 6)}
-                for (what, state), ns in ordered[:_TOTALS]
+                for (what, state), ns in self._totals()[:_TOTALS]
             ],
         }
+
+    def _totals(self) -> list[tuple[tuple[str, str], int]]:
+        totals: Counter[tuple[str, str]] = Counter()
+        for step in self.steps:
+            totals[step.what, step.state] += step.ns
+        return sorted(totals.items(), key=lambda each: (-each[1], each[0]))
 
     def _segment(self, step: Step) -> dict[str, Any]:
         thread = self._recording.threads.get(step.tid)
@@ -120,15 +146,14 @@ class CriticalPath:
                 times[step.tid, step.state, step.what] += step.ns
             tid, state, what = max(times, key=lambda key: (times[key], key))
             ends = (steps[0].from_ns, steps[-1].until_ns)
-            longest.append(Step(tid, *ends, state, what, None))
+            longest.append(Step(tid, *ends, state, what))
         return _joined(longest)
 
-    def _walk(self, free: Free) -> Iterator[Step]:
+    def _walk(self, free: Free) -> Iterator[_Look]:
         """From the end to the beginning."""
         ticks = self._recording.ticks[:: 1 + len(self._recording.ticks) // _TICKS]
         until = max(self._recording.ended_ns, ticks[-1].at_ns if ticks else 0)
         current = self._last_thread()
-        held = 0
         for number in range(len(ticks) - 1, -1, -1):
             tick = ticks[number]
             from_ns = ticks[number - 1].at_ns if number else self._recording.began_ns
@@ -136,32 +161,19 @@ class CriticalPath:
             current = self._alive(current, by_tid)
             reason = self._reasons.passed_on(by_tid, current)
             if reason is not None and not free(reason):
-                held = reason.thing if reason.sort in _HELD and reason.thing else 0
-                current = next((t for t in (reason.tid, reason.waiter) if t in by_tid), current)
-            elif reason is None and not _is_awaited(tick, current, held):
-                held = 0
-            yield self._step(by_tid.get(current), current, (from_ns, until), reason, held)
+                goes_on = (each for each in (reason.tid, reason.waiter) if each in by_tid)
+                current = next(goes_on, current)
+            yield _Look(tick, by_tid.get(current), current, from_ns, until, reason)
             until = from_ns
 
-    def _step(
-        self,
-        glance: Glance | None,
-        tid: int,
-        ends: tuple[int, int],
-        reason: Reason | None,
-        held: int,
-    ) -> Step:
-        if reason is None and held:
-            reason = self._held.get(held)  # others wait for what this thread has
+    def _step(self, look: _Look) -> Step:
+        reason = look.reason or _who_waits(look.tick, look.tid)
+        ends = (look.from_ns, look.until_ns)
         if reason is not None and reason.sort != "work":
             state = STATE_OF.get(reason.activity) or STATE_OF_UNSEEN.get(reason.activity, "unknown")
-            what = self._what(reason)
-            if reason.sort in _HELD:
-                self._held[reason.thing] = reason
-            return Step(tid, *ends, state, what, reason)
-        ready = glance is not None and glance.ready_ns > glance.run_ns
-        state = "runnable" if ready else "useful"
-        return Step(tid, *ends, state, self._function(tid, ends), reason)
+            return Step(look.tid, *ends, state, self._what(reason))
+        state = "runnable" if look.is_ready else "useful"
+        return Step(look.tid, *ends, state, self._function(look.tid, ends))
 
     def _what(self, reason: Reason) -> str:
         known = self._names_of.get(reason.key)
@@ -219,12 +231,12 @@ class CriticalPath:
         return thread.name if thread and thread.name else f"thread {tid}"
 
 
-def _is_awaited(tick: Tick, tid: int, thing: int) -> bool:
-    """Whether others wait for a lock that the thread has."""
-    return bool(thing) and any(
-        each.awaited == tid and each.thing == thing and each.activity in LOCKS
-        for each in tick.glances
-    )
+def _who_waits(tick: Tick, tid: int) -> Reason | None:
+    """The lock that others wait for while this thread has it."""
+    for each in tick.glances:
+        if each.awaited == tid and each.activity in LOCKS:
+            return Reason("lock", each.activity, each.thing, each.stack, tid, each.tid)
+    return None
 
 
 def _joined(steps: list[Step]) -> list[Step]:
@@ -232,11 +244,7 @@ def _joined(steps: list[Step]) -> list[Step]:
     for step in steps:
         last = found[-1] if found else None
         if last and (last.tid, last.state, last.what) == (step.tid, step.state, step.what):
-            found[-1] = Step(last.tid, last.from_ns, step.until_ns, *_kind(step))
+            found[-1] = Step(last.tid, last.from_ns, step.until_ns, step.state, step.what)
         else:
             found.append(step)
     return found
-
-
-def _kind(step: Step) -> tuple[str, str, Reason | None]:
-    return step.state, step.what, step.reason

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Protocol
 
+from threadmark.kinds.explain.analysis.estimating import Estimates
 from threadmark.kinds.explain.analysis.recording import (
     Glance,
     Part,
@@ -21,7 +22,6 @@ from threadmark.kinds.explain.analysis.recording import (
     Tick,
     short_threads,
 )
-from threadmark.kinds.explain.analysis.estimating import Estimates
 from threadmark.model.errors import LabError
 
 _LISTED = 12  # names in a message

@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
+from threadmark.kinds.explain.analysis.estimating import Estimates
 from threadmark.kinds.explain.analysis.part import times
 from threadmark.kinds.explain.analysis.recording import Glance, Recording, Thread, Tick
-from threadmark.kinds.explain.analysis.estimating import Estimates
 from threadmark.model.errors import LabError
 
 

@@ -1,6 +1,6 @@
 """The wake-up graph: which threads wake which, for what and from where.
 
-Threads with one outermost function are one node. The agent's pairs tell who held a lock or
+Threads with one outermost function are one node. The agent's pairs tell who held a lock or who
 signalled an event, ticks who awaited whose end, and the kernel's wakes the rest.
 """
 
