@@ -80,8 +80,8 @@ class Bounds:
         """Processor time of each thread that the cause took: by the samples that belong to it, of
         system calls too. Without samples it is all of a cause that runs, and nothing of others."""
         if not self._recording.samples:
-            ran = cause.by_thread if cause.category in _RUNS else Counter[int]()
-            return {tid: float(ns) for tid, ns in ran.items() if tid in self._account.threads}
+            runs = cause.by_thread.items() if cause.category in _RUNS else ()
+            return {tid: float(ns) for tid, ns in runs if tid in self._account.threads}
         places = self._places(cause)
         found: Counter[int] = Counter()
         for (tid, stack), count in self._samples.items():
