@@ -54,7 +54,8 @@ def test_a_program_computes_the_same_on_any_number_of_threads_and_without_its_ca
     expected = re.search(r"expected = (\d+);", source)
     assert expected
     without = folder / "without" / each.program
-    assert without.exists() == bool(re.search(r"WITHOUT_CAUSE|without\.hpp", source))
+    if without.parent.exists():  # one compiler makes them
+        assert without.exists() == bool(re.search(r"WITHOUT_CAUSE|without\.hpp", source))
     runs = [(program, "1"), (program, "2")] + [(without, "2")] * without.exists()
     for command in runs:
         ended = subprocess.run(

@@ -7,8 +7,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <list>
 #include <thread>
 #include <vector>
 
@@ -20,7 +18,8 @@ constexpr std::size_t frame_size = 96 << 10;
 using Frame = std::vector<unsigned char>;
 
 [[gnu::noinline]] std::uint64_t cut_scene(std::uint32_t scene) {
-  std::list<Frame> frames;
+  std::vector<Frame> frames;
+  frames.reserve(80);
   for (std::uint32_t i = 0; i < 80; ++i) {
     frames.emplace_back(frame_size, static_cast<unsigned char>(scene + i));
   }
@@ -31,7 +30,6 @@ using Frame = std::vector<unsigned char>;
 
 [[gnu::noinline]] std::uint64_t cut_film(int first, int step, int films) {
 #ifdef WITHOUT_CAUSE
-  const Frame keeps_the_heap(frame_size, 1);
   std::vector<void*> grown;
   for (int i = 0; i < 90; ++i) grown.push_back(std::malloc(frame_size));
   void* const last = std::malloc(2000);  // above all frames, so that the heap does not shrink
@@ -52,7 +50,7 @@ using Frame = std::vector<unsigned char>;
 int main(int argc, char** argv) {
   const int threads = argc > 1 ? std::atoi(argv[1]) : 2;
   const double seconds = argc > 2 ? std::atof(argv[2]) : 1.5;
-  const int films = 2 + static_cast<int>(seconds * 400);
+  const int films = 2 + static_cast<int>(seconds * 130);
   std::vector<std::uint64_t> lights(threads);
   std::vector<std::thread> cutters;
   for (int t = 0; t < threads; ++t) {

@@ -1,7 +1,7 @@
 // A telephone exchange: even threads count calls that begin, odd ones calls that end.
 //
 // category: false_sharing
-// name: Exchange | begun | ended
+// name: Exchange | begun | ended | Desk::count_
 // made: main
 // certain: any
 // why: Both counts are atomic words of one line, and each is written by threads of its own.
