@@ -58,8 +58,9 @@ def timeline(
         return (ns - recording.began_ns) // 1000
 
     samples: dict[int, list[int]] = defaultdict(list)
-    kept = max(1, -(-len(recording.samples) // _SAMPLES))
-    for sample in recording.samples[::kept]:
+    own = list(recording.own_samples)
+    kept = max(1, -(-len(own) // _SAMPLES))
+    for sample in own[::kept]:
         samples[sample.tid] += [at(sample.at_ns), stack(sample.stack, exact=True)]
     waits: dict[int, list[Any]] = defaultdict(list)
     for each in _longest(recording, sleeps):
@@ -81,7 +82,7 @@ def timeline(
                 "waits": waits[tid],
             }
             for tid, each in recording.threads.items()
-            if samples[tid] or waits[tid]
+            if recording.counts(tid) and (samples[tid] or waits[tid])
         ],
         "frames": list(frames),
         "stacks": [list(each) for each in numbered],
