@@ -23,6 +23,7 @@ from threadmark.kinds.explain.analysis.recording import Recording, Sample
 
 _FEWEST = 5  # samples at a line that say something
 _PAIRS = 64  # of samples of two threads at one line: 4 of them would meet at one word by chance
+_WRITTEN = 3  # of them with a word that is written
 _PART = 0.1  # of a function's samples lie at the lines that threads share
 _MEMORY = 0.25  # of a function's samples stand for instructions that touch memory
 _ALL_OVER = 0.5  # of these touch a line that no other one touches
@@ -136,12 +137,15 @@ class Sharing:
         for sample, address, writes in touched:
             words = seen[address // LINE]
             words[sample.tid, address] = writes or words.get((sample.tid, address), False)
-        pairs = sum(
-            a != b and at_a != at_b and (writes_a or writes_b)
+        pairs = [
+            writes_a or writes_b
             for words in seen.values()
             for ((a, at_a), writes_a), ((b, at_b), writes_b) in combinations(words.items(), 2)
-        )
-        return pairs >= _PAIRS and bool(side_by_side(touched, self._names, self._knowledge))
+            if a != b and at_a != at_b
+        ]
+        # Most samples show the reading of a word that is written too.
+        enough = len(pairs) >= _PAIRS and sum(pairs) >= _WRITTEN
+        return enough and bool(side_by_side(touched, self._names, self._knowledge))
 
     def _streams(self, touched: list[Touch], samples: list[Sample], place: Place) -> Use:
         """Memory all over."""
