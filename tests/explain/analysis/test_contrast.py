@@ -95,6 +95,30 @@ def test_different_words_of_one_line_that_cost_nothing_are_no_cause() -> None:
     assert "1.92 times as fast with 2 threads as with 1" in found["causes"][0]["words"]
 
 
+def test_a_word_that_threads_only_read_may_lie_beside_those_that_they_write() -> None:
+    many = touching(80, lambda thread, _: LINE + 8 + 8 * thread)
+    one = made(1, FULL)
+    for tid in (A, B):
+        many.sample(tid, "add loop worker", 80, ax=LINE)
+        one.look(tid, "add loop worker", 80)
+    many.operands[many.stack("add loop worker")] = Operand("ax", plain=True)
+    found = first(one, many)
+    assert (found["category"], found["certain"]) == ("false_sharing", True)
+
+
+def test_lines_that_threads_only_read_are_no_false_sharing() -> None:
+    many = Made(ticks=80).thread(MAIN, waits("join", 0, "pthread_join@libc main", A))
+    for number, tid in enumerate((A, B)):
+        many.thread(tid, works(), "main")
+        for at in range(150):
+            many.sample(tid, "add worker", ax=LINE + 16 * at + 8 * number)
+        many.sample(tid, "add put worker", 10, ax=(2 + number) * LINE)
+    many.operands[many.stack("add worker")] = Operand("ax", plain=True)
+    many.operands[many.stack("add put worker")] = WORD
+    categories = [c["category"] for c in compared([made(1, FULL)] * 3, [many] * 3)[0]["causes"]]
+    assert "false_sharing" not in categories
+
+
 def test_growth_in_code_that_one_thread_does_not_run_has_two_explanations() -> None:
     many = touching(80, lambda thread, _: LINE + 8 * thread)
     other = Made(stacks={"": 0, "main": 1, "add main": 2}, ticks=FULL)

@@ -112,7 +112,9 @@ class _Judge:
         for (category, _), found in self._uses.items():
             if category not in known:
                 live += self._of_growth(category, found)
-        if sum(cause["share"] for cause in live) < _EXPLAINS * self._lost:
+        # Shares are of the time of all threads, also of one that only awaits the others.
+        times = self._document["thread_s"] / (self._rounds.most * self._document["wall_s"])
+        if times * sum(cause["share"] for cause in live) < _EXPLAINS * self._lost:
             for cause in live:
                 cause["certain"] = False
                 cause["words"] += "; it explains only a part of what the threads lose"

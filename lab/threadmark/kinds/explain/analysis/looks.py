@@ -217,14 +217,17 @@ def side_by_side(
     """The spot of a line of which threads use different words by plain instructions. Only a
     comparison with one thread would prove that this takes long."""
     words: dict[int, set[int]] = defaultdict(set)
+    written: dict[int, set[int]] = defaultdict(set)
     threads: Counter[int] = Counter()
-    for sample, address, _ in found:
+    for sample, address, writes in found:
         words[sample.tid].add(address)
         threads[sample.tid] += 1
+        if writes:
+            written[sample.tid].add(address)
     often = [tid for tid, count in threads.items() if count >= _BOTH * len(found)]
-    apart = all(not words[a] & words[b] for a in often for b in often if a < b)
-    writers = {sample.tid for sample, _, writes in found if writes}
-    if len(often) < 2 or not apart or not writers & set(often):
+    # A word that all of them only read is shared at no cost.
+    apart = all(not written[a] & words[b] for a in often for b in often if a != b)
+    if len(often) < 2 or not apart or not any(written[tid] for tid in often):
         return []
     samples = [sample for sample, _, _ in found]
     frame = _frame(samples[0], names, knowledge)

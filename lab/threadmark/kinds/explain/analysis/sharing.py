@@ -23,6 +23,7 @@ from threadmark.kinds.explain.analysis.recording import Recording, Sample
 
 _FEWEST = 5  # samples at a line that say something
 _PAIRS = 64  # of samples of two threads at one line: 4 of them would meet at one word by chance
+_WRITTEN = 3  # of them with a word that is written
 _PART = 0.1  # of a function's samples lie at the lines that threads share
 _MEMORY = 0.25  # of a function's samples stand for instructions that touch memory
 _ALL_OVER = 0.5  # of these touch a line that no other one touches
@@ -132,22 +133,19 @@ class Sharing:
 
     def _interleaved(self, touched: list[Touch]) -> bool:
         """Whether threads use different words of many lines, each seen seldom."""
-        words: dict[int, Counter[tuple[int, int]]] = defaultdict(Counter)
-        for sample, address, _ in touched:
-            words[address // LINE][sample.tid, address] += 1
-        pairs = 0
-        for seen in words.values():
-            for (a, at_a), (b, at_b) in combinations(seen, 2):
-                if a != b:
-                    if at_a == at_b:
-                        return False
-                    pairs += 1
-        written = any(writes for _, _, writes in touched)
-        return (
-            written
-            and pairs >= _PAIRS
-            and bool(side_by_side(touched, self._names, self._knowledge))
-        )
+        seen: dict[int, dict[tuple[int, int], bool]] = defaultdict(dict)
+        for sample, address, writes in touched:
+            words = seen[address // LINE]
+            words[sample.tid, address] = writes or words.get((sample.tid, address), False)
+        pairs = [
+            writes_a or writes_b
+            for words in seen.values()
+            for ((a, at_a), writes_a), ((b, at_b), writes_b) in combinations(words.items(), 2)
+            if a != b and at_a != at_b
+        ]
+        # Most samples show the reading of a word that is written too.
+        enough = len(pairs) >= _PAIRS and sum(pairs) >= _WRITTEN
+        return enough and bool(side_by_side(touched, self._names, self._knowledge))
 
     def _streams(self, touched: list[Touch], samples: list[Sample], place: Place) -> Use:
         """Memory all over."""
