@@ -70,11 +70,12 @@ def test_a_thread_that_is_older_than_the_agent_has_its_whole_life(
     recorder: Recorder, compiled: Compile, agent: str
 ) -> None:
     early = compiled("early.cpp", "-shared", "-fPIC")
-    environment = {**os.environ, "LD_PRELOAD": str(early)}
-    done = recorder.run("sleep", "0.6", options=("--agent", agent), env=environment)
+    target = compiled("threads.cpp", "-Wl,--no-as-needed", str(early), f"-Wl,-rpath,{early.parent}")
+    done = recorder.run(target, "1", "1", "600000", options=("--agent", agent))
     assert (done.returncode, done.stderr) == (0, "")
     record = recorder.read()
-    (thread,) = [each for each in record.all("thread") if each["tid"] != record.head["pid"]]
+    (thread,) = [each for each in record.all("thread") if "sleep" in each["totals"]]
+    assert thread["made_at"] == 0
     assert thread["totals"]["sleep"]["times"] > 10
     assert thread["began_ns"] - record.head["began_ns"] < 150e6
 
