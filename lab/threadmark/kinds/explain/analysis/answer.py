@@ -10,6 +10,7 @@ from threadmark.kinds.explain.analysis.causes import Finder
 from threadmark.kinds.explain.analysis.costs import costs
 from threadmark.kinds.explain.analysis.details import details
 from threadmark.kinds.explain.analysis.holders import Holders
+from threadmark.kinds.explain.analysis.languages import limits_of_languages
 from threadmark.kinds.explain.analysis.looks import looks
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.reasons import Reasons
@@ -18,6 +19,7 @@ from threadmark.kinds.explain.analysis.roles import Roles
 from threadmark.kinds.explain.analysis.runtimes import Runtime
 from threadmark.kinds.explain.analysis.sleeps import Sleeps
 from threadmark.kinds.explain.analysis.stacks import Party, Stacks
+from threadmark.kinds.explain.analysis.unfinished import with_unfinished
 from threadmark.kinds.explain.analysis.waits import Waits
 
 SCHEMA = "threadmark.explain"
@@ -45,6 +47,7 @@ def analyse(
     recording: Recording, names: Names, knowledge: Knowledge
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The document of the contract, and what a page needs beside it."""
+    recording = with_unfinished(recording)
     seen = looks(recording, names, knowledge)
     sleeps = Sleeps(recording, names, knowledge)
     waits = Waits(recording, names, knowledge, sleeps)
@@ -69,10 +72,11 @@ def analyse(
     for cause in listed:
         _complete(cause, recording, roles, stacks, holders, times)
     unknown = times.states["unknown"] / total
+    hidden = limits_of_languages(recording)
     for cause in listed:
         # Threads that waited longer for processors than for this would behave otherwise with them.
         others = cause.category not in ("run_queue", "affinity", "thread_creation", "none")
-        if others and cause.ns < times.states["runnable"]:
+        if hidden or (others and cause.ns < times.states["runnable"]):
             cause.certain = False
     document = {
         "schema": SCHEMA,
@@ -86,7 +90,7 @@ def analyse(
         "speedup": None,
         "states": {name: _rounded(times.states[name] / total) for name in STATES},
         "causes": [_record(each, total) for each in listed],
-        "limits": _limits(recording, times, listed),
+        "limits": _limits(recording, times, listed, hidden),
         "processors": [_rounded(share) for share in times.processors],
         "exit_status": recording.exit_status,
         "signal": recording.signal,
@@ -210,8 +214,10 @@ def _most_at_once(recording: Recording) -> int:
     return most or len(recording.threads)
 
 
-def _limits(recording: Recording, times: Account, causes: list[Cause]) -> list[str]:
-    found = list(recording.limits)
+def _limits(
+    recording: Recording, times: Account, causes: list[Cause], hidden: list[str]
+) -> list[str]:
+    found = [*recording.limits, *hidden]
     if not recording.threads:
         found.append("The record has no thread; the program ended before it was seen.")
     if not recording.samples and any(t.run_ns for t in recording.threads.values()):
