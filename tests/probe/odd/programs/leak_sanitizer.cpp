@@ -4,10 +4,12 @@
 // and reports it where there is something and nowhere else.
 #include <fcntl.h>
 
+#include <atomic>
+
 #include "odd.hpp"
 
 namespace {
-void* volatile lost = nullptr;
+std::atomic<void*> lost{nullptr};
 }
 
 int main(int, char** words) {
