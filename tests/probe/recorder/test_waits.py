@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from recorder_support import Recorder, functions
 
 Compile = Callable[..., Path]
@@ -88,3 +89,16 @@ def test_a_lock_on_a_stack_is_made_by_the_function_that_has_it_in_its_frame(
     (mutex,) = [each for each in record.all("object") if each["what"] == "mutex"]
     assert mutex["region"] == "stack"
     assert functions(record, target, mutex["made_at"])[:2] == ["own_the_lock", "main"]
+
+
+@pytest.mark.parametrize("sanitizer", ["address", "thread"])
+def test_a_lock_is_recorded_where_a_sanitizers_runtime_comes_first(
+    recorder: Recorder, compiled: Compile, agent: str, sanitizer: str
+) -> None:
+    target = compiled("threads.cpp", f"-fsanitize={sanitizer}")
+    done = recorder.run(target, "3", "100", "300", options=("--agent", agent))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+    record = recorder.read()
+    assert record.head["tier"]["agent"]
+    (lock,) = [o for o in record.all("object") if o["what"] == "mutex" and not o["sampled"]]
+    assert lock["waits"] > 10
