@@ -1,9 +1,11 @@
-// The beginning of recording in a process, in one that it makes by fork, and its end.
+// The beginning of recording in a process, in one that it makes by fork, and its end; and the
+// agent's memory while the process locks all of its own.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdarg>
@@ -56,9 +58,7 @@ void end_former_threads(Shared* to) {
 
 [[gnu::constructor]] void begin_recording(int, char** arguments, char** environment) {
   resolve();
-  const bool asked = take_environment(environ);
-  if (environment != environ) take_environment(environment);
-  if (!asked) return;
+  if (!take_environment(environment)) return;
   Shared* to = open_shared();
   if (to == nullptr || get(to->over) != 0) return;
   constexpr long kPrivate = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
@@ -185,6 +185,54 @@ THREADMARK_WRAP(int, clone, int (*routine)(void*), void* stack, int flags, void*
   return make_child(THREADMARK_SITE, [&] {
     return real().clone(start_of_child, stack, flags, &start, parent_tid, storage, child_tid);
   });
+}
+
+// mlockall counts all address space of the process and fills it with memory. The agent's tables are
+// made as small as they can be while it does, and never become locked.
+class Small {
+ public:
+  Small() : tables_{shared(), kKept, sizeof(Shared), false} {
+    // Signal handlers find the agent busy. Other threads would need the tables.
+    struct stat tasks{};
+    constexpr unsigned kOfOneThread = 3;  // its entries: ., .. and the thread
+    if (!busy_ || is_quiet() ||
+        raw_call(SYS_newfstatat, AT_FDCWD, as_word("/proc/self/task"), as_word(&tasks), 0) != 0 ||
+        tasks.st_nlink != kOfOneThread)
+      return;
+    threads_ = {thread_memory(), (thread_memory_in_use() + kKept - 1) / kKept * kKept,
+                thread_memory_size()};
+    for (Region* each : {&tables_, &threads_})
+      each->small = raw_call(SYS_mremap, as_word(each->at), as_long(each->size),
+                             as_long(each->kept), 0) == as_word(each->at);
+  }
+  ~Small() {
+    for (const Region* each : {&tables_, &threads_}) {
+      if (!each->small) continue;
+      raw_call(SYS_munlock, as_word(each->at), as_long(each->kept));
+      if (raw_call(SYS_mremap, as_word(each->at), as_long(each->kept), as_long(each->size), 0) !=
+          as_word(each->at))
+        be_idle();
+    }
+  }
+  Small(const Small&) = delete;
+  Small& operator=(const Small&) = delete;
+
+ private:
+  static constexpr std::size_t kKept = std::size_t{64} << 10;  // the largest page
+  struct Region {
+    void* at = nullptr;
+    std::size_t kept = 0, size = 0;
+    bool small = false;
+  };
+  static long as_long(std::size_t size) { return static_cast<long>(size); }
+
+  Busy busy_;
+  Region tables_, threads_;
+};
+
+THREADMARK_WRAP(int, mlockall, int flags) {
+  const Small small;
+  return real().mlockall(flags);
 }
 
 THREADMARK_WRAP(void, _exit, int status) {

@@ -2,19 +2,19 @@
 // but the last two may be called where malloc may not: after vfork, in a signal handler.
 #include "probe/agent/programs.hpp"
 
-#include <elf.h>
 #include <fcntl.h>
+#include <linux/prctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdarg>
-#include <cstdio>
 #include <cstring>
 
 #include "probe/agent/real.hpp"
 #include "probe/agent/state.hpp"
 #include "probe/agent/system.hpp"
+#include "probe/program_file.hpp"
 
 namespace threadmark::agent {
 
@@ -32,21 +32,13 @@ bool begins(const char* text, const char* with, std::size_t length) {
   return std::strncmp(text, with, length) == 0;
 }
 
-char** find(char** environment, const char* name, std::size_t length) {
-  for (char** at = environment; *at != nullptr; ++at)
-    if (begins(*at, name, length)) return at;
-  return nullptr;
+// The word itself, whatever its text is.
+void remove(char** environment, const char* text) {
+  char** to = environment;
+  for (char** from = environment; *from != nullptr; ++from)
+    if (*from != text) *to++ = *from;
+  *to = nullptr;
 }
-
-void remove(char** at) {
-  for (; *at != nullptr; ++at) at[0] = at[1];
-}
-
-#if defined(__aarch64__)
-constexpr unsigned kMachine = EM_AARCH64;
-#else
-constexpr unsigned kMachine = EM_X86_64;
-#endif
 
 bool read_at(long file, std::uint64_t offset, void* to, std::size_t size) {
   return raw_call(SYS_pread64, file, as_word(to), static_cast<long>(size),
@@ -54,26 +46,18 @@ bool read_at(long file, std::uint64_t offset, void* to, std::size_t size) {
 }
 
 // Whether the loader of this ELF file would preload the agent, and say nothing.
-bool loads_agent(long file) {
+bool loads_agent(long file, ProgramFile& of) {
   struct stat about{};
-  Elf64_Ehdr head;
-  if (raw_call(SYS_fstat, file, as_word(&about)) != 0 || !read_at(file, 0, &head, sizeof head))
+  if (raw_call(SYS_fstat, file, as_word(&about)) != 0 || (about.st_mode & (S_ISUID | S_ISGID)) != 0)
     return false;
-  if ((about.st_mode & (S_ISUID | S_ISGID)) != 0) return false;
-  if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_machine != kMachine) return false;
-  for (unsigned i = 0; i < head.e_phnum; ++i) {
-    Elf64_Phdr segment;
-    if (!read_at(file, head.e_phoff + i * sizeof segment, &segment, sizeof segment)) return false;
-    if (segment.p_type != PT_INTERP) continue;
-    char name[64] = {};
-    const std::size_t size = segment.p_filesz < sizeof name ? segment.p_filesz : sizeof name - 1;
-    return read_at(file, segment.p_offset, name, size) && std::strstr(name, "ld-musl") == nullptr;
-  }
-  return false;  // a static program
+  of = read_program([&](std::uint64_t offset, void* to, std::size_t size) {
+    return read_at(file, offset, to, size);
+  });
+  return of.loader == ProgramFile::of_glibc && of.runtimes_fit;
 }
 
 // Whether the variables do no harm in a program. A script's is its interpreter.
-bool takes_agent(const char* path) {
+bool takes_agent(const char* path, ProgramFile& of) {
   char head[256], interpreter[256];
   for (int depth = 0; depth < 5; ++depth) {
     const long file =
@@ -83,7 +67,7 @@ bool takes_agent(const char* path) {
         raw_call(SYS_pread64, file, as_word(head), static_cast<long>(sizeof head - 1), 0);
     head[got > 0 ? got : 0] = '\0';
     const bool is_elf = got > SELFMAG && std::memcmp(head, ELFMAG, SELFMAG) == 0;
-    const bool loads = is_elf && loads_agent(file);
+    const bool loads = is_elf && loads_agent(file, of);
     raw_call(SYS_close, file);
     if (is_elf) return loads;
     if (got < 2 || head[0] != '#' || head[1] != '!') return got >= 0;  // the shell's
@@ -96,10 +80,24 @@ bool takes_agent(const char* path) {
   return false;
 }
 
-bool takes_agent_searched(const char* name) {
-  if (std::strchr(name, '/') != nullptr) return takes_agent(name);
-  char** variable = find(environ, "PATH=", 5);
-  const char* rest = variable != nullptr ? *variable + 5 : "/bin:/usr/bin";
+const char* search_path() {
+  for (char** at = environ; at != nullptr && *at != nullptr; ++at)
+    if (begins(*at, "PATH=", 5)) return *at + 5;
+  return "/bin:/usr/bin";
+}
+
+bool takes_agent(int file, ProgramFile& of) {
+  if (file < 0) return false;
+  char path[32] = "/proc/self/fd/";
+  char* end = path + std::strlen(path);
+  for (int left = file; left >= 10; left /= 10) ++end;
+  for (int left = file; end[0] = static_cast<char>('0' + left % 10), left >= 10; left /= 10) --end;
+  return takes_agent(path, of);
+}
+
+bool takes_agent_searched(const char* name, ProgramFile& of) {
+  if (std::strchr(name, '/') != nullptr) return takes_agent(name, of);
+  const char* rest = search_path();
   const std::size_t length = std::strlen(name);
   for (;;) {
     const std::size_t folder = std::strcspn(rest, ":");
@@ -110,7 +108,7 @@ bool takes_agent_searched(const char* name) {
       std::memcpy(path + folder + (folder != 0 ? 1 : 0), name, length + 1);
       constexpr int kExecutable = 1;
       if (raw_call(SYS_faccessat, AT_FDCWD, as_word(path), kExecutable) == 0)
-        return takes_agent(path);
+        return takes_agent(path, of);
     }
     if (rest[folder] == '\0') return false;
     rest += folder + 1;
@@ -130,57 +128,55 @@ std::size_t length_of(char* const* words) {
   return count;
 }
 
+// Whether the word is one of the two that another thread has lent the environment meanwhile.
+bool is_lent(char* const* at) { return at[0] == probe_entry || at[1] == probe_entry; }
+
 const char* preload_of(char* const* from) {
-  const char* last = "";
-  for (std::size_t i = 0, count = length_of(from); i < count; ++i)
-    if (begins(from[i], kPreload, kPreloadLength)) last = from[i] + kPreloadLength;
+  const char* last = kPreload;
+  for (char* const* at = from; at != nullptr && *at != nullptr; ++at)
+    if (begins(*at, kPreload, kPreloadLength) && !is_lent(at)) last = *at;
   return last;
 }
 
-// What an environment with the two variables needs: words, and bytes of text behind them.
-std::size_t words_with_probe(char* const* from) { return length_of(from) + 3; }
-std::size_t text_with_probe(char* const* from) {
-  return kPreloadLength + std::strlen(agent_path) + std::strlen(preload_of(from)) + 2;
+// What the two variables need: words, and bytes of text.
+constexpr std::size_t kMoreWords = 3;
+std::size_t text_size(char* const* from, const ProgramFile& of) {
+  return std::strlen(preload_of(from)) + 1 + std::strlen(of.runtimes) + std::strlen(agent_path) + 1;
 }
 
-void fill_with_probe(char* const* from, char** to, char* text) {
-  const char* others = preload_of(from);
-  std::strcpy(text, kPreload);
-  std::strcat(text, agent_path);
-  if (*others != '\0') std::strcat(std::strcat(text, ":"), others);
-  std::size_t filled = 0;
-  bool placed = false;
-  for (std::size_t i = 0, count = length_of(from); i < count; ++i) {
-    if (!begins(from[i], kPreload, kPreloadLength)) {
-      to[filled++] = from[i];
-    } else if (!placed) {
-      to[filled++] = text;
-      placed = true;
-    }
-  }
-  if (!placed) to[filled++] = text;
-  to[filled++] = probe_entry;
-  to[filled] = nullptr;
+// The two variables come last. Of several variables LD_PRELOAD the loader takes the last.
+void fill(char* const* from, const ProgramFile& of, char** to, char* text) {
+  std::strcpy(text, preload_of(from));
+  if (text[kPreloadLength] != '\0') std::strcat(text, ":");
+  std::strcat(std::strcat(text, of.runtimes), agent_path);
+  for (; from != nullptr && *from != nullptr; ++from)
+    if (!is_lent(from)) *to++ = *from;
+  *to++ = text;
+  *to++ = probe_entry;
+  *to = nullptr;
 }
 
 // Calls `call` with the environment in which the next program goes on recording.
 template <class Call>
-int with_probe(char* const* from, Call call) {
-  auto** to = static_cast<char**>(__builtin_alloca(words_with_probe(from) * sizeof(char*)));
-  fill_with_probe(from, to, static_cast<char*>(__builtin_alloca(text_with_probe(from))));
+int with_probe(char* const* from, const ProgramFile& of, Call call) {
+  auto** to = static_cast<char**>(__builtin_alloca((length_of(from) + kMoreWords) * sizeof(char*)));
+  fill(from, of, to, static_cast<char*>(__builtin_alloca(text_size(from, of))));
   return call(to);
 }
 
 int replace(const char* path, char* const* arguments, char* const* environment) {
-  if (!passes_on(false) || !takes_agent(path)) return real().execve(path, arguments, environment);
-  return with_probe(environment,
+  ProgramFile of;
+  if (!passes_on(false) || !takes_agent(path, of))
+    return real().execve(path, arguments, environment);
+  return with_probe(environment, of,
                     [&](char* const* with) { return real().execve(path, arguments, with); });
 }
 
 int replace_searched(const char* file, char* const* arguments, char* const* environment) {
-  if (!passes_on(false) || !takes_agent_searched(file))
+  ProgramFile of;
+  if (!passes_on(false) || !takes_agent_searched(file, of))
     return real().execvpe(file, arguments, environment);
-  return with_probe(environment,
+  return with_probe(environment, of,
                     [&](char* const* with) { return real().execvpe(file, arguments, with); });
 }
 
@@ -189,7 +185,7 @@ int replace_searched(const char* file, char* const* arguments, char* const* envi
 class Lent {
  public:
   Lent() {
-    if (environ == nullptr || !passes_on(true) || !takes_agent("/bin/sh")) return;
+    if (environ == nullptr || !passes_on(true) || !takes_agent("/bin/sh", of_)) return;
     while (!lend()) {  // another thread changed it meanwhile
     }
   }
@@ -200,12 +196,8 @@ class Lent {
     if (!__atomic_compare_exchange_n(&environ, &expected, before_, false, __ATOMIC_SEQ_CST,
                                      __ATOMIC_SEQ_CST)) {
       // Another thread has added to it: the C library made a copy, perhaps in place of the old.
-      char** preload = find(environ, kPreload, kPreloadLength);
-      if (preload != nullptr && own_preload_ != nullptr)
-        *preload = own_preload_;
-      else if (preload != nullptr)
-        remove(preload);
-      if (char** probe = find(environ, kProbe, kProbeLength); probe != nullptr) remove(probe);
+      remove(environ, text_);
+      remove(environ, probe_entry);
     }
     if (memory_ == kept) publish(kept_used, 0);
   }
@@ -221,14 +213,13 @@ class Lent {
   bool lend() {
     before_ = environ;
     if (before_ == nullptr) return true;
-    const std::size_t words = words_with_probe(before_);
-    const std::size_t size = words * sizeof(char*) + text_with_probe(before_);
+    const std::size_t words = length_of(before_) + kMoreWords;
+    const std::size_t size = words * sizeof(char*) + text_size(before_, of_);
     memory_ = memory(size);
     if (memory_ == nullptr) return true;
     auto** filled = static_cast<char**>(memory_);
-    fill_with_probe(before_, filled, static_cast<char*>(memory_) + words * sizeof(char*));
-    char** own = find(before_, kPreload, kPreloadLength);
-    own_preload_ = own != nullptr ? *own : nullptr;
+    text_ = static_cast<char*>(memory_) + words * sizeof(char*);
+    fill(before_, of_, filled, text_);
     words_ = of_words(filled);
     char** expected = before_;
     if (__atomic_compare_exchange_n(&environ, &expected, filled, false, __ATOMIC_SEQ_CST,
@@ -244,14 +235,8 @@ class Lent {
   // never has more of them than before.
   void give_back_changes() {
     char** to = before_;
-    for (char** from = lent_; *from != nullptr; ++from) {
-      if (*from == probe_entry) continue;
-      const bool own = begins(*from, kPreload, kPreloadLength);
-      if (!own)
-        *to++ = *from;
-      else if (own_preload_ != nullptr)
-        *to++ = own_preload_;
-    }
+    for (char** from = lent_; *from != nullptr; ++from)
+      if (*from != probe_entry && *from != text_) *to++ = *from;
     *to = nullptr;
   }
 
@@ -273,31 +258,76 @@ class Lent {
     return kept;
   }
 
+  ProgramFile of_;
   char** before_ = nullptr;
   char** lent_ = nullptr;
   std::uint64_t words_ = 0;  // of what was lent
-  char* own_preload_ = nullptr;
+  char* text_ = nullptr;
   void* memory_ = nullptr;
 };
 
+// The kernel knows the environment that the program was started with by its bounds, and shows what
+// lies in them to those who read /proc/PID/environ. They end at `end` from now on.
+void end_environment(const char* end) {
+  // The kernel takes all bounds of the process at once.
+  prctl_mm_map map{};
+  struct Field {
+    int number;  // in /proc/self/stat
+    __u64* to;
+  };
+  __u64 threads = 0;
+  const Field fields[] = {{20, &threads},         {26, &map.start_code}, {27, &map.end_code},
+                          {28, &map.start_stack}, {45, &map.start_data}, {46, &map.end_data},
+                          {47, &map.start_brk},   {48, &map.arg_start},  {49, &map.arg_end},
+                          {50, &map.env_start},   {51, &map.env_end}};
+  char text[1024];
+  const long file =
+      raw_call(SYS_openat, AT_FDCWD, as_word("/proc/self/stat"), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;
+  const long got = raw_call(SYS_read, file, as_word(text), sizeof text - 1);
+  raw_call(SYS_close, file);
+  if (got <= 0) return;
+  text[got] = '\0';
+  const char* at = std::strrchr(text, ')');  // the second field may have spaces
+  int number = 2;
+  for (const Field& field : fields) {
+    for (; at != nullptr && number < field.number; ++number) at = std::strchr(at + 1, ' ');
+    if (at == nullptr) return;
+    for (const char* digit = at + 1; *digit >= '0' && *digit <= '9'; ++digit)
+      *field.to = *field.to * 10 + static_cast<__u64>(*digit - '0');
+  }
+  const auto from = reinterpret_cast<__u64>(end);
+  // Another thread may move the end of the heap meanwhile.
+  if (threads != 1 || from < map.env_start || from > map.env_end) return;
+  map.env_end = from;
+  map.brk = static_cast<__u64>(raw_call(SYS_brk));
+  map.exe_fd = ~__u32{0};  // stays
+  raw_call(SYS_prctl, PR_SET_MM, PR_SET_MM_MAP, as_word(&map), sizeof map);
+}
+
 }  // namespace
 
-bool take_environment(char** environment) {
-  char** probe = find(environment, kProbe, kProbeLength);
-  if (probe == nullptr) return false;
-  const bool fits = std::strlen(*probe) < sizeof probe_entry;
-  if (fits) std::strcpy(probe_entry, *probe);
-  remove(probe);
-  char** preload = find(environment, kPreload, kPreloadLength);
-  if (preload == nullptr) return fits;
-  char* path = *preload + kPreloadLength;
-  const std::size_t length = std::strcspn(path, ": ");
-  if (length < sizeof agent_path) std::memcpy(agent_path, path, length);
-  if (path[length] == '\0')
-    remove(preload);
-  else
-    std::memmove(path, path + length + 1, std::strlen(path + length + 1) + 1);
-  return fits && length < sizeof agent_path;
+bool take_environment(char** first) {
+  char** probe = nullptr;
+  for (char** at = environ; at != nullptr && *at != nullptr; ++at)
+    if (begins(*at, kProbe, kProbeLength)) probe = at;
+  if (probe == nullptr || probe == environ) return false;
+  char* const texts[] = {probe[-1], *probe};
+  const char* path = std::strrchr(texts[0], ':');
+  path = path != nullptr ? path + 1 : texts[0] + kPreloadLength;
+  const bool fits = begins(texts[0], kPreload, kPreloadLength) &&
+                    std::strlen(path) < sizeof agent_path &&
+                    std::strlen(texts[1]) < sizeof probe_entry;
+  if (!fits) return false;
+  std::strcpy(agent_path, path);
+  std::strcpy(probe_entry, texts[1]);
+  for (char* text : texts) {
+    remove(environ, text);
+    if (first != environ) remove(first, text);
+    std::memset(text, 0, std::strlen(text));
+  }
+  end_environment(texts[0]);
+  return true;
 }
 
 const char* shared_path() { return probe_entry + kProbeLength; }
@@ -319,10 +349,10 @@ THREADMARK_WRAP(int, execvp, const char* file, char* const* arguments) {
   return replace_searched(file, arguments, environ);
 }
 THREADMARK_WRAP(int, fexecve, int file, char* const* arguments, char* const* environment) {
-  char path[32];
-  std::snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-  if (!passes_on(false) || !takes_agent(path)) return real().fexecve(file, arguments, environment);
-  return with_probe(environment,
+  ProgramFile of;
+  if (!passes_on(false) || !takes_agent(file, of))
+    return real().fexecve(file, arguments, environment);
+  return with_probe(environment, of,
                     [&](char* const* with) { return real().fexecve(file, arguments, with); });
 }
 
@@ -366,8 +396,9 @@ THREADMARK_WRAP(int, posix_spawn, pid_t* pid, const char* path,
   const auto start = [&](char* const* with) {
     return real().posix_spawn(pid, path, actions, attributes, arguments, with);
   };
-  if (!passes_on(true) || !takes_agent(path)) return start(environment);
-  return with_probe(environment, start);
+  ProgramFile of;
+  if (!passes_on(true) || !takes_agent(path, of)) return start(environment);
+  return with_probe(environment, of, start);
 }
 THREADMARK_WRAP(int, posix_spawnp, pid_t* pid, const char* file,
                 const posix_spawn_file_actions_t* actions, const posix_spawnattr_t* attributes,
@@ -375,8 +406,9 @@ THREADMARK_WRAP(int, posix_spawnp, pid_t* pid, const char* file,
   const auto start = [&](char* const* with) {
     return real().posix_spawnp(pid, file, actions, attributes, arguments, with);
   };
-  if (!passes_on(true) || !takes_agent_searched(file)) return start(environment);
-  return with_probe(environment, start);
+  ProgramFile of;
+  if (!passes_on(true) || !takes_agent_searched(file, of)) return start(environment);
+  return with_probe(environment, of, start);
 }
 
 THREADMARK_WRAP(int, system, const char* command) {

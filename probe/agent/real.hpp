@@ -1,5 +1,6 @@
 // The functions that the agent stands in front of, as the next library has them. They are looked up
-// at the first call of any, because constructors of libraries run before the agent's.
+// at the first call of any, because constructors of libraries run before the agent's. The clock is
+// one that the agent calls itself: libraries that come before it may tell another time.
 #pragma once
 
 #include <link.h>
@@ -129,6 +130,8 @@ namespace threadmark::agent {
   F(waitpid, pid_t, (pid_t, int*, int))                                                           \
   F(waitid, int, (idtype_t, id_t, siginfo_t*, int))                                               \
   F(_exit, void, (int))                                                                           \
+  F(mlockall, int, (int))                                                                         \
+  F(clock_gettime, int, (clockid_t, timespec*))                                                   \
   F(dlclose, int, (void*))
 
 struct Real {

@@ -10,6 +10,9 @@ namespace threadmark::agent {
 void prepare_memory(void* thread_memory, std::uint64_t stack_low, std::uint64_t stack_high,
                     std::uint64_t usual_stack);
 std::size_t thread_memory_size();
+void* thread_memory();
+// How much of it, from its beginning, the calling thread needs if there is no other.
+std::size_t thread_memory_in_use();
 void be_idle();
 
 // In a child after fork: all other threads are gone, and what they were doing is never finished.

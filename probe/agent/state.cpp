@@ -244,6 +244,14 @@ void prepare_memory(void* thread_memory, std::uint64_t stack_low, std::uint64_t 
 
 std::size_t thread_memory_size() { return std::size_t{kLocals} * kLocalSize; }
 
+void* thread_memory() { return locals; }
+
+std::size_t thread_memory_in_use() {
+  if (mine.local == nullptr) return kLocalSize;
+  return static_cast<std::size_t>(reinterpret_cast<unsigned char*>(mine.local) - locals) +
+         kLocalSize;
+}
+
 std::uint64_t hashed(std::uint64_t a, std::uint64_t b) {
   std::uint64_t x = (a ^ b) * 0x9e3779b97f4a7c15U;
   x ^= x >> 32;

@@ -1,4 +1,5 @@
-// System calls that neither set errno nor are wrapped, and the clock.
+// System calls that neither set errno nor are wrapped, and the clock. Both pass by what libraries
+// that come before the agent put in their place.
 #pragma once
 
 #include <sys/syscall.h>
@@ -6,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
+
+#include "probe/agent/real.hpp"
 
 namespace threadmark::agent {
 
@@ -44,7 +47,7 @@ long as_word(Pointer* pointer) {
 
 inline std::uint64_t now_ns(clockid_t clock = CLOCK_MONOTONIC) {
   timespec at{};
-  static_cast<void>(clock_gettime(clock, &at));
+  static_cast<void>(real().clock_gettime(clock, &at));
   return static_cast<std::uint64_t>(at.tv_sec) * 1'000'000'000U +
          static_cast<std::uint64_t>(at.tv_nsec);
 }

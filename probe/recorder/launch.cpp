@@ -1,7 +1,6 @@
 // The start of the target.
 #include "launch.hpp"
 
-#include <linux/elf.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -11,16 +10,10 @@
 #include <cstring>
 #include <string_view>
 
+#include "probe/program_file.hpp"
+
 namespace threadmark {
 namespace {
-
-#if defined(__x86_64__)
-constexpr unsigned kMachine = EM_X86_64;
-#elif defined(__aarch64__)
-constexpr unsigned kMachine = EM_AARCH64;
-#else
-#error "the recorder knows x86-64 and aarch64"
-#endif
 
 constexpr std::string_view kFromOutside = "; waits were seen from outside only.";
 
@@ -51,31 +44,12 @@ std::string beginning_of(const std::string& path, std::size_t bytes) {
   return text;
 }
 
-bool is_elf_of_machine(const std::string& head) {
-  Elf64_Ehdr elf;
-  if (head.size() < sizeof elf) return false;
-  std::memcpy(&elf, head.data(), sizeof elf);
-  return std::memcmp(elf.e_ident, ELFMAG, SELFMAG) == 0 && elf.e_ident[EI_CLASS] == ELFCLASS64 &&
-         elf.e_machine == kMachine;
-}
-
-// The program interpreter that an ELF file names; empty if it names none.
-std::string interpreter_of(const std::string& path, const std::string& head) {
-  Elf64_Ehdr elf;
-  std::memcpy(&elf, head.data(), sizeof elf);
+ProgramFile read_file(const std::string& path) {
   const Descriptor file = open_to_read(path.c_str());
-  for (unsigned i = 0; file && i < elf.e_phnum; ++i) {
-    Elf64_Phdr segment;
-    const auto at = static_cast<off_t>(elf.e_phoff + i * sizeof segment);
-    if (::pread(file.get(), &segment, sizeof segment, at) != sizeof segment) break;
-    if (segment.p_type != PT_INTERP) continue;
-    std::string name(std::min<std::size_t>(segment.p_filesz, 4096), 0);
-    const ssize_t got =
-        ::pread(file.get(), name.data(), name.size(), static_cast<off_t>(segment.p_offset));
-    name.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-    return name.c_str();
-  }
-  return {};
+  return read_program([&](std::uint64_t offset, void* to, std::size_t size) {
+    return file &&
+           ::pread(file.get(), to, size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size);
+  });
 }
 
 std::string not_loaded(const char* because) {
@@ -84,11 +58,10 @@ std::string not_loaded(const char* because) {
 
 }  // namespace
 
-std::string why_not_preloadable(const std::string& program, const std::string& agent) {
+std::string why_not_preloadable(const std::string& program, const std::string& agent,
+                                std::string& runtimes) {
   if (agent.empty()) return not_loaded("its library was not found beside the recorder");
-  if (!is_elf_of_machine(beginning_of(agent, 4096))) {
-    return not_loaded("its file is no library for this machine");
-  }
+  if (!read_file(agent).of_machine) return not_loaded("its file is no library for this machine");
   std::string path = find_program(program);
   for (int depth = 0; depth < 5 && !path.empty(); ++depth) {
     const std::string head = beginning_of(path, 4096);
@@ -100,19 +73,23 @@ std::string why_not_preloadable(const std::string& program, const std::string& a
       continue;
     }
     if (!head.starts_with(ELFMAG)) return {};  // a script without its first line: the shell's
-    if (!is_elf_of_machine(head))
-      return not_loaded("the program is for another machine or word size");
+    const ProgramFile file = read_file(path);
+    if (!file.of_machine) return not_loaded("the program is for another machine or word size");
     struct stat about{};
     if (::stat(path.c_str(), &about) == 0 &&
         (((about.st_mode & S_ISUID) != 0 && about.st_uid != ::getuid()) ||
          ((about.st_mode & S_ISGID) != 0 && about.st_gid != ::getgid()))) {
       return not_loaded("the program runs with the rights of another user or group");
     }
-    const std::string interpreter = interpreter_of(path, head);
-    if (interpreter.empty()) return not_loaded("the program is statically linked");
-    if (interpreter.find("ld-musl") != std::string::npos) {
+    if (file.loader == ProgramFile::none) return not_loaded("the program is statically linked");
+    if (file.loader == ProgramFile::of_musl) {
       return not_loaded("the program uses musl and the agent needs glibc");
     }
+    if (!file.runtimes_fit) {
+      return not_loaded(
+          "the program needs a sanitizer's runtime by a name that cannot be preloaded");
+    }
+    runtimes = file.runtimes;
     break;
   }
   return {};
@@ -204,21 +181,16 @@ std::vector<std::string> environment_now() {
   return variables;
 }
 
-std::vector<std::string> environment_with(const std::string& agent, const std::string& mapping) {
-  std::vector<std::string> variables;
-  const std::string preload = "LD_PRELOAD=" + agent;
-  bool placed = false;
-  for (std::string& variable : environment_now()) {
-    if (variable.starts_with("LD_PRELOAD=") && !placed) {  // in its place, where it is read again
-      const std::string_view others = std::string_view(variable).substr(11);
-      variables.push_back(preload);
-      if (!others.empty()) variables.back().append(":").append(others);
-      placed = true;
-    } else if (!variable.starts_with("THREADMARK_PROBE=")) {
-      variables.push_back(std::move(variable));
-    }
+std::vector<std::string> environment_with(const std::string& libraries,
+                                          const std::string& mapping) {
+  std::vector<std::string> variables = environment_now();
+  const std::string name = "LD_PRELOAD=";
+  std::string preload = name;
+  for (const std::string& variable : variables) {  // of several the loader takes the last
+    if (variable.starts_with(name)) preload = variable;
   }
-  if (!placed) variables.push_back(preload);
+  if (preload != name) preload += ':';
+  variables.push_back(preload + libraries);
   variables.push_back("THREADMARK_PROBE=" + mapping);
   return variables;
 }

@@ -11,8 +11,10 @@
 namespace threadmark {
 
 // What a program's file says about whether a library can be preloaded into it.
-// Returns the sentence for `limits` if it cannot, else an empty one.
-std::string why_not_preloadable(const std::string& program, const std::string& agent);
+// Returns the sentence for `limits` if it cannot, else an empty one and the names of libraries that
+// are to come before it, each with a colon behind it.
+std::string why_not_preloadable(const std::string& program, const std::string& agent,
+                                std::string& runtimes);
 
 // The signals of the recorder, as they were and as it wants them.
 class Signals {
@@ -42,8 +44,9 @@ class Launch {
   Descriptor go_, failure_;
 };
 
-// The recorder's environment with the agent in front of what is preloaded, and the mapping's place.
-std::vector<std::string> environment_with(const std::string& agent, const std::string& mapping);
+// The recorder's environment and the two variables: what is preloaded with `libraries` behind it,
+// and the mapping's place.
+std::vector<std::string> environment_with(const std::string& libraries, const std::string& mapping);
 std::vector<std::string> environment_now();
 
 // Holds 0, 1 and 2 where they are closed, so that no file of the recorder gets their number.

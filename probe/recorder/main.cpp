@@ -289,7 +289,8 @@ int record_command(const Options& options) {
     return fail(unwritable(options, error));
   }
   AgentMemory memory;
-  std::string limit = why_not_preloadable(options.command[0], options.agent);
+  std::string runtimes;
+  std::string limit = why_not_preloadable(options.command[0], options.agent, runtimes);
   if (limit.empty() && !memory.make()) {
     limit =
         "The agent was not loaded, because there was no memory to share with it; waits were "
@@ -302,9 +303,10 @@ int record_command(const Options& options) {
     agent = format("/proc/%d/fd/%d", ::getpid(), agent_file.get());
   }
   Launch launch;
-  if (!launch.prepare(options.command,
-                      limit.empty() ? environment_with(agent, memory.path()) : environment_now(),
-                      signals)) {
+  if (!launch.prepare(
+          options.command,
+          limit.empty() ? environment_with(runtimes + agent, memory.path()) : environment_now(),
+          signals)) {
     writer.abandon();
     return fail(std::string("No process can be made: ") + ::strerror(errno) + ".");
   }

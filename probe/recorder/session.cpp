@@ -559,7 +559,8 @@ void Session::take_slot(std::size_t index) {
     return;
   }
   const std::uint64_t end_ns = use == Thread::ended ? slot.end_ns.load() : 0;
-  if (end_ns != 0 && end_ns < start_.began_ns) {
+  // One that is not late has all threads, also those that ended while exec told of its success.
+  if (late_ && end_ns != 0 && end_ns < start_.began_ns) {
     free_slot(slot);
     return;
   }
@@ -618,7 +619,8 @@ void Session::take_slot(std::size_t index) {
   std::memcpy(name, words, 16);
   if (name[0] != 0) entry.name = name;  // its last one
   if (use != Thread::ended) return;
-  if (end_ns != 0 && (thread->live || entry.ended_ns == 0)) entry.ended_ns = end_ns;
+  if (end_ns != 0 && (thread->live || entry.ended_ns == 0))
+    entry.ended_ns = std::max(end_ns, entry.began_ns);
   if (entry.ended_ns == 0) entry.ended_ns = now_ns();
   entry.run_ns =
       std::max(entry.run_ns, less(slot.processor_ns.load(), thread->task.run_before_ns()));

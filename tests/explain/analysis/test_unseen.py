@@ -9,6 +9,7 @@ from made import MAIN, TICK, Made, sleeps, waits, works
 from threadmark.kinds.explain.analysis.calls import kind_of_kernel
 from threadmark.kinds.explain.analysis.frames import Frame, plain_name, without_aliases
 from threadmark.kinds.explain.analysis.meaning import Operand
+from threadmark.kinds.explain.knowledge import knowledge
 
 A, B = 101, 102
 JOIN_A = waits("join", 0, "pthread_join@libc main", A)
@@ -232,3 +233,66 @@ def test_a_thread_that_the_recorder_saw_blocked_has_a_state(call: int) -> None:
     assert document["causes"]
     state = {-1: "kernel_memory", 0: "io", 999: "unknown"}[call]
     assert any(state in [name for _, name in each["slices"]] for each in details["threads"])
+
+
+def test_a_wait_that_goes_on_as_the_record_ends_is_counted_up_to_then() -> None:
+    # The agent counts it when it returns. One page fault was seen meanwhile.
+    idle = [sleeps(-1, "fill serve", "D"), *[waits("condition", 1, "serve")] * 99]
+    made = Made().thread(MAIN, works()).thread(A, idle, "main").thing(1, "condition")
+    before = {"condition": {"ns": TICK // 2, "times": 5}}
+    made.threads[A]["totals"] = before
+    found = made.answer()
+    assert found["states"]["condition"] == pytest.approx(0.495, abs=0.003)
+    assert found["states"]["kernel_memory"] < 0.01
+    # All of these had returned: what is left of the time was spent elsewhere.
+    made.threads[A]["totals"] = {"condition": {"ns": 100 * TICK, "times": 5}}
+    assert made.answer()["states"]["condition"] == pytest.approx(0.5, abs=0.003)
+
+
+def test_a_lock_that_is_waited_for_to_the_end_is_the_cause() -> None:
+    stuck = [works(), *[waits("mutex", 1, "pthread_mutex_lock@libc take serve", MAIN)] * 99]
+    made = Made().thread(MAIN, works()).thread(A, stuck, "main")
+    made.thing(1, "mutex", module=1, offset=64).pair(1, "mutex", "", "", 0)
+    made.data[1, 64] = ("door", "prog.cpp:3")
+    made.threads[A]["totals"] = {"io": {"ns": 1, "times": 1}}
+    first = made.first()
+    assert (first["category"], first["name"], first["waits"]) == ("mutex", "door", 1)
+    assert first["waiters"][0]["frames"][0] == "take"
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ({"kind": "symbol", "name": "runtime.futex.abi0"}, "Go's block and mutex profiles"),
+        ({"kind": "module", "id": 7, "path": "/usr/lib/jvm/lib/server/libjvm.so"}, "(JFR)"),
+        ({"kind": "symbol", "name": "runtime.futex_table"}, ""),
+        ({"kind": "module", "id": 7, "path": "/usr/lib/libjvm.so.conf"}, ""),
+    ],
+)
+def test_waits_within_a_language_are_said_not_to_be_visible(
+    line: dict[str, Any], words: str
+) -> None:
+    made = Made().thread(MAIN, works())
+    made.line(**({"module": 1, "address": 64, "size": 8} if "name" in line else {}), **line)
+    found = made.answer()
+    limits = [each for each in found["limits"] if "not visible" in each]
+    assert found["causes"][0]["certain"] is not bool(words)
+    assert len(limits) == (1 if words else 0)
+    assert words in "".join(limits)
+
+
+def test_the_lock_of_an_interpreter_is_named_however_it_waits_for_it() -> None:
+    stack = "PyCOND_TIMEDWAIT@libpython3 take_gil@libpython3 eval@libpython3"
+    waiting = waits("timed_condition", 1, stack)
+    made = Made().thread(MAIN, [works(), waiting]).thread(A, [waiting, works()], "main")
+    first = made.thing(1, "condition").first()
+    assert (first["category"], first["name"]) == ("mutex", "GIL")
+
+
+@pytest.mark.parametrize("module", ["libpython3.11.so.1.0", "python3.11"])
+def test_functions_of_an_interpreter_are_no_functions_of_the_program(module: str) -> None:
+    frames = [Frame("PyCOND_TIMEDWAIT", "", module), Frame("take_gil", "", module)]
+    piece = knowledge().cause(frames)
+    assert piece is not None
+    assert piece.name == "GIL"
+    assert knowledge().cause([Frame("hold", "", "prog"), frames[1]]) is None

@@ -116,8 +116,8 @@ Outcome run(const std::string& program, const std::vector<std::string>& more) {
 // A program that ran under the agent, with what the agent said.
 class Recorded {
  public:
-  explicit Recorded(const std::string& program, const std::string& preload = AGENT,
-                    bool follow = false)
+  // `own`: a library that the program is to be started with.
+  explicit Recorded(const std::string& program, const std::string& own = "", bool follow = false)
       : file_(memfd_create("threadmark", MFD_CLOEXEC)) {
     EXPECT_EQ(ftruncate(file_, sizeof(Shared)), 0);
     shared_ = static_cast<Shared*>(
@@ -126,9 +126,12 @@ class Recorded {
     shared_->version = threadmark::kVersion;
     shared_->size_checked = static_cast<std::uint32_t>(sizeof(Shared));
     shared_->follow = follow ? 1 : 0;
-    outcome = run(program,
-                  {"LD_PRELOAD=" + preload, "THREADMARK_PROBE=/proc/" + std::to_string(getpid()) +
-                                                "/fd/" + std::to_string(file_)});
+    std::vector<std::string> variables;
+    if (!own.empty()) variables.push_back("LD_PRELOAD=" + own);
+    variables.push_back("LD_PRELOAD=" + (own.empty() ? "" : own + ":") + AGENT);
+    variables.push_back("THREADMARK_PROBE=/proc/" + std::to_string(getpid()) + "/fd/" +
+                        std::to_string(file_));
+    outcome = run(program, variables);
   }
   ~Recorded() {
     munmap(shared_, sizeof(Shared));
@@ -391,7 +394,7 @@ TEST(Agent, goes_on_in_a_program_that_replaces_the_process) {
 TEST(Agent, gives_back_the_preload_that_was_there) {
   const std::string other = OTHER_PRELOAD;
   const Outcome bare = run("environment", {"LD_PRELOAD=" + other});
-  const Recorded with("environment", std::string(AGENT) + ":" + other);
+  const Recorded with("environment", other);
   EXPECT_NE(bare.output.find("LD_PRELOAD=" + other), std::string::npos) << bare;
   EXPECT_EQ(with.outcome, bare);
 }
@@ -400,7 +403,7 @@ TEST(Agent, goes_together_with_a_malloc_that_takes_a_mutex) {
   const std::string other = OTHER_PRELOAD;
   for (const char* program : {"known_waits", "all_kinds", "many_threads", "early_constructor"}) {
     const Outcome bare = run(program, {"LD_PRELOAD=" + other});
-    const Recorded with(program, std::string(AGENT) + ":" + other);
+    const Recorded with(program, other);
     EXPECT_EQ(bare.status, 0);
     EXPECT_EQ(with.outcome, bare) << program;
     EXPECT_EQ(with.shared().attached, 1U);
@@ -474,7 +477,7 @@ TEST(Agent, does_nothing_without_a_recorder) {
 }
 
 TEST(Agent, records_the_lock_that_children_share_as_one_object) {
-  const Recorded run("shared_by_children", AGENT, true);
+  const Recorded run("shared_by_children", "", true);
   ASSERT_EQ(run.outcome, (Outcome{"five waits\nfive waits\nwrong 0\n", 0}));
   std::vector<const Object*> shared, own;
   for (const Object* each : run.objects(ObjectKind::mutex)) {
@@ -503,7 +506,7 @@ TEST(Agent, records_the_lock_that_children_share_as_one_object) {
 }
 
 TEST(Agent, records_children_however_they_are_made) {
-  const Recorded run("kinds_of_children", AGENT, true);
+  const Recorded run("kinds_of_children", "", true);
   ASSERT_EQ(run.outcome, (Outcome{"children wrong 0\n", 0}));
   std::map<std::string, const Thread*> by_name;
   for (const Thread* thread : run.threads())
@@ -531,7 +534,7 @@ TEST(Agent, records_no_children_that_are_not_followed) {
 }
 
 TEST(Agent, loses_nothing_when_a_child_is_killed) {
-  const Recorded run("killed_child", AGENT, true);
+  const Recorded run("killed_child", "", true);
   ASSERT_EQ(run.outcome, (Outcome{"killed by 9\nfive waits\n", 0}));
   expect_five_waits(run);
 }
@@ -539,10 +542,10 @@ TEST(Agent, loses_nothing_when_a_child_is_killed) {
 TEST(Agent, gives_children_the_environment_that_they_have_alone) {
   const std::string other = OTHER_PRELOAD;
   const Outcome bare = run("environment_of_children", {"LD_PRELOAD=" + other});
-  const Recorded with("environment_of_children", std::string(AGENT) + ":" + other, true);
+  const Recorded with("environment_of_children", other, true);
   EXPECT_EQ(with.outcome, bare);
   EXPECT_EQ(run("environment_of_children", {}),
-            Recorded("environment_of_children", AGENT, true).outcome);
+            Recorded("environment_of_children", "", true).outcome);
 }
 
 std::string output_of(const std::string& command) {
@@ -596,7 +599,7 @@ TEST_P(Odd, behaves_as_it_does_alone) {
 
 TEST_P(Odd, behaves_as_it_does_alone_when_children_are_followed) {
   const Outcome bare = run(GetParam(), {});
-  const Recorded with(GetParam(), AGENT, true);
+  const Recorded with(GetParam(), "", true);
   EXPECT_EQ(with.outcome, bare);
   EXPECT_EQ(with.shared().attached, 1U);
   for (int i = 0; i < 6; ++i) EXPECT_EQ(with.shared().lost[i], 0U) << i;

@@ -48,7 +48,7 @@ def of_build(folder: Path, calls: int = 0) -> tuple[list[Case], list[str]]:
             continue
         agent = (
             None
-            if {"static", "static_pie", "musl", "address"} & set(keys.get("build", ()))
+            if {"static", "static_pie", "musl"} & set(keys.get("build", ()))
             else True
         )
         preload = "".join(str(folder / f"{name}.so") for name in keys.get("preload", ()))

@@ -8,6 +8,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -72,8 +73,31 @@ def test_nothing_of_the_targets_state_differs(
     bare = subprocess.run([state], capture_output=True, text=True, check=True, **how)  # type: ignore[call-overload]
     done = recorder.run(state, options=options, **how)
     assert done.stderr == ""
-    assert sorted(done.stdout.splitlines()) == sorted(bare.stdout.splitlines())
+    assert done.stdout == bare.stdout
     assert recorder.read().head["tier"]["agent"] == with_agent
+
+
+@pytest.mark.parametrize("own", [(), ("",), ("libm.so.6",), ("/", "libm.so.6:"), ("::", "")])
+def test_the_programs_own_preloads_are_those_that_it_was_given(
+    recorder: Recorder, agent: str, own: tuple[str, ...]
+) -> None:
+    given = ["A=1", *(f"LD_PRELOAD={each}" for each in own), "PATH=/usr/bin:/bin"]
+    code = (
+        "import ctypes; import sys\n"
+        "words = [each.encode() for each in sys.argv[1:]]\n"
+        "at = words.index(b'--')\n"
+        "def array(of): return (ctypes.c_char_p * (len(of) + 1))(*of, None)\n"
+        "ctypes.CDLL(None).execve(words[at + 1], array(words[at + 1 :]), array(words[:at]))"
+    )
+    command = ["/bin/cat", "/proc/self/environ"]
+    bare, with_agent = (
+        subprocess.run(
+            [sys.executable, "-c", code, *given, "--", *line], check=False, capture_output=True
+        )
+        for line in (command, recorder.words(*command, options=("--agent", agent)))
+    )
+    assert with_agent.stdout == bare.stdout == b"".join(each.encode() + b"\0" for each in given)
+    assert recorder.read().head["tier"]["agent"]
 
 
 def test_processes_that_were_not_recorded_are_named(recorder: Recorder, compiled: Compile) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from recorder_support import Recorder, functions
 
 Compile = Callable[..., Path]
@@ -70,11 +70,12 @@ def test_a_thread_that_is_older_than_the_agent_has_its_whole_life(
     recorder: Recorder, compiled: Compile, agent: str
 ) -> None:
     early = compiled("early.cpp", "-shared", "-fPIC")
-    environment = {**os.environ, "LD_PRELOAD": str(early)}
-    done = recorder.run("sleep", "0.6", options=("--agent", agent), env=environment)
+    target = compiled("threads.cpp", "-Wl,--no-as-needed", str(early), f"-Wl,-rpath,{early.parent}")
+    done = recorder.run(target, "1", "1", "600000", options=("--agent", agent))
     assert (done.returncode, done.stderr) == (0, "")
     record = recorder.read()
-    (thread,) = [each for each in record.all("thread") if each["tid"] != record.head["pid"]]
+    (thread,) = [each for each in record.all("thread") if "sleep" in each["totals"]]
+    assert thread["made_at"] == 0
     assert thread["totals"]["sleep"]["times"] > 10
     assert thread["began_ns"] - record.head["began_ns"] < 150e6
 
@@ -88,3 +89,16 @@ def test_a_lock_on_a_stack_is_made_by_the_function_that_has_it_in_its_frame(
     (mutex,) = [each for each in record.all("object") if each["what"] == "mutex"]
     assert mutex["region"] == "stack"
     assert functions(record, target, mutex["made_at"])[:2] == ["own_the_lock", "main"]
+
+
+@pytest.mark.parametrize("sanitizer", ["address", "thread"])
+def test_a_lock_is_recorded_where_a_sanitizers_runtime_comes_first(
+    recorder: Recorder, compiled: Compile, agent: str, sanitizer: str
+) -> None:
+    target = compiled("threads.cpp", f"-fsanitize={sanitizer}")
+    done = recorder.run(target, "3", "100", "300", options=("--agent", agent))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+    record = recorder.read()
+    assert record.head["tier"]["agent"]
+    (lock,) = [o for o in record.all("object") if o["what"] == "mutex" and not o["sampled"]]
+    assert lock["waits"] > 10

@@ -7,7 +7,7 @@ $| = 1;
 print "variables ", join(",", sort keys %ENV), "\n";
 my $alarms = 0;
 $SIG{ALRM} = sub { $alarms++ };
-ualarm(3000);
+ualarm(100_000);
 my $slept = sleep(1);
 print "alarm $alarms, woken early ", ($slept < 0.9 ? "yes" : "no"), "\n";
 my @statuses;

@@ -1,16 +1,20 @@
 // build: address
-// cases: right, wrong
-// known: a shared AddressSanitizer ends where another library is loaded before it
-// A program under AddressSanitizer, which wants to be the first library, and reports a wrong access
-// where there is one and nowhere else.
+// cases: right, wrong, replaced, spawned
+// A program under AddressSanitizer, which ends the program if another library is loaded before it,
+// and reports a wrong access where there is one and nowhere else. The last two cases start it
+// again.
 #include <fcntl.h>
 
 #include <memory>
+#include <string>
 
 #include "odd.hpp"
 
 int main(int, char** words) {
   dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);  // reports have addresses
+  if (std::strcmp(words[1], "replaced") == 0) execl(words[0], words[0], "right", nullptr);
+  if (std::strcmp(words[1], "spawned") == 0)
+    say("status %d", std::system((std::string(words[0]) + " right").c_str()));
   const auto memory = std::make_unique<int[]>(4);
   const std::size_t at = std::strcmp(words[1], "wrong") == 0 ? 4 : 3;
   say("counted %ld", contend(4, 200));

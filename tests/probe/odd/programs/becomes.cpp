@@ -1,7 +1,4 @@
 // cases: linked_static, linked_static_pie, linked_stripped, linked_musl, missing
-// known linked_static: what cannot load the agent keeps its two variables
-// known linked_static_pie: what cannot load the agent keeps its two variables
-// known linked_musl: the loader of musl refuses the agent and ends
 // The process becomes a program that is linked otherwise, or of another C library, or not there,
 // as a shell becomes the last command of a script. Its environment and its children are its own.
 #include <string>

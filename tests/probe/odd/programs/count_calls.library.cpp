@@ -1,4 +1,4 @@
-// Preloaded for preloaded.cpp: counts calls of three functions.
+// Preloaded for preloaded.cpp: counts calls of some functions.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/types.h>
@@ -7,9 +7,9 @@
 
 namespace {
 
-std::atomic<long> counts[3];
+std::atomic<long> counts[5];
 
-std::atomic<void*> found[3];
+std::atomic<void*> found[5];
 
 // Without a static variable of a function, whose guard may take a mutex.
 template <class Function>
@@ -27,6 +27,14 @@ long counted_calls(int which) { return counts[which]; }
 
 int pthread_mutex_unlock(pthread_mutex_t* mutex) {
   return next<int(pthread_mutex_t*)>(0, "pthread_mutex_unlock")(mutex);
+}
+
+int pthread_mutex_lock(pthread_mutex_t* mutex) {
+  return next<int(pthread_mutex_t*)>(3, "pthread_mutex_lock")(mutex);
+}
+
+int pthread_mutex_trylock(pthread_mutex_t* mutex) {
+  return next<int(pthread_mutex_t*)>(4, "pthread_mutex_trylock")(mutex);
 }
 
 int pthread_create(pthread_t* thread, const pthread_attr_t* how, void* (*routine)(void*),

@@ -1,4 +1,4 @@
-// What a process is given and can ask for: arguments, the order of its environment, descriptors,
+// What a process is given and can ask for: arguments, its environment byte by byte, descriptors,
 // limits, signals, attributes, and that it has no thread, child, timer or tracer but its own.
 #include <dirent.h>
 #include <sys/prctl.h>
@@ -18,6 +18,8 @@ extern char** environ;
 int main(int count, char** words) {
   for (int i = 0; i < count; ++i) say("word %s", i == 0 ? "" : words[i]);
   for (char** at = environ; *at != nullptr; ++at) say("variable %s", *at);
+  std::ifstream variables("/proc/self/environ");
+  for (std::string each; std::getline(variables, each, '\0');) say("seen %s", each.c_str());
   std::vector<int> files;
   DIR* folder = opendir("/proc/self/fd");
   while (const dirent* each = readdir(folder)) {

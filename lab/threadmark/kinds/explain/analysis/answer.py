@@ -12,6 +12,7 @@ from threadmark.kinds.explain.analysis.costs import costs
 from threadmark.kinds.explain.analysis.critical_path import CriticalPath
 from threadmark.kinds.explain.analysis.details import details
 from threadmark.kinds.explain.analysis.holders import Holders
+from threadmark.kinds.explain.analysis.languages import limits_of_languages
 from threadmark.kinds.explain.analysis.looks import looks
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.queues import queue_causes
@@ -21,6 +22,7 @@ from threadmark.kinds.explain.analysis.roles import Roles
 from threadmark.kinds.explain.analysis.runtimes import Runtime
 from threadmark.kinds.explain.analysis.sleeps import Sleeps
 from threadmark.kinds.explain.analysis.stacks import Party, Stacks
+from threadmark.kinds.explain.analysis.unfinished import with_unfinished
 from threadmark.kinds.explain.analysis.waits import Waits
 from threadmark.kinds.explain.analysis.wakes import with_signallers
 from threadmark.kinds.explain.analysis.wakeups import Wakeups
@@ -52,7 +54,7 @@ def analyse(
     recording: Recording, names: Names, knowledge: Knowledge
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The document of the contract, and what a page needs beside it."""
-    recording = with_signallers(recording)
+    recording = with_signallers(with_unfinished(recording))
     seen = looks(recording, names, knowledge)
     sleeps = Sleeps(recording, names, knowledge)
     waits = Waits(recording, names, knowledge, sleeps)
@@ -80,10 +82,11 @@ def analyse(
         _complete(cause, recording, stacks, holders)
         cause.bound = bounds.of(cause)
     unknown = times.states["unknown"] / total
+    hidden = limits_of_languages(recording)
     for cause in listed:
         # Threads that waited longer for processors than for this would behave otherwise with them.
         others = cause.category not in ("run_queue", "affinity", "thread_creation", "none")
-        if others and cause.ns < times.states["runnable"]:
+        if hidden or (others and cause.ns < times.states["runnable"]):
             cause.certain = False
         if recording.part and not _is_clear(cause, recording):
             cause.certain = False
@@ -99,7 +102,7 @@ def analyse(
         "speedup": None,
         "states": {name: _rounded(times.states[name] / total) for name in STATES},
         "causes": [_record(each, total) for each in listed],
-        "limits": _limits(recording, times, listed),
+        "limits": _limits(recording, times, listed, hidden),
         "processors": [_rounded(share) for share in times.processors],
         "critical_path": path.shares(),
         "exit_status": recording.exit_status,
@@ -203,8 +206,10 @@ def _party(party: Party) -> dict[str, Any]:
     return {"share": _rounded(party.share), **held, "frames": list(party.frames)}
 
 
-def _limits(recording: Recording, times: Account, causes: list[Cause]) -> list[str]:
-    found = list(recording.limits)
+def _limits(
+    recording: Recording, times: Account, causes: list[Cause], hidden: list[str]
+) -> list[str]:
+    found = [*recording.limits, *hidden]
     if recording.part:
         found.insert(
             0,

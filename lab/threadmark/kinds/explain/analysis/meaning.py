@@ -54,6 +54,9 @@ class Names(Protocol):
         """Place and text of the instruction at an address; a text that is not known is empty."""
 
 
+_INTERPRETERS = ("python", "libpython")  # how their files begin, whose locks are known
+
+
 @dataclass(frozen=True)
 class Piece:
     """One piece of knowledge: a cause that frames of a library stand for."""
@@ -84,10 +87,11 @@ class Knowledge:
     def library_part(self, frames: Sequence[Frame], most: int = _LOOKED_AT) -> Sequence[Frame]:
         """The innermost frames up to the first of the program's own functions, that one left out.
         Templates of the library count as the library's although they lie in the program, but for
-        those that call the program: its own function may be inlined there. So does a task runtime
-        that the program brings along."""
+        those that call the program: its own function may be inlined there. So do a task runtime
+        that the program brings along, and an interpreter that is the program."""
         for number, frame in enumerate(frames[:most]):
-            foreign = is_of_library(frame) or self.is_runtime(frame)
+            brought = self.is_runtime(frame) or frame.module.startswith(_INTERPRETERS)
+            foreign = is_of_library(frame) or brought
             if is_glue(frame) or not foreign:
                 return frames[:number]
         return frames[:most]

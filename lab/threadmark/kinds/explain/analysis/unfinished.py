@@ -1,0 +1,79 @@
+"""Waits that went on when the record ended. The agent counts a wait when it returns, and threads
+that serve a program wait as it ends, so that most of their time would be in no wait at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from threadmark.kinds.explain.analysis.recording import Glance, Pair, Recording, Thread, Total
+
+_FEWEST = 3  # ticks
+_NOT_TIMED = ("running", "blocked", "starting", "creating", "yield", "spin_lock")
+
+
+@dataclass
+class _Last:
+    """The wait that the last ticks of a thread saw it in."""
+
+    glance: Glance
+    began_ns: int  # the first of these ticks
+    ended_ns: int  # the last tick
+    ticks: int = 1
+    begun: bool = False  # the tick before saw it elsewhere
+
+    def is_of(self, thread: Thread) -> bool:
+        """A number that the kernel used again is another thread."""
+        return thread.began_ns <= self.began_ns and self.ended_ns <= thread.ended_ns
+
+
+def with_unfinished(recording: Recording) -> Recording:
+    """The record with each such wait counted up to the end of its thread."""
+    threads, things = dict(recording.threads), dict(recording.things)
+    pairs = list(recording.pairs)
+    last_of = _last_waits(recording)
+    for key, thread in recording.threads.items():
+        last = last_of.get(thread.tid)
+        if last is None or last.ticks < _FEWEST or not last.is_of(thread) or not thread.totals:
+            continue
+        glance, thing = last.glance, things.get(last.glance.thing)
+        if glance.activity in _NOT_TIMED or glance.state not in ("S", "D"):
+            continue
+        # A wait that returned after the last tick is in the totals already.
+        ns = min(thread.ended_ns - last.began_ns, _not_waited(thread))
+        if ns <= 0 or (thing is not None and thing.sampled):
+            continue
+        before = thread.totals.get(glance.activity, Total(0, 0))
+        after = Total(before.ns + ns, before.times + 1)
+        threads[key] = replace(thread, totals={**thread.totals, glance.activity: after})
+        if thing is not None:
+            waits, wait_ns = thing.waits + 1, thing.wait_ns + ns
+            longest_ns = max(thing.longest_ns, ns)
+            things[thing.id] = replace(thing, waits=waits, wait_ns=wait_ns, longest_ns=longest_ns)
+        if glance.stack:
+            pairs.append(Pair(glance.thing, glance.activity, glance.stack, 0, 1, ns))
+    return replace(recording, threads=threads, things=things, pairs=tuple(pairs))
+
+
+def _not_waited(thread: Thread) -> int:
+    """How long it was blocked, but for the waits that returned."""
+    waited = sum(each.ns for name, each in thread.totals.items() if name not in _NOT_TIMED)
+    return thread.life_ns - thread.run_ns - thread.ready_ns - waited
+
+
+def _last_waits(recording: Recording) -> dict[int, _Last]:
+    found: dict[int, _Last] = {}
+    for tick in reversed(recording.ticks):
+        for glance in tick.glances:
+            last = found.get(glance.tid)
+            if last is None:
+                found[glance.tid] = _Last(glance, tick.at_ns, tick.at_ns)
+            elif not last.begun and _wait(glance) == _wait(last.glance):
+                last.began_ns = tick.at_ns
+                last.ticks += 1
+            else:
+                last.begun = True
+    return found
+
+
+def _wait(glance: Glance) -> tuple[str, int, int]:
+    return glance.activity, glance.thing, glance.stack
