@@ -58,6 +58,7 @@ struct Options {
   std::vector<unsigned> cpus;  // in the order in which threads get them
   std::string way;
   std::string size = "quick";
+  double together_s = 0;  // of one window of all threads, and nothing else; 0: measure
 };
 
 // What one thread did in one window.
@@ -338,6 +339,14 @@ class Rounds {
   }
   Rounds(const Rounds&) = delete;
 
+  // For a profiler, which threads alone would mislead: one long window of the most threads.
+  std::string run_together() {
+    Heat& heat = together_.empty() ? alone_.front() : together_.back();
+    const Window all{heat.threads, window(heat, 0)};
+    std::string wrong = print_window(all, 0, false);
+    return wrong.empty() ? heat.check() : wrong;
+  }
+
   std::string run() {
     for (unsigned round = 0; round <= size_.rounds; ++round) {
       const bool warmup = round == 0;
@@ -468,8 +477,14 @@ int measure(Options options) {
       throw BadInput("--cpus names processor " + std::to_string(cpu) +
                      " twice; name each processor once");
   }
-  const Size& size = *std::find_if(std::begin(kSizes), std::end(kSizes),
-                                   [&](const Size& s) { return s.name == options.size; });
+  Size size = *std::find_if(std::begin(kSizes), std::end(kSizes),
+                            [&](const Size& s) { return s.name == options.size; });
+  const bool together = options.together_s > 0 && way.use != Use::alone;
+  if (options.together_s > 0) {
+    size.window = std::chrono::duration_cast<nanoseconds>(
+        std::chrono::duration<double>(options.together_s));
+    size.rounds = 0;
+  }
   if (contention_program().takes_stdout) give_stdout_away();
   print_line({{"event", "start"},
               {"program", contention_program().name},
@@ -480,8 +495,10 @@ int measure(Options options) {
               {"size", size.name},
               {"cpus", available_cpus()}});
   try {
-    const std::string wrong =
-        way.use == Use::alone ? run_alone(way, size) : Rounds(way, size, threads, cpus).run();
+    const auto rounds = [&] { return Rounds(way, size, threads, cpus); };
+    const std::string wrong = way.use == Use::alone ? run_alone(way, size)
+                              : together            ? rounds().run_together()
+                                                    : rounds().run();
     if (!wrong.empty()) return end_with("wrong", wrong, kWrong);
   } catch (...) {
     return end_with_exception();
@@ -506,6 +523,10 @@ int main_checked(int argc, char** argv) {
   app.add_option("--variant", options.way, "way of writing the operation, see --describe");
   app.add_option("--size", options.size, "smoke, quick or full: how long and how often")
       ->check(CLI::IsMember({"smoke", "quick", "full"}));
+  app.add_option("--together", options.together_s,
+                 "instead of rounds one window of so many seconds, of the most threads: for "
+                 "profilers")
+      ->check(CLI::PositiveNumber);
   return parse(app, argc, argv, [&options] {
     if (options.describe == options.run)
       throw BadInput("say either --describe or --run; --help lists the options");

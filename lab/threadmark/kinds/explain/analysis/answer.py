@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from threadmark.kinds.explain.analysis.accounting import STATES, Account, account
+from threadmark.kinds.explain.analysis.advice import advised, known, libraries
 from threadmark.kinds.explain.analysis.cause import LEAST, LEAST_OF, SHOWN, Cause, doubted, merged
 from threadmark.kinds.explain.analysis.causes import Finder
 from threadmark.kinds.explain.analysis.costs import costs
@@ -68,6 +69,8 @@ def analyse(
     holders = Holders(recording, stacks)
     for cause in listed:
         _complete(cause, recording, roles, stacks, holders, times)
+        cause.piece = cause.piece or advised(cause, recording, names, knowledge)
+    versions = libraries(recording)
     unknown = times.states["unknown"] / total
     for cause in listed:
         # Threads that waited longer for processors than for this would behave otherwise with them.
@@ -85,7 +88,9 @@ def analyse(
         "unknown": _rounded(unknown),
         "speedup": None,
         "states": {name: _rounded(times.states[name] / total) for name in STATES},
-        "causes": [_record(each, total) for each in listed],
+        "causes": [
+            {**_record(each, total), **known(each.piece, knowledge, versions)} for each in listed
+        ],
         "limits": _limits(recording, times, listed),
         "processors": [_rounded(share) for share in times.processors],
         "exit_status": recording.exit_status,
@@ -188,7 +193,6 @@ def _record(cause: Cause, total: float) -> dict[str, Any]:
         "waits": cause.waits,
         "wait_us": _rounded(cause.wait_ns / cause.waits / 1e3) if cause.waits else None,
         "bound": None if cause.bound is None else round(cause.bound, 2),
-        "knowledge": None,
         "holders": [_party(each) for each in cause.held],
         "waiters": [_party(each) for each in cause.waited],
     }

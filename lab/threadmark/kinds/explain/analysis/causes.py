@@ -8,7 +8,7 @@ from functools import cached_property
 
 from threadmark.kinds.explain.analysis.accounting import Account
 from threadmark.kinds.explain.analysis.barriers import barriers_take_long
-from threadmark.kinds.explain.analysis.cause import FEWEST_TICKS, SHOWN, Cause
+from threadmark.kinds.explain.analysis.cause import FEWEST_TICKS, SHOWN, Cause, of_piece
 from threadmark.kinds.explain.analysis.costs import Cost
 from threadmark.kinds.explain.analysis.frames import takes_a_lock
 from threadmark.kinds.explain.analysis.looks import Looks, Spot
@@ -130,7 +130,7 @@ class Finder:
             return Cause("unknown", "", "", "threads wait in a library", certain=False)
         frame = self._stacks.first(stack)
         where = frame.where if frame else ""
-        return Cause(piece.category, piece.name, where, piece.words, anywhere=True)
+        return of_piece(piece, where)
 
     @staticmethod
     def _heaviest(cost: Cost) -> int:
@@ -144,7 +144,7 @@ class Finder:
         named = self._naming.of(reason, thing, stack)
         piece = self._knowledge.cause(self._names.frames(stack))
         if piece is not None:
-            return Cause(piece.category, piece.name, named.where, piece.words, anywhere=True)
+            return of_piece(piece, named.where)
         if reason.activity == "relock" and thing is not None:
             return self._relock(thing, named, stack)
         if reason.activity in _WORDS_OF_LOCKS:
@@ -257,6 +257,7 @@ class Finder:
 
     def _of_spot(self, spot: Spot) -> Cause:
         made = Cause(spot.category, spot.name, spot.where, spot.words, anywhere=spot.anywhere)
+        made.piece = spot.piece
         if not spot.takes:
             return made
         # Taking and giving back a lock is part of the wait for it in that function.

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from threadmark.kinds.explain.analysis.frames import Frame, takes_a_lock
-from threadmark.kinds.explain.analysis.meaning import Knowledge, Names, Operand, Piece
+from threadmark.kinds.explain.analysis.meaning import Knowledge, Names, Operand
+from threadmark.kinds.explain.analysis.pieces import Piece
 from threadmark.kinds.explain.analysis.recording import Recording, Sample
 from threadmark.kinds.explain.analysis.slow_paths import (
     in_memory,
@@ -41,6 +42,7 @@ class Spot:
     takes: bool = False  # time in which a lock of the program is taken and given back
     samples: Counter[int] = field(default_factory=Counter)  # by thread
     stacks: Counter[int] = field(default_factory=Counter)
+    piece: Piece | None = None
 
 
 @dataclass(frozen=True)
@@ -181,26 +183,30 @@ def _contended(
     frame = _frame(samples[0], names, knowledge)
     member = None if known else names.member_at_call(samples[0].stack, "atomic")
     name, where = known or member or (f"atomic in {frame.name}", frame.where)
+    # Some samples lie behind the inlined function that tells it.
+    stacks = in_order(Counter(sample.stack for sample in samples))[:_STACKS]
+    in_lock = knowledge.bare(frames) != frames
+    known_to = (knowledge.atomic(names.frames(stack, True)) for stack, _ in stacks)
+    word = None if in_lock else next(filter(None, known_to), None)
+    word = (knowledge.words.of_object(known[0]) if known else None) or word
+    piece = knowledge.cause(frames)
+    if word and (not apart or piece or word.objects):
+        shown = known[0] if known and not word.objects else word.name
+        spot = _spot("atomic", ("atomic", shown, where), word.words, samples)
+        spot.piece = word
+        return spot
+    if piece is not None:
+        found_in = ("atomic", piece.name, innermost_own(frames).where)
+        return _spot(piece.category, found_in, piece.words, samples, piece=piece)
     if any("rwlock" in each.name or "shared_mutex" in each.name for each in frames[:4]):
         words = "readers and writers change the word of one lock for shared use"
         if not known:
             member = names.member_at_call(samples[0].stack, "rwlock")
             name, where = member or (f"rwlock in {frame.name}", frame.where)
         return _spot("rwlock", ("atomic", name, where), words, samples)
-    piece = knowledge.cause(frames)
-    if apart and piece is None:
+    if apart:
         words = "threads write different words of one cache line"
         return _spot("false_sharing", ("atomic", name, where), words, samples)
-    # Some samples lie behind the inlined function that tells it.
-    stacks = in_order(Counter(sample.stack for sample in samples))[:_STACKS]
-    known_to = (knowledge.atomic(names.frames(stack, True)) for stack, _ in stacks)
-    library = next((each for each in known_to if each), None)
-    if library:
-        shown = known[0] if known else library.name
-        return _spot("atomic", ("atomic", shown, where), library.words, samples)
-    if piece is not None:
-        spot = ("atomic", piece.name, innermost_own(names.frames(samples[0].stack, True)).where)
-        return _spot(piece.category, spot, piece.words, samples, anywhere=True)
     words = "threads write one atomic"
     return _spot("atomic", ("atomic", name, where), words, samples)
 
@@ -247,7 +253,7 @@ def _taking(piece: Piece | None, samples: list[Sample], names: Names, knowledge:
     frame = _frame(samples[0], names, knowledge)
     if piece is not None:
         found = ("spinning", piece.name, innermost_own(names.frames(samples[0].stack, True)).where)
-        return _spot(piece.category, found, piece.words, samples, anywhere=True)
+        return _spot(piece.category, found, piece.words, samples, piece=piece)
     found = ("spinning", f"mutex in {frame.name}", frame.where)
     words = "threads take and give back a lock that others wait for"
     spot = _spot("mutex", found, words, samples)
@@ -282,10 +288,10 @@ def _spot(
     words: str,
     samples: list[Sample],
     *,
-    anywhere: bool = False,
+    piece: Piece | None = None,
 ) -> Spot:
     state, name, where = found
-    spot = Spot(category, state, name, where, words, anywhere)
+    spot = Spot(category, state, name, where, words, anywhere=piece is not None, piece=piece)
     spot.samples.update(sample.tid for sample in samples)
     spot.stacks.update(sample.stack for sample in samples)
     return spot

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from threadmark.kinds.explain.analysis.frames import Frame, is_glue, is_of_library, without_wrappers
+from threadmark.kinds.explain.analysis.pieces import Piece, Pieces
 
+_WRAPPERS = 4  # frames of a lock and of the agent
 _LOOKED_AT = 12  # frames from the innermost; what lies farther out did not cause the wait
 
 
@@ -49,12 +51,10 @@ class Names(Protocol):
 
 
 @dataclass(frozen=True)
-class Piece:
-    """One piece of knowledge: a cause that frames of a library stand for."""
+class Kind:
+    """Functions of libraries that wait for, or do, one kind of thing."""
 
-    category: str
-    name: str
-    words: str
+    kind: str
     frames: tuple[re.Pattern[str], ...]
 
 
@@ -63,12 +63,15 @@ class Knowledge:
     """All of it."""
 
     wrappers: tuple[re.Pattern[str], ...] = ()
-    activities: tuple[Piece, ...] = ()  # their category is the kind of wait
-    calls: tuple[Piece, ...] = ()  # the same
-    causes: tuple[Piece, ...] = ()
-    atomics: tuple[Piece, ...] = ()
+    activities: tuple[Kind, ...] = ()
+    calls: tuple[Kind, ...] = ()
     runtimes: tuple[str, ...] = ()  # how the files of task runtimes begin
-    tasks: tuple[Piece, ...] = ()  # functions that make tasks
+    tasks: tuple[Kind, ...] = ()  # functions that make tasks
+    locks: Pieces = Pieces(())  # of libraries
+    words: Pieces = Pieces(())  # of libraries, which threads write by atomic instructions
+    code: Pieces = Pieces(())  # that takes long for what it is
+    advice: Pieces = Pieces(())  # what to write instead of the program's own
+    remedy_of: Callable[[Piece], str] = lambda piece: piece.remedy
 
     def bare(self, frames: Sequence[Frame]) -> tuple[Frame, ...]:
         """A stack without the wrappers of the lock."""
@@ -87,14 +90,14 @@ class Knowledge:
 
     def cause(self, frames: Sequence[Frame]) -> Piece | None:
         """The library that a lock belongs to; None for one of the program."""
-        return _first(self.causes, self.library_part(self.bare(frames)))
+        return self.locks.of_stack(self.library_part(frames, _LOOKED_AT + _WRAPPERS))
 
     def activity(self, frames: Sequence[Frame]) -> str:
         """What a call of the C library waits for, by the functions around it; empty: not known."""
-        piece = _first(self.activities, self.library_part(frames, 2 * _LOOKED_AT))
-        if piece is None and self.runtimes and self.in_runtime(frames):
+        kind = _first(self.activities, self.library_part(frames, 2 * _LOOKED_AT))
+        if not kind and self.runtimes and self.in_runtime(frames):
             return "barrier"  # its threads wait for one another, at the end of a loop or for tasks
-        return piece.category if piece else ""
+        return kind
 
     def in_runtime(self, frames: Sequence[Frame]) -> bool:
         """Whether the innermost code that is not the program's is a task runtime's."""
@@ -102,20 +105,26 @@ class Knowledge:
 
     def makes_task(self, frames: Sequence[Frame]) -> bool:
         """Whether it makes or manages a task of a runtime."""
-        return _first(self.tasks, self.library_part(frames)) is not None
+        return bool(_first(self.tasks, self.library_part(frames)))
 
     def call(self, frames: Sequence[Frame]) -> str:
         """What the innermost function, one of the C library's, sleeps for; empty if not known."""
-        piece = _first(self.calls, [f for f in frames[:2] if not f.own])
-        return piece.category if piece else ""
+        return _first(self.calls, [f for f in frames[:2] if not f.own])
 
     def atomic(self, frames: Sequence[Frame]) -> Piece | None:
         """What an atomic word is for."""
-        return _first(self.atomics, frames[:_LOOKED_AT])
+        return self.words.of_stack(frames[:_LOOKED_AT])
+
+    def advised(self, category: str, stacks: Iterable[Sequence[Frame]]) -> Piece | None:
+        """What to write instead of what costs time in these stacks, the heaviest first."""
+        for frames in stacks:
+            if found := self.advice.of_stack(frames[: 2 * _LOOKED_AT], category):
+                return found
+        return self.advice.of_category(category)
 
 
-def _first(pieces: Sequence[Piece], frames: Sequence[Frame]) -> Piece | None:
-    for piece in pieces:
-        if any(p.fullmatch(frame.name) for frame in frames for p in piece.frames):
-            return piece
-    return None
+def _first(kinds: Sequence[Kind], frames: Sequence[Frame]) -> str:
+    for each in kinds:
+        if any(p.fullmatch(frame.name) for frame in frames for p in each.frames):
+            return each.kind
+    return ""

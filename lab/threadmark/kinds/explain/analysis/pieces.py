@@ -1,0 +1,110 @@
+"""Pieces of knowledge: which cause frames of libraries stand for, and what to write instead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from threadmark.kinds.explain.analysis.frames import Frame
+
+_Patterns = tuple[re.Pattern[str], ...]
+
+
+@dataclass(frozen=True)
+class Version:
+    """Which versions of a library have the cause: from `since` on, but no longer in `until`. An
+    empty one is not known. `source` says from where this is known."""
+
+    library: str
+    since: str = ""
+    until: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """One piece of knowledge; all that it asks for must be there. `frames`: a function of the
+    stack is one of these. `modules`: it is of a file whose name begins like one of these, and any
+    function will do where no frames are given. `within`: farther out there is one of these.
+    `objects`: the word is in an object of one of these names. `instructions`: threads run one of
+    these. `instead_of`: files of others that this one is more special than."""
+
+    category: str
+    name: str
+    words: str
+    frames: _Patterns = ()
+    file: str = ""
+    modules: tuple[str, ...] = ()
+    within: _Patterns = ()
+    objects: _Patterns = ()
+    instructions: _Patterns = ()
+    remedy: str = ""
+    card: str = ""  # that has the remedy
+    versions: tuple[Version, ...] = ()
+    instead_of: tuple[str, ...] = ()
+
+    @property
+    def asks(self) -> int:
+        """How special it is."""
+        asked = (self.frames, self.modules, self.within, self.objects, self.instructions)
+        return sum(map(bool, asked))
+
+
+class Pieces:
+    """Pieces of which one is looked for at a time."""
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        self._pieces = tuple(pieces)
+        self._by_name = cache(self._fitting)  # names of functions come again and again
+
+    def __iter__(self) -> Iterator[Piece]:
+        return iter(self._pieces)
+
+    def of_stack(self, frames: Sequence[Frame], category: str = "") -> Piece | None:
+        """The piece of which a function is innermost, because that one is nearest to the wait; of
+        several the one that asks for more. Before that, `instead_of` decides."""
+        found: dict[Piece, int] = {}
+        outer: set[Piece] = set()
+        for depth, frame in reversed(list(enumerate(frames))):
+            inside, around = self._by_name(frame.name, frame.module)
+            for piece in inside:
+                if not piece.within or piece in outer:
+                    found[piece] = depth
+            outer |= around
+        if category:
+            found = {piece: depth for piece, depth in found.items() if piece.category == category}
+        return _first(found)
+
+    def of_object(self, name: str) -> Piece | None:
+        """The piece of an object with this name."""
+        fitting = [p for p in self._pieces if any(each.fullmatch(name) for each in p.objects)]
+        return _first(dict.fromkeys(fitting, 0))
+
+    def of_instruction(self, text: str) -> Piece | None:
+        """The piece of an instruction."""
+        fitting = [p for p in self._pieces if any(e.fullmatch(text) for e in p.instructions)]
+        return _first(dict.fromkeys(fitting, 0))
+
+    def of_category(self, category: str) -> Piece | None:
+        """The piece that asks for nothing but a category."""
+        fitting = [p for p in self._pieces if p.category == category and not p.asks]
+        return _first(dict.fromkeys(fitting, 0))
+
+    def _fitting(self, name: str, module: str) -> tuple[list[Piece], set[Piece]]:
+        """The pieces that a function is one of, and those that it lies around."""
+        inside = []
+        for piece in self._pieces:
+            there = any(each.fullmatch(name) for each in piece.frames)
+            there = there or (bool(piece.modules) and not piece.frames)
+            if there and (not piece.modules or module.startswith(piece.modules)):
+                inside.append(piece)
+        around = {p for p in self._pieces if any(each.fullmatch(name) for each in p.within)}
+        return inside, around
+
+
+def _first(found: dict[Piece, int]) -> Piece | None:
+    beaten = {file for piece in found for file in piece.instead_of}
+    rest = [piece for piece in found if piece.file not in beaten]
+    return min(rest, key=lambda p: (found[p], -p.asks, p.file), default=None)
