@@ -52,6 +52,8 @@ class _Piece(Struct, forbid_unknown_fields=True):
     within: list[_Text] = []
     objects: list[_Text] = []
     instructions: list[_Text] = []
+    near: list[_Text] = []
+    case: str = ""
     remedy: str = ""
     card: str = ""
     versions: list[_Version] = []
@@ -63,8 +65,9 @@ class _Piece(Struct, forbid_unknown_fields=True):
             raise ValueError(f"a {self.what} needs `name` and `words`")
         if not (self.remedy or self.card):
             raise ValueError("it needs a `remedy`, or a `card` that has one")
-        if self.what != "advice" and not (self.frames or self.objects or self.instructions):
-            raise ValueError("it needs `frames`, `objects` or `instructions`")
+        ways = (self.frames, self.objects, self.instructions, self.near)
+        if self.what != "advice" and not any(ways):
+            raise ValueError("it needs `frames`, `objects`, `instructions` or `near`")
         if (self.frames or self.modules) and not self.examples:
             raise ValueError("it needs `examples`, stacks that it is for")
 
@@ -158,6 +161,8 @@ def _piece(path: Path, found: _Piece) -> Piece:
         within=_patterns(path, found.within),
         objects=_patterns(path, found.objects),
         instructions=_patterns(path, found.instructions),
+        near=_patterns(path, found.near),
+        case=found.case,
         remedy=found.remedy,
         card=found.card,
         versions=tuple(Version(v.library, v.since, v.until, v.source) for v in found.versions),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from symbolic.symcache import SymCache
 
 _LIBRARIES = ("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/usr/local/lib/", "/lib32/")
+_NEAR = 96  # bytes of code round a place
 _BORDERS = ("_init", "_fini")  # all that a stripped file has before code without names
 _LIBRARY_NAMESPACES = ("std::", "__gnu_cxx::", "__cxxabiv1::", "operator new", "operator delete")
 
@@ -117,6 +118,31 @@ class File:
         missing = self.functions(target)[-1:]
         same = missing[0].name == plain_name(demangled(found[-1].symbol))  # a part of it
         return () if same else missing
+
+    def called(self, address: int, inner: File, at: int) -> tuple[Frame, ...]:
+        """The function of another file that is called before `address` where it jumped on to the
+        one at `at`, or where that file does not name it."""
+        name = self.elf.imports.called(address) if self.elf else ""
+        if not name:
+            return ()
+        shown = plain_name(demangled(name))
+        frames = inner.functions(at)
+        if frames[-1].name == shown or inner._is_same(name, at):
+            return ()
+        return (Frame(shown, f"{inner.name}+{at:#x}", inner.name, inner.own),)
+
+    def _is_same(self, name: str, address: int) -> bool:
+        """Whether a symbol is another name of the function at an address."""
+        found = self._found(address)
+        begun = found[-1].sym_addr + self._first if found else None
+        return begun is not None and self.elf is not None and begun in self.elf.exported(name)
+
+    def near(self, address: int) -> frozenset[str]:
+        """Functions and objects of other files that the code round an address refers to."""
+        if self.elf is None:
+            return frozenset()
+        names = self.elf.imports.near(address, _NEAR)
+        return frozenset(plain_name(demangled(each)) for each in names)
 
     def _begins(self, address: int) -> bool:
         found = self._found(address)

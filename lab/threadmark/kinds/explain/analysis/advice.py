@@ -12,7 +12,6 @@ from threadmark.kinds.explain.analysis.cause import Cause
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.pieces import Piece, Version
 from threadmark.kinds.explain.analysis.recording import Recording, short_threads
-from threadmark.kinds.explain.analysis.stacks import in_order
 
 _STACKS = 8  # of a cause that are looked at
 _FILES = (  # of which the name or the folder tells the version of a library
@@ -42,10 +41,15 @@ def advised(
     for stack, count in cause.samples.items():
         found[stack, True] += count * max(1, recording.sample_ns)
     if cause.category == "thread_creation":
-        for tid in short_threads(recording):
+        short = short_threads(recording)
+        for tid in short:
             found[recording.threads[tid].made_at, False] += 1
-    stacks = [names.frames(*key) for key, _ in in_order(found)[:_STACKS]]
-    return knowledge.advised(cause.category, stacks)
+        for sample in recording.samples:  # what they run tells what makes them
+            if sample.tid in short:
+                found[sample.stack, True] += 1
+    heaviest = sorted(found, key=lambda key: (-found[key], key))[:_STACKS]
+    stacks = [names.frames(*key) for key in heaviest]
+    return knowledge.advised(cause.category, cause.case, stacks)
 
 
 def libraries(recording: Recording) -> dict[str, str]:

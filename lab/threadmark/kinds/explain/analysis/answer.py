@@ -32,6 +32,7 @@ _LOST = (  # sleep is not among them, because a timer may sleep
     "spinning", "atomic", "waiting", "condition", "barrier", "semaphore", "once", "io",
     "kernel_memory",
 )  # fmt: skip
+_NO_LOSS = ("sleep", "run_queue", "affinity")
 _HELD = ("mutex", "rwlock", "spin", "once", "semaphore", "stdio", "loader", "allocator")
 _RAN = 0.5  # of thread time
 _SHORTEST_NS = 50_000_000  # of a run in which ticks say something
@@ -65,7 +66,7 @@ def analyse(
     # What other programs' processors cost hides causes, so they count against the rest.
     rest = total - times.states["runnable"]
     if not listed or listed[0].ns < LEAST_OF.get(listed[0].category, LEAST) * rest:
-        listed = [_none(recording, roles, times)]
+        listed = [_none(recording, roles, times, causes)]
     holders = Holders(recording, stacks)
     for cause in listed:
         _complete(cause, recording, roles, stacks, holders, times)
@@ -99,7 +100,7 @@ def analyse(
     return document, details(recording, names, sleeps, stacks, times)
 
 
-def _none(recording: Recording, roles: Roles, times: Account) -> Cause:
+def _none(recording: Recording, roles: Roles, times: Account, causes: list[Cause]) -> Cause:
     if len(recording.threads) < 2:
         ran = sum(each.run_ns for each in recording.threads.values())
         if ran < _RAN * times.total_ns:
@@ -112,7 +113,11 @@ def _none(recording: Recording, roles: Roles, times: Account) -> Cause:
     if states["unknown"] > 0.25 * total:
         words = "A quarter of the threads' time or more could not be accounted for."
         return Cause("unknown", "", "", words, certain=False, ns=states["unknown"])
-    lost = sum(states[name] for name in _LOST)
+    # Who waits while as many threads work as can loses nothing: those waits are no causes.
+    lost = min(
+        sum(states[name] for name in _LOST),
+        sum(each.ns for each in causes if each.category not in _NO_LOSS),
+    )
     if lost > _UNEXPLAINED * total:
         words = (
             f"The threads spent {100 * lost / total:.0f} % of their time waiting, spinning or in "

@@ -44,6 +44,7 @@ class Cause:
     doubts: set[str] = field(default_factory=set)
     anywhere: bool = False  # one cause wherever the program meets it
     in_runtime: bool = False  # threads wait within a task runtime
+    case: str = ""  # of the category: herd or convoy
     piece: Piece | None = None  # what is known of it
 
     def take(self, other: Cause) -> None:

@@ -143,6 +143,7 @@ class Finder:
         stack = pair.waiter if pair else reason.stack
         named = self._naming.of(reason, thing, stack)
         piece = self._knowledge.cause(self._names.frames(stack))
+        piece = piece or self._knowledge.beside(self._names.near(stack))
         if piece is not None:
             return of_piece(piece, named.where)
         if reason.activity == "relock" and thing is not None:
@@ -166,7 +167,7 @@ class Finder:
                 f"of {condition.waits:,} waits {condition.futile:,} ended for nothing: threads are "
                 "woken together, one finds something to do, and the others sleep again"
             )
-            return named.cause("condition", words)
+            return named.cause("condition", words, case="herd")
         if mutex is None:
             words = (
                 "woken threads wait for the mutex of their condition (a convoy), or more threads "
@@ -174,7 +175,7 @@ class Finder:
             )
             return named.cause("mutex", words, certain=False)
         words = f"threads that {named.name} wakes wait for its mutex (a convoy)"
-        found = self._naming.of(Reason("lock", "mutex"), mutex, stack).cause("mutex", words)
+        found = self._naming.of(Reason("lock", "mutex"), mutex, stack).cause("mutex", words, case="convoy")
         found.things.add(mutex.id)
         return found
 

@@ -25,6 +25,7 @@ _POLLED = ("barrier", "semaphore", "event")  # the library looks at a word befor
 _STACKS = 8  # of one line that are looked at
 _FEWEST = 5  # samples that say something
 _PART = 0.1  # of all samples: else a line that threads share costs little
+_HOT = 0.03  # of all samples
 _BOTH = 0.1  # of the samples at a line come from each of two threads that contend
 
 
@@ -93,6 +94,8 @@ class _Sorted:
         self._loops: dict[tuple[str, str], list[Sample]] = defaultdict(list)
         self._memory: list[Sample] = []
         self._yielding = yielding(recording, names)
+        self._code = _code(recording, names, knowledge)
+        self._slow: dict[Piece, list[Sample]] = defaultdict(list)
         self._taken: dict[tuple[Piece | None, str], list[Sample]] = defaultdict(list)
 
     def put(self, sample: Sample) -> None:
@@ -100,7 +103,9 @@ class _Sorted:
         frames = self._names.frames(sample.stack, True)
         part = part_of_lock(frames, kernel=sample.kernel)
         runtime = self._knowledge.in_runtime(frames)
-        polled = "" if runtime else self._knowledge.activity(frames)
+        operand = None if sample.kernel else _operand(sample, self._recording, self._names)
+        address = None if operand is None else _address(operand, sample)
+        polled = "" if runtime or self._is_word(address) else self._knowledge.activity(frames)
         if polled in _POLLED and (part != "wait" or wakes(frames, self._knowledge)):
             self.by_thread[sample.tid]["spinning"] += 1
             self.polls[sample.tid][polled] += 1
@@ -108,14 +113,15 @@ class _Sorted:
         if part == "wait":
             return  # the agent knows how much of the wait ran
         self.by_thread[sample.tid]["useful"] += 1
-        operand = None if sample.kernel else _operand(sample, self._recording, self._names)
-        address = None if operand is None else _address(operand, sample)
+        slow = None if sample.kernel else self._code.get(_first(sample, self._recording))
         if runtime:
             self.runtime.append((sample, operand is not None and operand.loops))
         elif part == "lock":
             piece = self._knowledge.cause(frames)
             own = next((each for each in frames if each.own), None)
             self._taken[piece, "" if piece or own is None else own.name].append(sample)
+        elif slow is not None:
+            self._slow[slow].append(sample)
         elif operand is not None and (operand.loops or (operand.counts and self._waits_in(frames))):
             frame = _frame(sample, self._names, self._knowledge)
             self._loops[frame.name, str(address or "")].append(sample)
@@ -126,6 +132,11 @@ class _Sorted:
         elif in_memory(sample, frames, self._knowledge):
             self._memory.append(sample)
 
+    def _is_word(self, address: int | None) -> bool:
+        """Whether it is a word of a library that has other uses than the wait."""
+        known = self._names.datum(0, address) if address else None
+        return known is not None and self._knowledge.words.of_object(known[0]) is not None
+
     def _waits_in(self, frames: tuple[Frame, ...]) -> bool:
         """Whether the function takes a lock by its name, or gives its processor away elsewhere."""
         inner = innermost_own(frames).name
@@ -134,7 +145,7 @@ class _Sorted:
     def spots(self) -> list[Spot]:
         """What enough samples show."""
         names, knowledge = self._names, self._knowledge
-        lines = [_contended(line, s, names, knowledge) for line, s in self._lines.items()]
+        lines = [_contended(s, self._recording, names, knowledge) for s in self._lines.values()]
         spots = [spot for spot in lines if spot is not None]
         least = _PART * sum(sum(counts.values()) for counts in self.by_thread.values())
         for touched in self._plain.values():
@@ -143,12 +154,35 @@ class _Sorted:
         for looped in self._loops.values():
             if len(looped) >= _FEWEST:
                 spots.append(_loop(looped, self._recording, names, knowledge))
+        for piece, slow in self._slow.items():
+            own = innermost_own(names.frames(slow[0].stack, True))
+            spots.append(
+                _spot(piece.category, ("spinning", piece.name, own.where), piece.words, slow, piece=piece)
+            )
         if self._memory:
             spots.append(_memory(self._memory, names, knowledge))
         for (piece, _), slow in self._taken.items():
             if len(slow) >= _FEWEST:
                 spots.append(_taking(piece, slow, names, knowledge))
         return spots
+
+
+def _first(sample: Sample, recording: Recording) -> tuple[int, int]:
+    """Module and address at which a sample stopped."""
+    return next(iter(recording.stacks.get(sample.stack, ())), (0, 0))
+
+
+def _code(
+    recording: Recording, names: Names, knowledge: Knowledge
+) -> Mapping[tuple[int, int], Piece]:
+    """Places where many samples stopped, behind an instruction that is known to take long."""
+    counts = Counter(_first(each, recording) for each in recording.samples if not each.kernel)
+    least = max(_FEWEST, _HOT * counts.total())
+    found = {}
+    for place, count in counts.items():
+        if count >= least and (piece := knowledge.code.of_code(frozenset(), names.before(*place))):
+            found[place] = piece
+    return found
 
 
 def _operand(sample: Sample, recording: Recording, names: Names) -> Operand | None:
@@ -167,7 +201,7 @@ def _address(operand: Operand, sample: Sample) -> int | None:
 
 
 def _contended(
-    line: int, found: list[tuple[Sample, int]], names: Names, knowledge: Knowledge
+    found: list[tuple[Sample, int]], recording: Recording, names: Names, knowledge: Knowledge
 ) -> Spot | None:
     """The spot of one line, if two threads or more share it."""
     threads = Counter(sample.tid for sample, _ in found)
@@ -186,10 +220,12 @@ def _contended(
     # Some samples lie behind the inlined function that tells it.
     stacks = in_order(Counter(sample.stack for sample in samples))[:_STACKS]
     in_lock = knowledge.bare(frames) != frames
-    known_to = (knowledge.atomic(names.frames(stack, True)) for stack, _ in stacks)
+    known_to = (_word_of(stack, recording, names, knowledge) for stack, _ in stacks)
     word = None if in_lock else next(filter(None, known_to), None)
     word = (knowledge.words.of_object(known[0]) if known else None) or word
     piece = knowledge.cause(frames)
+    if piece is None and in_lock:
+        piece = knowledge.beside(names.near(stacks[0][0]))
     if word and (not apart or piece or word.objects):
         shown = known[0] if known and not word.objects else word.name
         spot = _spot("atomic", ("atomic", shown, where), word.words, samples)
@@ -209,6 +245,17 @@ def _contended(
         return _spot("false_sharing", ("atomic", name, where), words, samples)
     words = "threads write one atomic"
     return _spot("atomic", ("atomic", name, where), words, samples)
+
+
+def _word_of(
+    stack: int, recording: Recording, names: Names, knowledge: Knowledge
+) -> Piece | None:
+    """The library's word that a sample with this stack wrote."""
+    found = knowledge.atomic(names.frames(stack, True))
+    if found is not None:
+        return found
+    place = next(iter(recording.stacks.get(stack, ())), (0, 0))
+    return knowledge.words.of_code(names.near(stack), names.before(*place))
 
 
 def _side_by_side(

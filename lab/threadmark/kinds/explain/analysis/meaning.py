@@ -49,6 +49,13 @@ class Names(Protocol):
     def instruction(self, module: int, address: int) -> tuple[str, str]:
         """Place and text of the instruction at an address; a text that is not known is empty."""
 
+    def before(self, module: int, address: int) -> str:
+        """The text of the instruction that ends at an address; empty if it is not known."""
+
+    def near(self, stack: int) -> frozenset[str]:
+        """What the innermost code of the program in a stack refers to in libraries, near the place
+        where it is."""
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -115,12 +122,20 @@ class Knowledge:
         """What an atomic word is for."""
         return self.words.of_stack(frames[:_LOOKED_AT])
 
-    def advised(self, category: str, stacks: Iterable[Sequence[Frame]]) -> Piece | None:
+    def beside(self, near: frozenset[str]) -> Piece | None:
+        """The library of a lock that the program's code takes itself, by what it does beside."""
+        return self.locks.of_code(near)
+
+    def advised(
+        self, category: str, case: str, stacks: Iterable[Sequence[Frame]]
+    ) -> Piece | None:
         """What to write instead of what costs time in these stacks, the heaviest first."""
+        if case and (found := self.advice.of_category(category, case)):
+            return found
         for frames in stacks:
             if found := self.advice.of_stack(frames[: 2 * _LOOKED_AT], category):
                 return found
-        return self.advice.of_category(category)
+        return self.advice.of_category(category, "")
 
 
 def _first(kinds: Sequence[Kind], frames: Sequence[Frame]) -> str:

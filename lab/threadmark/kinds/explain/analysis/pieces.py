@@ -25,11 +25,14 @@ class Version:
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """One piece of knowledge; all that it asks for must be there. `frames`: a function of the
-    stack is one of these. `modules`: it is of a file whose name begins like one of these, and any
-    function will do where no frames are given. `within`: farther out there is one of these.
-    `objects`: the word is in an object of one of these names. `instructions`: threads run one of
-    these. `instead_of`: files of others that this one is more special than."""
+    """One piece of knowledge. It is for
+    * a stack with a function of `frames`, or of a file whose name begins like one of `modules`, or
+      both where both are given, and farther out, where it is given, one of `within`;
+    * an object with a name of `objects`;
+    * code beside which the program refers to one of `near` of a library, and that runs one of
+      `instructions`, where these are given;
+    * where none of these are given, each cause of its category and `case`.
+    `instead_of`: files of others that this one is more special than."""
 
     category: str
     name: str
@@ -40,7 +43,9 @@ class Piece:
     within: _Patterns = ()
     objects: _Patterns = ()
     instructions: _Patterns = ()
+    near: _Patterns = ()
     remedy: str = ""
+    case: str = ""
     card: str = ""  # that has the remedy
     versions: tuple[Version, ...] = ()
     instead_of: tuple[str, ...] = ()
@@ -48,7 +53,7 @@ class Piece:
     @property
     def asks(self) -> int:
         """How special it is."""
-        asked = (self.frames, self.modules, self.within, self.objects, self.instructions)
+        asked = (self.frames, self.modules, self.within, self.objects, self.instructions, self.near)
         return sum(map(bool, asked))
 
 
@@ -82,14 +87,23 @@ class Pieces:
         fitting = [p for p in self._pieces if any(each.fullmatch(name) for each in p.objects)]
         return _first(dict.fromkeys(fitting, 0))
 
-    def of_instruction(self, text: str) -> Piece | None:
-        """The piece of an instruction."""
-        fitting = [p for p in self._pieces if any(e.fullmatch(text) for e in p.instructions)]
+    def of_code(self, near: frozenset[str], instruction: str = "") -> Piece | None:
+        """The piece of the code round a place, or of the instruction that takes long there."""
+        fitting = [
+            piece
+            for piece in self._pieces
+            if (piece.near or piece.instructions)
+            and (not piece.near or any(e.fullmatch(n) for n in near for e in piece.near))
+            and (
+                not piece.instructions or any(e.fullmatch(instruction) for e in piece.instructions)
+            )
+        ]
         return _first(dict.fromkeys(fitting, 0))
 
-    def of_category(self, category: str) -> Piece | None:
-        """The piece that asks for nothing but a category."""
-        fitting = [p for p in self._pieces if p.category == category and not p.asks]
+    def of_category(self, category: str, case: str) -> Piece | None:
+        """The piece that asks for nothing but a category, and its case."""
+        key = (category, case)
+        fitting = [p for p in self._pieces if (p.category, p.case) == key and not p.asks]
         return _first(dict.fromkeys(fitting, 0))
 
     def _fitting(self, name: str, module: str) -> tuple[list[Piece], set[Piece]]:
