@@ -119,17 +119,20 @@ class File:
         same = missing[0].name == plain_name(demangled(found[-1].symbol))  # a part of it
         return () if same else missing
 
-    def called(self, address: int, inner: File, at: int) -> tuple[Frame, ...]:
+    def called(self, address: int, inner: tuple[File, int] | None) -> tuple[Frame, ...]:
         """The function of another file that is called before `address` where it jumped on to the
-        one at `at`, or where that file does not name it."""
+        one at `inner`, or where that file does not name it. Without `inner` the stack begins
+        behind that call, which is known to be of a function of the C++ library."""
         name = self.elf.imports.called(address) if self.elf else ""
-        if not name:
+        if not name or (inner is None and not name.startswith("_ZNSt")):
             return ()
         shown = plain_name(demangled(name))
-        frames = inner.functions(at)
-        if frames[-1].name == shown or inner._is_same(name, at):
-            return ()
-        return (Frame(shown, f"{inner.name}+{at:#x}", inner.name, inner.own),)
+        module = "" if inner is None or inner[0].name.startswith(AGENT) else inner[0].name
+        if inner is not None:
+            file, at = inner
+            if file.functions(at)[-1].name == shown or file._is_same(name, at):
+                return ()
+        return (Frame(shown, f"{self.name}+{address:#x}", module, own=False),)
 
     def _is_same(self, name: str, address: int) -> bool:
         """Whether a symbol is another name of the function at an address."""

@@ -80,8 +80,8 @@ class Symbols:
                 continue
             if inner and inner[0] is file:
                 found += file.between(address, inner[1])
-            elif inner:
-                found += file.called(address, *inner)
+            elif inner or not found:
+                found += file.called(address, inner) if address != call else ()
             found += file.functions(call)
             inner = file, call
         return tuple(found)

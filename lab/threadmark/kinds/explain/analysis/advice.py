@@ -40,16 +40,22 @@ def advised(
             found[pair.waiter, False] += pair.wait_ns
     for stack, count in cause.samples.items():
         found[stack, True] += count * max(1, recording.sample_ns)
+    keys = sorted(found, key=lambda key: (-found[key], key))[:_STACKS]
     if cause.category == "thread_creation":
-        short = short_threads(recording)
-        for tid in short:
-            found[recording.threads[tid].made_at, False] += 1
-        for sample in recording.samples:  # what they run tells what makes them
-            if sample.tid in short:
-                found[sample.stack, True] += 1
-    heaviest = sorted(found, key=lambda key: (-found[key], key))[:_STACKS]
-    stacks = [names.frames(*key) for key in heaviest]
+        keys = [*_of_short_threads(recording), *keys]
+    stacks = [names.frames(*key) for key in keys]
     return knowledge.advised(cause.category, cause.case, stacks)
+
+
+def _of_short_threads(recording: Recording) -> list[tuple[int, bool]]:
+    """Stacks that made threads, and of what these run: either tells what makes them."""
+    short = short_threads(recording)
+    made = Counter(recording.threads[tid].made_at for tid in short)
+    ran = Counter(sample.stack for sample in recording.samples if sample.tid in short)
+    return [
+        *((stack, False) for stack, _ in made.most_common(_STACKS)),
+        *((stack, True) for stack, _ in ran.most_common(_STACKS)),
+    ]
 
 
 def libraries(recording: Recording) -> dict[str, str]:

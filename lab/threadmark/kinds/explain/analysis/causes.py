@@ -23,6 +23,7 @@ _OFTEN = 0.1  # of a cost
 _FUTILE = 0.3  # of the waits
 _ALONE = 0.95  # of all useful work
 _HELD = 0.25  # of the time
+_RAN = 0.5  # of the time in calls
 _WORDS_OF_LOCKS = {
     "read_lock": ("rwlock", "waits for a lock for shared use"),
     "write_lock": ("rwlock", "waits for a lock for shared use"),
@@ -113,6 +114,10 @@ class Finder:
         frame = self._stacks.first(self._heaviest(cost)) if cost.waiters else None
         name, where = (frame.name, frame.where) if frame else ("", "")
         words = "threads wait for input or output"
+        ran = sum(each.called_ns for each in self._account.threads.values())
+        writes = any(each.writes for each in self.recording.files)
+        # Where the kernel computes and nothing is written, more threads may get more of it done.
+        certain = writes or ran < _RAN * self._account.states["io"]
         if self.recording.files:
             most = max(self.recording.files, key=lambda each: (each.ns, each.writes, each.path))
             if most.writes:
@@ -121,7 +126,7 @@ class Finder:
                 words += f"{most.bytes / most.writes:,.0f} bytes"
         elif thing is not None and thing.what == "file":
             name = f"descriptor {thing.address}"
-        return Cause("io", name, where, words)
+        return Cause("io", name, where, words, certain=certain)
 
     def _library(self, cost: Cost) -> Cause:
         stack = self._heaviest(cost)

@@ -223,7 +223,8 @@ def _contended(
     known_to = (_word_of(stack, recording, names, knowledge) for stack, _ in stacks)
     word = None if in_lock else next(filter(None, known_to), None)
     word = (knowledge.words.of_object(known[0]) if known else None) or word
-    piece = knowledge.cause(frames)
+    locks = (knowledge.cause(names.frames(stack, True)) for stack, _ in stacks)
+    piece = next(filter(None, locks), None)
     if piece is None and in_lock:
         piece = knowledge.beside(names.near(stacks[0][0]))
     if word and (not apart or piece or word.objects):
