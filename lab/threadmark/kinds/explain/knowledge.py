@@ -120,6 +120,11 @@ def load(folder: Path) -> Knowledge:
     )
 
 
+def category(name: str) -> str:
+    """The category of the cause that a file is for."""
+    return _read(FOLDER / f"{name}.toml", _Piece).category
+
+
 def examples(path: Path) -> tuple[str, ...]:
     """The stacks that a file says it is for."""
     return tuple(_read(path, _Piece).examples)

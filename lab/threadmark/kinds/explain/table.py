@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -134,6 +134,8 @@ def _cause(page: Page, number: int, cause: Mapping[str, Any], found: Mapping[str
     if number > _MOST:
         return
     page.say(" " * 10, cause["words"] + _hope(cause))
+    if cause.get("remedy"):  # runs of before know none
+        page.say(" " * 10 + "instead  ", cause["remedy"] + _versions(cause.get("versions", ())))
     held, waited = cause["holders"], cause["waiters"]
     by = "done by  " if cause["category"] in ("serial_dependency", "imbalance") else "held by  "
     for title, parties in ((by, held), ("waits in ", waited)):
@@ -150,6 +152,18 @@ def _hope(cause: Mapping[str, Any]) -> str:
     if bound is None or bound < _BETTER:
         return ""
     return f"; without it at most {bound:.3g} times as fast"
+
+
+def _versions(versions: Sequence[Mapping[str, Any]]) -> str:
+    """Which version of a library the program has, where that says something."""
+    found = []
+    for each in versions:
+        here = f"{each['library']} {each['here']} here"
+        if each["has"]:
+            found.append(f"{here}, gone in {each['until']}")
+        elif each["has"] is False:
+            found.append(f"{here}, which should not have it")
+    return f" ({'; '.join(found)})" if found else ""
 
 
 def _shown(text: str) -> str:

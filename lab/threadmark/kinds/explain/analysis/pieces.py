@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -32,7 +32,7 @@ class Piece:
     * code beside which the program refers to one of `near` of a library, and that runs one of
       `instructions`, where these are given;
     * where none of these are given, each cause of its category and `case`.
-    `instead_of`: files of others that this one is more special than."""
+    `instead_of`: files of others in whose place this one stands where both match."""
 
     category: str
     name: str
@@ -68,24 +68,30 @@ class Pieces:
         return iter(self._pieces)
 
     def of_stack(self, frames: Sequence[Frame], category: str = "") -> Piece | None:
-        """The piece of which a function is innermost, because that one is nearest to the wait; of
-        several the one that asks for more. Before that, `instead_of` decides."""
-        found: dict[Piece, int] = {}
+        """The first of `ranked`."""
+        return _first(self.ranked(frames, category))
+
+    def ranked(self, frames: Sequence[Frame], category: str = "") -> dict[Piece, tuple[int, int]]:
+        """The pieces of a stack with their ranks: the piece of which a function is innermost is
+        first, because that one is nearest to the wait; of several there the one that asks for more.
+        Those that others stand in place of are left out. The order of the files means nothing."""
+        found: dict[Piece, tuple[int, int]] = {}
         outer: set[Piece] = set()
         for depth, frame in reversed(list(enumerate(frames))):
             inside, around = self._by_name(frame.name, frame.module)
             for piece in inside:
                 if not piece.within or piece in outer:
-                    found[piece] = depth
+                    found[piece] = (depth, -piece.asks)
             outer |= around
         if category:
-            found = {piece: depth for piece, depth in found.items() if piece.category == category}
-        return _first(found)
+            found = {piece: rank for piece, rank in found.items() if piece.category == category}
+        beaten = {file for piece in found for file in piece.instead_of}
+        return {piece: rank for piece, rank in found.items() if piece.file not in beaten}
 
     def of_object(self, name: str) -> Piece | None:
         """The piece of an object with this name."""
         fitting = [p for p in self._pieces if any(each.fullmatch(name) for each in p.objects)]
-        return _first(dict.fromkeys(fitting, 0))
+        return _first({piece: (0, -piece.asks) for piece in fitting})
 
     def of_code(self, near: frozenset[str], instruction: str = "") -> Piece | None:
         """The piece of the code round a place, or of the instruction that takes long there."""
@@ -98,13 +104,13 @@ class Pieces:
                 not piece.instructions or any(e.fullmatch(instruction) for e in piece.instructions)
             )
         ]
-        return _first(dict.fromkeys(fitting, 0))
+        return _first({piece: (0, -piece.asks) for piece in fitting})
 
     def of_category(self, category: str, case: str) -> Piece | None:
         """The piece that asks for nothing but a category, and its case."""
         key = (category, case)
         fitting = [p for p in self._pieces if (p.category, p.case) == key and not p.asks]
-        return _first(dict.fromkeys(fitting, 0))
+        return _first({piece: (0, -piece.asks) for piece in fitting})
 
     def _fitting(self, name: str, module: str) -> tuple[list[Piece], set[Piece]]:
         """The pieces that a function is one of, and those that it lies around."""
@@ -118,7 +124,5 @@ class Pieces:
         return inside, around
 
 
-def _first(found: dict[Piece, int]) -> Piece | None:
-    beaten = {file for piece in found for file in piece.instead_of}
-    rest = [piece for piece in found if piece.file not in beaten]
-    return min(rest, key=lambda p: (found[p], -p.asks, p.file), default=None)
+def _first(ranks: Mapping[Piece, tuple[int, int]]) -> Piece | None:
+    return min(ranks, key=lambda piece: (ranks[piece], piece.file), default=None)

@@ -1,0 +1,180 @@
+"""Files of knowledge: each one is read, matches its own examples first, and has a remedy."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from made import Names
+from threadmark.kinds.catalogue import cards
+from threadmark.kinds.explain.analysis.advice import has, known, libraries
+from threadmark.kinds.explain.analysis.frames import Frame
+from threadmark.kinds.explain.analysis.pieces import Piece, Version
+from threadmark.kinds.explain.analysis.recording import Module
+from threadmark.kinds.explain.knowledge import FOLDER, examples, knowledge, load, remedy
+from threadmark.model.errors import LabError
+
+FILES = sorted(FOLDER.glob("*.toml"))
+ALL = knowledge()
+GROUPS = {"lock": ALL.locks, "word": ALL.words, "code": ALL.code, "advice": ALL.advice}
+PIECES = {piece.file: (what, piece) for what, group in GROUPS.items() for piece in group}
+EXAMPLES = [(each.stem, text) for each in FILES for text in examples(each)]
+
+
+def stack(text: str) -> tuple[Frame, ...]:
+    return Names({text: 1}, {}).frames(1)
+
+
+def first(what: str, piece: Piece, frames: tuple[Frame, ...]) -> Piece | None:
+    """The piece that explain takes for a stack."""
+    if what == "lock":
+        return ALL.cause(frames)
+    if what == "word":
+        return ALL.atomic(frames)
+    return ALL.advised(piece.category, "", [frames])
+
+
+@pytest.mark.parametrize(("file", "text"), EXAMPLES)
+def test_a_stack_of_a_file_is_explained_by_that_file(file: str, text: str) -> None:
+    what, piece = PIECES[file]
+    found = first(what, piece, stack(text))
+    assert found is not None
+    assert found.file == file
+
+
+@pytest.mark.parametrize(("file", "text"), EXAMPLES)
+def test_no_two_files_are_equally_good_for_a_stack(file: str, text: str) -> None:
+    what, piece = PIECES[file]
+    frames = stack(text)
+    if what == "lock":
+        frames = tuple(ALL.library_part(frames, 16))
+    ranks = GROUPS[what].ranked(frames, piece.category if what == "advice" else "")
+    assert [each.file for each in ranks if ranks[each] <= ranks[piece]] == [file]
+
+
+@pytest.mark.parametrize("file", PIECES)
+def test_a_remedy_is_a_sentence_or_two(file: str) -> None:
+    text = remedy(PIECES[file][1])
+    assert 10 < len(text) <= 260
+    assert text.endswith(".")
+    assert text[0].isupper()
+
+
+def test_every_kind_of_cause_has_a_remedy() -> None:
+    kinds = {piece.category for _, piece in PIECES.values()}
+    assert kinds >= {"mutex", "rwlock", "condition", "barrier", "semaphore", "once", "spin"}
+    assert kinds >= {"atomic", "false_sharing", "allocator", "kernel_memory", "stdio", "loader"}
+    assert kinds >= {"io", "sleep", "thread_creation", "run_queue", "affinity", "imbalance"}
+    assert kinds >= {"serial_dependency", "task_overhead", "task_idle"}
+
+
+@pytest.mark.parametrize("program", sorted(each.stem for each in cards.FOLDER.glob("*.md")))
+def test_a_card_names_files_of_knowledge(program: str) -> None:
+    card = cards.read(program)
+    assert card is not None
+    assert {name for each in card.explained for name in each.knowledge} <= PIECES.keys()
+
+
+def copy(tmp_path: Path, name: str, text: str) -> Path:
+    folder = tmp_path / "knowledge"
+    shutil.copytree(FOLDER, folder)
+    (folder / f"{name}.toml").write_text(text, encoding="utf-8")
+    return folder
+
+
+GOOD = """
+what = "lock"
+category = "mutex"
+name = "cellar"
+words = "the cellar's own lock"
+frames = ["cellar_\\\\w+"]
+remedy = "Keep bottles of one's own."
+examples = ["cellar_open@libcellar.so drink"]
+"""
+
+
+def test_one_file_is_all_that_a_new_piece_needs(tmp_path: Path) -> None:
+    found = load(copy(tmp_path, "cellar", GOOD)).cause(stack("cellar_open@libcellar.so drink"))
+    assert found is not None
+    assert (found.file, found.name) == ("cellar", "cellar")
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (("what =", "whit ="), "field `whit`|required field `what`"),
+        (('"mutex"', '"mutexes"'), "Invalid enum value 'mutexes'"),
+        (("name =", "frame ="), "unknown field `frame`|needs `name`"),
+        (('frames = ["cellar_\\\\w+"]', 'frames = ["cellar_("]'), "no regular expression"),
+        (('frames = ["cellar_\\\\w+"]', "frames = 3"), r"Expected `array`, got `int`"),
+        (("remedy =", "card ="), "the catalogue has no card|needs"),
+        (('what = "lock"', "what = lock"), "Invalid value"),
+        (("examples =", "instead_of ="), "needs `examples`|there is no"),
+        (('remedy = "Keep bottles of one\'s own."', ""), "a `remedy`, or a `card`"),
+        (("[\"cellar_open@libcellar.so drink\"]", "[]"), "needs `examples`"),
+    ],
+)
+def test_a_malformed_file_is_one_sentence_that_names_it(
+    tmp_path: Path, change: tuple[str, str], fault: str
+) -> None:
+    assert change[0] in GOOD
+    folder = copy(tmp_path, "cellar", GOOD.replace(*change))
+    with pytest.raises(LabError, match=fault) as complaint:
+        for piece in load(folder).locks:
+            remedy(piece)
+    assert "cellar.toml" in str(complaint.value)
+    assert "\n" not in str(complaint.value)
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    folder = copy(tmp_path, "cellar", GOOD)
+    (folder / "attic.toml").mkdir()
+    with pytest.raises(LabError, match=r"attic\.toml cannot be read"):
+        load(folder)
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "here", "expected"),
+    [
+        ("", "13", "12", True),
+        ("", "13", "13", False),
+        ("", "2.35", "2.4", True),
+        ("", "2.35", "2.36", False),
+        ("11", "", "12", None),
+        ("11", "", "10", False),
+        ("", "", "12", None),
+        ("", "13", None, None),
+    ],
+)
+def test_a_version_says_whether_a_program_has_the_cause(
+    since: str, until: str, here: str | None, expected: bool | None
+) -> None:
+    assert has(Version("GCC", since, until), here) is expected
+
+
+def test_versions_of_libraries_are_told_by_their_files() -> None:
+    class Record:
+        machine = {"glibc": "2.36"}
+        modules = {
+            number: Module(path, "", 0, 1, 0)
+            for number, path in enumerate((
+                "/usr/lib/x86_64-linux-gnu/libstdc++.so.6.0.30",
+                "/usr/lib/llvm-19/lib/libc++.so.1.0",
+                "/opt/tbb/libtbb.so.12.14",
+                "/home/me/prog",
+            ))
+        }  # fmt: skip
+
+    assert libraries(Record()) == {  # type: ignore[arg-type]
+        "glibc": "2.36", "libstdc++": "12", "GCC": "12", "libc++": "19", "oneTBB": "2022.0",
+    }  # fmt: skip
+
+
+def test_the_answer_says_what_is_known() -> None:
+    found = known(PIECES["unwinder"][1], ALL, {"GCC": "12"})
+    assert found["knowledge"] == "unwinder.toml"
+    assert found["remedy"] == "Return failure as a value where failing is usual."
+    [version] = found["versions"]
+    assert (version["until"], version["here"], version["has"]) == ("13", "12", True)
+    assert known(None, ALL, {}) == {"knowledge": None, "remedy": "", "versions": []}
