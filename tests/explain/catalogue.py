@@ -75,6 +75,12 @@ class Row:
         return self.knowledge in self.subject.expected.knowledge
 
     @property
+    def misleads(self) -> bool:
+        """Whether it is certain of a cause of another category than the card's."""
+        expected = {category(name) for name in self.subject.expected.knowledge} or {"none"}
+        return self.certain and not self.problem and self.category not in expected
+
+    @property
     def remark(self) -> str:
         if self.right:
             return "" if self.category == "none" or not self.subject.scales else "not certain"
@@ -82,7 +88,10 @@ class Row:
             return self.problem
         if not self.subject.scales and self.category == "none":
             return "NO CAUSE"
-        return "WRONG, and certain" if self.certain else "WRONG"
+        expected = {category(name) for name in self.subject.expected.knowledge}
+        if self.category in expected:
+            return "WRONG KNOWLEDGE"
+        return "WRONG, and certain" if self.misleads else "WRONG"
 
 
 def subjects(builds: Iterable[Path], patterns: Sequence[str]) -> list[Subject]:
@@ -149,7 +158,7 @@ def bars(rows: Sequence[Row]) -> list[planted.Bar]:
     slow = [row for row in rows if not row.subject.scales]
     right = [row for row in slow if row.right]
     certain = sum(row.certain for row in right)
-    wrong = sum(row.certain and not row.right for row in rows)
+    wrong = sum(row.misleads for row in rows)
     return [
         planted.Bar("card's cause named", _part(len(right), len(slow)), _RIGHT, True),
         planted.Bar("right and certain", _part(certain, len(right)), _CERTAIN, True),

@@ -14,6 +14,7 @@ from threadmark.kinds.explain.analysis.pieces import Piece, Version
 from threadmark.kinds.explain.analysis.recording import Recording, short_threads
 
 _STACKS = 8  # of a cause that are looked at
+_OF_THREADS = 64  # stacks of threads that are made again and again
 _FILES = (  # of which the name or the folder tells the version of a library
     ("libstdc++", re.compile(r".*/libstdc\+\+\.so\.6\.0\.(\d+)")),
     ("libc++", re.compile(r".*/llvm-(\d+)/.*/libc\+\+\.so\..*")),
@@ -53,8 +54,8 @@ def _of_short_threads(recording: Recording) -> list[tuple[int, bool]]:
     made = Counter(recording.threads[tid].made_at for tid in short)
     ran = Counter(sample.stack for sample in recording.samples if sample.tid in short)
     return [
-        *((stack, False) for stack, _ in made.most_common(_STACKS)),
-        *((stack, True) for stack, _ in ran.most_common(_STACKS)),
+        *((stack, False) for stack, _ in made.most_common(_OF_THREADS)),
+        *((stack, True) for stack, _ in ran.most_common(_OF_THREADS)),
     ]
 
 
