@@ -83,7 +83,7 @@ class Row:
     @property
     def remark(self) -> str:
         if self.right:
-            return "" if self.category == "none" or not self.subject.scales else "not certain"
+            return "" if self.certain else "not certain"
         if self.problem:
             return self.problem
         if not self.subject.scales and self.category == "none":

@@ -96,6 +96,8 @@ def checks() -> list[Check]:
     gcc = next((each for each in platforms.platforms() if not each.optional), None)
     preset = gcc.name if gcc else ""
     found.append(Check("explain-bars", Level.ALL, lambda: planted, preset, _lack(gcc)))
+    cards = [sys.executable, str(ROOT / "tests/explain/catalogue.py")]
+    found.append(Check("explain-catalogue", Level.ALL, lambda: cards, preset, _lack(gcc)))
     of_build = ["--build", str(BUILD / preset)]
     for name, script, options in (
         ("harmless", "tests/probe/odd/harmless.py", ["--runs", "10000", "--calls", "1000000"]),

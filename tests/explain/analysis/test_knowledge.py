@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
-from made import Names
+from made import MAIN, Made, Names, waits, works
 from threadmark.kinds.catalogue import cards
 from threadmark.kinds.explain.analysis.advice import has, known, libraries
 from threadmark.kinds.explain.analysis.frames import Frame
+from threadmark.kinds.explain.analysis.meaning import Operand
 from threadmark.kinds.explain.analysis.pieces import Piece, Version
 from threadmark.kinds.explain.analysis.recording import Module
 from threadmark.kinds.explain.knowledge import FOLDER, examples, knowledge, load, remedy
@@ -178,3 +180,93 @@ def test_the_answer_says_what_is_known() -> None:
     [version] = found["versions"]
     assert (version["until"], version["here"], version["has"]) == ("13", "12", True)
     assert known(None, ALL, {}) == {"knowledge": None, "remedy": "", "versions": []}
+
+
+A, B = MAIN + 1, MAIN + 2
+
+
+def taking_turns() -> Made:
+    wait = waits("mutex", 1, "take worker")
+    made = Made().thread(MAIN, waits("join", 0, "pthread_join@libc main", A))
+    made.thread(A, [wait, works()], "main").thread(B, [works(), wait], "main")
+    return made.thing(1, "mutex", module=1, offset=64)
+
+
+def test_a_lock_of_the_programs_own_keeps_its_name_and_gets_a_remedy() -> None:
+    made = taking_turns()
+    made.data[1, 64] = ("jobs", "prog.cpp:3")
+    cause = made.first()
+    assert (cause["category"], cause["knowledge"]) == ("mutex", "own_mutex.toml")
+    assert "smaller and shorter lock" in cause["remedy"]
+
+
+def test_a_lock_that_the_programs_code_takes_is_named_by_what_it_does_beside() -> None:
+    made = taking_turns()
+    beside = "__gnu_cxx::__pool_alloc_base::_M_get_mutex"
+    made.beside[made.stack("take worker")] = frozenset({beside})
+    assert made.first()["knowledge"] == "pool_alloc.toml"
+
+
+def contended(text: str, *beside: str) -> dict[str, Any]:
+    """The first cause of threads that are seen behind one atomic instruction."""
+    made = Made().thread(A, works()).thread(B, works())
+    for tid in (A, B):
+        made.sample(tid, "read worker", 60, bx=0x5000)
+    made.operands[made.stack("read worker")] = Operand("bx", offset=8)
+    made.texts[made.stack("read worker")] = text
+    made.beside[made.stack("read worker")] = frozenset(beside)
+    return made.first()
+
+
+def test_an_atomic_is_a_shared_ptrs_by_its_instruction_and_what_is_beside() -> None:
+    count = "lock add dword ptr [rbx + 8], 1"
+    assert contended(count, "__libc_single_threaded")["knowledge"] == "shared_ptr_count.toml"
+    assert contended(count, "getenv")["knowledge"] == "own_atomic.toml"
+    other = "lock add dword ptr [rbx + 0x40], 1"
+    assert contended(other, "__libc_single_threaded")["knowledge"] == "own_atomic.toml"
+
+
+def test_a_word_of_the_libraries_pool_is_no_wait_for_a_latch() -> None:
+    made = Made().thread(A, works()).thread(B, works())
+    for tid in (A, B):
+        made.sample(tid, "std::latch::wait worker", 60, bx=0x5000)
+    made.operands[made.stack("std::latch::wait worker")] = Operand("bx")
+    assert made.first()["category"] == "barrier"
+    made.data[0, 0x5000] = ("std::__detail::__waiter_pool_base::_S_for::__w+64", "prog+0x1")
+    cause = made.first()
+    assert (cause["category"], cause["knowledge"]) == ("atomic", "waiter_pool.toml")
+
+
+def test_an_instruction_that_takes_long_is_a_cause() -> None:
+    made = Made().thread(A, works()).thread(B, works())
+    for tid in (A, B):
+        made.sample(tid, "libstdc++.so.6+0xd3@libstdc++.so.6 seed worker", 60)
+    assert made.first()["category"] == "none"
+    made.texts[made.stack("libstdc++.so.6+0xd3@libstdc++.so.6 seed worker")] = "rdseed eax"
+    assert made.first()["knowledge"] == "random_device.toml"
+
+
+def test_a_wake_up_at_the_end_of_call_once_is_no_lock() -> None:
+    made = Made().thread(A, works()).thread(B, works())
+    for tid in (A, B):
+        made.sample(tid, "futex_wake@libc.so.6 __pthread_once_slow@libc.so.6 make worker", 60)
+    assert made.first()["category"] == "none"
+    for tid in (A, B):
+        made.sample(tid, "futex_wake@libc.so.6 __lll_lock_wake@libc.so.6 give worker", 60)
+    assert made.first()["category"] == "mutex"
+
+
+def test_who_waits_while_all_processors_work_loses_nothing() -> None:
+    made = Made().thread(MAIN, waits("condition", 1, "run main"))
+    made.thread(A, works(), "main").thread(B, works(), "main").thing(1, "condition")
+    for tid in (A, B):
+        made.sample(tid, "work worker", 60)
+    cause = made.first()
+    assert (cause["category"], cause["certain"]) == ("none", True)
+
+
+def test_who_polls_for_a_lock_is_why_a_processor_is_free() -> None:
+    made = Made().thread(MAIN, waits("condition", 1, "run main"))
+    polls = "yield", 0, "take worker", 0, "R", -1
+    made.thread(A, works(), "main").thread(B, [works(), polls], "main").thing(1, "condition")
+    assert "imbalance" not in {each["category"] for each in made.answer()["causes"]}
