@@ -23,11 +23,11 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(Path(__file__).parent), str(ROOT / "lab")]
-import bars as planted
+from threadmark.kinds.catalogue import cards  # noqa: E402
+from threadmark.kinds.catalogue.cards import Explained  # noqa: E402
+from threadmark.kinds.explain.knowledge import category  # noqa: E402
 
-from threadmark.kinds.catalogue import cards
-from threadmark.kinds.catalogue.cards import Explained
-from threadmark.kinds.explain.knowledge import category
+import bars as planted  # noqa: E402
 
 _RIGHT = 0.90  # of the variants that do not scale
 _CERTAIN = 0.80  # of the right ones
@@ -95,7 +95,7 @@ class Row:
 
 
 def subjects(builds: Iterable[Path], patterns: Sequence[str]) -> list[Subject]:
-    """What the cards list, of the programs in folders `.../PLATFORM/bin`, once for each platform."""
+    """What the cards list, of the programs in folders `.../PLATFORM/bin`, for each platform."""
     found = []
     for folder in builds:
         platform = folder.resolve().parent.name

@@ -202,4 +202,6 @@ def test_the_first_ten_lines_answer_in_80_columns_and_in_ascii() -> None:
         for cause in before["causes"]:
             del cause["remedy"], cause["versions"]
         shown = [line.plain for line in table.lines(stored, before, 80, utf8=utf8)]
-        assert [line for line in GOLDEN.splitlines() if line not in shown] == GOLDEN.splitlines()[4:6]
+        assert [line for line in GOLDEN.splitlines() if line not in shown] == GOLDEN.splitlines()[
+            4:6
+        ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -114,7 +115,7 @@ def test_one_file_is_all_that_a_new_piece_needs(tmp_path: Path) -> None:
         (('what = "lock"', "what = lock"), "Invalid value"),
         (("examples =", "instead_of ="), "needs `examples`|there is no"),
         (('remedy = "Keep bottles of one\'s own."', ""), "a `remedy`, or a `card`"),
-        (("[\"cellar_open@libcellar.so drink\"]", "[]"), "needs `examples`"),
+        (('["cellar_open@libcellar.so drink"]', "[]"), "needs `examples`"),
     ],
 )
 def test_a_malformed_file_is_one_sentence_that_names_it(
@@ -156,19 +157,15 @@ def test_a_version_says_whether_a_program_has_the_cause(
 
 
 def test_versions_of_libraries_are_told_by_their_files() -> None:
-    class Record:
-        machine = {"glibc": "2.36"}
-        modules = {
-            number: Module(path, "", 0, 1, 0)
-            for number, path in enumerate((
-                "/usr/lib/x86_64-linux-gnu/libstdc++.so.6.0.30",
-                "/usr/lib/llvm-19/lib/libc++.so.1.0",
-                "/opt/tbb/libtbb.so.12.14",
-                "/home/me/prog",
-            ))
-        }  # fmt: skip
-
-    assert libraries(Record()) == {  # type: ignore[arg-type]
+    paths = (
+        "/usr/lib/x86_64-linux-gnu/libstdc++.so.6.0.30",
+        "/usr/lib/llvm-19/lib/libc++.so.1.0",
+        "/opt/tbb/libtbb.so.12.14",
+        "/home/me/prog",
+    )
+    modules = {number: Module(path, "", 0, 1, 0) for number, path in enumerate(paths)}
+    recording = SimpleNamespace(machine={"glibc": "2.36"}, modules=modules)
+    assert libraries(recording) == {
         "glibc": "2.36", "libstdc++": "12", "GCC": "12", "libc++": "19", "oneTBB": "2022.0",
     }  # fmt: skip
 

@@ -108,8 +108,8 @@ def _explained(program: str, item: Paragraph) -> Explained:
     found = _EXPLAINED.fullmatch(text)
     if found is None:
         raise ValueError(
-            f"the card of {program} says '{text}' under {EXPLAINED}; write '`variant`: `knowledge`' "
-            "or '`variant` (library): nothing'"
+            f"the card of {program} says '{text}' under {EXPLAINED}; write '`variant`: "
+            "`knowledge`' or '`variant` (library): nothing'"
         )
     names = tuple(re.findall(r"\w+", (found["names"] or "").replace(" or ", " ")))
     return Explained(found["variant"], found["library"] or "", names)

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 _NAMED = (1, 5, 6, 7)  # R_X86_64_64, COPY, GLOB_DAT and JUMP_SLOT
 _BRANCH = b"\xf3\x0f\x1e\xfa"  # endbr64
 _CALL, _JUMP = 0xE8, 0xE9
-_THROUGH = (b"\xff\x15", b"\xff\x25", b"\xf2\xff\x25")  # call, jmp and bnd jmp by an address in memory
+_THROUGH = (
+    b"\xff\x15",
+    b"\xff\x25",
+    b"\xf2\xff\x25",
+)  # call, jmp and bnd jmp by an address in memory
 _LONGEST_STUB = 16
 
 

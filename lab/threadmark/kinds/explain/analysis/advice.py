@@ -27,9 +27,7 @@ _GCC = {22: "6", 23: "7", 24: "7", 25: "8", 26: "9", 28: "10", 29: "11", 30: "12
 _OF_GCC = ("libstdc++", "GCC")
 
 
-def advised(
-    cause: Cause, recording: Recording, names: Names, knowledge: Knowledge
-) -> Piece | None:
+def advised(cause: Cause, recording: Recording, names: Names, knowledge: Knowledge) -> Piece | None:
     """The piece of knowledge for an object of the program's own."""
     if cause.category in ("none", "unknown"):
         return None
@@ -69,7 +67,9 @@ def libraries(recording: Recording) -> dict[str, str]:
             if not (match := pattern.fullmatch(module.path)):
                 continue
             if library == "libstdc++":
-                found.update({each: _GCC[int(match[1])] for each in _OF_GCC if int(match[1]) in _GCC})
+                found.update(
+                    {each: _GCC[int(match[1])] for each in _OF_GCC if int(match[1]) in _GCC}
+                )
             elif library == "oneTBB":  # 12.14 is 2022.0
                 number = int(match[1])
                 found[library] = f"2021.{number}" if number < 14 else f"2022.{number - 14}"
@@ -78,9 +78,7 @@ def libraries(recording: Recording) -> dict[str, str]:
     return found
 
 
-def known(
-    piece: Piece | None, knowledge: Knowledge, versions: Mapping[str, str]
-) -> dict[str, Any]:
+def known(piece: Piece | None, knowledge: Knowledge, versions: Mapping[str, str]) -> dict[str, Any]:
     """The keys of a cause in the answer."""
     if piece is None:
         return {"knowledge": None, "remedy": "", "versions": []}

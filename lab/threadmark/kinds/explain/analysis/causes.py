@@ -180,7 +180,9 @@ class Finder:
             )
             return named.cause("mutex", words, certain=False)
         words = f"threads that {named.name} wakes wait for its mutex (a convoy)"
-        found = self._naming.of(Reason("lock", "mutex"), mutex, stack).cause("mutex", words, case="convoy")
+        found = self._naming.of(Reason("lock", "mutex"), mutex, stack).cause(
+            "mutex", words, case="convoy"
+        )
         found.things.add(mutex.id)
         return found
 

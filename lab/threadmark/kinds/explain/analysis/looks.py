@@ -157,7 +157,13 @@ class _Sorted:
         for piece, slow in self._slow.items():
             own = innermost_own(names.frames(slow[0].stack, True))
             spots.append(
-                _spot(piece.category, ("spinning", piece.name, own.where), piece.words, slow, piece=piece)
+                _spot(
+                    piece.category,
+                    ("spinning", piece.name, own.where),
+                    piece.words,
+                    slow,
+                    piece=piece,
+                )
             )
         if self._memory:
             spots.append(_memory(self._memory, names, knowledge))
@@ -248,9 +254,7 @@ def _contended(
     return _spot("atomic", ("atomic", name, where), words, samples)
 
 
-def _word_of(
-    stack: int, recording: Recording, names: Names, knowledge: Knowledge
-) -> Piece | None:
+def _word_of(stack: int, recording: Recording, names: Names, knowledge: Knowledge) -> Piece | None:
     """The library's word that a sample with this stack wrote."""
     found = knowledge.atomic(names.frames(stack, True))
     if found is not None:

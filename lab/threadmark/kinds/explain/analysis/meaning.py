@@ -57,6 +57,9 @@ class Names(Protocol):
         where it is."""
 
 
+_NONE = Pieces(())
+
+
 @dataclass(frozen=True)
 class Kind:
     """Functions of libraries that wait for, or do, one kind of thing."""
@@ -74,10 +77,10 @@ class Knowledge:
     calls: tuple[Kind, ...] = ()
     runtimes: tuple[str, ...] = ()  # how the files of task runtimes begin
     tasks: tuple[Kind, ...] = ()  # functions that make tasks
-    locks: Pieces = Pieces(())  # of libraries
-    words: Pieces = Pieces(())  # of libraries, which threads write by atomic instructions
-    code: Pieces = Pieces(())  # that takes long for what it is
-    advice: Pieces = Pieces(())  # what to write instead of the program's own
+    locks: Pieces = _NONE  # of libraries
+    words: Pieces = _NONE  # of libraries, which threads write by atomic instructions
+    code: Pieces = _NONE  # that takes long for what it is
+    advice: Pieces = _NONE  # what to write instead of the program's own
     remedy_of: Callable[[Piece], str] = lambda piece: piece.remedy
 
     def bare(self, frames: Sequence[Frame]) -> tuple[Frame, ...]:
@@ -126,9 +129,7 @@ class Knowledge:
         """The library of a lock that the program's code takes itself, by what it does beside."""
         return self.locks.of_code(near)
 
-    def advised(
-        self, category: str, case: str, stacks: Iterable[Sequence[Frame]]
-    ) -> Piece | None:
+    def advised(self, category: str, case: str, stacks: Iterable[Sequence[Frame]]) -> Piece | None:
         """What to write instead of what costs time in these stacks, the heaviest first."""
         if case and (found := self.advice.of_category(category, case)):
             return found
