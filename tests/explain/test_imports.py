@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from test_symbols import address, built, symbols
 from threadmark.kinds.explain.elf import Elf
+from threadmark.kinds.explain.imports import Imports
 
 SOURCE = """
 #include <cstdlib>
@@ -41,7 +42,7 @@ def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 def called(program: Path, function: str) -> list[str]:
     """What the calls of a function of the program call, in order."""
-    imports = Elf(program).imports
+    imports = Imports(Elf(program))
     begin = address(program, function)
     found = [imports.called(at) for at in range(begin, begin + 80)]
     return [each for each in found if each]
@@ -53,7 +54,7 @@ def test_a_call_of_another_file_has_its_name(program: Path) -> None:
 
 
 def test_names_are_those_of_the_function_alone(program: Path) -> None:
-    imports = Elf(program).imports
+    imports = Imports(Elf(program))
     assert "rand" in imports.near(address(program, "draw") + 4, 96)
     beside = imports.near(address(program, "ask") + 8, 4096)
     assert "_ZNSt6localeC1Ev" in beside
@@ -61,11 +62,11 @@ def test_names_are_those_of_the_function_alone(program: Path) -> None:
 
 
 def test_a_count_of_a_shared_ptr_has_the_librarys_switch_beside_it(program: Path) -> None:
-    assert "__libc_single_threaded" in Elf(program).imports.near(address(program, "count") + 8, 96)
+    assert "__libc_single_threaded" in Imports(Elf(program)).near(address(program, "count") + 8, 96)
 
 
 def test_a_stack_begins_with_the_librarys_function_that_was_called(program: Path) -> None:
-    imports = Elf(program).imports
+    imports = Imports(Elf(program))
     begin = address(program, "ask")
     behind = next(at for at in range(begin, begin + 80) if imports.called(at))
     names = [each.name for each in symbols(program, behind).frames(1)]
@@ -81,4 +82,4 @@ def test_a_file_of_another_machine_has_no_names(tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.write_bytes(whole)
     begin = address(tmp_path / "program", "draw")
-    assert Elf(other).imports.near(begin, 96) == frozenset()
+    assert Imports(Elf(other)).near(begin, 96) == frozenset()

@@ -267,3 +267,15 @@ def test_who_polls_for_a_lock_is_why_a_processor_is_free() -> None:
     polls = "yield", 0, "take worker", 0, "R", -1
     made.thread(A, works(), "main").thread(B, [works(), polls], "main").thing(1, "condition")
     assert "imbalance" not in {each["category"] for each in made.answer()["causes"]}
+
+
+@pytest.mark.parametrize(("writes", "certain"), [(0, False), (9, True)])
+def test_reading_that_only_computes_in_the_kernel_may_scale(writes: int, certain: bool) -> None:
+    made = Made()
+    runs = "io", 0, "read@libc.so.6 load worker", 0, "R", 0
+    for tid in (A, B):
+        made.thread(tid, runs)
+    made.line(kind="file", tid=0, object=4, descriptor=3, path="/dev/urandom", calls=99,
+              writes=writes, bytes=writes, ns=99)  # fmt: skip
+    cause = made.first()
+    assert (cause["category"], cause["certain"]) == ("io", certain)

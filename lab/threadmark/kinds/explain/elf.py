@@ -14,8 +14,6 @@ from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection, SymbolTableSection
 
-from threadmark.kinds.explain.imports import Imports
-
 _DEBUG = Path("/usr/lib/debug")
 _PAGE = 4096
 _MOST_UNPACKED = 256 << 20  # bytes
@@ -110,11 +108,6 @@ class Elf:
         """Where a section begins and ends in memory; None without it."""
         found = self._file.get_section_by_name(name)
         return (found["sh_addr"], found["sh_addr"] + found["sh_size"]) if found else None
-
-    @cached_property
-    def imports(self) -> Imports:
-        """What it refers to in other files."""
-        return Imports(self)
 
     @cached_property
     def _mapped(self) -> mmap:

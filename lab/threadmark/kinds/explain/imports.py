@@ -9,10 +9,8 @@ from __future__ import annotations
 import struct
 from bisect import bisect_right
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from threadmark.kinds.explain.elf import Elf, Section
+from threadmark.kinds.explain.elf import Elf, Section
 
 _NAMED = (1, 5, 6, 7)  # R_X86_64_64, COPY, GLOB_DAT and JUMP_SLOT
 _BRANCH = b"\xf3\x0f\x1e\xfa"  # endbr64

@@ -20,6 +20,7 @@ from threadmark.kinds.explain.demangling import demangled
 from threadmark.kinds.explain.dwarf import ODD, dwarf_of
 from threadmark.kinds.explain.dwarf_scopes import Level, functions_at, level
 from threadmark.kinds.explain.elf import Elf, debug_paths, opened
+from threadmark.kinds.explain.imports import Imports
 
 if TYPE_CHECKING:
     from symbolic.symcache import SymCache
@@ -43,6 +44,7 @@ class File:
         self.carried = carried if carried and self.elf is None else Carried()
         apart = opened(debug_paths(module.path, module.build_id), module.build_id or "-")
         self.debug = apart or self.elf
+        self._imports = Imports(self.elf) if self.elf else None
         self._lines: Any = _lines(apart) or _lines(self.elf)
         # Addresses of a symcache count from the first segment, which a program that is linked for
         # a fixed address has far from 0.
@@ -123,7 +125,7 @@ class File:
         """The function of another file that is called before `address` where it jumped on to the
         one at `inner`, or where that file does not name it. Without `inner` the stack begins
         behind that call, which is known to be of a function of the C++ library."""
-        name = self.elf.imports.called(address) if self.elf else ""
+        name = self._imports.called(address) if self._imports else ""
         if not name or (inner is None and not name.startswith("_ZNSt")):
             return ()
         shown = plain_name(demangled(name))
@@ -142,9 +144,7 @@ class File:
 
     def near(self, address: int) -> frozenset[str]:
         """Functions and objects of other files that the code round an address refers to."""
-        if self.elf is None:
-            return frozenset()
-        names = self.elf.imports.near(address, _NEAR)
+        names = self._imports.near(address, _NEAR) if self._imports else ()
         return frozenset(plain_name(demangled(each)) for each in names)
 
     def _begins(self, address: int) -> bool:

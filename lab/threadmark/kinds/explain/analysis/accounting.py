@@ -74,6 +74,12 @@ class Account:
     processors: tuple[float, ...]  # share of the time in which 0, 1, 2, ... of them worked
 
     @property
+    def ran_in_calls(self) -> float:
+        """How much of the time in calls for input or output is time on processors."""
+        called = sum(each.called_ns for each in self.threads.values())
+        return called / max(1.0, self.states["io"])
+
+    @property
     def total_ns(self) -> float:
         """Time of all threads."""
         return sum(each.thread.life_ns for each in self.threads.values())

@@ -11,12 +11,13 @@ from threadmark.kinds.explain.analysis.barriers import barriers_take_long
 from threadmark.kinds.explain.analysis.cause import FEWEST_TICKS, SHOWN, Cause, of_piece
 from threadmark.kinds.explain.analysis.costs import Cost
 from threadmark.kinds.explain.analysis.frames import takes_a_lock
-from threadmark.kinds.explain.analysis.looks import Looks, Spot
+from threadmark.kinds.explain.analysis.looks import Looks
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.naming import INNER, Named, Naming
 from threadmark.kinds.explain.analysis.reasons import LOCKS, Reason, Reasons
 from threadmark.kinds.explain.analysis.recording import Recording, Thing
 from threadmark.kinds.explain.analysis.roles import Roles
+from threadmark.kinds.explain.analysis.spots import Spot
 from threadmark.kinds.explain.analysis.stacks import Stacks
 
 _OFTEN = 0.1  # of a cost
@@ -114,16 +115,15 @@ class Finder:
         frame = self._stacks.first(self._heaviest(cost)) if cost.waiters else None
         name, where = (frame.name, frame.where) if frame else ("", "")
         words = "threads wait for input or output"
-        ran = sum(each.called_ns for each in self._account.threads.values())
-        writes = any(each.writes for each in self.recording.files)
         # Where the kernel computes and nothing is written, more threads may get more of it done.
-        certain = writes or ran < _RAN * self._account.states["io"]
+        certain = self._account.ran_in_calls < _RAN or any(f.writes for f in self.recording.files)
         if self.recording.files:
             most = max(self.recording.files, key=lambda each: (each.ns, each.writes, each.path))
             if most.writes:
                 name = most.path
-                words += f": {most.path}, {most.writes:,} writes of "
-                words += f"{most.bytes / most.writes:,.0f} bytes"
+                words += (
+                    f": {name}, {most.writes:,} writes of {most.bytes / most.writes:,.0f} bytes"
+                )
         elif thing is not None and thing.what == "file":
             name = f"descriptor {thing.address}"
         return Cause("io", name, where, words, certain=certain)
@@ -147,8 +147,7 @@ class Finder:
         pair = self._naming.heaviest.get(reason.thing)
         stack = pair.waiter if pair else reason.stack
         named = self._naming.of(reason, thing, stack)
-        piece = self._knowledge.cause(self._names.frames(stack))
-        piece = piece or self._knowledge.beside(self._names.near(stack))
+        piece = self._knowledge.owner(self._names, stack)
         if piece is not None:
             return of_piece(piece, named.where)
         if reason.activity == "relock" and thing is not None:

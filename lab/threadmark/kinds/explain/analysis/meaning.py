@@ -125,9 +125,10 @@ class Knowledge:
         """What an atomic word is for."""
         return self.words.of_stack(frames[:_LOOKED_AT])
 
-    def beside(self, near: frozenset[str]) -> Piece | None:
-        """The library of a lock that the program's code takes itself, by what it does beside."""
-        return self.locks.of_code(near)
+    def owner(self, names: Names, stack: int) -> Piece | None:
+        """The library of a lock, also where the program's code takes it itself: what it refers to
+        beside tells it then."""
+        return self.cause(names.frames(stack)) or self.locks.of_code(names.near(stack))
 
     def advised(self, category: str, case: str, stacks: Iterable[Sequence[Frame]]) -> Piece | None:
         """What to write instead of what costs time in these stacks, the heaviest first."""
