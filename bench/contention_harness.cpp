@@ -481,8 +481,8 @@ int measure(Options options) {
                             [&](const Size& s) { return s.name == options.size; });
   const bool together = options.together_s > 0 && way.use != Use::alone;
   if (options.together_s > 0) {
-    size.window = std::chrono::duration_cast<nanoseconds>(
-        std::chrono::duration<double>(options.together_s));
+    size.window =
+        std::chrono::duration_cast<nanoseconds>(std::chrono::duration<double>(options.together_s));
     size.rounds = 0;
   }
   if (contention_program().takes_stdout) give_stdout_away();

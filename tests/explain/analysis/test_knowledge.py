@@ -279,3 +279,34 @@ def test_reading_that_only_computes_in_the_kernel_may_scale(writes: int, certain
               writes=writes, bytes=writes, ns=99)  # fmt: skip
     cause = made.first()
     assert (cause["category"], cause["certain"]) == ("io", certain)
+
+
+def test_a_runtime_that_lies_in_the_program_is_known_by_its_functions() -> None:
+    idle = stack(
+        "syscall@libc.so.6 tmk::detail::Pool::run_until_idle tmk::detail::Pool::thread_main"
+    )
+    assert ALL.in_runtime(idle)
+    assert ALL.activity(idle) == "barrier"
+    made = stack("tmk::detail::Deque::share walk main")
+    assert ALL.in_runtime(made) and ALL.makes_task(made)
+    # The program's function may be inlined into the template that calls it.
+    assert not ALL.in_runtime(
+        stack("tmk::detail::CallState::run tmk::detail::Pool::run_until_idle")
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "file"),
+    [
+        ("tmk::detail::Deque::share walk", "tmk_tasks"),
+        ("GOMP_task@libgomp.so.1 walk", "libgomp_tasks"),
+        ("__kmpc_omp_task@libomp.so.5 walk", "libomp_tasks"),
+        ("tbb::detail::r1::spawn@libtbb.so.12 walk", "onetbb_tasks"),
+    ],
+)
+def test_tasks_that_are_too_small_have_the_remedy_of_their_runtime(text: str, file: str) -> None:
+    made = Made().thread(MAIN, waits("join", 0, "pthread_join@libc main", A))
+    for tid in (A, B):
+        made.thread(tid, works(), "main").sample(tid, text, 60).sample(tid, "visit walk", 30)
+    cause = made.first()
+    assert (cause["category"], cause["knowledge"]) == ("task_overhead", f"{file}.toml")

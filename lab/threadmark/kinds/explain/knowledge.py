@@ -80,6 +80,7 @@ class _Kind(Struct, forbid_unknown_fields=True):
 class _Functions(Struct, forbid_unknown_fields=True):
     wrappers: _Texts
     runtimes: _Texts
+    runtime_functions: _Texts
     tasks: _Texts
     call: list[_Kind]
     activity: list[_Kind] = field(default_factory=list)
@@ -109,6 +110,7 @@ def load(folder: Path) -> Knowledge:
     return Knowledge(
         wrappers=_patterns(_FUNCTIONS, found.wrappers),
         runtimes=tuple(found.runtimes),
+        runtime_functions=_patterns(_FUNCTIONS, found.runtime_functions),
         tasks=(Kind("task", _patterns(_FUNCTIONS, found.tasks)),),
         calls=_kinds(found.call),
         activities=_kinds(found.activity),

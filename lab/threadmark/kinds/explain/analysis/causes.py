@@ -25,6 +25,7 @@ _FUTILE = 0.3  # of the waits
 _ALONE = 0.95  # of all useful work
 _HELD = 0.25  # of the time
 _RAN = 0.5  # of the time in calls
+_POLLS = "threads poll and give the processor away (sched_yield)"
 _WORDS_OF_LOCKS = {
     "read_lock": ("rwlock", "waits for a lock for shared use"),
     "write_lock": ("rwlock", "waits for a lock for shared use"),
@@ -98,8 +99,7 @@ class Finder:
         found = {
             "starting": ("thread_creation", "threads are made and ended"),
             "sleep": ("sleep", "threads sleep"),
-            "spin": ("spin", "threads poll and give the processor away (sched_yield)"),
-            "yield": ("spin", "threads poll and give the processor away (sched_yield)"),
+            **dict.fromkeys(("spin", "yield"), ("spin", _POLLS)),
             "kernel_memory": ("kernel_memory", "the kernel maps, unmaps or faults memory in"),
         }
         if sort in ("spin", "yield") and cost.waiters:
@@ -121,9 +121,8 @@ class Finder:
             most = max(self.recording.files, key=lambda each: (each.ns, each.writes, each.path))
             if most.writes:
                 name = most.path
-                words += (
-                    f": {name}, {most.writes:,} writes of {most.bytes / most.writes:,.0f} bytes"
-                )
+                size = most.bytes / most.writes
+                words += f": {name}, {most.writes:,} writes of {size:,.0f} bytes"
         elif thing is not None and thing.what == "file":
             name = f"descriptor {thing.address}"
         return Cause("io", name, where, words, certain=certain)
@@ -235,8 +234,7 @@ class Finder:
             "join": "waits for the end or the result of a thread that was not seen working",
             "semaphore": "waits for a semaphore",
         }[category]
-        short = self._roles.short
-        if category == "join" and short:
+        if category == "join" and (short := self._roles.short):
             words = f"{len(short):,} threads were made for short pieces of work"
             return named.cause("thread_creation", words)
         if thing is not None and self._is_herd(thing):

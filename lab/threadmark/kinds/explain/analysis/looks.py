@@ -147,15 +147,15 @@ class _Sorted:
         for looped in self._loops.values():
             if len(looped) >= FEWEST:
                 spots.append(loop(looped, self._recording, names, knowledge))
-        for piece, slow in self._slow.items():
-            own = innermost_own(names.frames(slow[0].stack, True))
+        for known, waited in self._slow.items():
+            own = innermost_own(names.frames(waited[0].stack, True))
             spots.append(
                 spot_of(
-                    piece.category,
-                    ("spinning", piece.name, own.where),
-                    piece.words,
-                    slow,
-                    piece=piece,
+                    known.category,
+                    ("spinning", known.name, own.where),
+                    known.words,
+                    waited,
+                    piece=known,
                 )
             )
         if self._memory:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Protocol
 
 from threadmark.kinds.explain.analysis.frames import Frame, is_glue, is_of_library, without_wrappers
@@ -76,6 +77,7 @@ class Knowledge:
     activities: tuple[Kind, ...] = ()
     calls: tuple[Kind, ...] = ()
     runtimes: tuple[str, ...] = ()  # how the files of task runtimes begin
+    runtime_functions: tuple[re.Pattern[str], ...] = ()  # of those that lie in the program
     tasks: tuple[Kind, ...] = ()  # functions that make tasks
     locks: Pieces = _NONE  # of libraries
     words: Pieces = _NONE  # of libraries, which threads write by atomic instructions
@@ -93,7 +95,7 @@ class Knowledge:
         those that call the program: its own function may be inlined there. So does a task runtime
         that the program brings along."""
         for number, frame in enumerate(frames[:most]):
-            foreign = is_of_library(frame) or frame.module.startswith(self.runtimes)
+            foreign = is_of_library(frame) or self._is_runtime(frame)
             if is_glue(frame) or not foreign:
                 return frames[:number]
         return frames[:most]
@@ -111,7 +113,11 @@ class Knowledge:
 
     def in_runtime(self, frames: Sequence[Frame]) -> bool:
         """Whether the innermost code that is not the program's is a task runtime's."""
-        return any(frame.module.startswith(self.runtimes) for frame in self.library_part(frames))
+        return any(self._is_runtime(frame) for frame in self.library_part(frames))
+
+    def _is_runtime(self, frame: Frame) -> bool:
+        its_own = frame.module.startswith(self.runtimes)
+        return its_own or _fits(frame.name, self.runtime_functions)
 
     def makes_task(self, frames: Sequence[Frame]) -> bool:
         """Whether it makes or manages a task of a runtime."""
@@ -145,3 +151,8 @@ def _first(kinds: Sequence[Kind], frames: Sequence[Frame]) -> str:
         if any(p.fullmatch(frame.name) for frame in frames for p in each.frames):
             return each.kind
     return ""
+
+
+@cache  # the functions of a record come again and again
+def _fits(name: str, patterns: tuple[re.Pattern[str], ...]) -> bool:
+    return any(each.fullmatch(name) for each in patterns)
