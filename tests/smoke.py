@@ -126,6 +126,17 @@ def contend(executable: str, variant: dict[str, Any]) -> bool:
     return max(line["overlap"] for line in repeated if line["threads"] == counts[-1]) > 0
 
 
+def steadily(executable: str) -> None:
+    """Windows of all threads and no others, for a profiler, which threads alone would mislead."""
+    usable = [each for each in described(executable) if not each["lacks"]]
+    variant = next(each for each in usable if each["use"] != "alone")
+    words = ("--run", "--threads", "1,2", "--seconds", "0.01", "--variant", variant["name"])
+    start, *repeats, end = lines(executable, *words)
+    threads = {each["threads"] for each in repeats}
+    if (start["threads"], threads, end["status"]) != (2, {2}, "ok"):
+        sys.exit(f"{executable} --seconds: {repeats} {end}")
+
+
 def refuse(executable: str, *options: str) -> None:
     """Bad options end with 2, one sentence on stderr, and nothing on stdout."""
     done = subprocess.run([executable, *options], check=False, capture_output=True, text=True)
@@ -142,6 +153,7 @@ def refuse_all(executable: str) -> None:
     refuse(executable, "--run", "--cpus", "1000000")
     allowed = min(os.sched_getaffinity(0))
     refuse(executable, "--run", "--cpus", f"{allowed},{allowed}")
+    refuse(executable, "--run", "--seconds", "0")
     for threads in ("0", "-1", "two", "1,0", "2000"):
         refuse(executable, "--run", "--threads", threads)
     for variant in described(executable):
@@ -177,6 +189,7 @@ def main() -> None:
             # Windows are short enough to be missed by a thread that waits for a processor.
             if not variant["lacks"] and not any(contend(executable, variant) for _ in range(TRIES)):
                 sys.exit(f"{executable} {variant['name']}: its threads never ran together")
+        steadily(executable)
         return
     if what == "refuses":
         refuse_all(executable)

@@ -471,6 +471,10 @@ Counted: one lock a call.
 ## Since and until
 not known
 
+## Explained as
+* `rand` (libc++): `rand` or `stdio`
+* `rand_r`: nothing
+
 ## Instead
 One engine per thread.
 
@@ -492,6 +496,10 @@ def test_a_card_is_read_as_it_is_agreed() -> None:
         (" takes one lock, in ", False),
     ]
     assert card.sections["What happens"][1] == [("libc++ calls the same function.", False)]
+    assert card.explained == (
+        cards.Explained("rand", "libc++", ("rand", "stdio")),
+        cards.Explained("rand_r", "", ()),
+    )
     assert card.sections["Instead"] == [[("One engine per thread.", False)]]
     assert len(card.code) == 2
     assert CARD.splitlines()[card.line - 1] == card.code[0]
@@ -513,6 +521,7 @@ def test_a_card_is_read_as_it_is_agreed() -> None:
         (("~~~cpp", "~~~py"), "1 to 8 lines"),
         (("~~~cpp", "text"), "1 to 8 lines"),
         (("not known", "~~~\n;\n~~~"), "1 to 8 lines"),
+        (("`rand_r`: nothing", "`rand_r`: no lock"), "under Explained as; write"),
         (("~~~\n2", "2"), "does not end with a paragraph 'Changes: ...'"),
         (("Changes: each", "Each"), "does not end with a paragraph 'Changes: ...'"),
         (("Changes: each", "Changes:each"), "does not end with a paragraph 'Changes: ...'"),

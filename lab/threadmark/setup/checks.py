@@ -96,7 +96,7 @@ def checks() -> list[Check]:
         found.append(Check(f"simulation-{name}", Level.ALL, command))
     gcc = next((each for each in platforms.platforms() if not each.optional), None)
     preset = gcc.name if gcc else ""
-    for name in ("bars", "bounds"):
+    for name in ("bars", "bounds", "catalogue"):
         planted = partial(
             lambda path: [sys.executable, path], str(ROOT / f"tests/explain/{name}.py")
         )

@@ -53,6 +53,8 @@ class Names:
         self._data = data
         self.operands: dict[int, Operand] = {}
         self.members: dict[tuple[int, str], tuple[str, str]] = {}
+        self.texts: dict[int, str] = {}
+        self.beside: dict[int, frozenset[str]] = {}
 
     def frames(self, stack: int, exact: bool = False) -> tuple[Frame, ...]:
         found = []
@@ -72,6 +74,12 @@ class Names:
     def instruction(self, module: int, address: int) -> tuple[str, str]:
         return f"{module}+{address:#x}", "nop"
 
+    def before(self, module: int, address: int) -> str:
+        return self.texts.get(address, "")
+
+    def near(self, stack: int) -> frozenset[str]:
+        return self.beside.get(stack, frozenset())
+
     def operand(self, module: int, address: int) -> Operand | None:
         return self.operands.get(address)
 
@@ -90,6 +98,8 @@ class Made:
     threads: dict[int, dict[str, Any]] = field(default_factory=dict)
     operands: dict[int, Operand] = field(default_factory=dict)
     members: dict[tuple[int, str], tuple[str, str]] = field(default_factory=dict)
+    texts: dict[int, str] = field(default_factory=dict)  # of instructions before addresses
+    beside: dict[int, frozenset[str]] = field(default_factory=dict)
 
     def stack(self, text: str) -> int:
         return self.stacks.setdefault(text, len(self.stacks) + 1) if text else 0
@@ -214,6 +224,7 @@ class Made:
         names = Names(self.stacks, self.data)
         names.operands = self.operands
         names.members = self.members
+        names.texts, names.beside = self.texts, self.beside
         return recording, names
 
     def analysed(self, part: Part = WHOLE) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -46,11 +46,7 @@ def of_build(folder: Path, calls: int = 0) -> tuple[list[Case], list[str]]:
                 f"{source.stem}: {keys.get('build', ['nothing'])[0]} cannot be built here"
             )
             continue
-        agent = (
-            None
-            if {"static", "static_pie", "musl"} & set(keys.get("build", ()))
-            else True
-        )
+        agent = None if {"static", "static_pie", "musl"} & set(keys.get("build", ())) else True
         preload = "".join(str(folder / f"{name}.so") for name in keys.get("preload", ()))
         arguments = keys.get("cases", [""])
         for argument in arguments:

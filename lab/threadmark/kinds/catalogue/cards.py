@@ -1,8 +1,9 @@
 """Cards: what is known of each contention program, from the document beside its source.
 
-A card has one fixed shape: a title, four sections of paragraphs and lists, and in the last one a
+A card has one fixed shape: a title, five sections of paragraphs and lists, and in the last one a
 block of code, what it gains, and a paragraph that begins with `Changes:`, which says what the code
-changes in meaning.
+changes in meaning. The section before it lists variants, each with the piece of knowledge by which
+`explain` names its cause, or `nothing` for one that scales.
 """
 
 from __future__ import annotations
@@ -18,13 +19,24 @@ from markdown_it.token import Token
 from threadmark.model.places import ROOT
 
 FOLDER = ROOT / "bench/programs/library"
-SECTIONS = ("What happens", "Evidence", "Since and until", "Instead")
+EXPLAINED = "Explained as"
+SECTIONS = ("What happens", "Evidence", "Since and until", EXPLAINED, "Instead")
 MOST_CODE = 8  # lines
 _CHANGES = "Changes: "
 # No emphasis, links or HTML: a card says `*this` and <future> as they are.
 _MARKDOWN = MarkdownIt("zero").enable(["heading", "fence", "list", "backticks"])
 
 Paragraph = list[tuple[str, bool]]  # pieces of text, each with whether it is code
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A variant, the standard library with which it is so (empty: any), and the names of files of
+    knowledge of which one explains it; none for a variant that scales."""
+
+    variant: str
+    library: str
+    knowledge: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -36,6 +48,7 @@ class Card:
     line: int  # of the document where the code begins, from 1
     gain: list[Paragraph]
     changes: Paragraph  # without the word
+    explained: tuple[Explained, ...] = ()
 
 
 def read(program: str, folder: Path = FOLDER) -> Card | None:
@@ -81,7 +94,25 @@ def parse(program: str, text: str) -> Card:
     if empty or not gain:
         raise ValueError(f"the card of {program} says nothing under {(*empty, 'the code')[0]}")
     assert fence.map is not None
-    return Card(program, title[2], sections, code, fence.map[0] + 2, gain, changes)
+    explained = tuple(_explained(program, each) for each in sections[EXPLAINED])
+    return Card(program, title[2], sections, code, fence.map[0] + 2, gain, changes, explained)
+
+
+_EXPLAINED = re.compile(
+    r"`(?P<variant>\w+)`( \((?P<library>[\w+]+)\))?: (nothing|(?P<names>`\w+`( or `\w+`)*))"
+)
+
+
+def _explained(program: str, item: Paragraph) -> Explained:
+    text = "".join(f"`{text}`" if is_code else text for text, is_code in item)
+    found = _EXPLAINED.fullmatch(text)
+    if found is None:
+        raise ValueError(
+            f"the card of {program} says '{text}' under {EXPLAINED}; write '`variant`: "
+            "`knowledge`' or '`variant` (library): nothing'"
+        )
+    names = tuple(re.findall(r"\w+", (found["names"] or "").replace(" or ", " ")))
+    return Explained(found["variant"], found["library"] or "", names)
 
 
 def _paragraphs(tokens: Sequence[Token]) -> list[Paragraph]:

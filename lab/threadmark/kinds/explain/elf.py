@@ -104,6 +104,11 @@ class Elf:
         at = found["sh_offset"]
         return Section(self._mapped, at, max(0, min(found["sh_size"], len(self._mapped) - at)))
 
+    def addresses(self, name: str) -> tuple[int, int] | None:
+        """Where a section begins and ends in memory; None without it."""
+        found = self._file.get_section_by_name(name)
+        return (found["sh_addr"], found["sh_addr"] + found["sh_size"]) if found else None
+
     @cached_property
     def _mapped(self) -> mmap:
         return mmap(self._file.stream.fileno(), 0, access=ACCESS_READ)
@@ -162,6 +167,10 @@ class Elf:
                     if key not in found or strong:
                         found[key] = (*key, symbol["st_size"], symbol.name)
         return sorted((a, size, name, data) for a, data, size, name in found.values())
+
+    def exported(self, name: str) -> set[int]:
+        """The addresses of the functions with this name, of which there may be versions."""
+        return {a for a, _, each, data in self._symbols if each == name and not data}
 
     @cached_property
     def _data(self) -> list[tuple[int, int, str]]:

@@ -66,6 +66,12 @@ def text(code: bytes, address: int) -> str:
     return ""
 
 
+def text_before(code: bytes, first: int) -> str:
+    """The last instruction of `code`, which begins at `first`."""
+    each = _before(code, first)
+    return f"{each.mnemonic} {each.op_str}".strip() if each else ""
+
+
 def _before(code: bytes, first: int) -> Any | None:
     """The last instruction of `code`. Instructions differ in length, so that `code` is read from
     several places on; most of the readings soon agree where instructions begin."""

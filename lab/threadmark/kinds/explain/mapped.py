@@ -20,11 +20,13 @@ from threadmark.kinds.explain.demangling import demangled
 from threadmark.kinds.explain.dwarf import ODD, dwarf_of
 from threadmark.kinds.explain.dwarf_scopes import Level, functions_at, level
 from threadmark.kinds.explain.elf import Elf, debug_paths, opened
+from threadmark.kinds.explain.imports import Imports
 
 if TYPE_CHECKING:
     from symbolic.symcache import SymCache
 
 _LIBRARIES = ("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/usr/local/lib/", "/lib32/")
+_NEAR = 96  # bytes of code round a place
 _BORDERS = ("_init", "_fini")  # all that a stripped file has before code without names
 _LIBRARY_NAMESPACES = ("std::", "__gnu_cxx::", "__cxxabiv1::", "operator new", "operator delete")
 
@@ -42,6 +44,7 @@ class File:
         self.carried = carried if carried and self.elf is None else Carried()
         apart = opened(debug_paths(module.path, module.build_id), module.build_id or "-")
         self.debug = apart or self.elf
+        self._imports = Imports(self.elf) if self.elf else None
         self._lines: Any = _lines(apart) or _lines(self.elf)
         # Addresses of a symcache count from the first segment, which a program that is linked for
         # a fixed address has far from 0.
@@ -117,6 +120,32 @@ class File:
         missing = self.functions(target)[-1:]
         same = missing[0].name == plain_name(demangled(found[-1].symbol))  # a part of it
         return () if same else missing
+
+    def called(self, address: int, inner: tuple[File, int] | None) -> tuple[Frame, ...]:
+        """The function of another file that is called before `address` where it jumped on to the
+        one at `inner`, or where that file does not name it. Without `inner` the stack begins
+        behind that call, which is known to be of a function of the C++ library."""
+        name = self._imports.called(address) if self._imports else ""
+        if not name or (inner is None and not name.startswith("_ZNSt")):
+            return ()
+        shown = plain_name(demangled(name))
+        module = "" if inner is None or inner[0].name.startswith(AGENT) else inner[0].name
+        if inner is not None:
+            file, at = inner
+            if file.functions(at)[-1].name == shown or file._is_same(name, at):
+                return ()
+        return (Frame(shown, f"{self.name}+{address:#x}", module, own=False),)
+
+    def _is_same(self, name: str, address: int) -> bool:
+        """Whether a symbol is another name of the function at an address."""
+        found = self._found(address)
+        begun = found[-1].sym_addr + self._first if found else None
+        return begun is not None and self.elf is not None and begun in self.elf.exported(name)
+
+    def near(self, address: int) -> frozenset[str]:
+        """Functions and objects of other files that the code round an address refers to."""
+        names = self._imports.near(address, _NEAR) if self._imports else ()
+        return frozenset(plain_name(demangled(each)) for each in names)
 
     def _begins(self, address: int) -> bool:
         found = self._found(address)

@@ -12,7 +12,7 @@ from threadmark.kinds.explain.analysis.meaning import Operand
 from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.carried import Carried
 from threadmark.kinds.explain.dwarf_places import Value
-from threadmark.kinds.explain.instructions import LONGEST, operand, text
+from threadmark.kinds.explain.instructions import LONGEST, operand, text, text_before
 from threadmark.kinds.explain.lock_names import name_of_lock
 from threadmark.kinds.explain.mapped import File
 
@@ -46,6 +46,7 @@ class Symbols:
         self.datum = cache(self._datum)
         self.member_at_call = cache(self._member_at_call)
         self.operand = cache(self._operand)
+        self.near = cache(self._near)
 
     def _file(self, number: int) -> File | None:
         module = self._recording.modules.get(number)
@@ -79,6 +80,8 @@ class Symbols:
                 continue
             if inner and inner[0] is file:
                 found += file.between(address, inner[1])
+            elif inner or not found:
+                found += file.called(address, inner) if address != call else ()
             found += file.functions(call)
             inner = file, call
         return tuple(found)
@@ -145,6 +148,21 @@ class Symbols:
             return f"{address:#x}", ""
         first, code = self._code(file, address, 0, LONGEST)
         return f"{file.name}+{address:#x}", text(code, first)
+
+    def before(self, module: int, address: int) -> str:
+        """The instruction that ends at an address, as text."""
+        file = self.file(module)
+        if file is None:
+            return ""
+        first, code = self._code(file, address, _AROUND, 0)
+        return text_before(code, first)
+
+    def _near(self, stack: int) -> frozenset[str]:
+        """What the innermost code of the program in a stack refers to in libraries."""
+        for file, _, call in self._calls(stack, exact=False):
+            if file is None or file.own:
+                return file.near(call) if file else frozenset()
+        return frozenset()
 
     @staticmethod
     def _code(file: File, address: int, before: int, after: int) -> tuple[int, bytes]:

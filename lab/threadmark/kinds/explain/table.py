@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -131,7 +131,10 @@ def _cause(page: Page, number: int, cause: Mapping[str, Any], found: Mapping[str
     page.say(f"{number:>2} {share}  ", _headline(cause), style)
     if cause["category"] == "none" or number > _MOST:
         return
-    page.say(" " * 10, "; ".join(filter(None, (cause["words"], gain(cause)))))
+    words = "" if cause["words"] == category(cause["category"]) else cause["words"]
+    page.say(" " * 10, "; ".join(filter(None, (words, gain(cause)))))
+    if cause.get("remedy"):  # runs of before know none
+        page.say(" " * 10 + "instead  ", cause["remedy"] + _versions(cause.get("versions", ())))
     held, waited = cause["holders"], cause["waiters"]
     by = "done by  " if cause["category"] in ("serial_dependency", "imbalance") else "held by  "
     for title, parties in ((by, held), ("waits in ", waited)):
@@ -184,6 +187,18 @@ def _path(found: Mapping[str, Any]) -> str:
         state = "" if each["state"] == "useful" else f" ({_STATES.get(each['state'], '')})"
         said.append(f"{100 * each['share']:.0f} % {each['what']}{state}")
     return f"On the critical path: {', '.join(said)}."
+
+
+def _versions(versions: Sequence[Mapping[str, Any]]) -> str:
+    """Which version of a library the program has, where that says something."""
+    found = []
+    for each in versions:
+        here = f"{each['library']} {each['here']} here"
+        if each["has"]:
+            found.append(f"{here}, gone in {each['until']}")
+        elif each["has"] is False:
+            found.append(f"{here}, which should not have it")
+    return f" ({'; '.join(found)})" if found else ""
 
 
 def _shown(text: str) -> str:

@@ -61,6 +61,7 @@ class ThreadTime:
     waits: dict[str, float] = field(default_factory=_zeros)  # kind -> ns, running part included
     timed_ns: dict[str, float] = field(default_factory=_zeros)  # the same as the agent timed it
     unseen_ns: float = 0.0  # blocked, but not in a wait of the agent
+    called_ns: float = 0.0  # running in calls for input or output
     run_left_ns: float = 0.0  # running, but not in a wait of the agent
 
 
@@ -72,6 +73,12 @@ class Account:
     everyone: Mapping[int, ThreadTime]  # the other threads of the record too
     states: Mapping[str, float]  # ns
     processors: tuple[float, ...]  # share of the time in which 0, 1, 2, ... of them worked
+
+    @property
+    def ran_in_calls(self) -> float:
+        """How much of the time in calls for input or output is time on processors."""
+        called = sum(each.called_ns for each in self.threads.values())
+        return called / max(1.0, self.states["io"])
 
     @property
     def total_ns(self) -> float:
@@ -120,6 +127,7 @@ def _divide(time: ThreadTime, meant: Waits, unseen: Counter[str]) -> None:
         counted[name] = min(inside, waits.get(name, 0))
         waits[name] = waits.get(name, 0) - counted[name]
         states[STATE_OF[name]] += counted[name]
+        time.called_ns += counted[name]
         inside -= counted[name]
     waited = max(1.0, float(sum(waits.values())))
     for name, ns in waits.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from threadmark.kinds.explain.analysis.accounting import STATES, Account, account
+from threadmark.kinds.explain.analysis.advice import advised, known, libraries
 from threadmark.kinds.explain.analysis.bounds import Bounds
 from threadmark.kinds.explain.analysis.cause import LEAST, LEAST_OF, SHOWN, Cause, doubted, merged
 from threadmark.kinds.explain.analysis.causes import Finder
@@ -37,6 +38,7 @@ _LOST = (  # sleep is not among them, because a timer may sleep
     "spinning", "atomic", "waiting", "condition", "barrier", "semaphore", "once", "io",
     "kernel_memory",
 )  # fmt: skip
+_NO_LOSS = ("sleep", "run_queue", "affinity")
 _HELD = ("mutex", "rwlock", "spin", "once", "semaphore", "stdio", "loader", "allocator")
 _RAN = 0.5  # of thread time
 _SHORTEST_NS = 50_000_000  # of a run in which ticks say something
@@ -74,13 +76,15 @@ def analyse(
     # What other programs' processors cost hides causes, so they count against the rest.
     rest = total - times.states["runnable"]
     if not listed or listed[0].ns < LEAST_OF.get(listed[0].category, LEAST) * rest:
-        listed = [_none(recording, roles, times)]
+        listed = [_none(recording, roles, times, causes)]
     holders = Holders(recording, stacks)
     path = CriticalPath(recording, names, knowledge, reasons)
     bounds = Bounds(recording, roles, stacks, times, path)
     for cause in listed:
         _complete(cause, recording, stacks, holders)
         cause.bound = bounds.of(cause)
+        cause.piece = cause.piece or advised(cause, recording, names, knowledge)
+    versions = libraries(recording)
     unknown = times.states["unknown"] / total
     hidden = limits_of_languages(recording)
     for cause in listed:
@@ -101,7 +105,9 @@ def analyse(
         "unknown": _rounded(unknown),
         "speedup": None,
         "states": {name: _rounded(times.states[name] / total) for name in STATES},
-        "causes": [_record(each, total) for each in listed],
+        "causes": [
+            {**_record(each, total), **known(each.piece, knowledge, versions)} for each in listed
+        ],
         "limits": _limits(recording, times, listed, hidden),
         "processors": [_rounded(share) for share in times.processors],
         "critical_path": path.shares(),
@@ -128,7 +134,7 @@ def _is_clear(cause: Cause, recording: Recording) -> bool:
     return enough and (cause.category in _EXACT or cause.seen >= _FEWEST_OF_CAUSE)
 
 
-def _none(recording: Recording, roles: Roles, times: Account) -> Cause:
+def _none(recording: Recording, roles: Roles, times: Account, causes: list[Cause]) -> Cause:
     if len(recording.threads) < 2:
         ran = sum(each.run_ns for each in recording.threads.values())
         whose = "This part of the program" if recording.part else "The program"
@@ -143,7 +149,11 @@ def _none(recording: Recording, roles: Roles, times: Account) -> Cause:
     if states["unknown"] > 0.25 * total:
         words = "A quarter of the threads' time or more could not be accounted for."
         return Cause("unknown", "", "", words, certain=False, ns=states["unknown"])
-    lost = sum(states[name] for name in _LOST)
+    # Who waits while as many threads work as can loses nothing: those waits are no causes.
+    lost = min(
+        sum(states[name] for name in _LOST),
+        sum(each.ns for each in causes if each.category not in _NO_LOSS),
+    )
     if lost > _UNEXPLAINED * total:
         words = (
             f"The threads spent {100 * lost / total:.0f} % of their time waiting, spinning or in "
@@ -195,7 +205,6 @@ def _record(cause: Cause, total: float) -> dict[str, Any]:
         "waits": cause.waits,
         "wait_us": _rounded(cause.wait_ns / cause.waits / 1e3) if cause.waits else None,
         "bound": None if cause.bound is None else round(cause.bound, 2),
-        "knowledge": None,
         "holders": [_party(each) for each in cause.held],
         "waiters": [_party(each) for each in cause.waited],
     }

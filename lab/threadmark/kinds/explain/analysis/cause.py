@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
+from threadmark.kinds.explain.analysis.pieces import Piece
 from threadmark.kinds.explain.analysis.stacks import Party
 
 FEWEST_TICKS = 5  # that make a passed-on wait certain
@@ -44,6 +45,8 @@ class Cause:
     doubts: set[str] = field(default_factory=set)
     anywhere: bool = False  # one cause wherever the program meets it
     in_runtime: bool = False  # threads wait within a task runtime
+    case: str = ""  # of the category: herd or convoy
+    piece: Piece | None = None  # what is known of it
 
     def take(self, other: Cause) -> None:
         """Make another cause part of this one."""
@@ -52,6 +55,7 @@ class Cause:
         self.things |= other.things
         self.reasons |= other.reasons
         self.doubts |= other.doubts
+        self.piece = self.piece or other.piece
         for mine, its in (
             (self.by_thread, other.by_thread),
             (self.waiters, other.waiters),
@@ -59,6 +63,11 @@ class Cause:
             (self.samples, other.samples),
         ):
             mine.update(its)
+
+
+def of_piece(piece: Piece, where: str) -> Cause:
+    """The cause that a piece of knowledge is, wherever the program meets it."""
+    return Cause(piece.category, piece.name, where, piece.words, anywhere=True, piece=piece)
 
 
 USED_IN = ", used in "  # after the place where an object was made

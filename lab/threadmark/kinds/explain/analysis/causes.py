@@ -7,21 +7,24 @@ from functools import cached_property
 
 from threadmark.kinds.explain.analysis.accounting import Account
 from threadmark.kinds.explain.analysis.barriers import barriers_take_long
-from threadmark.kinds.explain.analysis.cause import FEWEST_TICKS, Cause
+from threadmark.kinds.explain.analysis.cause import FEWEST_TICKS, Cause, of_piece
 from threadmark.kinds.explain.analysis.costs import Cost
 from threadmark.kinds.explain.analysis.frames import takes_a_lock
-from threadmark.kinds.explain.analysis.looks import Looks, Spot
+from threadmark.kinds.explain.analysis.looks import Looks
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.naming import INNER, Named, Naming
 from threadmark.kinds.explain.analysis.reasons import LOCKS, Reason, Reasons
 from threadmark.kinds.explain.analysis.recording import Recording, Thing
 from threadmark.kinds.explain.analysis.roles import Roles
+from threadmark.kinds.explain.analysis.spots import Spot
 from threadmark.kinds.explain.analysis.stacks import Stacks
 
 _OFTEN = 0.1  # of a cost
 _FUTILE = 0.3  # of the waits
 _ALONE = 0.95  # of all useful work
 _HELD = 0.25  # of the time
+_RAN = 0.5  # of the time in calls
+_POLLS = "threads poll and give the processor away (sched_yield)"
 _WORDS_OF_LOCKS = {
     "read_lock": ("rwlock", "waits for a lock for shared use"),
     "write_lock": ("rwlock", "waits for a lock for shared use"),
@@ -96,8 +99,7 @@ class Finder:
         found = {
             "starting": ("thread_creation", "threads are made and ended"),
             "sleep": ("sleep", "threads sleep"),
-            "spin": ("spin", "threads poll and give the processor away (sched_yield)"),
-            "yield": ("spin", "threads poll and give the processor away (sched_yield)"),
+            **dict.fromkeys(("spin", "yield"), ("spin", _POLLS)),
             "kernel_memory": ("kernel_memory", "the kernel maps, unmaps or faults memory in"),
         }
         if sort in ("spin", "yield") and cost.waiters:
@@ -113,15 +115,17 @@ class Finder:
         frame = self._stacks.first(self._heaviest(cost)) if cost.waiters else None
         name, where = (frame.name, frame.where) if frame else ("", "")
         words = "threads wait for input or output"
+        # Where the kernel computes and nothing is written, more threads may get more of it done.
+        certain = self._account.ran_in_calls < _RAN or any(f.writes for f in self.recording.files)
         if self.recording.files:
             most = max(self.recording.files, key=lambda each: (each.ns, each.writes, each.path))
             if most.writes:
                 name = most.path
-                words += f": {most.path}, {most.writes:,} writes of "
-                words += f"{most.bytes / most.writes:,.0f} bytes"
+                size = most.bytes / most.writes
+                words += f": {name}, {most.writes:,} writes of {size:,.0f} bytes"
         elif thing is not None and thing.what == "file":
             name = f"descriptor {thing.address}"
-        return Cause("io", name, where, words)
+        return Cause("io", name, where, words, certain=certain)
 
     def _library(self, cost: Cost) -> Cause:
         stack = self._heaviest(cost)
@@ -130,7 +134,7 @@ class Finder:
             return Cause("unknown", "", "", "threads wait in a library", certain=False)
         frame = self._stacks.first(stack)
         where = frame.where if frame else ""
-        return Cause(piece.category, piece.name, where, piece.words, anywhere=True)
+        return of_piece(piece, where)
 
     @staticmethod
     def _heaviest(cost: Cost) -> int:
@@ -142,9 +146,9 @@ class Finder:
         pair = self._naming.heaviest.get(reason.thing)
         stack = pair.waiter if pair else reason.stack
         named = self._naming.of(reason, thing, stack)
-        piece = self._knowledge.cause(self._names.frames(stack))
+        piece = self._knowledge.owner(self._names, stack)
         if piece is not None:
-            return Cause(piece.category, piece.name, named.where, piece.words, anywhere=True)
+            return of_piece(piece, named.where)
         if reason.activity == "relock" and thing is not None:
             return self._relock(thing, named, stack)
         if reason.activity in _WORDS_OF_LOCKS:
@@ -166,7 +170,7 @@ class Finder:
                 f"of {condition.waits:,} waits {condition.futile:,} ended for nothing: threads are "
                 "woken together, one finds something to do, and the others sleep again"
             )
-            return named.cause("condition", words)
+            return named.cause("condition", words, case="herd")
         if mutex is None:
             words = (
                 "woken threads wait for the mutex of their condition (a convoy), or more threads "
@@ -174,7 +178,9 @@ class Finder:
             )
             return named.cause("mutex", words, certain=False)
         words = f"threads that {named.name} wakes wait for its mutex (a convoy)"
-        found = self._naming.of(Reason("lock", "mutex"), mutex, stack).cause("mutex", words)
+        found = self._naming.of(Reason("lock", "mutex"), mutex, stack).cause(
+            "mutex", words, case="convoy"
+        )
         found.things.add(mutex.id)
         return found
 
@@ -228,8 +234,7 @@ class Finder:
             "join": "waits for the end or the result of a thread that was not seen working",
             "semaphore": "waits for a semaphore",
         }[category]
-        short = self._roles.short
-        if category == "join" and short:
+        if category == "join" and (short := self._roles.short):
             words = f"{len(short):,} threads were made for short pieces of work"
             return named.cause("thread_creation", words)
         if thing is not None and self._is_herd(thing):
@@ -257,6 +262,7 @@ class Finder:
 
     def _of_spot(self, spot: Spot) -> Cause:
         made = Cause(spot.category, spot.name, spot.where, spot.words, anywhere=spot.anywhere)
+        made.piece = spot.piece
         if not spot.takes:
             return made
         # Taking and giving back a lock is part of the wait for it in that function.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Protocol
 
 from threadmark.kinds.explain.analysis.frames import (
@@ -14,7 +15,9 @@ from threadmark.kinds.explain.analysis.frames import (
     is_with_line,
     without_wrappers,
 )
+from threadmark.kinds.explain.analysis.pieces import Piece, Pieces
 
+_WRAPPERS = 4  # frames of a lock and of the agent
 _LOOKED_AT = 12  # frames from the innermost; what lies farther out did not cause the wait
 
 
@@ -53,17 +56,25 @@ class Names(Protocol):
     def instruction(self, module: int, address: int) -> tuple[str, str]:
         """Place and text of the instruction at an address; a text that is not known is empty."""
 
+    def before(self, module: int, address: int) -> str:
+        """The text of the instruction that ends at an address; empty if it is not known."""
+
+    def near(self, stack: int) -> frozenset[str]:
+        """What the innermost code of the program in a stack refers to in libraries, near the place
+        where it is."""
+
+
+_NONE = Pieces(())
+
 
 _INTERPRETERS = ("python", "libpython")  # how their files begin, whose locks are known
 
 
 @dataclass(frozen=True)
-class Piece:
-    """One piece of knowledge: a cause that frames of a library stand for."""
+class Kind:
+    """Functions of libraries that wait for, or do, one kind of thing."""
 
-    category: str
-    name: str
-    words: str
+    kind: str
     frames: tuple[re.Pattern[str], ...]
 
 
@@ -72,13 +83,17 @@ class Knowledge:
     """All of it."""
 
     wrappers: tuple[re.Pattern[str], ...] = ()
-    activities: tuple[Piece, ...] = ()  # their category is the kind of wait
-    calls: tuple[Piece, ...] = ()  # the same
-    causes: tuple[Piece, ...] = ()
-    atomics: tuple[Piece, ...] = ()
+    activities: tuple[Kind, ...] = ()
+    calls: tuple[Kind, ...] = ()
     runtimes: tuple[str, ...] = ()  # how the files of task runtimes begin
     runtime_names: tuple[str, ...] = ()  # how the functions begin of those that are headers
-    tasks: tuple[Piece, ...] = ()  # functions that make tasks
+    runtime_functions: tuple[re.Pattern[str], ...] = ()  # of those that lie in the program
+    tasks: tuple[Kind, ...] = ()  # functions that make tasks
+    locks: Pieces = _NONE  # of libraries
+    words: Pieces = _NONE  # of libraries, which threads write by atomic instructions
+    code: Pieces = _NONE  # that takes long for what it is
+    advice: Pieces = _NONE  # what to write instead of the program's own
+    remedy_of: Callable[[Piece], str] = lambda piece: piece.remedy
 
     def bare(self, frames: Sequence[Frame]) -> tuple[Frame, ...]:
         """A stack without the wrappers of the lock."""
@@ -98,14 +113,14 @@ class Knowledge:
 
     def cause(self, frames: Sequence[Frame]) -> Piece | None:
         """The library that a lock belongs to; None for one of the program."""
-        return _first(self.causes, self.library_part(self.bare(frames)))
+        return self.locks.of_stack(self.library_part(frames, _LOOKED_AT + _WRAPPERS))
 
     def activity(self, frames: Sequence[Frame]) -> str:
         """What a call of the C library waits for, by the functions around it; empty: not known."""
-        piece = _first(self.activities, self.library_part(frames, 2 * _LOOKED_AT))
-        if piece is None and self.runtimes and self.in_runtime(frames):
+        kind = _first(self.activities, self.library_part(frames, 2 * _LOOKED_AT))
+        if not kind and self.runtimes and self.in_runtime(frames):
             return "barrier"  # its threads wait for one another, at the end of a loop or for tasks
-        return piece.category if piece else ""
+        return kind
 
     def in_runtime(self, frames: Sequence[Frame]) -> bool:
         """Whether the innermost code that is not the program's is a task runtime's."""
@@ -113,26 +128,45 @@ class Knowledge:
 
     def is_runtime(self, frame: Frame) -> bool:
         """Whether it is a function of a task runtime. A template may have the program's own code
-        inlined, which only lines tell from it."""
+        inlined, which lines tell from it, or that its function calls no task."""
         of_header = frame.name.startswith(self.runtime_names) and is_with_line(frame)
-        return of_header or frame.module.startswith(self.runtimes)
+        its_own = of_header or frame.module.startswith(self.runtimes)
+        return its_own or _fits(frame.name, self.runtime_functions)
 
     def makes_task(self, frames: Sequence[Frame]) -> bool:
         """Whether it makes or manages a task of a runtime."""
-        return _first(self.tasks, self.library_part(frames)) is not None
+        return bool(_first(self.tasks, self.library_part(frames)))
 
     def call(self, frames: Sequence[Frame]) -> str:
         """What the innermost function, one of the C library's, sleeps for; empty if not known."""
-        piece = _first(self.calls, [f for f in frames[:2] if not f.own])
-        return piece.category if piece else ""
+        return _first(self.calls, [f for f in frames[:2] if not f.own])
 
     def atomic(self, frames: Sequence[Frame]) -> Piece | None:
         """What an atomic word is for."""
-        return _first(self.atomics, frames[:_LOOKED_AT])
+        return self.words.of_stack(frames[:_LOOKED_AT])
+
+    def owner(self, names: Names, stack: int) -> Piece | None:
+        """The library of a lock, also where the program's code takes it itself: what it refers to
+        beside tells it then."""
+        return self.cause(names.frames(stack)) or self.locks.of_code(names.near(stack))
+
+    def advised(self, category: str, case: str, stacks: Iterable[Sequence[Frame]]) -> Piece | None:
+        """What to write instead of what costs time in these stacks, the heaviest first."""
+        if case and (found := self.advice.of_category(category, case)):
+            return found
+        for frames in stacks:
+            if found := self.advice.of_stack(frames[: 2 * _LOOKED_AT], category):
+                return found
+        return self.advice.of_category(category, "")
 
 
-def _first(pieces: Sequence[Piece], frames: Sequence[Frame]) -> Piece | None:
-    for piece in pieces:
-        if any(p.fullmatch(frame.name) for frame in frames for p in piece.frames):
-            return piece
-    return None
+def _first(kinds: Sequence[Kind], frames: Sequence[Frame]) -> str:
+    for each in kinds:
+        if any(p.fullmatch(frame.name) for frame in frames for p in each.frames):
+            return each.kind
+    return ""
+
+
+@cache  # the functions of a record come again and again
+def _fits(name: str, patterns: tuple[re.Pattern[str], ...]) -> bool:
+    return any(each.fullmatch(name) for each in patterns)

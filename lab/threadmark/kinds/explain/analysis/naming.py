@@ -24,10 +24,10 @@ class Named(NamedTuple):
     where: str = ""
     by_function: bool = False
 
-    def cause(self, category: str, words: str, *, certain: bool = True) -> Cause:
-        return Cause(
-            category, self.name, self.where, words, certain=certain, anywhere=self.by_function
-        )
+    def cause(self, category: str, words: str, *, certain: bool = True, case: str = "") -> Cause:
+        found = Cause(category, self.name, self.where, words, certain=certain, case=case)
+        found.anywhere = self.by_function
+        return found
 
 
 class Naming:

@@ -112,9 +112,11 @@ class Reasons:
         return None
 
     def _wants_lock(self, glance: Glance) -> bool:
-        """Whether it waits for a lock, or was just woken, for the mutex of its condition."""
+        """Whether it waits for a lock or tries again and again to take one, or was just woken, for
+        the mutex of its condition."""
         woken = glance.activity == "condition" and glance.works
-        return glance.activity in LOCKS or (woken and not self.bottleneck(glance.thing))
+        wants = glance.activity in (*LOCKS, "yield")
+        return wants or (woken and not self.bottleneck(glance.thing))
 
     def bottleneck(self, thing: int) -> int:
         """The thread that worked all the time and wakes those who wait for a condition; 0: none.

@@ -9,17 +9,11 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import combinations
 
-from threadmark.kinds.explain.analysis.looks import (
-    LINE,
-    Spot,
-    address_of,
-    looks,
-    operand_of,
-    side_by_side,
-)
+from threadmark.kinds.explain.analysis.looks import LINE, looks
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.per_unit import Place, Places
 from threadmark.kinds.explain.analysis.recording import Recording, Sample
+from threadmark.kinds.explain.analysis.spots import Spot, address_of, operand_of, side_by_side
 
 _FEWEST = 5  # samples at a line that say something
 _PAIRS = 64  # of samples of two threads at one line: 4 of them would meet at one word by chance

@@ -12,6 +12,7 @@ from threadmark.kinds.explain.analysis.sleeps import AGENT
 
 _WAKES = re.compile(r"lll_lock_wake|futex_wake|lll_futex_wake")
 _WAITS = re.compile(r"lll_lock_wait|lll_mutex_lock|lll_futex|futex_(abstimed_)?wait")
+_ONCE = re.compile(r"pthread_once")
 _WAKES_OTHERS = re.compile(r"notify|wake")
 
 
@@ -19,6 +20,8 @@ def part_of_lock(frames: tuple[Frame, ...], *, kernel: bool) -> str:
     """Whether a running thread is inside of a lock's slow path: `wait` if the agent has its time,
     `lock` if it does not; else nothing."""
     inner = list(takewhile(lambda f: not f.own or f.module.startswith(AGENT), frames))
+    if any(_ONCE.search(each.name) for each in inner):
+        return ""  # its end wakes waiters whether there are any or not
     by_agent = any(each.module.startswith(AGENT) for each in inner)
     if any(_WAKES.search(e.name) or (kernel and "unlock" in e.name) for e in inner):
         return "lock"

@@ -1,0 +1,201 @@
+"""Where running threads contend: the spots that samples of one line, loop or lock show."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+
+from threadmark.kinds.explain.analysis.frames import Frame
+from threadmark.kinds.explain.analysis.meaning import Knowledge, Names, Operand
+from threadmark.kinds.explain.analysis.pieces import Piece
+from threadmark.kinds.explain.analysis.recording import Recording, Sample
+from threadmark.kinds.explain.analysis.slow_paths import innermost_own
+from threadmark.kinds.explain.analysis.stacks import in_order
+
+FEWEST = 5  # samples that say something
+_STACKS = 8  # of one line that are looked at
+_BOTH = 0.1  # of the samples at a line come from each of two threads that contend
+
+
+@dataclass
+class Spot:
+    """Where threads contend without waiting in the kernel."""
+
+    category: str  # atomic, false_sharing, spin, rwlock, allocator, ...
+    state: str
+    name: str
+    where: str
+    words: str
+    anywhere: bool = False
+    certain: bool = True
+    takes: bool = False  # time in which a lock of the program is taken and given back
+    looks: list[Sample] = field(default_factory=list)
+    samples: Counter[int] = field(default_factory=Counter)  # by thread that counts
+    stacks: Counter[int] = field(default_factory=Counter)
+    piece: Piece | None = None
+
+
+def stopped_at(sample: Sample, recording: Recording) -> tuple[int, int]:
+    """Module and address at which a sample stopped."""
+    return next(iter(recording.stacks.get(sample.stack, ())), (0, 0))
+
+
+def operand_of(sample: Sample, recording: Recording, names: Names) -> Operand | None:
+    """Of the instruction that a sample stands for."""
+    frames = recording.stacks.get(sample.stack, ())
+    return names.operand(*frames[0]) if frames else None
+
+
+def address_of(operand: Operand, sample: Sample) -> int | None:
+    """Where it reads or writes; None if a register is not known."""
+    if operand.absolute is not None:
+        return operand.absolute
+    registers = sample.registers
+    if operand.base not in registers or (operand.index and operand.index not in registers):
+        return None
+    index = registers[operand.index] * operand.scale if operand.index else 0
+    return (registers[operand.base] + index + operand.offset) % (1 << 64)
+
+
+def contended(
+    found: list[tuple[Sample, int]], recording: Recording, names: Names, knowledge: Knowledge
+) -> Spot | None:
+    """The spot of one line, if two threads or more share it."""
+    threads = Counter(sample.tid for sample, _ in found)
+    often = [tid for tid, count in threads.items() if count >= _BOTH * len(found)]
+    if len(found) < FEWEST or len(often) < 2:
+        return None
+    by_thread = {t: Counter(a for s, a in found if s.tid == t).most_common(1)[0][0] for t in often}
+    apart = len(set(by_thread.values())) > 1
+    samples = [sample for sample, _ in found]
+    address = Counter(address for _, address in found).most_common(1)[0][0]
+    frames = names.frames(samples[0].stack, True)
+    known = names.datum(0, address)
+    frame = frame_of(samples[0], names, knowledge)
+    member = None if known else names.member_at_call(samples[0].stack, "atomic")
+    name, where = known or member or (f"atomic in {frame.name}", frame.where)
+    # Some samples lie behind the inlined function that tells it.
+    stacks = in_order(Counter(sample.stack for sample in samples))[:_STACKS]
+    in_lock = knowledge.bare(frames) != frames
+    known_to = (_word_of(stack, recording, names, knowledge) for stack, _ in stacks)
+    word = None if in_lock else next(filter(None, known_to), None)
+    word = (knowledge.words.of_object(known[0]) if known else None) or word
+    locks = (knowledge.cause(names.frames(stack, True)) for stack, _ in stacks)
+    piece = next(filter(None, locks), None)
+    if piece is None and in_lock:
+        piece = knowledge.locks.of_code(names.near(stacks[0][0]))
+    if word and (not apart or piece or word.objects):
+        shown = known[0] if known and not word.objects else word.name
+        spot = spot_of("atomic", ("atomic", shown, where), word.words, samples)
+        spot.piece = word
+        return spot
+    if piece is not None:
+        found_in = ("atomic", piece.name, innermost_own(frames).where)
+        return spot_of(piece.category, found_in, piece.words, samples, piece=piece)
+    if any("rwlock" in each.name or "shared_mutex" in each.name for each in frames[:4]):
+        words = "readers and writers change the word of one lock for shared use"
+        if not known:
+            member = names.member_at_call(samples[0].stack, "rwlock")
+            name, where = member or (f"rwlock in {frame.name}", frame.where)
+        return spot_of("rwlock", ("atomic", name, where), words, samples)
+    if apart:
+        words = "threads write different words of one cache line"
+        return spot_of("false_sharing", ("atomic", name, where), words, samples)
+    words = "threads write one atomic"
+    return spot_of("atomic", ("atomic", name, where), words, samples)
+
+
+def _word_of(stack: int, recording: Recording, names: Names, knowledge: Knowledge) -> Piece | None:
+    """The library's word that a sample with this stack wrote."""
+    found = knowledge.atomic(names.frames(stack, True))
+    if found is not None:
+        return found
+    place = next(iter(recording.stacks.get(stack, ())), (0, 0))
+    return knowledge.words.of_code(names.near(stack), names.before(*place))
+
+
+def side_by_side(
+    found: list[tuple[Sample, int, bool]], names: Names, knowledge: Knowledge
+) -> list[Spot]:
+    """The spot of a line of which threads use different words by plain instructions. Only a
+    comparison with one thread would prove that this takes long."""
+    words: dict[int, set[int]] = defaultdict(set)
+    written: dict[int, set[int]] = defaultdict(set)
+    threads: Counter[int] = Counter()
+    for sample, address, writes in found:
+        words[sample.tid].add(address)
+        threads[sample.tid] += 1
+        if writes:
+            written[sample.tid].add(address)
+    often = [tid for tid, count in threads.items() if count >= _BOTH * len(found)]
+    # A word that all of them only read is shared at no cost.
+    apart = all(not written[a] & words[b] for a in often for b in often if a != b)
+    if len(often) < 2 or not apart or not any(written[tid] for tid in often):
+        return []
+    samples = [sample for sample, _, _ in found]
+    frame = frame_of(samples[0], names, knowledge)
+    known = names.datum(0, found[0][1])
+    known = known or names.member_at_call(samples[0].stack, "false_sharing")
+    name, where = known or (f"words in {frame.name}", frame.where)
+    text = "threads use different words of one cache line, one of them by writing; a run with one "
+    text += "thread would tell how much that costs"
+    spot = spot_of("false_sharing", ("atomic", name, where), text, samples)
+    spot.certain = False
+    return [spot]
+
+
+def loop(samples: list[Sample], recording: Recording, names: Names, knowledge: Knowledge) -> Spot:
+    operand = operand_of(samples[0], recording, names)
+    address = operand and address_of(operand, samples[0])
+    known = names.datum(0, address) if address else None
+    known = known or names.member_at_call(samples[0].stack, "spin")
+    frame = frame_of(samples[0], names, knowledge)
+    name, where = known or (f"loop in {frame.name}", frame.where)
+    return spot_of("spin", ("spinning", name, where), "threads spin in a loop", samples)
+
+
+def taking(piece: Piece | None, samples: list[Sample], names: Names, knowledge: Knowledge) -> Spot:
+    """Time in the slow path of a lock that the agent does not see as a wait."""
+    frame = frame_of(samples[0], names, knowledge)
+    if piece is not None:
+        found = ("spinning", piece.name, innermost_own(names.frames(samples[0].stack, True)).where)
+        return spot_of(piece.category, found, piece.words, samples, piece=piece)
+    found = ("spinning", f"mutex in {frame.name}", frame.where)
+    words = "threads take and give back a lock that others wait for"
+    spot = spot_of("mutex", found, words, samples)
+    spot.takes = True
+    return spot
+
+
+def memory(samples: list[Sample], names: Names, knowledge: Knowledge) -> Spot:
+    """Page faults and mappings, with the allocator named if it asks for them."""
+    words = "the kernel maps and unmaps memory, and page faults fill it"
+    asked = 0
+    for sample in samples:
+        piece = knowledge.cause(names.frames(sample.stack, True)[1:])
+        asked += piece is not None and piece.category == "allocator"
+    if asked > _BOTH * len(samples):
+        words += "; the allocator gives memory back and takes it again (malloc, free)"
+    heaviest = Counter(sample.stack for sample in samples).most_common(1)[0][0]
+    first = next(sample for sample in samples if sample.stack == heaviest)
+    own = innermost_own(names.frames(first.stack, True))
+    found = ("kernel_memory", own.name, own.where)
+    return spot_of("kernel_memory", found, words, samples)
+
+
+def frame_of(sample: Sample, names: Names, knowledge: Knowledge) -> Frame:
+    frames = names.frames(sample.stack, True)
+    return next(iter(knowledge.bare(frames) or frames), Frame("an unknown function"))
+
+
+def spot_of(
+    category: str,
+    found: tuple[str, str, str],
+    words: str,
+    samples: list[Sample],
+    *,
+    piece: Piece | None = None,
+) -> Spot:
+    state, name, where = found
+    anywhere = piece is not None
+    return Spot(category, state, name, where, words, anywhere, looks=samples, piece=piece)

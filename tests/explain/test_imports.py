@@ -1,0 +1,85 @@
+"""What code refers to in other files: calls that leave no frame, and names beside a place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from test_symbols import address, built, symbols
+from threadmark.kinds.explain.elf import Elf
+from threadmark.kinds.explain.imports import Imports
+
+SOURCE = """
+#include <cstdlib>
+#include <ctime>
+#include <locale>
+#include <memory>
+[[gnu::noinline]] int draw(int i) { asm volatile(""); return std::rand() + i; }
+[[gnu::noinline]] int count(const std::shared_ptr<int>& p) {
+  std::shared_ptr<int> copy = p;
+  asm volatile("" :: "r"(copy.get()));
+  return *copy;
+}
+[[gnu::noinline]] std::size_t ask() {
+  const std::locale here;
+  asm volatile("");
+  return here.name().size();
+}
+int main(int argc, char**) { return draw(argc) + count(std::make_shared<int>(argc)) + ask(); }
+"""
+KINDS = {
+    "position-independent": ["-pie", "-fPIE"],
+    "fixed": ["-no-pie", "-fno-pie"],
+    "without a linkage table": ["-fno-plt"],
+    "marked branches": ["-fcf-protection=full"],
+}
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(tmp_path_factory.mktemp("imports"), *KINDS[request.param], source=SOURCE)
+
+
+def called(program: Path, function: str) -> list[str]:
+    """What the calls of a function of the program call, in order."""
+    imports = Imports(Elf(program))
+    begin = address(program, function)
+    found = [imports.called(at) for at in range(begin, begin + 80)]
+    return [each for each in found if each]
+
+
+def test_a_call_of_another_file_has_its_name(program: Path) -> None:
+    assert called(program, "draw")[0] == "rand"
+    assert "_ZNSt6localeC1Ev" in called(program, "ask")
+
+
+def test_names_are_those_of_the_function_alone(program: Path) -> None:
+    imports = Imports(Elf(program))
+    assert "rand" in imports.near(address(program, "draw") + 4, 96)
+    beside = imports.near(address(program, "ask") + 8, 4096)
+    assert "_ZNSt6localeC1Ev" in beside
+    assert "rand" not in beside
+
+
+def test_a_count_of_a_shared_ptr_has_the_librarys_switch_beside_it(program: Path) -> None:
+    assert "__libc_single_threaded" in Imports(Elf(program)).near(address(program, "count") + 8, 96)
+
+
+def test_a_stack_begins_with_the_librarys_function_that_was_called(program: Path) -> None:
+    imports = Imports(Elf(program))
+    begin = address(program, "ask")
+    behind = next(at for at in range(begin, begin + 80) if imports.called(at))
+    names = [each.name for each in symbols(program, behind).frames(1)]
+    assert names == ["std::locale::locale", "ask"]
+    begin = address(program, "draw")
+    behind = next(at for at in range(begin, begin + 80) if imports.called(at))
+    assert [each.name for each in symbols(program, behind).frames(1)] == ["draw"]  # C's tells less
+
+
+def test_a_file_of_another_machine_has_no_names(tmp_path: Path) -> None:
+    whole = bytearray(built(tmp_path, source=SOURCE).read_bytes())
+    whole[18] = 0xB7  # aarch64
+    other = tmp_path / "other"
+    other.write_bytes(whole)
+    begin = address(tmp_path / "program", "draw")
+    assert Imports(Elf(other)).near(begin, 96) == frozenset()
