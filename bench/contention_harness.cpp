@@ -50,6 +50,7 @@ constexpr Size kSizes[] = {
     {"quick", std::chrono::microseconds(500), 16},
     {"full", std::chrono::milliseconds(2), 100},
 };
+constexpr nanoseconds kSteadyWindow = std::chrono::milliseconds(250);  // with --seconds
 
 struct Options {
   bool describe = false;
@@ -58,6 +59,7 @@ struct Options {
   std::vector<unsigned> cpus;  // in the order in which threads get them
   std::string way;
   std::string size = "quick";
+  double seconds = 0;  // 0: rounds
 };
 
 // What one thread did in one window.
@@ -259,18 +261,24 @@ struct Heat {
   }
 };
 
-double overlap(const std::vector<Part>& parts) {
-  auto [first, last] = std::pair(parts.front().start, parts.front().end);
-  auto [latest, earliest] = std::pair(first, last);
-  for (const Part& part : parts) {
-    first = std::min(first, part.start);
-    latest = std::max(latest, part.start);
-    earliest = std::min(earliest, part.end);
-    last = std::max(last, part.end);
+// When the first and the last thread began, and when the first and the last ended.
+struct Span {
+  Clock::time_point first, latest, earliest, last;
+
+  explicit Span(const std::vector<Part>& parts)
+      : first(parts.front().start), latest(first), earliest(parts.front().end), last(earliest) {
+    for (const Part& part : parts) {
+      first = std::min(first, part.start);
+      latest = std::max(latest, part.start);
+      earliest = std::min(earliest, part.end);
+      last = std::max(last, part.end);
+    }
   }
-  const auto both = std::chrono::duration<double>(earliest - latest).count();
-  return std::max(0.0, both / std::chrono::duration<double>(last - first).count());
-}
+  double overlap() const {
+    const auto both = std::chrono::duration<double>(earliest - latest).count();
+    return std::max(0.0, both / std::chrono::duration<double>(last - first).count());
+  }
+};
 
 // One line per window together, one per round of windows alone. `per_second` is what a thread does:
 // of an operation that uses P threads itself, each of them has done a P-th.
@@ -296,16 +304,19 @@ std::string print_window(const Window& window, unsigned round, bool warmup) {
   }
   const auto count = static_cast<double>(window.parts.size());
   const double share = std::min(1.0, count / window.threads);
+  const Span span(window.parts);
   json line{{"event", "repeat"},
             {"repeat", round},
             {"warmup", warmup},
             {"threads", window.threads},
+            {"began_ns", since_boot_ns(span.first)},
+            {"ended_ns", since_boot_ns(span.last)},
             {"wall_ns", wall_ns / count},
             {"operations", operations},
             {"per_second", sum / count * share},
             {"slowest_per_second", slowest * share},
             {"fastest_per_second", fastest * share},
-            {"overlap", window.threads == 1 ? 1.0 : overlap(window.parts)},
+            {"overlap", window.threads == 1 ? 1.0 : span.overlap()},
             {"yardstick_ns", yardstick_ns / count},
             {"run_delay_ns", std::max<std::int64_t>(0, delay_ns)},
             {"max_rss_bytes", max_rss_bytes()},
@@ -354,6 +365,19 @@ class Rounds {
     return {};
   }
 
+  // Windows of the largest number of threads and of no other, until they add up to `length`.
+  std::string run_steadily(nanoseconds length) {
+    Heat& heat = together_.empty() ? alone_.front() : together_.back();
+    nanoseconds done{0};
+    for (unsigned round = 0; done < length; ++round) {
+      const bool warmup = round == 0;
+      const Window all{heat.threads, window(heat, 0, warmup ? size_.window : kSteadyWindow)};
+      if (std::string wrong = print_window(all, round, warmup); !wrong.empty()) return wrong;
+      if (!warmup) done += all.parts.front().end - all.parts.front().start;
+    }
+    return heat.check();
+  }
+
  private:
   // `count` contenders on the threads from `first` on.
   Heat make(unsigned threads, unsigned first, unsigned count) {
@@ -371,24 +395,24 @@ class Rounds {
     crew_.run(first, static_cast<unsigned>(heat.entrants.size()),
               [&](unsigned thread) { heat.entrants[thread - first].reset(); });
   }
-  std::vector<Part> window(Heat& heat, unsigned first) {
+  std::vector<Part> window(Heat& heat, unsigned first, nanoseconds length) {
     std::vector<Part> parts(heat.entrants.size());
     crew_.run(first, static_cast<unsigned>(parts.size()), [&](unsigned thread) {
       crew_.meet();
-      parts[thread - first] = heat.entrants[thread - first]->contend(size_.window);
+      parts[thread - first] = heat.entrants[thread - first]->contend(length);
     });
     return parts;
   }
   std::string each_alone(unsigned round, bool warmup) {
     Window all;
     for (unsigned thread = 0; thread < alone_.size(); ++thread) {
-      all.parts.push_back(window(alone_[thread], thread).front());
+      all.parts.push_back(window(alone_[thread], thread, size_.window).front());
     }
     return print_window(all, round, warmup);
   }
   std::string all_together(unsigned round, bool warmup) {
     for (Heat& heat : together_) {
-      const Window all{heat.threads, window(heat, 0)};
+      const Window all{heat.threads, window(heat, 0, size_.window)};
       if (std::string wrong = print_window(all, round, warmup); !wrong.empty()) return wrong;
     }
     return {};
@@ -402,13 +426,17 @@ class Rounds {
 };
 
 // A way of Use::alone: this process must never have had a second thread.
-std::string run_alone(const Way& way, const Size& size) {
+std::string run_alone(const Way& way, const Size& size, nanoseconds steadily) {
   const std::unique_ptr<Contest> contest = way.start(1);
   Entrant entrant(*contest, 0);
   entrant.calibrate();
-  for (unsigned round = 0; round <= size.rounds; ++round) {
-    const Window window{1, {entrant.contend(size.window)}};
-    if (std::string wrong = print_window(window, round, round == 0); !wrong.empty()) return wrong;
+  const bool steady = steadily.count() != 0;
+  nanoseconds done{0};
+  for (unsigned round = 0; steady ? done < steadily : round <= size.rounds; ++round) {
+    const bool warmup = round == 0;
+    const Window window{1, {entrant.contend(steady && !warmup ? kSteadyWindow : size.window)}};
+    if (std::string wrong = print_window(window, round, warmup); !wrong.empty()) return wrong;
+    if (!warmup) done += window.parts.front().end - window.parts.front().start;
   }
   return contest->check(entrant.done());
 }
@@ -480,8 +508,15 @@ int measure(Options options) {
               {"size", size.name},
               {"cpus", available_cpus()}});
   try {
-    const std::string wrong =
-        way.use == Use::alone ? run_alone(way, size) : Rounds(way, size, threads, cpus).run();
+    const auto steadily =
+        std::chrono::duration_cast<nanoseconds>(std::chrono::duration<double>(options.seconds));
+    std::string wrong;
+    if (way.use == Use::alone) {
+      wrong = run_alone(way, size, steadily);
+    } else {
+      Rounds rounds(way, size, threads, cpus);
+      wrong = steadily.count() != 0 ? rounds.run_steadily(steadily) : rounds.run();
+    }
     if (!wrong.empty()) return end_with("wrong", wrong, kWrong);
   } catch (...) {
     return end_with_exception();
@@ -506,6 +541,9 @@ int main_checked(int argc, char** argv) {
   app.add_option("--variant", options.way, "way of writing the operation, see --describe");
   app.add_option("--size", options.size, "smoke, quick or full: how long and how often")
       ->check(CLI::IsMember({"smoke", "quick", "full"}));
+  app.add_option("--seconds", options.seconds,
+                 "in place of rounds: the largest number of threads alone, for that long")
+      ->check(CLI::Range(0.001, 1e6));
   return parse(app, argc, argv, [&options] {
     if (options.describe == options.run)
       throw BadInput("say either --describe or --run; --help lists the options");

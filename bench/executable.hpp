@@ -2,6 +2,7 @@
 // process and platform. See ARCHITECTURE.md, "What an executable says".
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -39,6 +40,11 @@ int parse(CLI::App& app, int argc, char** argv, const std::function<int()>& then
 
 json platform();  // compiler, standard library, C library, flags of the harness
 std::string standard_library();
+
+// A moment as other processes can read it: on Linux the time of CLOCK_MONOTONIC.
+inline std::int64_t since_boot_ns(std::chrono::steady_clock::time_point moment) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(moment.time_since_epoch()).count();
+}
 
 std::int64_t cpu_ns();  // of the process
 // Nanoseconds that the living threads of this process waited for a processor although they could

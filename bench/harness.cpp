@@ -36,6 +36,7 @@ struct Options {
   std::uint64_t seed = 1;
   unsigned warmup = 1;
   unsigned repeats = 1;
+  double seconds = 0;  // 0: `repeats` decides
 };
 
 // The variants of this executable: the backend's, less those for locks where nothing locks, and
@@ -159,8 +160,10 @@ double own_yardstick_ns() {
   return times[times.size() / 2];
 }
 
-// One repeat: clear, time, check, print. Returns what is wrong with the answer, or nothing.
-std::string repeat(Instance& instance, Runtime& runtime, Form form, unsigned index, bool warmup) {
+// One repeat: clear, time, check, print. Adds its time to `seconds`. Returns what is wrong with the
+// answer, or nothing.
+std::string repeat(Instance& instance, Runtime& runtime, Form form, unsigned index, bool warmup,
+                   double& seconds) {
   instance.clear();
   struct Task {
     Instance& instance;
@@ -195,6 +198,8 @@ std::string repeat(Instance& instance, Runtime& runtime, Form form, unsigned ind
   json line{{"event", "repeat"},
             {"repeat", index},
             {"warmup", warmup},
+            {"began_ns", since_boot_ns(start)},
+            {"ended_ns", since_boot_ns(end)},
             {"wall_ns", std::chrono::duration_cast<std::chrono::nanoseconds>(end - start).count()},
             {"cpu_ns", cpu_after - cpu_before},
             {"run_delay_ns", std::max<std::int64_t>(0, delay_after - delay_before)},
@@ -207,6 +212,7 @@ std::string repeat(Instance& instance, Runtime& runtime, Form form, unsigned ind
             {"ok", check.ok}};
   if (!check.ok) line["reason"] = check.reason;
   print_line(line);
+  seconds += std::chrono::duration<double>(end - start).count();
   return check.ok ? ""
                   : "repeat " + std::to_string(index) + " answered " + check.answer + ": " +
                         check.reason;
@@ -255,8 +261,15 @@ int measure(const Options& options) {
     instance->prepare();
     const std::unique_ptr<Runtime> runtime = backend().start(options.threads, variant);
     const Form form = variant == "fork_join" ? Form::fork_join : Form::futures;
-    for (unsigned i = 0; i < options.warmup + options.repeats; ++i) {
-      const std::string wrong = repeat(*instance, *runtime, form, i, i < options.warmup);
+    double seconds = 0;
+    const auto enough = [&](unsigned done) {
+      return options.seconds > 0 ? seconds >= options.seconds : done >= options.repeats;
+    };
+    for (unsigned i = 0; i < options.warmup || !enough(i - options.warmup); ++i) {
+      double ignored = 0;
+      const bool warmup = i < options.warmup;
+      const std::string wrong =
+          repeat(*instance, *runtime, form, i, warmup, warmup ? ignored : seconds);
       if (!wrong.empty()) return end_with("wrong", wrong, kWrong);
     }
   } catch (const BadInput&) {
@@ -285,8 +298,12 @@ int main_checked(int argc, char** argv) {
   app.add_option("--seed", options.seed, "of the generated input");
   app.add_option("--warmup", options.warmup, "repeats before those that count")
       ->check(CLI::Range(0u, 1000u));
-  app.add_option("--repeats", options.repeats, "repeats that count")
-      ->check(CLI::Range(1u, 1000000u));
+  auto* const repeats = app.add_option("--repeats", options.repeats, "repeats that count")
+                            ->check(CLI::Range(1u, 1000000u));
+  app.add_option("--seconds", options.seconds,
+                 "in place of --repeats: as many as take that long together")
+      ->check(CLI::Range(0.001, 1e6))
+      ->excludes(repeats);
   return parse(app, argc, argv, [&options] {
     if (options.describe == options.run)
       throw BadInput("say either --describe or --run; --help lists the options");

@@ -71,6 +71,8 @@ class Measuring:
         Go on with the newest unfinished run of the store; with --dry-run list what is left of it.
     report
         --no-report leaves the HTML report out; ./threadmark report makes it later.
+    explain
+        Then explain each field that does not scale, the worst first, in at most 300 s more.
     dry_run
         List the cells and the time expected; measure nothing.
     """
@@ -84,6 +86,7 @@ class Measuring:
     budget: float | None = None
     resume: Annotated[bool, Parameter(negative="", show_default=False)] = False
     report: Annotated[bool, Parameter(show_default=False)] = True
+    explain: Annotated[bool, Parameter(negative="", show_default=False)] = False
     dry_run: Annotated[bool, Parameter(negative="", show_default=False)] = False
     install: InstallOption = True
     store: StoreOption = DEFAULT_STORE
@@ -95,5 +98,5 @@ def options_given() -> bool:
     words = sys.argv[2:]
     names = {each.partition("=")[0] for each in words if each.startswith("--")}
     how = {"--resume", "--store", "--json", "--dry-run", "--report", "--no-report"}
-    how |= {"--install", "--no-install"}
+    how |= {"--install", "--no-install", "--explain"}
     return bool(names - how)

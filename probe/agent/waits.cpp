@@ -47,6 +47,17 @@ void count_wait(std::uint32_t index, std::uint64_t ns) {
   }
 }
 
+// What holds are weighted by. Who lets go of something else notes no hold.
+bool counts_as_waiter(const Nested& wait) {
+  return wait.object != 0 &&
+         (wait.activity == Activity::mutex || wait.activity == Activity::read_lock ||
+          wait.activity == Activity::write_lock || wait.activity == Activity::spin_lock);
+}
+
+void stop_waiting(const Nested& wait) {
+  if (counts_as_waiter(wait)) add(object_at(wait.object).waiters, -1);
+}
+
 // A wait goes on below a later call only where that came from a handler or a routine, which lies
 // deeper on the stack. Then the wait's return address still stands where its call put it.
 bool was_left(const Nested& wait, std::uint64_t frame) {
@@ -64,8 +75,7 @@ void abandon_waits(std::uint64_t frame) {
   Local* at = mine.local;
   if (at == nullptr) return;
   while (at->nested > 0 && was_left(at->waits[at->nested - 1], frame)) {
-    const Nested& left = at->waits[--at->nested];
-    if (left.object != 0) add(object_at(left.object).waiters, -1);
+    stop_waiting(at->waits[--at->nested]);
   }
 }
 
@@ -85,7 +95,7 @@ void Wait::begin(Site site, Activity activity, std::uint32_t object, std::int32_
   to.stack = stack;
   to.holder = object != 0 ? get(object_at(object).holder_stack) : 0;
   to.since_ns = now_ns();
-  if (object != 0) add(object_at(object).waiters, 1);
+  if (counts_as_waiter(to)) add(object_at(object).waiters, 1);
   depth_ = ++at->nested;
   say(*thread, activity, object, stack, to.since_ns, to.awaited);
 }
@@ -111,12 +121,11 @@ Nested* Wait::finish(std::uint64_t& now) {
   Local* at = mine.local;
   if (at == nullptr || at->nested < depth_ || at->waits[depth_ - 1].frame != frame_) return nullptr;
   while (at->nested > depth_) {  // left by longjmp out of a handler
-    const Nested& left = at->waits[--at->nested];
-    if (left.object != 0) add(object_at(left.object).waiters, -1);
+    stop_waiting(at->waits[--at->nested]);
   }
   Nested& wait = at->waits[--at->nested];
   now = now_ns();
-  if (wait.object != 0) add(object_at(wait.object).waiters, -1);
+  stop_waiting(wait);
   say_outer(*mine.self, at, now);
   return &wait;
 }
@@ -320,7 +329,8 @@ void signalled(Site site, ObjectKind kind, std::uint64_t address) {
   if (index == 0) return;
   Object& object = object_at(index);
   put(object.signal_stack, stack_of(site));
-  put(object.signal_ns, now_ns());
+  // From the signal on, a thread that waited for a condition waits for its mutex.
+  if (kind == ObjectKind::condition) put(object.signal_ns, now_ns());
   add(object.signals, 1);
 }
 

@@ -398,6 +398,8 @@ void Perf::close() {
   for (const Ring& ring : rings_) ::munmap(ring.place, ring.bytes + kPage);
   rings_.clear();
   events_.clear();
+  switch_ids_.clear();
+  wake_ids_.clear();
 }
 
 }  // namespace threadmark

@@ -27,6 +27,12 @@ constexpr std::size_t kMostStacks = 1 << 20;
 constexpr std::size_t kMostProcessors = 8192;
 constexpr std::uint64_t kMostKept = 3'000;  // samples of switches a second, and of wakes, about
 constexpr std::size_t kBlockedStackBytes = 16384;
+// The kernel's part in events costs a thread some 0.3 us whenever it leaves its processor, and 15
+// us when it is made. Above so many times a second, of all threads together, sampling pauses after
+// a look.
+constexpr std::uint64_t kBusySwitches = 50'000, kBusyThreads = 1'000;
+constexpr std::uint64_t kBusyLook = kSecond / 10;
+constexpr std::uint64_t kPauses = 50;  // times as long as the look
 
 std::uint64_t less(std::uint64_t value, std::uint64_t by) { return value - std::min(value, by); }
 
@@ -188,12 +194,12 @@ void Session::open_perf(const std::vector<pid_t>& tids, bool from_exec) {
         format("Which thread woke which was not recorded, because the kernel's tracepoints %s.",
                no_wakes == ENOENT ? "were not found (tracefs is not mounted)" : "may not be read"));
   }
+  if (!perf_.is_open()) return;  // what was sampled before a pause stays
   status_.switches = perf_.sees_switches();
   status_.kernel_names = perf_.sees_kernel() && kernel_names().known();
-  status_.perf = perf_.is_open();
-  status_.perf_kernel = perf_.is_open() && perf_.sees_kernel();
-  status_.sample_ns = perf_.is_open() ? Perf::period_ns() : 0;
-  if (perf_.is_open() && !perf_.sees_kernel()) {
+  status_.perf = 1;
+  status_.perf_kernel = perf_.sees_kernel();
+  if (!perf_.sees_kernel()) {
     limit(
         "Samples show no time in the kernel, because the kernel allows that to administrators "
         "only.");
@@ -203,6 +209,37 @@ void Session::open_perf(const std::vector<pid_t>& tids, bool from_exec) {
 void Session::sample_running() {
   const Descriptor folder = open_to_read(format("/proc/%d/task", pid_).c_str());
   if (list_tasks(folder, tids_)) open_perf(tids_, false);
+}
+
+// Sampling pauses while it costs threads too much.
+void Session::pace_sampling(std::uint64_t at_ns) {
+  const std::uint64_t span_ns = at_ns - pace_.span_ns;
+  if (status_.perf == 0 || span_ns < kRateSpan) return;
+  pace_.span_ns = at_ns;
+  const std::uint64_t left = std::exchange(pace_.switches, 0) * kSecond / span_ns;
+  const std::uint64_t known = std::exchange(pace_.threads, threads_.size());
+  const std::uint64_t made = (threads_.size() - known) * kSecond / span_ns;
+  pace_.most_left = std::max(pace_.most_left, left);
+  pace_.most_made = std::max(pace_.most_made, made);
+  const bool busy = left > kBusySwitches || made > kBusyThreads;
+  pace_.busy_ns = busy ? pace_.busy_ns + span_ns : 0;
+  if (perf_.is_open() && pace_.busy_ns >= kBusyLook) {
+    perf_.read(*this);
+    pace_.sampled_ns = sampled_ns(at_ns);
+    perf_.close();
+    pace_.resume_ns = at_ns + kPauses * kBusyLook;
+  } else if (!perf_.is_open() && (!busy || at_ns >= pace_.resume_ns)) {
+    std::vector<pid_t> tids;
+    for (const Watched* thread : live_) tids.push_back(static_cast<pid_t>(thread->entry.tid));
+    open_perf(tids, false);
+    pace_.opened_ns = at_ns;
+    pace_.busy_ns = 0;
+    pace_.resume_ns = at_ns + kPauses * kBusyLook;
+  }
+}
+
+std::uint64_t Session::sampled_ns(std::uint64_t at_ns) const {
+  return pace_.sampled_ns + (perf_.is_open() ? at_ns - std::min(at_ns, pace_.opened_ns) : 0);
 }
 
 void Session::start(const std::vector<std::string>& command, bool attached, bool late) {
@@ -225,6 +262,7 @@ void Session::start(const std::vector<std::string>& command, bool attached, bool
   if (::uname(&machine) == 0) start_.kernel = machine.release;
   status_.ended_ns = start_.began_ns;
   last_tick_ns_ = next_ns_ = start_.began_ns;
+  pace_.span_ns = pace_.opened_ns = start_.began_ns;
   steal_before_ns_ = steal_ns();
   throttled_before_ns_ = throttled_ns(pid_);
   next_snapshot_ns_ = start_.began_ns + kSecond / 4;  // short programs too have one while they run
@@ -816,7 +854,9 @@ void Session::see_relock(const Watched& thread, TickThread& now) {
 // What the kernel and the agent say of a thread at this moment. False: it is there no more.
 bool Session::look_at(Watched& thread, std::uint64_t at_ns) {
   thread.looked_ns = 0;
+  const std::uint64_t slices = thread.view.slices;
   if (!thread.task.opened() || !thread.task.read(thread.view)) return false;
+  if (slices != 0) pace_.switches += less(thread.view.slices, slices);
   thread.looked_ns = at_ns;
   thread.looked_slot = thread.slot;
   if (thread.slot == 0 ||
@@ -923,6 +963,7 @@ bool Session::tick() {
     wakes_kept_.next_span();
     next_rate_ns_ = at_ns + kRateSpan;
   }
+  pace_sampling(at_ns);
   status_.ended_ns = at_ns;
   last_tick_ns_ = at_ns;
   if (at_ns >= next_snapshot_ns_) {
@@ -1081,6 +1122,11 @@ void Session::write_status(std::uint64_t at_ns) {
     status_.throttled_ns = throttled - throttled_before_ns_;  // a process that has ended has none
   }
   status_.lost[5] = lost_samples_;
+  if (const std::uint64_t on_ns = sampled_ns(at_ns); status_.perf != 0 && on_ns != 0) {
+    const double whole = static_cast<double>(at_ns - start_.began_ns);
+    const double part = std::min(1.0, static_cast<double>(on_ns) / std::max(1.0, whole));
+    status_.sample_ns = static_cast<std::uint64_t>(static_cast<double>(Perf::period_ns()) / part);
+  }
   status_.ended_ns = at_ns;
   Encoder encoder;
   put(encoder, status_);
@@ -1154,6 +1200,17 @@ void Session::snapshot(std::uint64_t at_ns) {
 
 void Session::finish(bool ended, int exit_status, int signal) {
   perf_.read(*this);
+  if (pace_.resume_ns != 0) {
+    const std::uint64_t now = now_ns();
+    const bool by_making = pace_.most_left <= kBusySwitches;
+    limit(format(
+        "Running threads were sampled in %.0f %% of the time only, because samples would "
+        "have slowed down threads that %s %llu times a second.",
+        100.0 * static_cast<double>(sampled_ns(now)) / static_cast<double>(now - start_.began_ns),
+        by_making ? "were made" : "left their processors",
+        static_cast<unsigned long long>(by_making ? pace_.most_made : pace_.most_left)));
+  }
+  pace_.sampled_ns = sampled_ns(now_ns());
   perf_.close();
   take_images(now_ns());
   take_slots(true);

@@ -93,6 +93,9 @@ class Session final : public PerfListener {
   void say_of_children(std::uint64_t at_ns);
 
   void open_perf(const std::vector<pid_t>& tids, bool from_exec);
+  void pace_sampling(std::uint64_t at_ns);
+  // For how long threads were sampled while they ran.
+  std::uint64_t sampled_ns(std::uint64_t at_ns) const;
   Watched& watched(pid_t tid, std::uint64_t at_ns, WatchedImage& image);
   Watched& begin_thread(pid_t tid, std::uint64_t at_ns, WatchedImage& image);
   void end_thread(Watched& thread, std::uint64_t at_ns);
@@ -191,6 +194,15 @@ class Session final : public PerfListener {
     void next_span();
   };
   Thinning switches_kept_, wakes_kept_;
+  struct Pace {
+    std::uint64_t span_ns = 0;                // when counting began, less than a second ago
+    std::uint64_t switches = 0, threads = 0;  // how often threads left processors; threads before
+    std::uint64_t busy_ns = 0;                // for how long that was too often
+    std::uint64_t opened_ns = 0, resume_ns = 0;  // when sampling began, and is to begin again
+    std::uint64_t sampled_ns = 0;                // before that
+    std::uint64_t most_left = 0, most_made = 0;  // a second
+  };
+  Pace pace_;
   std::uint64_t next_rate_ns_ = 0;
   bool wakes_told_ = false;
   std::uint64_t next_ns_ = 0, next_snapshot_ns_ = 0, last_tick_ns_ = 0;

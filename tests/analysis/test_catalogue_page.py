@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import browsing
 import numpy as np
 import pytest
-import test_report
 from contention_lines import window
 from test_display import check_golden
 from threadmark import cli
@@ -26,7 +26,7 @@ from threadmark.model.cell import Cell, Row, Status
 from threadmark.model.places import ROOT
 from threadmark.store.store import Store
 
-browser = test_report.browser  # a fixture
+browser = browsing.browser  # a fixture
 STARTED = "2025-01-02T03:04:05.000+00:00"
 VALID = Calibration("gcc", 2, 1.98, 0.3, 1.0)
 LIBRARIES = {"gcc-libstdc++": "libstdc++ 12", "clang-libc++": "libc++ 19.1"}
@@ -561,25 +561,19 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return found
 
 
-@pytest.mark.parametrize("size", [test_report.DESKTOP, test_report.PHONE])
+@pytest.mark.parametrize("size", [browsing.DESKTOP, browsing.PHONE])
 @pytest.mark.parametrize("name", ["usual", "hostile", "invalid", "empty"])
 def test_the_page_is_quiet_off_line_and_fits(
     browser: Any, pages: dict[str, Path], name: str, size: tuple[int, int]
 ) -> None:
-    test_report.visit(browser, pages[name], size, dark=size == test_report.PHONE)
-    assert test_report.complaints(browser) == []
-    assert test_report.requests(browser) == []
-    assert browser.execute_script("return document.documentElement.scrollWidth") <= size[0]
-    outside = browser.execute_script(
-        "return [...document.querySelectorAll('section, header, h1, h2, h3, h4, p, .tiles')]"
-        ".filter(e => !e.closest('.scroll'))"
-        ".filter(e => e.getBoundingClientRect().right > innerWidth + 0.5).map(e => e.outerHTML)"
-    )
-    assert outside == []
+    browsing.visit(browser, pages[name], size, dark=size == browsing.PHONE)
+    assert browsing.complaints(browser) == []
+    assert browsing.requests(browser) == []
+    assert browsing.outside(browser) == []
 
 
 def test_the_page_draws_a_chart_for_every_program(browser: Any, pages: dict[str, Path]) -> None:
-    test_report.visit(browser, pages["usual"], test_report.DESKTOP)
+    browsing.visit(browser, pages["usual"], browsing.DESKTOP)
     charts = browser.execute_script(
         "return [...document.querySelectorAll('[data-chart]')].map(e => ({"
         "program: e.dataset.program ?? '', drawn: e.dataset.drawn,"
@@ -590,7 +584,7 @@ def test_the_page_draws_a_chart_for_every_program(browser: Any, pages: dict[str,
 
 
 def test_the_page_sorts_by_figures_and_by_names(browser: Any, pages: dict[str, Path]) -> None:
-    test_report.visit(browser, pages["usual"], test_report.DESKTOP)
+    browsing.visit(browser, pages["usual"], browsing.DESKTOP)
     click = (
         "const t = document.querySelector('.entries'); const c = arguments[0];"
         't.querySelector(`[data-sort="${c}"]`).click();'
@@ -618,7 +612,7 @@ def test_the_page_shows_the_card_and_says_where_one_is_missing(pages: dict[str, 
 def test_names_that_want_to_be_markup_stay_text(browser: Any, pages: dict[str, Path]) -> None:
     source = pages["hostile"].read_text(encoding="utf-8")
     assert all(name not in source for name in HOSTILE.values())
-    test_report.visit(browser, pages["hostile"], test_report.DESKTOP)
+    browsing.visit(browser, pages["hostile"], browsing.DESKTOP)
     assert browser.execute_script("return document.querySelectorAll('img').length") == 0
     text = browser.execute_script("return document.body.innerText")
     assert all(name in text for name in HOSTILE.values())

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import re
-import shutil
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import browsing
 import pytest
 import synthetic
+from browsing import DESKTOP, PHONE, complaints, outside, requests, settle, visit
 from threadmark.kinds.tasks import table
 from threadmark.kinds.tasks.kind import KIND
 from threadmark.kinds.tasks.page import figure
 from threadmark.store.store import Store
 
-DESKTOP, PHONE = (1280, 900), (390, 844)
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-DRIVER = shutil.which("chromedriver")
-FLAGS = (
-    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --hide-scrollbars "
-    "--disable-background-networking --disable-component-update --disable-sync"
-)
+browser = browsing.browser  # a fixture
 
 
 @pytest.fixture(scope="module")
@@ -44,69 +37,6 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: folder / f"{name}.html" for name in labs}
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Chromium with its console and its network recorded."""
-    if not CHROMIUM or not DRIVER:
-        pytest.skip("Chromium is absent: apt-get install chromium chromium-driver")
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in FLAGS.split():
-        options.add_argument(flag)
-    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('profile')}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
-    yield driver
-    driver.quit()
-
-
-def visit(browser: Any, page: Path, size: tuple[int, int], *, dark: bool = False) -> None:
-    """Open a page, scroll through it, and wait until every chart is drawn."""
-    width, height = size
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600},
-    )
-    scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
-    browser.get_log("browser")
-    browser.get_log("performance")
-    browser.get(page.as_uri())
-    settle(browser)
-
-
-def settle(browser: Any) -> None:
-    """Scroll until nothing is left to draw."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        todo = browser.execute_script(
-            "const next = [...document.querySelectorAll('[data-chart]')]"
-            ".filter(e => !['true', 'empty'].includes(e.dataset.drawn));"
-            "next[0]?.scrollIntoView({behavior: 'instant'}); return next.length"
-        )
-        if not todo:
-            return
-        time.sleep(0.05)
-    pytest.fail("charts were not drawn within a minute")
-
-
-def complaints(browser: Any) -> list[str]:
-    """What the console said."""
-    return [entry["message"] for entry in browser.get_log("browser")]
-
-
-def requests(browser: Any) -> list[str]:
-    """Addresses that the page asked for, other than itself and data within it."""
-    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    sent = [
-        e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"
-    ]
-    return [url for url in sent if not url.startswith(("file:", "data:", "chrome:"))]
-
-
 @pytest.mark.parametrize("size", [DESKTOP, PHONE])
 @pytest.mark.parametrize("name", ["usual", "large", "hostile", "empty"])
 def test_a_page_is_quiet_off_line_and_fits(
@@ -115,12 +45,7 @@ def test_a_page_is_quiet_off_line_and_fits(
     visit(browser, pages[name], size, dark=size == PHONE)
     assert complaints(browser) == []
     assert requests(browser) == []
-    assert browser.execute_script("return document.documentElement.scrollWidth") <= size[0]
-    outside = browser.execute_script(
-        "return [...document.querySelectorAll('section, header, nav, h1, h2, p, .tiles')]"
-        ".filter(e => e.getBoundingClientRect().right > innerWidth + 0.5).map(e => e.outerHTML)"
-    )
-    assert outside == []
+    assert outside(browser) == []
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE])

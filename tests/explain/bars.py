@@ -87,9 +87,16 @@ def subjects(folders: Iterable[Path], patterns: Sequence[str]) -> list[Subject]:
 
 
 def explain(subject: Subject, command: Sequence[str], limit_s: float) -> Judgement:
-    """Run explain on a program with its default threads and time, and judge what it prints."""
+    """Run explain on a program, and judge what it prints.
+
+    The program has its default threads and time, but in a differential run other threads."""
+    line = [*command, str(subject.path)]
+    if subject.expected.threads:
+        options = [each for each in command if each != "--"]
+        several = ["--threads", subject.expected.threads, "--", str(subject.path), "{threads}"]
+        line = [*options, *several]
     process = subprocess.Popen(
-        [*command, str(subject.path)],
+        line,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

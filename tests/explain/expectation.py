@@ -9,6 +9,7 @@ The expectation stands in the comment at the top of the program, one `key: value
 * `holder`: functions in the frames of the first holder, innermost first, with ` < ` between them
   and `|` between those that are equally right; other frames may lie between them;
 * `certain`: `yes` if the cause is to be certain, or `any`;
+* `threads`: those of a differential run, as `1,2`, if only such a run can be certain of the cause;
 * `build`: what it is built with beside -O2: openmp, tbb, tmk, static, stripped or plugin;
 * `why`: one sentence.
 """
@@ -29,7 +30,7 @@ CATEGORIES = frozenset(
     | {"memory_bandwidth", "task_overhead", "task_idle", "none", "unknown"}
 )
 BUILDS = frozenset(("", "openmp", "tbb", "tmk", "static", "stripped", "plugin"))
-_KEYS = frozenset(["category", "name", "made", "holder", "certain", "build", "why"])
+_KEYS = frozenset(["category", "name", "made", "holder", "certain", "threads", "build", "why"])
 
 
 class ExpectationError(Exception):
@@ -47,6 +48,7 @@ class Expectation:
     made: tuple[str, ...] = ()
     holder: tuple[tuple[str, ...], ...] = ()
     must_be_certain: bool = False
+    threads: str = ""
     build: str = ""
 
 
@@ -90,6 +92,8 @@ def read(source: Path) -> Expectation:
         raise ExpectationError(f"{source}: {sorted(unknown)} are not in the contract")
     if found["certain"] not in ("yes", "any"):
         raise ExpectationError(f"{source}: 'certain' is yes or any")
+    if not re.fullmatch(r"(\d+(,\d+)+)?", found.get("threads", "")):
+        raise ExpectationError(f"{source}: 'threads' is numbers with commas between them")
     if found.get("build", "") not in BUILDS:
         raise ExpectationError(f"{source}: 'build' is one of {sorted(BUILDS)}")
     return Expectation(
@@ -100,6 +104,7 @@ def read(source: Path) -> Expectation:
         made=_split(found.get("made", ""), "|"),
         holder=tuple(_split(frame, "|") for frame in _split(found.get("holder", ""), "<")),
         must_be_certain=found["certain"] == "yes",
+        threads=found.get("threads", ""),
         build=found.get("build", ""),
     )
 

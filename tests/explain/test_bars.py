@@ -247,6 +247,14 @@ def test_the_driver_fails_when_a_bar_is_missed(built: Path) -> None:
     }
 
 
+def test_a_program_that_needs_a_differential_run_is_explained_in_one(built: Path) -> None:
+    program = built / "debug" / "lanes"
+    program.write_text("")
+    body = f"sys.exit(sys.argv[1:] != ['--threads', '1,2', '--', {str(program)!r}, '{{threads}}'])"
+    found = drive(built, stub(built, body), "--only", "lanes")
+    assert "no JSON object" in found.stdout  # and not: status 1
+
+
 def test_a_command_that_fails_is_told_with_its_last_words(built: Path) -> None:
     found = drive(built, stub(built, "sys.exit('explain: no such program')"), "--only", "blur")
     assert found.returncode == 1

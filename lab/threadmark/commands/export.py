@@ -28,7 +28,8 @@ def export(
         str | None,
         Parameter(
             name="--format",
-            help="csv, json, google-benchmark or summary; default: by the ending of --output.",
+            help="csv, json, google-benchmark or summary; of a run of explain json, collapsed, "
+            "speedscope, pprof (waits), pprof-cpu or firefox; default: by the ending of --output.",
         ),
     ] = None,
     output: Annotated[Path | None, Parameter(help="File to write; default: stdout.")] = None,
@@ -36,6 +37,9 @@ def export(
     store: StoreOption = DEFAULT_STORE,
 ) -> None:
     """Write a stored run for other tools; google-benchmark is what its compare.py reads.
+
+    Stacks of explain, on and off the processor: collapsed for flame graphs, speedscope and firefox
+    for these viewers, pprof and pprof-cpu for `go tool pprof`.
 
     A summary is JSON without single repeats: verdicts, intervals and numbers of processes.
 
@@ -53,12 +57,16 @@ def export(
     kind = registry.kind_of(stored)
     chosen = form or _by_ending(output, kind)
     check_name("format", chosen, kind.formats)
-    text = kind.export(stored, kind.judge(stored), chosen)
-    if output is None:
-        sys.stdout.write(text)
-    else:
-        files.write_atomically(output, text)
+    content = kind.export(stored, kind.judge(stored), chosen)
+    if output is not None:
+        files.write_atomically(output, content)
         sys.stderr.write(f"Run {stored.run.id} as {chosen}: {output}\n")
+    elif isinstance(content, str):
+        sys.stdout.write(content)
+    elif sys.stdout.isatty():
+        raise LabError(f"{chosen} is no text; name a file with --output or pipe it on.")
+    else:
+        sys.stdout.buffer.write(content)
 
 
 def _by_ending(output: Path | None, kind: RunKind) -> str:

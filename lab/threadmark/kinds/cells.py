@@ -30,6 +30,8 @@ class CellKind(RunKind):
     formats = ("csv", "json", "google-benchmark", "summary")
     # Fields of its requests for which its command has no option.
     not_options: ClassVar[tuple[str, ...]] = ()
+    # Whether the first thread of a process takes part in what is measured where there are others.
+    first_thread_works: ClassVar[bool] = True
 
     def programs(self, executables: Sequence[Executable]) -> list[dict[str, object]]:
         """What `list` says of the programs that it measures."""
@@ -40,6 +42,17 @@ class CellKind(RunKind):
         self, request: Request, executables: Sequence[Executable], absent: Sequence[Absence]
     ) -> Selection:
         """The cells of a request. LabError for a name that nothing has."""
+
+    def measures(self, executable: Executable) -> bool:
+        """Whether it is a program of this kind, whose cells can be explained."""
+        return False
+
+    def steady(
+        self, request: Request, cell: Cell, executable: Executable, seconds: float
+    ) -> list[str]:
+        """The command line of a process that does nothing but this cell for that long, after one
+        warm-up."""
+        raise NotImplementedError
 
     @abstractmethod
     def schedule(self, request: Request, selection: Selection) -> Schedule:
@@ -67,6 +80,11 @@ class CellKind(RunKind):
     def summaries(self, found: Any) -> Iterator[dict[str, Any]]:
         """Each verdict with what a document may publish of it."""
 
+    def document(self, stored: Stored, found: Any) -> dict[str, Any]:
+        from threadmark.kinds.explain import beside
+
+        return super().document(stored, found) | {"explanations": beside.records(stored)}
+
     def status(self, request: Request, found: Any) -> int:
         """The exit status of the command, beyond processes that crashed or gave wrong answers."""
         return 0
@@ -81,7 +99,7 @@ class CellKind(RunKind):
         if form == "summary":
             command = summary.command(stored.run, self.command, self.not_options)
             return summary.to_summary(stored, command, self.summaries(found))
-        return super().export(stored, found, form)
+        return self.json(stored, found)
 
     def agree(self, a: Stored, b: Stored, question: Question) -> Answer:
         from threadmark.judge import comparison, findings

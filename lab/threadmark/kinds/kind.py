@@ -79,8 +79,12 @@ class RunKind(ABC):
     def record(self, stored: Stored, found: Any) -> dict[str, Any]:
         """What the run says as plain values for JSON."""
 
-    def export(self, stored: Stored, found: Any, form: str) -> str:
+    def export(self, stored: Stored, found: Any, form: str) -> str | bytes:
         """The run in one of `formats`. LabError where this run lacks what the format needs."""
+        return self.json(stored, found)
+
+    def json(self, stored: Stored, found: Any) -> str:
+        """The run as its JSON document."""
         return plain.dumps(self.document(stored, found)) + "\n"
 
     def document(self, stored: Stored, found: Any) -> dict[str, Any]:

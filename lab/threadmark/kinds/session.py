@@ -35,6 +35,8 @@ from threadmark.present.wording import say
 from threadmark.setup import allocators, preparation
 from threadmark.store.store import Store
 
+_INTERRUPTED = 130  # what a shell reports for a command ended by Ctrl-C
+
 
 def thread_counts(options: Measuring, profile: Profile) -> tuple[int, ...]:
     """The numbers of threads that are asked for, else those of the profile on this machine."""
@@ -215,7 +217,25 @@ class Session:
             run = kind.runner(request, selection, cage, rows)
             measurement.measure(schedule, run, kind.observe, progress, spent_s)
         measurement.finish(schedule)
+        interrupted = self.options.explain and not self._explain(store, run_id, selection)
         self._show(store, run_id)
+        if interrupted:
+            say(self.console, "Interrupted; what was measured and explained is kept.")
+            self.status = _INTERRUPTED
+
+    def _explain(self, store: Store, run_id: int, selection: Selection) -> bool:
+        """Explain the cells of which the run says that they do not scale. False: interrupted."""
+        from threadmark.kinds.explain.fields import Fields, worst
+
+        found = self.kind.judged(self.kind.judge(store.load(run_id)))
+        try:
+            fields = Fields(store, run_id, self.request, selection)
+            fields.explain(worst(found), self.console)
+        except LabError as error:  # there is no recorder
+            store.add_note(run_id, str(error))
+        except KeyboardInterrupt:
+            return False
+        return True
 
     def _show(self, store: Store, run_id: int) -> None:
         """Print what came out, write the report, and set the exit status."""
@@ -225,7 +245,7 @@ class Session:
             path = report_path(self.options.store, run_id)
             files.write_atomically(path, kind.page(stored, found))
         if self.options.json:
-            print(kind.export(stored, found, "json"), end="")
+            print(kind.json(stored, found), end="")
         else:
             print_table(Console(), partial(kind.table, stored, found))
             if self.options.report:

@@ -50,8 +50,15 @@ class Attempts:
         names = {cell.allocator for cell in cells}
         self._settings = {name: allocators.setting(name)[0] for name in names}
 
-    def run(self, task: Task, argv: Sequence[str]) -> tuple[Attempt, Ending, Limits]:
-        """Run `argv` for a cell to its end. LabError when its executable was built anew."""
+    def run(
+        self,
+        task: Task,
+        argv: Sequence[str],
+        under: Sequence[str] = (),
+        heard: Callable[[bytes], None] | None = None,
+    ) -> tuple[Attempt, Ending, Limits]:
+        """Run `argv` for a cell to its end, as the command that ends the line `under`. `heard` is
+        told what was printed. LabError when the executable was built anew."""
         cell = task.cell
         executable = self._cells[cell]
         if executable.changed():
@@ -76,13 +83,14 @@ class Attempts:
             started_at=_now(),
         )
         ending = execute(
-            argv,
+            [*under, *argv],
             cage=self._cage,
             cpus=cpus,
             # A program prints a line at its start, after the warm-up, after each repeat and at its
             # end: the limit as a whole is for one that prints more than that.
             limits=TimeLimits((3 + task.repeats) * task.repeat_limit_s, task.repeat_limit_s),
             environment=environment,
+            heard=heard,
         )
         return attempt, ending, self._cage.limits
 

@@ -14,7 +14,7 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -63,8 +63,9 @@ class Ending:
 
 @dataclass
 class _Streams:
-    """What a running program has printed so far."""
+    """What a running program has printed so far; `heard` is told of all of it when it grows."""
 
+    heard: Callable[[bytes], None] | None = None
     output: bytearray = field(default_factory=bytearray)
     errors: bytearray = field(default_factory=bytearray)
     error_bytes: int = 0
@@ -80,8 +81,10 @@ def execute(
     cpus: tuple[int, ...],
     limits: TimeLimits,
     environment: Mapping[str, str],
+    heard: Callable[[bytes], None] | None = None,
 ) -> Ending:
-    """Run `command` to its end or to a limit. When this returns or raises, no child is left."""
+    """Run `command` to its end or to a limit. When this returns or raises, no child is left.
+    `heard` is told what the program has printed so far, each time that it prints."""
     before = load.read(cpus)
     memory_events = cage.memory.events() if cage.memory else 0
     thread_events = cage.pids.events() if cage.pids else 0
@@ -105,7 +108,7 @@ def execute(
         return Ending(
             "", "", 127, None, Killed.NO, 0, 0, 0, 0, 0, load.Load(0, 0, 0), not_started=reason
         )
-    streams = _Streams()
+    streams = _Streams(heard)
     try:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         with _open_files(child) as (pidfd, pipes):
@@ -164,6 +167,8 @@ def _watch(
                     selector.unregister(key.fileobj)
             if len(streams.output) > printed:
                 heard = time.monotonic()
+                if streams.heard:
+                    streams.heard(bytes(streams.output))
             if streams.too_much():
                 return Killed.OUTPUT
             if any(key.fd == pidfd for key, _ in events):

@@ -89,6 +89,14 @@ const common = (() => {
   }
 
   const command = (text) => element("div", { className: "command" }, element("code", { textContent: text }), copier(text));
+  // A link to an explanation opens it.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[href^='#explained-']");
+    if (!link) return;
+    link.closest("dialog")?.close();
+    $(link.hash.slice(1)).open = true;
+  });
+
   function sort(button) {
     const body = button.closest("table").tBodies[0], column = Number(button.dataset.sort);
     // The first click puts names from A and figures from the largest; the next one turns it round.

@@ -9,24 +9,24 @@ from pathlib import Path
 from threadmark.model.errors import LabError
 
 
-def write_atomically(path: Path, text: str) -> int:
-    """Put `text` into `path` all at once: a reader sees the old file or the new, never a part.
+def write_atomically(path: Path, content: str | bytes) -> int:
+    """Put `content` into `path` all at once: a reader sees the old file or the new, never a part.
     Returns the bytes written.
 
     LabError when the place cannot be written.
     """
+    if isinstance(content, str):
+        # A command may hold a path whose bytes are no UTF-8.
+        content = content.encode("utf-8", "backslashreplace")
     temporary = ""
     try:
         with tempfile.NamedTemporaryFile(
-            "w",
-            encoding="utf-8",
-            errors="backslashreplace",  # a command may hold a path whose bytes are no UTF-8
             dir=path.parent,
             prefix=f".{path.name}.",
             delete=False,
         ) as file:
             temporary = file.name
-            file.write(text)
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         mask = os.umask(0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from threadmark.judge.findings import Judged
 from threadmark.judge.verdict import Kind
@@ -22,6 +22,29 @@ if TYPE_CHECKING:
 _FOLDER = Path(__file__).parent
 
 
+class Explanation(Protocol):
+    """Why a cell does not scale: a section of the page."""
+
+    @property
+    def run(self) -> int:
+        """The run that says it."""
+
+    @property
+    def name(self) -> str:
+        """The cell."""
+
+    @property
+    def summary(self) -> str:
+        """The first cause."""
+
+    @property
+    def command(self) -> str:
+        """What shows all of it in a terminal."""
+
+    def lines(self, width: int) -> list[str]:
+        """All of it."""
+
+
 def page(
     folder: Path,
     stored: Stored,
@@ -29,12 +52,14 @@ def page(
     data: Mapping[str, Any],
     *,
     counted: Mapping[Kind, int],
+    explained: Sequence[Explanation] = (),
     **fields: Any,
 ) -> str:
     """The page of a run as text, by the template page.html.j2 of the `folder` of its kind.
 
     `data` is for the script of the page, `fields` for the template, which needs `processes`, their
-    number, from every kind; `counted` are the verdicts of the tiles at the top.
+    number, from every kind; `counted` are the verdicts of the tiles at the top, and `explained` the
+    explanations of cells.
     """
     import vl_convert
 
@@ -46,6 +71,7 @@ def page(
         uncertain=failures.uncertainties(judged),
         machine=facts(stored.run.machine),
         tools=tools(judged),
+        explained=explained,
         data=plain.finite(data),
         vega=vl_convert.javascript_bundle().replace("</script", "<\\/script"),  # type: ignore[call-arg]
         **fields,

@@ -22,16 +22,17 @@ _ERROR = re.compile(r"error:|CMake Error|No space left|Permission denied|Read-on
 Report = Callable[[str], None]
 
 
-def build(preset: str, *, tests: bool, report: Report) -> str:
-    """Configure if needed and build; returns why it failed, in one sentence, or nothing.
+def build(preset: str, *, tests: bool, report: Report, targets: Sequence[str] = ()) -> str:
+    """Configure if needed and build `targets`, by default all; returns why it failed, in one
+    sentence, or nothing.
 
     LabError when nothing at all could be built here: no CMake, full disk, read-only folder.
     """
     with lock.exclusive():
-        return _build(preset, tests=tests, report=report)
+        return _build(preset, tests=tests, report=report, targets=targets)
 
 
-def _build(preset: str, *, tests: bool, report: Report) -> str:
+def _build(preset: str, *, tests: bool, report: Report, targets: Sequence[str]) -> str:
     folder = BUILD / preset
     log = BUILD / f"{preset}.log"
     try:
@@ -47,9 +48,8 @@ def _build(preset: str, *, tests: bool, report: Report) -> str:
                 # A build with tests also serves those who do not ask for them.
                 both = {wanted, _configuration(preset, tests=False)}
                 stamp.write_text("\n".join(both), encoding="ascii")
-            if not _run(
-                [_ninja(), "-C", str(folder), "-k", "0", "-j", _jobs()], out, report, preset
-            ):
+            line = [_ninja(), "-C", str(folder), "-k", "0", "-j", _jobs(), *targets]
+            if not _run(line, out, report, preset):
                 return _failure(preset, log)
             # Programs that were removed or renamed must not be measured any more.
             _run([_ninja(), "-C", str(folder), "-t", "cleandead"], out, report, preset)
@@ -61,9 +61,10 @@ def _build(preset: str, *, tests: bool, report: Report) -> str:
 
 
 def build_platforms(
-    platforms: Sequence[Platform], *, tests: bool, report: Report
+    platforms: Sequence[Platform], *, tests: bool, report: Report, targets: Sequence[str] = ()
 ) -> dict[str, str]:
-    """Build each; returns the platforms that are not to be had, with the reason.
+    """Build `targets` of each, by default all; returns the platforms that are not to be had, with
+    the reason.
 
     LabError when none is.
     """
@@ -71,7 +72,7 @@ def build_platforms(
     for each in platforms:
         configured = (BUILD / each.name / "build.ninja").exists()
         reason = "" if configured else each.missing()
-        reason = reason or build(each.name, tests=tests, report=report)
+        reason = reason or build(each.name, tests=tests, report=report, targets=targets)
         if reason:
             failed[each.name] = reason
     if len(failed) == len(platforms):

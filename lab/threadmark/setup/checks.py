@@ -81,12 +81,14 @@ def checks() -> list[Check]:
         )
     package = "tests/tmk/package"  # builds the examples from an installed copy: minutes
     model = "tests/tmk/model"  # explores the runtime's interleavings: minutes
-    quick = [f"--ignore={package}", f"--ignore={model}"]
+    readers = "tests/explain/readers"  # Go builds its pprof: a minute
+    quick = [f"--ignore={each}" for each in (package, model, readers)]
     found += [
         Check("python", Level.TEST, lambda: [*python, "pytest", *quick]),
         Check("package", Level.CHECK, lambda: [*python, "pytest", package]),
         Check("model", Level.CHECK, lambda: [*python, "pytest", model]),
     ]
+    found.append(Check("explain-readers", Level.ALL, lambda: [*python, "pytest", readers]))
     found += _random_programs()
     for name in ("tasks", "catalogue"):
         script = str(ROOT / f"tests/simulation/{name}.py")
@@ -107,6 +109,8 @@ def checks() -> list[Check]:
         line = [sys.executable, str(ROOT / script), *of_build, *options]
         command = partial(lambda given: given, line)
         found.append(Check(f"explain-{name}", Level.ALL, command, preset, _lack(gcc)))
+    cells = [sys.executable, str(ROOT / "tests/explain/cells_bar.py")]
+    found.append(Check("explain-cells", Level.ALL, lambda: cells, preset, _lack(gcc)))
     sanitized = next((each for each in platforms.platforms() if "clang" in each.compiler), None)
     # The schedulers of others give false reports under ThreadSanitizer, none under the other.
     sanitizers = (("asan", Level.CHECK), ("tsan", Level.CHECK), ("asan-all", Level.ALL))

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from threadmark.machine.preload import surroundings
-from threadmark.model.executable import Absence, Executable, stamp_of
-from threadmark.model.places import BUILD
+from threadmark.model.executable import CONTENTION, Absence, Executable, stamp_of
+from threadmark.model.places import BUILD, ROOT
 
 _DESCRIBE_S = 10
 
@@ -24,6 +24,14 @@ _DESCRIBE_S = 10
 def find(platforms: Iterable[str], build: Path = BUILD) -> list[Executable]:
     """All executables of these platforms, by name."""
     return [each for name in platforms for each in _of_platform(name, build / name)]
+
+
+def sources(root: Path = ROOT) -> dict[str, set[str]]:
+    """Program -> the backends that it can be built with, where they are to be had."""
+    bench = root / "bench"
+    backends = {each.stem for each in bench.glob("backends/*.hpp")}
+    found = {each.stem: backends for each in bench.glob("programs/tasks/*.cpp")}
+    return found | {each.stem: {CONTENTION} for each in bench.glob("programs/library/*.cpp")}
 
 
 def absences(platform: str, build: Path = BUILD) -> list[Absence]:

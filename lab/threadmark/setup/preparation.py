@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -24,17 +26,19 @@ class Prepared:
     failed_platforms: dict[str, str]
 
 
-def prepare(names: tuple[str, ...], console: Console, *, install: bool) -> Prepared:
+def prepare(
+    names: tuple[str, ...], console: Console, *, install: bool, targets: Sequence[str] = ()
+) -> Prepared:
     """Install what is missing if `install` allows it, build the platforms `names`, look at them.
 
-    No name means all that are not optional.
+    No name means all that are not optional. With `targets` nothing else is built.
     """
     wanted = chosen(names)
     absent = bring(console, tests=False) if install else packages.missing(tests=False)
     for need in absent:
         say(console, absence(need))
     refused = unpack(console, wanted) if install else {}
-    failed = with_status(console, wanted, tests=False) | refused
+    failed = with_status(console, wanted, tests=False, targets=targets) | refused
     for name, reason in failed.items():
         say(console, f"Platform {name} is left out: {reason}")
     return look([each.name for each in wanted], failed)
@@ -94,13 +98,18 @@ def absence(need: packages.Need) -> str:
 
 
 def with_status(
-    console: Console, wanted: list[platforms.Platform], *, tests: bool
+    console: Console,
+    wanted: list[platforms.Platform],
+    *,
+    tests: bool,
+    targets: Sequence[str] = (),
 ) -> dict[str, str]:
     """build_platforms with its progress on the terminal."""
+    made = partial(build.build_platforms, wanted, tests=tests, targets=targets)
     if not console.is_terminal:
-        return build.build_platforms(wanted, tests=tests, report=lambda _: None)
+        return made(report=lambda _: None)
     with console.status("Building") as status:
-        return build.build_platforms(wanted, tests=tests, report=status.update)
+        return made(report=status.update)
 
 
 def _status(console: Console, text: str) -> contextlib.AbstractContextManager[object]:

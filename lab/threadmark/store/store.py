@@ -217,8 +217,12 @@ class Store:
         return Stored(run, self.rows(run.id), self.descriptions(run.id), self.documents(run.id))
 
     def latest_run_id(self) -> int:
-        """The newest run that was measured, else the newest import. LabError for an empty store."""
-        query = "SELECT id FROM run ORDER BY profile = ?, id DESC LIMIT 1"
+        """The newest run that was measured, else the newest import; of one that was explained too,
+        that run and not its explanations. LabError for an empty store."""
+        query = (
+            "SELECT id FROM run ORDER BY json_extract(request, '$.of') IS NOT NULL, profile = ?, "
+            "id DESC LIMIT 1"
+        )
         for each in self._read(query, IMPORTED):
             return int(each["id"])
         raise LabError(f"The store {self.path} holds no run yet; measure first: ./threadmark run")

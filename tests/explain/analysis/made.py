@@ -15,6 +15,8 @@ from threadmark.kinds.explain.analysis import reading
 from threadmark.kinds.explain.analysis.answer import analyse
 from threadmark.kinds.explain.analysis.frames import Frame
 from threadmark.kinds.explain.analysis.meaning import Operand
+from threadmark.kinds.explain.analysis.part import cut
+from threadmark.kinds.explain.analysis.recording import WHOLE, Part, Recording
 from threadmark.kinds.explain.knowledge import knowledge
 
 MS = 1_000_000
@@ -206,19 +208,23 @@ class Made:
         """The record as lines."""
         return [json.dumps(each) for each in self.records()]
 
-    def analysed(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Document and details."""
-        recording = reading.read(self.text())
+    def read(self, part: Part = WHOLE) -> tuple[Recording, Names]:
+        """The record as the analysis takes it, and its symbols."""
+        recording = cut(reading.read(self.text()), part)
         names = Names(self.stacks, self.data)
         names.operands = self.operands
         names.members = self.members
-        return analyse(recording, names, knowledge())
+        return recording, names
 
-    def answer(self) -> dict[str, Any]:
+    def analysed(self, part: Part = WHOLE) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Document and details."""
+        return analyse(*self.read(part), knowledge())
+
+    def answer(self, part: Part = WHOLE) -> dict[str, Any]:
         """The document of the contract."""
-        return self.analysed()[0]
+        return self.analysed(part)[0]
 
-    def first(self) -> dict[str, Any]:
+    def first(self, part: Part = WHOLE) -> dict[str, Any]:
         """Its first cause."""
-        cause: dict[str, Any] = self.answer()["causes"][0]
+        cause: dict[str, Any] = self.answer(part)["causes"][0]
         return cause

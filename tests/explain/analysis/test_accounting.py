@@ -13,7 +13,6 @@ from threadmark.kinds.explain import table
 from threadmark.kinds.explain.analysis import reading
 from threadmark.kinds.explain.analysis.cause import Cause, doubted
 from threadmark.kinds.explain.analysis.frames import plain_name
-from threadmark.model.cell import Run, Stored
 from threadmark.model.errors import LabError
 
 ACTIVITIES = (
@@ -192,8 +191,7 @@ def test_the_first_ten_lines_answer_in_80_columns_and_in_ascii() -> None:
     made.hold(1, "Cache::put worker", 100, 190_000).data[1, 64] = ("cache_mutex", "server.cpp:41")
     for tid in (MAIN + 1, MAIN + 2):
         made.sample(tid, "work worker", 100)
-    stored = Stored(Run(1, "", "", "explain", 0, {}, {}), [], [])
     for utf8 in (True, False):
-        shown = [line.plain for line in table.lines(stored, made.answer(), 80, utf8=utf8)]
+        shown = [line.plain for line in table.lines(made.answer(), 80, utf8=utf8)]
         assert "\n".join(shown) == GOLDEN
         assert max(map(len, shown)) <= 80

@@ -48,7 +48,8 @@ def test_a_thread_that_only_makes_the_barrier_is_not_compared(
 ) -> None:
     threads = {tid: SimpleNamespace(timed_ns={"barrier": ns}) for tid, ns in enumerate(times)}
     recording = SimpleNamespace(pairs=[Pair(1, "barrier", 1, 0, 9, 90)])
-    assert barriers_take_long(recording, SimpleNamespace(threads=threads), []) == even
+    account = SimpleNamespace(threads=threads, everyone=threads)
+    assert barriers_take_long(recording, account, []) == even
 
 
 def test_waking_at_a_barrier_belongs_to_the_thread_that_has_more_to_do() -> None:

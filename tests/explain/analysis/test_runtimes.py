@@ -32,6 +32,19 @@ def test_tasks_that_are_made_all_the_time_are_overhead() -> None:
     assert first["certain"]
 
 
+def test_the_inlined_code_of_a_runtime_that_is_headers_is_the_runtime() -> None:
+    made = regions("tmk::detail::submit evaluate main", "evaluate main", turns=True)
+    first = made.first()
+    assert (first["category"], first["name"]) == ("task_overhead", "evaluate")
+    assert first["share"] > 0.4
+
+
+def test_a_template_of_a_runtime_without_lines_may_be_the_programs_own_work() -> None:
+    known = knowledge()
+    assert known.in_runtime([Frame("tbb::detail::d1::start_for::run_body", "for.h:7", "prog")])
+    assert not known.in_runtime([Frame("tbb::detail::d1::start_for::run_body", "prog+0x7", "prog")])
+
+
 def test_one_thread_that_has_more_to_do_is_imbalance() -> None:
     first = regions(WAIT, WORK).first()
     assert (first["category"], first["name"]) == ("imbalance", "count._omp_fn.0")

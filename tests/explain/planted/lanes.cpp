@@ -3,6 +3,7 @@
 // category: false_sharing
 // name: totals
 // certain: any
+// threads: 1,2
 // why: The totals of the threads lie side by side and are written for each value.
 
 #include <array>

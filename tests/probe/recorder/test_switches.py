@@ -183,3 +183,29 @@ def test_call_chains_of_the_kernel_are_understood(
     )
     known = "hidden" if names.startswith("0000000000000000") else "known"
     assert done.stdout == f"{known}\n{place}\n"
+
+
+def test_sampling_pauses_while_threads_leave_their_processors_too_often(
+    recorder: Recorder, target: Path, agent: str
+) -> None:
+    command = f"{target} give_way give_way; {target} compute"
+    done = recorder.run("sh", "-c", command, options=("--follow", "--agent", agent))
+    found = read(recorder, done.stdout)
+    assert found.says("Running threads were sampled in")
+    period = found.head["tier"]["sample_ns"]
+    wall = found.head["ended_ns"] - found.head["began_ns"]
+    assert 1.2 * 1_997_000 < period < 4 * 1_997_000  # one of the two seconds was left out
+    begin = found.head["began_ns"] + wall // 2
+    late = [s for s in found.all("sample") if not s.get("sleeps_in") and s["at_ns"] > begin]
+    assert len(late) > 0.3 * (wall / 2) / 1_997_000  # it went on when they were calm
+
+
+def test_sampling_pauses_while_threads_are_made_too_often(
+    recorder: Recorder, compiled: Compile, target: Path, agent: str
+) -> None:
+    del target  # skips where there are no samples
+    storm = compiled("storm.cpp")
+    found = read(recorder, recorder.run(str(storm), options=("--agent", agent)).stdout)
+    assert found.says("threads that were made")
+    threads = [t for t in found.all("thread") if t["ended_ns"] != 0]
+    assert len(threads) > 4000  # the agent tells of those that perf events do not

@@ -21,7 +21,7 @@ from threadmark.measure.cage import Cage
 from threadmark.measure.measurement import Attempts, Runner
 from threadmark.measure.observation import Observation
 from threadmark.measure.schedule import Task
-from threadmark.model.cell import Row, Status, Stored
+from threadmark.model.cell import Cell, Row, Status, Stored
 from threadmark.model.executable import Absence, Executable
 from threadmark.model.request import Request, Selection
 
@@ -36,6 +36,7 @@ class Contention(CellKind):
     command = COMMAND
     profiles = (CATALOGUE,)
     not_options = ("profile", "seed")
+    first_thread_works = False
 
     def programs(self, executables: Sequence[Executable]) -> list[dict[str, object]]:
         found: dict[str, dict[str, object]] = {}
@@ -50,6 +51,16 @@ class Contention(CellKind):
         self, request: Request, executables: Sequence[Executable], absent: Sequence[Absence]
     ) -> Selection:
         return selection.select(request, executables, absent)
+
+    def measures(self, executable: Executable) -> bool:
+        return executable.contends
+
+    def steady(
+        self, request: Request, cell: Cell, executable: Executable, seconds: float
+    ) -> list[str]:
+        order = host.turned(cell.threads, host.processors(), 0)
+        line = selection.arguments(request, cell, executable, order)
+        return [*line, "--seconds", f"{seconds:g}"]
 
     def schedule(self, request: Request, selection: Selection) -> CatalogueSchedule:
         cores = host.cores(host.processors())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from threadmark.judge.verdict import Kind
 from threadmark.kinds.catalogue import cards, judgement, table
 from threadmark.kinds.catalogue.judgement import Catalogue, Entry
 from threadmark.kinds.catalogue.profiles import CALIBRATION
+from threadmark.kinds.explain import beside
 from threadmark.model.cell import DEFAULT, Stored
 from threadmark.present import charts, pages
 from threadmark.present.marks import MARKS
@@ -29,6 +30,8 @@ def page(stored: Stored, found: Catalogue, folder: Path = cards.FOLDER) -> str:
     counted: Counter[Kind] = Counter(
         each.judged.verdict.kind for each in found.entries if each.cell.program != CALIBRATION
     )
+    reasons = beside.by_column(stored)
+    explained = beside.explained(stored)
     data = {
         "platforms": platforms,
         "programs": programs,
@@ -45,9 +48,11 @@ def page(stored: Stored, found: Catalogue, folder: Path = cards.FOLDER) -> str:
         [each.judged for each in found.entries],
         data,
         counted=counted,
+        explained=explained,
+        reasons={name: [e for e in explained if e.cell.program == name] for name in programs},
         processes=len(judgement.processes(row for row in stored.rows if row.command)),
         found=found,
-        lines=[_line(each) for each in entries],
+        lines=[_line(each, reasons) for each in entries],
         platforms=platforms,
         words=[
             (kind, MARKS[kind], word, meaning)
@@ -59,7 +64,7 @@ def page(stored: Stored, found: Catalogue, folder: Path = cards.FOLDER) -> str:
     )
 
 
-def _line(entry: Entry) -> dict[str, Any]:
+def _line(entry: Entry, reasons: Mapping[tuple[object, ...], int]) -> dict[str, Any]:
     """A line of the table: text, and the figure that it is sorted by."""
     verdict, cell = entry.judged.verdict, entry.cell
     most = verdict.at_threads or 0
@@ -75,6 +80,7 @@ def _line(entry: Entry) -> dict[str, Any]:
         "word": table.WORDS[verdict.kind][0],
         "detail": f"{verdict.label}: {verdict.detail}".rstrip(": "),
         "base": entry.base,
+        "explained": reasons.get(cell.column),
         "figures": [
             (table.time(entry.one_ns), entry.one_ns),
             (table.rate(entry.rates.get(1)), entry.rates.get(1)),

@@ -13,6 +13,7 @@ from rich.text import Text
 from threadmark.judge.verdict import Kind
 from threadmark.kinds.catalogue.judgement import Catalogue, Entry
 from threadmark.kinds.catalogue.profiles import CALIBRATION
+from threadmark.kinds.explain import beside
 from threadmark.model.cell import DEFAULT, Stored
 from threadmark.present.failures import Failure
 from threadmark.present.marks import MARKS
@@ -47,6 +48,7 @@ def lines(stored: Stored, found: Catalogue, width: int, *, utf8: bool) -> list[T
         page.table(group, found.threads)
     page.legend({each.judged.verdict.kind for each in found.entries})
     page.failures([each.judged for each in found.entries], _where)
+    beside.say(page, stored)
     page.notes(stored.run)
     return page.lines
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import cyclopts
 from cyclopts import Parameter
 
-from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption
+from threadmark.model.errors import LabError
+from threadmark.options import DEFAULT_STORE, InstallOption, JsonOption, StoreOption
 
 
 def command(app: cyclopts.App) -> None:
@@ -24,6 +26,16 @@ def explain(
     ready: Annotated[str | None, Parameter(show_default=False)] = None,
     load: Annotated[str | None, Parameter(show_default=False)] = None,
     stop: Annotated[str | None, Parameter(show_default=False)] = None,
+    thread: Annotated[tuple[str, ...], Parameter(show_default=False, negative="")] = (),
+    since: Annotated[float | None, Parameter(name="--from", show_default=False)] = None,
+    until: Annotated[float | None, Parameter(name="--to", show_default=False)] = None,
+    cell: Annotated[str | None, Parameter(show_default=False)] = None,
+    install: InstallOption = True,
+    threads: Annotated[str | None, Parameter(show_default=False)] = None,
+    threads_env: Annotated[str | None, Parameter(show_default=False)] = None,
+    rounds: Annotated[int | None, Parameter(show_default=False)] = None,
+    progress: Annotated[str | None, Parameter(show_default=False)] = None,
+    counter: Annotated[Path | None, Parameter(show_default=False)] = None,
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
 ) -> int:
@@ -34,8 +46,16 @@ def explain(
     stays beside the store. A server is recorded under load with `./threadmark explain --ready "curl
     -fs localhost:8080" --load "wrk -d 10 http://localhost:8080" -- ./server`.
 
+    --thread, --from and --to ask for a part of a record, as often as wanted: `./threadmark explain
+    results/explain-7.tmr --thread "io*" --from 0.5 --to 2`. The record stays whole.
+    `./threadmark explain --cell fib/tbb:futures/gcc-libstdc++/2` explains a field of the matrix or
+    of the catalogue: one process of it is built and run as `run` does that.
+
+    `./threadmark explain --threads 1,2 -- ./prog {threads}` runs the program with each number of
+    threads, in turns, and says what costs more with more threads.
+
     Exit status: 0 when there is an answer, whatever the program's own status was; 2 when the
-    program could not be recorded.
+    program could not be recorded, or its record has nothing of the part.
 
     Parameters
     ----------
@@ -54,8 +74,45 @@ def explain(
     stop
         The signal that the program gets after the load (TERM, if not given) or after the duration
         (none, if not given).
+    thread
+        Only threads of this name, which may be a pattern such as "io*", or of this number; may be
+        repeated. The others stay known as holders of locks.
+    since
+        Only what came later, in seconds since the recording began.
+    until
+        Only what came earlier, in seconds since the recording began.
+    cell
+        PROGRAM/BACKEND:VARIANT/PLATFORM/THREADS[/SIZE[/ALLOCATOR]], in the place of a program. The
+        backend of the catalogue is threads. Recorded are 2 s of its repeats.
+    threads
+        Compare these numbers of threads, such as 1,2; {threads} in the arguments becomes each.
+    threads_env
+        The variable of the environment that has the number of threads, such as OMP_NUM_THREADS.
+    rounds
+        How often the program runs with each number of threads; 3, or 2 where 3 would take more
+        than a minute, if not given.
+    progress
+        A regular expression with one group: the units of work that are done. Its last match in
+        what the program prints counts. Without units the whole run is one.
+    counter
+        A file in which the program leaves the number of units instead, as its last word.
     """
+    from threadmark.kinds.explain.analysis.recording import Part
     from threadmark.kinds.explain.invocation import Wanted, perform
+    from threadmark.kinds.explain.turns import Turns
 
-    wanted = Wanted(words, pid, follow, delay, duration, ready, load, stop)
+    wanted = Wanted(
+        words, pid, follow, delay, duration, ready, load, stop, Part(thread, since, until)
+    )
+    turns = Turns(threads, threads_env, rounds, progress, counter)
+    if cell is not None:
+        if wanted != Wanted(()) or turns != Turns():
+            raise LabError("--cell names what is recorded and for how long; give nothing else.")
+        from threadmark.kinds.explain import subject
+
+        return subject.perform(cell, store, install=install, as_json=json)
+    if turns != Turns():
+        from threadmark.kinds.explain import differential
+
+        return differential.perform(wanted, turns, store, as_json=json)
     return perform(wanted, store, as_json=json)

@@ -2,52 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from threadmark.model.cell import Stored
 
 RUNNING = "running"  # stacks of a run, as details.py has them
 WAITING = "waiting"
+Weighed = tuple[Sequence[str], int]  # functions, innermost first, and microseconds
+
+
+def on_processor(details: Mapping[str, Any]) -> list[Weighed]:
+    """Stacks of running code."""
+    each_us = details["sample_ns"] / 1000
+    return [(frames, round(count * each_us)) for frames, count in details[RUNNING]]
+
+
+def off_processor(details: Mapping[str, Any]) -> list[Weighed]:
+    """Stacks of waits; what is waited for stands as the innermost function."""
+    return [
+        ([f"[{activity.replace('_', ' ')}]", *frames], us)
+        for frames, us, activity, _ in details[WAITING]
+        if us
+    ]
 
 
 def collapsed(details: Mapping[str, Any]) -> str:
-    """One line for each stack, outermost first: 'main;work;[mutex] 120', waits in microseconds.
-    Samples of running code have no mark."""
-    lines = [f"{_joined(frames)} {count}" for frames, count in details.get(RUNNING, [])]
-    lines += [
-        f"{_joined(frames)};[{activity}] {us}"
-        for frames, us, activity in details.get(WAITING, [])
-        if us
-    ]
-    return "".join(f"{line}\n" for line in lines)
+    """One line for each stack with its microseconds, outermost first: 'main;work;[mutex] 120'.
+    Running code has no mark."""
+    stacks = [*on_processor(details), *off_processor(details)]
+    return "".join(f"{_joined(frames)} {us}\n" for frames, us in stacks)
 
 
-def _joined(frames: list[str]) -> str:
+def _joined(frames: Sequence[str]) -> str:
     return ";".join(each.replace(";", ":").replace("\n", " ") for each in reversed(frames))
 
 
 def speedscope(stored: Stored, details: Mapping[str, Any]) -> dict[str, Any]:
-    """Two profiles: samples of running code, and waits in microseconds."""
+    """Two profiles in microseconds: waits, and running code."""
     numbers: dict[str, int] = {}
-
-    def path(frames: list[str], *more: str) -> list[int]:
-        return [numbers.setdefault(each, len(numbers)) for each in (*reversed(frames), *more)]
-
-    running = [(path(frames), count) for frames, count in details.get(RUNNING, [])]
-    waiting = [
-        (path(frames, f"[{activity}]"), us)
-        for frames, us, activity in details.get(WAITING, [])
-        if us
-    ]
-    profiles = [
-        _sampled(name, unit, samples)
-        for name, unit, samples in (
-            (WAITING, "microseconds", waiting),
-            (RUNNING, "none", running),
-        )
-        if samples
-    ]
+    profiles = []
+    for name, stacks in (
+        ("off the processor", off_processor(details)),
+        ("on the processor", on_processor(details)),
+    ):
+        if stacks:
+            profiles.append({
+                "type": "sampled",
+                "name": name,
+                "unit": "microseconds",
+                "startValue": 0,
+                "endValue": sum(us for _, us in stacks),
+                "samples": [
+                    [numbers.setdefault(each, len(numbers)) for each in reversed(frames)]
+                    for frames, _ in stacks
+                ],
+                "weights": [us for _, us in stacks],
+            })  # fmt: skip
     return {
         "$schema": "https://www.speedscope.app/file-format-schema.json",
         "name": f"explain run {stored.run.id}",
@@ -55,16 +66,4 @@ def speedscope(stored: Stored, details: Mapping[str, Any]) -> dict[str, Any]:
         "activeProfileIndex": 0,
         "shared": {"frames": [{"name": each} for each in numbers]},
         "profiles": profiles,
-    }
-
-
-def _sampled(name: str, unit: str, samples: list[tuple[list[int], int]]) -> dict[str, Any]:
-    return {
-        "type": "sampled",
-        "name": name,
-        "unit": unit,
-        "startValue": 0,
-        "endValue": sum(weight for _, weight in samples),
-        "samples": [stack for stack, _ in samples],
-        "weights": [weight for _, weight in samples],
     }

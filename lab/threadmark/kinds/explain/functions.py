@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.text import Text
 
-from threadmark.kinds.explain.flames import RUNNING, WAITING
+from threadmark.kinds.explain.flames import RUNNING, WAITING, off_processor, on_processor
 from threadmark.kinds.explain.table import Page, micros
 from threadmark.model.errors import LabError
 
@@ -101,11 +101,35 @@ class Function:
         return f"{share:>8}{micros(us) if us else '-':>10}"
 
 
+@dataclass(frozen=True)
+class Total:
+    """What a function costs in all of its stacks, in microseconds."""
+
+    name: str
+    running_us: int
+    itself_us: int  # of the running time, without what it calls
+    waiting_us: int
+
+
+def totals(details: Mapping[str, Any]) -> list[Total]:
+    """All functions, the dearest first."""
+    running: Counter[str] = Counter()
+    itself: Counter[str] = Counter()
+    waiting: Counter[str] = Counter()
+    for frames, us in on_processor(details):
+        itself[frames[0]] += us
+        running.update(dict.fromkeys(frames, us))
+    for (_, *frames), us in off_processor(details):
+        waiting.update(dict.fromkeys(frames, us))
+    names = sorted({*running, *waiting}, key=lambda n: (-max(running[n], waiting[n]), n))
+    return [Total(n, running[n], itself[n], waiting[n]) for n in names]
+
+
 def function(details: Mapping[str, Any], name: str) -> Function:
     """The function that `name` names, whole or from a '::' on. LabError where no function or more
     than one has that name."""
     running: list[_Stack] = [(frames, count, "") for frames, count in details.get(RUNNING, [])]
-    waiting: list[_Stack] = [tuple(each) for each in details.get(WAITING, [])]
+    waiting: list[_Stack] = [tuple(each[:3]) for each in details.get(WAITING, [])]
     names = {each for frames, _, _ in (*running, *waiting) for each in frames}
     full = _named(names, name)
     samples, wait_us = sum(c for _, c, _ in running), sum(us for _, us, _ in waiting)

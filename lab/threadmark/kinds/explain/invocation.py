@@ -6,7 +6,8 @@ import os
 import shutil
 import signal
 import sys
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,11 +17,13 @@ from rich.console import Console
 
 from threadmark.kinds.explain import probe
 from threadmark.kinds.explain.analysis.answer import analyse
+from threadmark.kinds.explain.analysis.part import PartError, cut
+from threadmark.kinds.explain.analysis.recording import WHOLE, Part, Recording
+from threadmark.kinds.explain.analysis.task_costs import tell
 from threadmark.kinds.explain.kind import ANSWER, DETAILS, KIND
 from threadmark.kinds.explain.knowledge import knowledge
 from threadmark.kinds.explain.symbols import Symbols
 from threadmark.machine.version import version
-from threadmark.model.cell import Stored
 from threadmark.model.errors import LabError
 from threadmark.model.places import DEFAULT_STORE
 from threadmark.present.terminal import print_table
@@ -39,6 +42,7 @@ class Wanted:
     ready: str | None = None  # commands of the shell
     load: str | None = None
     stop: str | None = None  # name or number of a signal
+    part: Part = WHOLE
 
     @property
     def record(self) -> Path | None:
@@ -79,6 +83,17 @@ class Wanted:
         for name, value in (("--delay", self.delay), ("--duration", self.duration)):
             if value is not None and not 0 < value < 1e6:
                 raise LabError(f"{name} takes a number of seconds above 0.")
+        self._check_part()
+
+    def _check_part(self) -> None:
+        begin, end = self.part.from_s, self.part.to_s
+        for name, value in (("--from", begin), ("--to", end)):
+            if value is not None and not 0 <= value < 1e6:
+                raise LabError(f"{name} takes seconds since the recording began, 0 or more.")
+        if end is not None and end <= (begin or 0):
+            raise LabError(
+                f"--to {end:g} is not after --from {begin or 0:g}; give a range that has some time."
+            )
 
     @property
     def _texts(self) -> dict[str, str]:
@@ -106,19 +121,14 @@ def perform(wanted: Wanted, store: Path, *, as_json: bool) -> int:
     wanted.check()
     path = wanted.record
     if path is None:
-        path = _recorded(wanted, store, apart=as_json)
-        number, found = _analysed(path, store)
-        kept = record_path(store, number)
-        path.replace(kept)
+        with temporary(store) as made:
+            status = probe.record(wanted.options(), made, apart=as_json)
+            if not made.exists() or made.stat().st_size == 0:
+                raise LabError(f"Nothing was recorded (the recorder's status is {status}).")
+            number, found, path = _analysed_once(made, store, wanted.part)
     else:
-        number, found = _analysed(path, store)
-        kept = path
-    with Store.open(store, create=False) as opened:
-        stored = opened.load(number)
-    if as_json:
-        sys.stdout.write(KIND.export(stored, found, "json"))
-    else:
-        _print(stored, found, kept)
+        number, found = analysed(path, store, wanted.part)
+    say(number, found, store, as_json=as_json, record=path)
     return 0
 
 
@@ -128,30 +138,88 @@ def record_path(store: Path, number: int) -> Path:
     return store.with_name(f"explain-{name}{number}.tmr")
 
 
-def _recorded(wanted: Wanted, store: Path, *, apart: bool) -> Path:
-    """A record that has no number yet."""
+def make_folder(store: Path) -> None:
+    """The folder of a store and of its records."""
     try:
         store.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise LabError(
             f"{store.parent} cannot be made ({error.strerror}); name another file with --store."
         ) from error
+
+
+@contextmanager
+def temporary(store: Path) -> Iterator[Path]:
+    """Where a record is written that has no number yet; what is left there is removed."""
+    make_folder(store)
     path = store.with_name(f".explain-{os.getpid()}.tmr")
-    with ExitStack() as on_failure:
-        on_failure.callback(path.unlink, missing_ok=True)
-        status = probe.record(wanted.options(), path, apart=apart)
-        if not path.exists() or path.stat().st_size == 0:
-            raise LabError(f"Nothing was recorded (the recorder's status is {status}).")
-        on_failure.pop_all()
-    return path
+    try:
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
 
 
-def _analysed(path: Path, store: Path) -> tuple[int, dict[str, Any]]:
-    recording = probe.load(path)
+def _analysed_once(path: Path, store: Path, part: Part) -> tuple[int, dict[str, Any], Path]:
+    """The analysis of a new record, which is kept under the run's number, whole."""
+    failed: PartError | None = None
+    try:
+        number, found = analysed(path, store, part)
+    except PartError as error:
+        failed = error
+        number, found = analysed(path, store, WHOLE)
+    record = kept(path, store, number)
+    if failed is not None:
+        why = str(failed).removesuffix(".")
+        raise LabError(f"{why}; run {number} is of the whole record, {record}.")
+    return number, found, record
+
+
+def kept(path: Path, store: Path, number: int) -> Path:
+    """Give a record the name of its run."""
+    return path.replace(record_path(store, number))
+
+
+def analysed(
+    path: Path,
+    store: Path,
+    part: Part = WHOLE,
+) -> tuple[int, dict[str, Any]]:
+    """Say what a part of a record says and keep that as a run; returns its number and its
+    document."""
+    return answered(cut(probe.load(path), part), path, store, {}, {})
+
+
+def answered(
+    recording: Recording,
+    path: Path,
+    store: Path,
+    about: Mapping[str, Any],
+    asked: Mapping[str, Any],
+) -> tuple[int, dict[str, Any]]:
+    """The same for a record that was read from `path`. `about` is put into the document, `asked`
+    into the request of the run."""
     symbols = Symbols(recording)
     found, details = analyse(recording, symbols, knowledge())
     found["limits"] += [each for each in symbols.limits() if each not in found["limits"]]
-    request = {"command": list(recording.command), "record": path.name}
+    tell(found, float(about.get("cell", {}).get("tasks_recorded", 0)))
+    found |= about
+    request = {
+        "command": list(recording.command),
+        "record": path.name,
+        "part": found["part"],
+        **asked,
+    }
+    return keep(recording, found, details, store, request), found
+
+
+def keep(
+    recording: Recording,
+    found: dict[str, Any],
+    details: dict[str, Any],
+    store: Path,
+    request: Mapping[str, Any],
+) -> int:
+    """Store a run; returns its number."""
     machine = {
         **recording.machine,
         "processors": recording.processors,
@@ -159,17 +227,24 @@ def _analysed(path: Path, store: Path) -> tuple[int, dict[str, Any]]:
         "commit": version(),
     }
     with Store.open(store, create=True) as opened, opened.at_once():
-        number = opened.start_run(KIND.profiles[0], 0, request, machine)
+        number = opened.start_run(KIND.profiles[0], 0, dict(request), machine)
         opened.add_document(number, ANSWER, found)
         opened.add_document(number, DETAILS, details)
         opened.finish(number)
-    return number, found
+    return number
 
 
-def _print(stored: Stored, found: dict[str, Any], kept: Path) -> None:
+def say(
+    number: int, found: dict[str, Any], store: Path, *, as_json: bool, record: Path | None = None
+) -> None:
+    """Print a run and where its record lies."""
+    with Store.open(store, create=False) as opened:
+        stored = opened.load(number)
+    if as_json:
+        sys.stdout.write(KIND.json(stored, found))
+        return
     print_table(Console(), partial(KIND.table, stored, found))
     if found["exit_status"]:
         sys.stdout.write(f"The program's own exit status was {found['exit_status']}.\n")
-    sys.stdout.write(
-        f"Run {stored.run.id}; record: {kept}; page: ./threadmark report {stored.run.id}\n"
-    )
+    where = record or record_path(store, number)
+    sys.stdout.write(f"Run {number}; record: {where}; page: ./threadmark report {number}\n")

@@ -22,7 +22,7 @@ class Explanation(RunKind):
 
     command = COMMAND
     profiles = ("explain",)
-    formats = ("json", "collapsed", "speedscope")
+    formats = ("json", "collapsed", "speedscope", "pprof", "pprof-cpu", "firefox")
 
     def judge(self, stored: Stored) -> dict[str, Any]:
         found = stored.documents.get(ANSWER)
@@ -35,12 +35,12 @@ class Explanation(RunKind):
     def table(self, stored: Stored, found: dict[str, Any], width: int, *, utf8: bool) -> list[Text]:
         from threadmark.kinds.explain import table
 
-        return table.lines(stored, found, width, utf8=utf8)
+        return table.lines(found, width, utf8=utf8)
 
     def page(self, stored: Stored, found: dict[str, Any]) -> str:
         from threadmark.kinds.explain import page
 
-        return page.page(stored, found)
+        return page.page(stored, found, _details(stored))
 
     def record(self, stored: Stored, found: dict[str, Any]) -> dict[str, Any]:
         return found
@@ -49,14 +49,20 @@ class Explanation(RunKind):
         """The document of the contract and nothing else, so that programs may rely on it."""
         return found
 
-    def export(self, stored: Stored, found: dict[str, Any], form: str) -> str:
-        from threadmark.kinds.explain import flames
+    def export(self, stored: Stored, found: dict[str, Any], form: str) -> str | bytes:
+        from threadmark.kinds.explain import firefox, flames, pprof
 
         if form == "json":
-            return super().export(stored, found, form)
-        details = stored.documents.get(DETAILS, {})
+            return self.json(stored, found)
+        details = _details(stored)
         if form == "collapsed":
             return flames.collapsed(details)
+        if form == "pprof":
+            return pprof.waits(stored, found["command"], details)
+        if form == "pprof-cpu":
+            return pprof.processor(stored, found["command"], details)
+        if form == "firefox":
+            return plain.dumps(firefox.profile(stored, found, details), indent=None) + "\n"
         return plain.dumps(flames.speedscope(stored, details)) + "\n"
 
     def function(self, stored: Stored, name: str) -> Detail:
@@ -67,6 +73,17 @@ class Explanation(RunKind):
 
     def agree(self, a: Stored, b: Stored, question: Question) -> Change:
         return change(self.judge(a), self.judge(b))
+
+
+def _details(stored: Stored) -> dict[str, Any]:
+    """What the answer does not have. LabError for a run that an earlier version analysed."""
+    found = stored.documents.get(DETAILS, {})
+    if "timeline" not in found:
+        raise LabError(
+            f"Run {stored.run.id} was analysed by another version of Threadmark; analyse its "
+            "record again with ./threadmark explain FILE."
+        )
+    return dict(found)
 
 
 KIND = Explanation()

@@ -21,6 +21,7 @@ def knowledge() -> Knowledge:
         wrappers=_patterns(found["wrappers"]),
         activities=tuple(_piece(each, each["kind"]) for each in found["activity"]),
         runtimes=tuple(found["runtimes"]),
+        runtime_names=tuple(found["runtime_names"]),
         tasks=(_piece({"frames": found["tasks"]}, "task"),),
         calls=tuple(_piece(each, each["kind"]) for each in found["call"]),
         causes=tuple(_piece(each, each["category"]) for each in found["cause"]),

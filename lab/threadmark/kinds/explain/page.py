@@ -1,145 +1,181 @@
-"""The run as one HTML file without a script: answer, threads over time, locks, flame graphs."""
+"""The run as one HTML file: answer, threads over time, locks, flame graphs, who woke whom.
+
+All but the callers and callees of a function is there without its script, which zooms and searches.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePath
 from typing import Any
 
-from threadmark.kinds.explain import table
+from threadmark.kinds.explain import bands, causality, flame_graph, flames, functions, table
 from threadmark.model.cell import Stored
 from threadmark.present import pages
+from threadmark.present.wording import printable
 
-_WIDTH = 1000.0  # of a picture
-_ROW = 16.0
-_NARROWEST = 1.5  # of a box that is drawn
-_DEEPEST = 40
-_COLOURS = {
-    "useful": "#2a7fb8", "spinning": "#b85c00", "atomic": "#d98200", "waiting": "#c2410c",
-    "condition": "#a78bba", "barrier": "#8e6fb0", "join": "#c9bcd6", "semaphore": "#7c5fa3",
-    "once": "#9a5d7f", "sleep": "#d7d9de", "io": "#5f9e8f", "kernel_memory": "#7a6a3a",
-    "runnable": "#e6b84c", "starting": "#6f7480", "runtime": "#4e5d94", "runtime_idle": "#b9c0d8",
-    "unknown": "#9aa0aa",
-}  # fmt: skip
+_FUNCTIONS = 400  # that can be searched for
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"  # of holders
+_BARS = 17  # of the histogram of processors
+_LEAST = 0.001  # share of a state in the legend
+_PARTY = 0.005  # share of a stack of holders or waiters
+_AT_WORK = ("serial_dependency", "imbalance")  # whose holders work rather than hold
 
 
-@dataclass
-class _Node:
-    name: str
-    weight: float = 0.0
-    children: dict[str, _Node] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Box:
-    """One rectangle of a picture."""
-
-    x: float
-    y: float
-    width: float
-    colour: str
-    text: str
-    title: str
-
-
-def page(stored: Stored, found: dict[str, Any]) -> str:
+def page(stored: Stored, found: Mapping[str, Any], details: Mapping[str, Any]) -> str:
     """The file as text."""
-    details = stored.documents.get("details", {})
-    waits = [(frames, us) for frames, us, _ in details.get("waiting", [])]
-    samples = [(frames, count) for frames, count in details.get("running", [])]
-    threads = details.get("threads", [])
-    states = sorted(found["states"].items(), key=lambda each: -each[1])
-    template = pages.environment(Path(__file__).parent).get_template("page.html.j2")
-    return template.render(
+    most, overview = bands.overview(details)
+    processors = found.get("processors", [])
+    count = len(processors) - 1
+    wakes, path = causality.wakes(details), causality.critical_path(details)
+    graphs, totals = flame_graph.graphs(details), functions.totals(details)[:_FUNCTIONS]
+    parts = [
+        ("answer", "Answer"), ("threads", "Threads"), ("locks", "Locks"),
+        ("flames", "Flame graphs"),
+        *([("functions", "Functions")] if totals else []),
+        *([("wakes", "Who woke whom")] if wakes else []),
+        *([("path", "Critical path")] if path else []),
+        ("machine", "Machine"),
+    ]  # fmt: skip
+    environment = pages.environment(Path(__file__).parent)
+    environment.filters.update(
+        percent=_percent, micros=flame_graph.micros, seconds=_seconds, chain=_chain
+    )
+    text = environment.get_template("page.html.j2").render(
         run=stored.run,
         found=found,
-        lines=[line.plain for line in table.lines(stored, found, 100, utf8=True)],
-        bars=[(each, _bar(each, details)) for each in threads],
-        left_out=details.get("threads_left_out", 0),
-        legend=[
-            (_COLOURS.get(name, "#9aa0aa"), name.replace("_", " "), f"{share:.1%}")
-            for name, share in states
-            if share > 0
-        ],
-        locks=details.get("locks", []),
-        flames=[
-            (title, unit, boxes, (1 + max(b.y for b in boxes) / _ROW) * _ROW)
-            for title, unit, boxes in (
-                ("Waiting", "microseconds", _flame(waits, "us", 20)),
-                ("Running", "samples", _flame(samples, "samples", 200)),
-            )
-            if boxes
-        ],
+        program=PurePath(found["command"][0]).name if found["command"] else "the program",
+        causes=[_cause(each) for each in found["causes"]],
+        states=_states(found["states"]),
+        words=table.state,
+        most=most,
+        overview=overview,
+        groups=bands.groups(details),
+        slices=bands.SLICES,
+        row_height=bands.HEIGHT,
+        processors=_histogram(processors),
+        processor_count=count,
+        busy=sum(number * share for number, share in enumerate(processors)),
+        line=100 - 100 * count / most if 0 < count < most else None,
+        locks=[_lock(each) for each in details["locks"]],
+        graphs=graphs,
+        functions=totals,
+        data=_stacks(details),
+        wakes=wakes,
+        path=path,
+        parts=parts,
+        reach=causality.REACH,
+        node_height=causality.ROW,
         machine=pages.facts(stored.run.machine),
-        width=_WIDTH,
-        row=_ROW,
+    )
+    return text.replace("(anonymous namespace)::", "")  # as in a terminal
+
+
+def _cause(cause: Mapping[str, Any]) -> dict[str, Any]:
+    """A cause in the words of the page; `remedy` is empty where none is known."""
+    what = table.category(cause["category"])
+    holds = "Who worked" if cause["category"] in _AT_WORK else "Who held it"
+    return {
+        **cause,
+        "what": _capital(what),
+        "said": _sentence(cause["words"]) if cause["words"] != what else "",
+        "remedy": cause.get("remedy") or "",
+        "gain": _sentence(table.gain(cause)),
+        "parties": [
+            (title, [each for each in parties if each["share"] >= _PARTY] or parties)
+            for title, parties in ((holds, cause["holders"]), ("Who waited", cause["waiters"]))
+            if parties
+        ],
+    }
+
+
+def _sentence(words: str) -> str:
+    return _capital(words) + ("" if words.endswith(".") or not words else ".")
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
+def _states(states: Mapping[str, float]) -> list[tuple[str, str, float]]:
+    """Name, words and share of those that occur, the largest first."""
+    ordered = sorted(states.items(), key=lambda each: -each[1])
+    return [(n, table.state(n), share) for n, share in ordered if share >= _LEAST]
+
+
+def _histogram(shares: Sequence[float]) -> list[tuple[str, float]]:
+    """How many processors, and for what share of the time; ranges of them where there are many."""
+    step = -(-(len(shares) - 1) // (_BARS - 1)) if len(shares) > _BARS else 1
+    found = [("0", shares[0])] if shares else []
+    for begin in range(1, len(shares), step):
+        end = min(begin + step, len(shares)) - 1
+        label = str(begin) if begin == end else f"{begin} to {end}"
+        found.append((label, sum(shares[begin : end + 1])))
+    return found
+
+
+def _lock(lock: Mapping[str, Any]) -> dict[str, Any]:
+    """A lock with its matrix as rows of shares of its waits' time, and letters for the holders."""
+    total = sum(us for _, _, _, us in lock["matrix"])
+    cells = {(waiter, holder): (waits, us) for waiter, holder, waits, us in lock["matrix"]}
+    rows = list(dict.fromkeys([*range(len(lock["waiters"])), *sorted({w for w, _ in cells})[::-1]]))
+    columns = list(
+        dict.fromkeys([*range(len(lock["holders"])), *sorted({h for _, h in cells})[::-1]])
     )
 
+    def stack(parties: Sequence[Sequence[str]], number: int) -> str:
+        if number < 0:
+            return "all others"
+        return _chain(parties[number]) or "not known"
 
-def _bar(thread: dict[str, Any], details: dict[str, Any]) -> list[Box]:
-    """The states of a thread over the time of the run."""
-    wall = max(1e-9, details.get("wall_s", 0.0))
-    scale = _WIDTH / wall
-    slice_s = details.get("slice_s", wall)
-    boxes: list[Box] = []
-    slices = [(at * slice_s, state) for at, state in thread["slices"]]
-    end = (thread["until_s"], "")
-    for (begin, state), (until, _) in pairwise([*slices, end]):
-        until_s = max(begin, min(until, begin + 3 * slice_s, thread["until_s"]))
-        colour = _COLOURS.get(state, "#9aa0aa")
-        x, width = begin * scale, (until_s - begin) * scale
-        last = boxes[-1] if boxes else None
-        if last and last.colour == colour and last.x + last.width >= x - 1:
-            boxes[-1] = replace(last, width=x + width - last.x)
-        else:
-            shown = state.replace("_", " ")
-            boxes.append(Box(x, 0, width, colour, "", f"{shown} from {begin:.3f} s"))
-    return boxes
+    def held(number: int) -> tuple[int, float]:
+        holds, us = lock["held"][number] if number >= 0 else (0, 0)
+        return holds, us / holds if holds else 0.0
 
-
-def _flame(stacks: Iterable[tuple[Sequence[str], float]], unit: str, hue: int) -> list[Box]:
-    """Outermost functions below, widths by weight."""
-    root = _Node("all")
-    for frames, weight in stacks:
-        node = root
-        node.weight += weight
-        for name in list(reversed(frames))[:_DEEPEST]:
-            node = node.children.setdefault(name, _Node(name))
-            node.weight += weight
-    if root.weight <= 0:
-        return []
-    boxes: list[Box] = []
-    rows: list[list[tuple[_Node, float]]] = []
-    starts = [(root, 0.0)]
-    while starts:
-        rows.append(starts)
-        following = []
-        for node, begin in starts:
-            at = begin
-            for child in sorted(node.children.values(), key=lambda each: each.name):
-                if child.weight / root.weight * _WIDTH >= _NARROWEST:
-                    following.append((child, at))
-                at += child.weight
-        starts = following
-    for depth, row in enumerate(rows):
-        for node, begin in row:
-            width = node.weight / root.weight * _WIDTH
-            if width < _NARROWEST:
-                continue
-            room = int(width / 7)
-            text = node.name if len(node.name) <= room else node.name[: max(0, room - 1)]
-            share = node.weight / root.weight
-            lightness = 62 + sum(map(ord, node.name)) % 16
-            boxes.append(
-                Box(
-                    begin / root.weight * _WIDTH,
-                    (len(rows) - 1 - depth) * _ROW,
-                    width,
-                    f"hsl({hue} 60% {lightness}%)",
-                    text if room > 2 else "",
-                    f"{node.name}: {node.weight:,.0f} {unit}, {share:.1%}",
-                )
+    return {
+        **lock,
+        "known": any(lock["holders"]),
+        "columns": [
+            (_LETTERS[place], stack(lock["holders"], number), *held(number))
+            for place, number in enumerate(columns)
+        ],
+        "rows": [
+            (
+                stack(lock["waiters"], waiter),
+                [
+                    (us / total if total else 0.0, waits, us)
+                    for waits, us in (cells.get((waiter, holder), (0, 0)) for holder in columns)
+                ],
             )
-    return boxes
+            for waiter in rows
+        ],
+    }
+
+
+def _stacks(details: Mapping[str, Any]) -> dict[str, Any]:
+    """For the script: names, and stacks of their numbers with microseconds first."""
+    names: dict[str, int] = {}
+
+    def numbered(stacks: Sequence[flames.Weighed]) -> list[list[int]]:
+        return [
+            [us, *(names.setdefault(each, len(names)) for each in frames)] for frames, us in stacks
+        ]
+
+    on = numbered(flames.on_processor(details))
+    off = numbered(flames.off_processor(details))
+    return {"names": list(names), "on": on, "off": off}
+
+
+def _chain(frames: Sequence[str]) -> str:
+    """'inner < outer'."""
+    return printable(" < ".join(frames))
+
+
+def _percent(share: float) -> str:
+    if 0 < share < 0.0095:
+        return f"{100 * share:.1f} %" if share >= 0.0005 else "< 0.1 %"
+    return f"{100 * share:.0f} %"
+
+
+def _seconds(value: float) -> str:
+    return flame_graph.micros(value * 1e6)

@@ -6,11 +6,12 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from threadmark.kinds.explain.analysis.reading import read
 from threadmark.kinds.explain.analysis.recording import Recording
+from threadmark.kinds.explain.output import Output
 from threadmark.model.errors import LabError
 from threadmark.model.places import BUILD, ROOT
 
@@ -18,6 +19,7 @@ RECORDER = "threadmark-record"
 AGENT = "libthreadmark-agent.so"
 _PRESET = "gcc-libstdc++"
 _TARGETS = (RECORDER, "threadmark-agent")
+_COPY_S = 0.1  # between two copies of what the program prints
 _PRINTED = b"{"  # how a line of JSON begins, and no binary record
 
 
@@ -61,21 +63,37 @@ def _build() -> None:
             )
 
 
-def record(options: Sequence[str], into: Path, *, apart: bool) -> int:
-    """Run the recorder with this terminal; returns its exit status. With `apart` what the program
-    prints goes to stderr. An interrupt ends the recording, not the lab."""
+def record(
+    options: Sequence[str],
+    into: Path,
+    *,
+    apart: bool,
+    environment: Mapping[str, str] | None = None,
+    output: Output | None = None,
+) -> int:
+    """Run the recorder with this terminal, or with its output into files; returns its exit status.
+    With `apart` what the program prints goes to stderr. An interrupt ends the recording, not the
+    lab."""
     line = [str(recorder()), "-o", str(into), *options]
-    process = subprocess.Popen(line, stdout=2 if apart else None)
+    out, err = (output.out, output.err) if output else (2 if apart else None, None)
+    process = subprocess.Popen(line, stdout=out, stderr=err, env=environment)
+    wakes = _COPY_S if output and output.echo else None
     try:
         while True:
             try:
-                return process.wait()
+                return process.wait(wakes)
             except KeyboardInterrupt:  # the terminal told the recorder and the program too
-                continue
+                if output:
+                    output.interrupted = True
+            except subprocess.TimeoutExpired:
+                assert output
+                output.copy()
     finally:
         if process.poll() is None:
             process.terminate()
             process.wait()
+        if output:
+            output.copy()
 
 
 def load(path: Path) -> Recording:

@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.text import Text
 
-from threadmark.model.cell import Stored
+from threadmark.kinds.explain.analysis.recording import Part
 from threadmark.present.wording import printable
 
 _MOST = 3  # causes with holders; the others have one line
@@ -87,7 +87,7 @@ class Page:
         self.lines.append(Text(f"{first}{text:<{room}} {last}".rstrip()))
 
 
-def lines(stored: Stored, found: Mapping[str, Any], width: int, *, utf8: bool) -> list[Text]:
+def lines(found: Mapping[str, Any], width: int, *, utf8: bool) -> list[Text]:
     """What `show` and `explain` print."""
     page = Page(width, utf8=utf8)
     _head(page, found)
@@ -109,34 +109,29 @@ def lines(stored: Stored, found: Mapping[str, Any], width: int, *, utf8: bool) -
 
 def _head(page: Page, found: Mapping[str, Any]) -> None:
     name = PurePath(found["command"][0]).name if found["command"] else "the program"
+    if "cell" in found:
+        name = found["cell"]["name"]
     threads = f"{found['threads']:,} thread{'s' * (found['threads'] != 1)}"
+    if found.get("part"):
+        name += f", {Part(**found['part']).words}"
     page.say(
         "",
         f"{name}: {threads}, {_seconds(found['wall_s'])}, {found['accounted']:.0%} of "
         f"{_seconds(found['thread_s'])} of thread time accounted for.".replace("%", " %"),
         "bold",
     )
+    if found.get("differential"):
+        page.say("", f"It is {found['differential']['words']}.")
     page.lines.append(Text())
 
 
 def _cause(page: Page, number: int, cause: Mapping[str, Any], found: Mapping[str, Any]) -> None:
     share = "    " if cause["category"] == "none" else _percent(cause["share"])
-    what = _CATEGORIES.get(cause["category"], cause["category"])
-    words = [what]
-    if cause["category"] == "none":
-        page.say(f"{number:>2} {share}  ", cause["words"])
+    style = "bold" if number == 1 and cause["category"] != "none" else ""
+    page.say(f"{number:>2} {share}  ", _headline(cause), style)
+    if cause["category"] == "none" or number > _MOST:
         return
-    named = cause["name"] + (f" ({cause['where']})" if cause["where"] else "")
-    if named:
-        words.append(named)
-    if cause["waits"] and cause["wait_us"]:
-        words.append(f"{cause['waits']:,} waits of {micros(cause['wait_us'])}")
-    text = ", ".join(words).replace(", ", ": ", 1)
-    sure = "" if cause["certain"] else " (not certain)"
-    page.say(f"{number:>2} {share}  ", text + sure, "bold" if number == 1 else "")
-    if number > _MOST:
-        return
-    page.say(" " * 10, cause["words"] + _hope(cause))
+    page.say(" " * 10, "; ".join(filter(None, (cause["words"], gain(cause)))))
     held, waited = cause["holders"], cause["waiters"]
     by = "done by  " if cause["category"] in ("serial_dependency", "imbalance") else "held by  "
     for title, parties in ((by, held), ("waits in ", waited)):
@@ -148,11 +143,33 @@ def _cause(page: Page, number: int, cause: Mapping[str, Any], found: Mapping[str
             page.fill(first, " < ".join(party["frames"]), last)
 
 
-def _hope(cause: Mapping[str, Any]) -> str:
+def summary(cause: Mapping[str, Any]) -> str:
+    """A cause in one line."""
+    if cause["category"] == "none":
+        return str(cause["words"]).rstrip(".")
+    hope = gain(cause)
+    return "; ".join(filter(None, (f"{_percent(cause['share']).strip()} {_headline(cause)}", hope)))
+
+
+def _headline(cause: Mapping[str, Any]) -> str:
+    if cause["category"] == "none":
+        return str(cause["words"])
+    words = [category(cause["category"])]
+    named = cause["name"] + (f" ({cause['where']})" if cause["where"] else "")
+    if named:
+        words.append(named)
+    if cause["waits"] and cause["wait_us"]:
+        words.append(f"{cause['waits']:,} waits of {micros(cause['wait_us'])}")
+    sure = "" if cause["certain"] else " (not certain)"
+    return ", ".join(words).replace(", ", ": ", 1) + sure
+
+
+def gain(cause: Mapping[str, Any]) -> str:
+    """What the program could gain without the cause; empty where nothing is promised."""
     bound = cause["bound"]
     if bound is None or bound < _BETTER:
         return ""
-    return f"; without it at most {bound:.3g} times as fast"
+    return f"without it at most {bound:.3g} times as fast"
 
 
 def _path(found: Mapping[str, Any]) -> str:
@@ -188,6 +205,16 @@ def micros(value: float) -> str:
         if value >= factor:
             return f"{value / factor:.3g} {unit}"
     return f"{value:.3g} us"
+
+
+def state(name: str) -> str:
+    """A state in words."""
+    return _STATES.get(name, name.replace("_", " "))
+
+
+def category(name: str) -> str:
+    """A category in words."""
+    return _CATEGORIES.get(name, name.replace("_", " "))
 
 
 def _processors(shares: list[float]) -> str:

@@ -40,6 +40,14 @@ class Tasks(CellKind):
     ) -> Selection:
         return selection.select(request, executables, absent)
 
+    def measures(self, executable: Executable) -> bool:
+        return not executable.contends
+
+    def steady(
+        self, request: Request, cell: Cell, executable: Executable, seconds: float
+    ) -> list[str]:
+        return selection.arguments(request, executable, cell, ["--seconds", f"{seconds:g}"])
+
     def schedule(self, request: Request, selection: Selection) -> Schedule:
         return Schedule(
             selection.cells,
@@ -99,7 +107,8 @@ def runner(request: Request, cells: dict[Cell, Executable], cage: Cage) -> Calla
     attempts = Attempts(request, cells, cage)
 
     def run(task: Task) -> Row:
-        argv = selection.arguments(request, cells[task.cell], task)
+        repeats = ["--repeats", str(task.repeats)]
+        argv = selection.arguments(request, cells[task.cell], task.cell, repeats)
         return outcome.judge(*attempts.run(task, argv))
 
     return run

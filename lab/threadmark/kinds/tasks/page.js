@@ -100,6 +100,7 @@
       cell.nodes !== null && `Per node of the search the speed-up is ${number(cell.nodes)}: the work depends on timing.`,
       ...new Set(cell.points.map((point) => point.reason).filter(Boolean))].filter(Boolean);
     const label = element("p", {}, element("span", { className: `verdict k-${cell.kind_name}`, textContent: cell.label }));
+    if (cell.explained !== null) label.append(" ", element("a", { href: `#explained-${cell.explained}`, textContent: "why" }));
     $("dialog-body").replaceChildren(
       element("h3", { id: "dialog-title", textContent: `${cell.program}, ${cell.backend}:${cell.variant}` }),
       element("p", { className: "hint", textContent: data.blocks[cell.block] }), label,

@@ -11,6 +11,7 @@ from typing import Any
 
 from threadmark.judge.findings import Judged, is_published
 from threadmark.judge.verdict import Kind
+from threadmark.kinds.explain import beside
 from threadmark.kinds.tasks import table
 from threadmark.model.cell import Stored
 from threadmark.present import charts, pages
@@ -24,10 +25,11 @@ def page(stored: Stored, judged: Sequence[Judged]) -> str:
         sorted({j.cell.backend for j in judged}), sorted({j.cell.variant for j in judged})
     )
     threads = sorted({row.cell.threads for row in stored.rows})
+    reasons = beside.by_column(stored)
     data = {
         "blocks": [block["title"] for block in blocks],
         "threads": threads,
-        "cells": [_cell(each, number) for number, each in _numbered(blocks)],
+        "cells": [_cell(each, number, reasons) for number, each in _numbered(blocks)],
         "specs": charts.specs(series, threads),
     }
     kinds = {j.verdict.kind for j in judged}
@@ -37,6 +39,7 @@ def page(stored: Stored, judged: Sequence[Judged]) -> str:
         judged,
         data,
         counted=Counter(j.verdict.kind for j in judged if j.verdict.kind is not Kind.SEQUENTIAL),
+        explained=beside.explained(stored),
         processes=len(stored.rows),
         blocks=blocks,
         used=[(kind, mark) for kind, mark in MARKS.items() if kind in kinds],
@@ -96,7 +99,7 @@ def _name(judged: Judged) -> str:
     return " ".join((judged.cell.program, *(f"{k}={v}" for k, v in judged.cell.arguments)))
 
 
-def _cell(judged: Judged, block: int) -> dict[str, Any]:
+def _cell(judged: Judged, block: int, reasons: Mapping[tuple[object, ...], int]) -> dict[str, Any]:
     """What the script needs of one cell: charts and the dialog are made from it."""
     verdict, cell = judged.verdict, judged.cell
     return {
@@ -114,6 +117,7 @@ def _cell(judged: Judged, block: int) -> dict[str, Any]:
         else None,
         "overhead": judged.overhead_ns,
         "nodes": judged.node_speedup,
+        "explained": reasons.get(cell.column),
         "points": [_point(judged, threads) for threads in judged.rows],
     }
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from threadmark.kinds.tasks.profiles import PROFILES
-from threadmark.measure.schedule import Task
 from threadmark.model.cell import Cell
 from threadmark.model.errors import LabError
 from threadmark.model.executable import CONTENTION, Absence, Executable
@@ -67,12 +66,13 @@ def select(
     return Selection(cells, unavailable)
 
 
-def arguments(request: Request, executable: Executable, task: Task) -> list[str]:
-    """The command line of one process."""
-    cell = task.cell
+def arguments(
+    request: Request, executable: Executable, cell: Cell, repeats: Sequence[str]
+) -> list[str]:
+    """The command line of one process; `repeats` says how many of them it makes."""
     line = [str(executable.path), "--run", "--threads", str(cell.threads)]
     line += ["--variant", cell.variant, "--size", request.size, "--seed", str(request.seed)]
-    line += ["--warmup", "1", "--repeats", str(task.repeats)]
+    line += ["--warmup", "1", *repeats]
     for name, value in cell.arguments:
         line += ["--arg", f"{name}={value}"]
     return line

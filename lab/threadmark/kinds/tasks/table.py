@@ -16,6 +16,7 @@ from rich.text import Text
 
 from threadmark.judge.findings import Judged, is_published
 from threadmark.judge.verdict import Kind, short_factor
+from threadmark.kinds.explain import beside
 from threadmark.model.cell import Row, Stored
 from threadmark.present import columns
 from threadmark.present.columns import Column
@@ -41,6 +42,7 @@ def lines(stored: Stored, judged: Sequence[Judged], width: int, *, utf8: bool) -
         page.block(title, group)
     page.legend({each.verdict.kind for each in judged})
     page.failures(judged, _where)
+    beside.say(page, stored)
     page.notes(stored.run)
     return page.lines
 

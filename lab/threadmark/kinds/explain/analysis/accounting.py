@@ -43,9 +43,9 @@ STATE_OF = {
     "creating": "starting",
     "starting": "starting",
 }
-_RUNS = ("spin_lock", "yield", "creating")  # waits that take processor time
+RUNS = ("spin_lock", "yield", "creating")  # waits that take processor time
 _CALLS = ("io", "poll")  # system calls that do something
-_BEFORE = ("starting",)  # before the birth of the thread
+BEFORE = ("starting",)  # before the birth of the thread
 
 
 def _zeros() -> dict[str, float]:
@@ -66,9 +66,10 @@ class ThreadTime:
 
 @dataclass(frozen=True)
 class Account:
-    """All threads' time."""
+    """All threads' time. Of a part of a record only the threads that count."""
 
     threads: Mapping[int, ThreadTime]
+    everyone: Mapping[int, ThreadTime]  # the other threads of the record too
     states: Mapping[str, float]  # ns
     processors: tuple[float, ...]  # share of the time in which 0, 1, 2, ... of them worked
 
@@ -81,7 +82,7 @@ class Account:
 def account(recording: Recording, looks: Looks, sleeps: Sleeps, waits: Waits) -> Account:
     """Divide all of it."""
     storm = short_threads(recording)
-    threads = {}
+    everyone = {}
     for key, thread in recording.threads.items():
         time = ThreadTime(thread)
         seen: Counter[str] = Counter()
@@ -90,9 +91,10 @@ def account(recording: Recording, looks: Looks, sleeps: Sleeps, waits: Waits) ->
         short = thread.tid in storm
         _divide(time, waits, Counter({"starting": 1}) if short else seen)
         _divide_running(time, looks.of(thread.tid), looks.polls.get(thread.tid, Counter()))
-        threads[key] = time
+        everyone[key] = time
+    threads = {key: time for key, time in everyone.items() if recording.counts(time.thread.tid)}
     states = {name: sum(t.states[name] for t in threads.values()) for name in STATES}
-    return Account(threads, states, processors(recording))
+    return Account(threads, everyone, states, processors(recording))
 
 
 def _divide(time: ThreadTime, meant: Waits, unseen: Counter[str]) -> None:
@@ -106,7 +108,7 @@ def _divide(time: ThreadTime, meant: Waits, unseen: Counter[str]) -> None:
     states["runnable"] += ready
     totals = {name: each.ns for name, each in thread.totals.items() if each.ns}
     waits: dict[str, float] = {
-        n: ns for n, ns in totals.items() if n not in (*_RUNS, *_BEFORE, "running")
+        n: ns for n, ns in totals.items() if n not in (*RUNS, *BEFORE, "running")
     }
     waited = float(sum(waits.values()))
     part = min(waited, blocked)
@@ -125,7 +127,7 @@ def _divide(time: ThreadTime, meant: Waits, unseen: Counter[str]) -> None:
         for kind, share in meant.shares(thread, name).items():
             states[STATE_OF.get(kind, "unknown")] += ns / waited * part * share
     states["spinning"] += inside
-    for name in _RUNS:
+    for name in RUNS:
         # A thread that gives its processor away is ready in part of that time.
         running = thread.run_ns / max(1, thread.run_ns + thread.ready_ns)
         taken = min(run, totals.get(name, 0) * running)
@@ -175,16 +177,17 @@ STATE_OF_UNSEEN = {
 
 
 def processors(recording: Recording) -> tuple[float, ...]:
-    """How long 0, 1, 2, ... processors worked, as shares of the time."""
+    """How long 0, 1, 2, ... processors worked for the threads that count, as shares of the time."""
     count = recording.processors
     shares = [0.0] * (count + 1)
     before = recording.began_ns
     for tick in recording.ticks:
         span = max(1, tick.at_ns - before)
         before = tick.at_ns
-        run = float(sum(each.run_ns for each in tick.glances))
+        own = [each for each in tick.glances if recording.counts(each.tid)]
+        run = float(sum(each.run_ns for each in own))
         if run == 0:
-            run = float(span * sum(each.works for each in tick.glances))
+            run = float(span * sum(each.works for each in own))
         # 1.4 of them are one for six tenths of the time and two for four.
         busy = min(run / span, float(count))
         low = min(int(busy), count - 1)

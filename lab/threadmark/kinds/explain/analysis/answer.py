@@ -14,8 +14,9 @@ from threadmark.kinds.explain.analysis.details import details
 from threadmark.kinds.explain.analysis.holders import Holders
 from threadmark.kinds.explain.analysis.looks import looks
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
+from threadmark.kinds.explain.analysis.queues import queue_causes
 from threadmark.kinds.explain.analysis.reasons import Reasons
-from threadmark.kinds.explain.analysis.recording import Recording
+from threadmark.kinds.explain.analysis.recording import Recording, most_at_once
 from threadmark.kinds.explain.analysis.roles import Roles
 from threadmark.kinds.explain.analysis.runtimes import Runtime
 from threadmark.kinds.explain.analysis.sleeps import Sleeps
@@ -37,6 +38,9 @@ _LOST = (  # sleep is not among them, because a timer may sleep
 _HELD = ("mutex", "rwlock", "spin", "once", "semaphore", "stdio", "loader", "allocator")
 _RAN = 0.5  # of thread time
 _SHORTEST_NS = 50_000_000  # of a run in which ticks say something
+_FEWEST_OF_PART = 25  # ticks of a part for which something is certain
+_FEWEST_OF_CAUSE = 8  # ticks or samples that make a cause of a part certain
+_EXACT = ("none", "run_queue", "affinity", "thread_creation")  # not estimated from ticks
 
 
 def answer(recording: Recording, names: Names, knowledge: Knowledge) -> dict[str, Any]:
@@ -59,7 +63,7 @@ def analyse(
     reasons = Reasons(recording, names, knowledge, roles, sleeps, waits)
     finder = Finder(recording, names, knowledge, roles, stacks, reasons, account=times)
     found = finder.of_costs(costs(recording, times, reasons, sleeps))
-    found += finder.of_looks(seen) + finder.of_queue()
+    found += finder.of_looks(seen) + queue_causes(recording, roles, times)
     found += Runtime(recording, names, knowledge, seen).causes(times)
     causes = merged(found)
     total = max(1.0, times.total_ns)
@@ -81,11 +85,13 @@ def analyse(
         others = cause.category not in ("run_queue", "affinity", "thread_creation", "none")
         if others and cause.ns < times.states["runnable"]:
             cause.certain = False
+        if recording.part and not _is_clear(cause, recording):
+            cause.certain = False
     document = {
         "schema": SCHEMA,
         "version": VERSION,
         "command": list(recording.command),
-        "threads": _most_at_once(recording),
+        "threads": most_at_once(recording),
         "wall_s": _rounded(recording.wall_ns / 1e9),
         "thread_s": _rounded(times.total_ns / 1e9),
         "accounted": _rounded(1 - unknown),
@@ -98,6 +104,7 @@ def analyse(
         "critical_path": path.shares(),
         "exit_status": recording.exit_status,
         "signal": recording.signal,
+        "part": _part(recording),
     }
     beside = details(recording, names, sleeps, stacks, times)
     beside["critical_path"] = path.plain()
@@ -105,14 +112,29 @@ def analyse(
     return document, beside
 
 
+def _part(recording: Recording) -> dict[str, Any] | None:
+    part = recording.part
+    if part is None:
+        return None
+    return {"threads": list(part.threads), "from_s": part.from_s, "to_s": part.to_s}
+
+
+def _is_clear(cause: Cause, recording: Recording) -> bool:
+    """Whether enough was seen of a cause of a part, whose waits are estimated."""
+    enough = recording.own_ticks >= _FEWEST_OF_PART
+    return enough and (cause.category in _EXACT or cause.seen >= _FEWEST_OF_CAUSE)
+
+
 def _none(recording: Recording, roles: Roles, times: Account) -> Cause:
     if len(recording.threads) < 2:
         ran = sum(each.run_ns for each in recording.threads.values())
+        whose = "This part of the program" if recording.part else "The program"
         if ran < _RAN * times.total_ns:
-            words = "The program has one thread, which mostly waits for something outside of it."
+            words = f"{whose} has one thread, which mostly waits for something outside of it."
             return Cause("unknown", "main", "", words, certain=False, ns=times.total_ns)
-        words = "The program has one thread: nothing can wait, and nothing scales."
-        return Cause("serial_dependency", "main", "", words, ns=times.total_ns)
+        words = f"{whose} has one thread: nothing can wait, and nothing scales."
+        seen = recording.own_ticks
+        return Cause("serial_dependency", "main", "", words, ns=times.total_ns, seen=seen)
     states = times.states
     total = max(1.0, times.total_ns)
     if states["unknown"] > 0.25 * total:
@@ -126,6 +148,8 @@ def _none(recording: Recording, roles: Roles, times: Account) -> Cause:
         )
         return Cause("unknown", "", "", words, certain=False, ns=lost)
     words = "Nothing costs more than a few per cent: the program scales on this machine."
+    if recording.part:
+        words = "Nothing costs more than a few per cent in this part of the program."
     enough = recording.wall_ns >= _SHORTEST_NS and bool(recording.ticks)
     if states["runnable"] > _HIDES * total:
         words = (
@@ -179,19 +203,14 @@ def _party(party: Party) -> dict[str, Any]:
     return {"share": _rounded(party.share), **held, "frames": list(party.frames)}
 
 
-def _most_at_once(recording: Recording) -> int:
-    """The most threads that lived at one time."""
-    events = [(t.began_ns, 1) for t in recording.threads.values()]
-    events += [(t.ended_ns, -1) for t in recording.threads.values()]
-    alive = most = 0
-    for _, change in sorted(events):
-        alive += change
-        most = max(most, alive)
-    return most or len(recording.threads)
-
-
 def _limits(recording: Recording, times: Account, causes: list[Cause]) -> list[str]:
     found = list(recording.limits)
+    if recording.part:
+        found.insert(
+            0,
+            f"This answer is of a part of the record: {recording.part.words}. Counts and times of "
+            f"its waits and holds are estimated from {recording.own_ticks:,} ticks.",
+        )
     if not recording.threads:
         found.append("The record has no thread; the program ended before it was seen.")
     if not recording.samples and any(t.run_ns for t in recording.threads.values()):

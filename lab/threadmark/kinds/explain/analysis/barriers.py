@@ -15,8 +15,11 @@ _PART = 0.05  # of the longest: a thread that waits less only made the barrier
 
 def barriers_take_long(recording: Recording, account: Account, costs: Iterable[Cost]) -> bool:
     """Whether all threads wait there briefly and about as long: then it is the barrier."""
-    waited = {tid: time.timed_ns["barrier"] for tid, time in account.threads.items()}
-    return _are_short(recording, waited) and _are_even(waited, costs)
+    counted, waited = (
+        {tid: time.timed_ns["barrier"] for tid, time in threads.items()}
+        for threads in (account.threads, account.everyone)
+    )
+    return _are_short(recording, counted) and _are_even(waited, costs)
 
 
 def _are_short(recording: Recording, waited: Mapping[int, float]) -> bool:

@@ -41,13 +41,12 @@ class Bounds:
         self._stacks = stacks
         self._account = account
         self._path = path
-        self._in_lock: dict[tuple[int, bool], bool] = {}
 
     def of(self, cause: Cause) -> float | None:
         """None where it is not known what would be left."""
         recording = self._recording
-        attached = bool(recording.tier.get("attached"))
-        if attached or recording.wall_ns <= 0 or cause.category in ("unknown", "none"):
+        whole = not recording.tier.get("attached") and recording.part is None
+        if not whole or recording.wall_ns <= 0 or cause.category in ("unknown", "none"):
             return None
         shortest = max(self._work_ns(cause), self._chain_ns(cause), 1.0)
         return max(1.0, min(_MOST, recording.wall_ns / shortest))
@@ -85,14 +84,15 @@ class Bounds:
         """Processor time of each thread that the cause took: by the samples that belong to it, of
         system calls too. Without samples it is all of a cause that runs, and nothing of others."""
         if not self._recording.samples:
-            runs = cause.category in _RUNS
-            by_thread = cause.by_thread if runs else Counter[int]()
-            return {t: float(ns) for t, ns in by_thread.items() if t in self._account.threads}
+            runs = cause.by_thread.items() if cause.category in _RUNS else ()
+            return {tid: float(ns) for tid, ns in runs if tid in self._account.threads}
         places = self._places(cause)
         calls, makes = cause.category in _CALLS, cause.category == "thread_creation"
         found: Counter[int] = Counter()
         for (tid, stack), count in self._samples.items():
-            waits = self._is_in(stack, calls=calls) and (makes or self._stack(stack) in places)
+            waits = self._stacks.is_in_lock(stack, or_call=calls) and (
+                makes or self._stack(stack) in places
+            )
             if stack in cause.samples or waits:
                 found[tid] += count
         threads = self._account.threads
@@ -132,14 +132,6 @@ class Bounds:
                 stacks |= {pair.waiter, pair.holder}
         stacks |= {wake.stack for wake in self._recording.wakes if wake.thing in cause.things}
         return {self._stacks.names(stack) for stack in stacks if stack} - {()}
-
-    def _is_in(self, stack: int, *, calls: bool) -> bool:
-        """Whether a sample is in a lock, or in any call of the C library if that is the cause."""
-        known = self._in_lock.get((stack, calls))
-        if known is None:
-            known = self._stacks.is_in_lock(stack, or_call=calls)
-            self._in_lock[stack, calls] = known
-        return known
 
     def _stack(self, stack: int) -> tuple[str, ...]:
         return self._stacks.names(stack, exact=True)

@@ -113,7 +113,8 @@ def _gather(
     evidence: dict[Bucket, _Evidence] = defaultdict(_Evidence)
     by_activity: dict[str, _Evidence] = defaultdict(_Evidence)
     for tick in recording.ticks[:: 1 + len(recording.ticks) // _TICKS]:
-        for glance in tick.glances[:: 1 + len(tick.glances) // _GLANCES]:
+        own = [each for each in tick.glances if recording.counts(each.tid)]
+        for glance in own[:: 1 + len(own) // _GLANCES]:
             if glance.activity == "running" and glance.state not in ("S", "D"):
                 continue
             reason = reasons.of(tick, glance)

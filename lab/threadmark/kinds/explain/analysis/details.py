@@ -5,82 +5,47 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import Any
 
-from threadmark.kinds.explain.analysis.accounting import (
-    STATE_OF,
-    STATE_OF_UNSEEN,
-    Account,
-)
+from threadmark.kinds.explain.analysis.accounting import Account
 from threadmark.kinds.explain.analysis.meaning import Names
 from threadmark.kinds.explain.analysis.naming import Naming
-from threadmark.kinds.explain.analysis.recording import Glance, Recording
+from threadmark.kinds.explain.analysis.over_time import over_time
+from threadmark.kinds.explain.analysis.recording import Recording, Thing
 from threadmark.kinds.explain.analysis.sleeps import Sleeps
-from threadmark.kinds.explain.analysis.stacks import Stacks
+from threadmark.kinds.explain.analysis.stacks import Stacks, in_order
+from threadmark.kinds.explain.analysis.timeline import timeline
 
-_SLICES = 240  # of the time
-_THREADS = 64  # with a bar
 _HOT = 64  # functions
 _HOT_PLACES = 12  # of each
 _FLAMES = 2000  # stacks of each kind
+_LOCKS = 100
+_PARTIES = 6  # stacks of waiters and of holders of a lock; the others are one
 
 
 def details(
     recording: Recording, names: Names, sleeps: Sleeps, stacks: Stacks, times: Account
 ) -> dict[str, Any]:
     """All of it as plain values."""
-    longest = sorted(times.threads.values(), key=lambda t: (-t.thread.life_ns, t.thread.tid))
-    shown = longest[:_THREADS]
-    bars = _bars(recording, sleeps, {t.thread.tid for t in shown})
+    named = _named(recording, names, stacks)
     return {
         "began_s": 0.0,
         "wall_s": recording.wall_ns / 1e9,
-        "threads": [
-            {
-                "tid": time.thread.tid,
-                "name": time.thread.name,
-                "from_s": (time.thread.began_ns - recording.began_ns) / 1e9,
-                "until_s": (time.thread.ended_ns - recording.began_ns) / 1e9,
-                "states": {n: ns / 1e9 for n, ns in time.states.items() if ns > 0},
-                "slices": bars.get(time.thread.tid, []),
-            }
-            for time in sorted(shown, key=lambda t: (t.thread.began_ns, t.thread.tid))
-        ],
-        "threads_left_out": len(longest) - len(shown),
-        "slice_s": recording.wall_ns / 1e9 / _SLICES,
+        "sample_ns": recording.sample_ns,
+        **over_time(recording, sleeps, stacks, times),
         "running": _running(recording, stacks),
         "waiting": _waiting(recording, stacks),
         "hot": _hot(recording, names, stacks),
-        "locks": _locks(recording, names, stacks),
-    }
-
-
-def _state(glance: Glance, sleeps: Sleeps) -> str:
-    if sleeps.is_unseen(glance):
-        return STATE_OF_UNSEEN.get(sleeps.of_glance(glance), "unknown")
-    if glance.activity != "running":
-        return STATE_OF.get(glance.activity, "unknown")
-    return "runnable" if glance.ready_ns > glance.run_ns else "useful"
-
-
-def _bars(recording: Recording, sleeps: Sleeps, shown: set[int]) -> dict[int, list[list[Any]]]:
-    """For each thread [slice, state] where the state of most ticks of a slice changes."""
-    found: dict[int, dict[int, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
-    span = max(1, recording.wall_ns)
-    for tick in recording.ticks:
-        at = min(_SLICES - 1, max(0, (tick.at_ns - recording.began_ns) * _SLICES // span))
-        for each in tick.glances:
-            if each.tid in shown:
-                found[each.tid][at][_state(each, sleeps)] += 1
-    return {
-        tid: [[at, counts.most_common(1)[0][0]] for at, counts in sorted(slices.items())]
-        for tid, slices in found.items()
+        "locks": _locks(recording, stacks, named),
+        "timeline": timeline(
+            recording, sleeps, stacks, {number: name for number, (name, _) in named.items()}
+        ),
     }
 
 
 def _running(recording: Recording, stacks: Stacks) -> list[list[Any]]:
     """[frames, samples] on a processor."""
     found: Counter[tuple[str, ...]] = Counter()
-    for sample in recording.samples:
-        found[tuple(f.name for f in stacks.frames(sample.stack, True))] += 1
+    for stack, count in Counter(each.stack for each in recording.own_samples).items():
+        found[stacks.names(stack, exact=True)] += count
     return [[list(f), count] for f, count in found.most_common(_FLAMES) if f]
 
 
@@ -88,13 +53,13 @@ def _hot(recording: Recording, names: Names, stacks: Stacks) -> dict[str, dict[s
     """By function: [place, samples] of lines, and [place, text, samples] of instructions."""
     lines: dict[str, Counter[str]] = defaultdict(Counter)
     code: dict[str, Counter[tuple[int, int]]] = defaultdict(Counter)
-    for sample in recording.samples:
-        inner = next(iter(stacks.frames(sample.stack, True)), None)
+    for stack, count in Counter(each.stack for each in recording.own_samples).items():
+        inner = next(iter(stacks.frames(stack, True)), None)
         if inner is not None:
-            lines[inner.name][inner.where] += 1
+            lines[inner.name][inner.where] += count
             # The functions of a lock count as part of their caller; their code is another's.
-            if names.frames(sample.stack, True)[0].module == inner.module:
-                code[inner.name][recording.stacks[sample.stack][0]] += 1
+            if names.frames(stack, True)[0].module == inner.module:
+                code[inner.name][recording.stacks[stack][0]] += count
     hottest = sorted(lines, key=lambda name: (-lines[name].total(), name))[:_HOT]
     return {
         name: {
@@ -108,49 +73,91 @@ def _hot(recording: Recording, names: Names, stacks: Stacks) -> dict[str, dict[s
 
 
 def _waiting(recording: Recording, stacks: Stacks) -> list[list[Any]]:
-    """[frames, microseconds, activity] of waits."""
-    found: Counter[tuple[tuple[str, ...], str]] = Counter()
+    """[frames, microseconds, activity, waits]."""
+    times: Counter[tuple[tuple[str, ...], str]] = Counter()
+    counts: Counter[tuple[tuple[str, ...], str]] = Counter()
     for pair in recording.pairs:
-        names = tuple(f.name for f in stacks.frames(pair.waiter))
-        found[names, pair.activity] += pair.wait_ns
-    return [[list(f), ns // 1000, a] for (f, a), ns in found.most_common(_FLAMES) if f]
+        key = stacks.names(pair.waiter), pair.activity
+        times[key] += pair.wait_ns
+        counts[key] += pair.waits
+    return [
+        [list(frames), ns // 1000, activity, counts[frames, activity]]
+        for (frames, activity), ns in times.most_common(_FLAMES)
+        if frames
+    ]
 
 
-def _locks(recording: Recording, names: Names, stacks: Stacks) -> list[dict[str, Any]]:
-    found = []
+def _named(recording: Recording, names: Names, stacks: Stacks) -> dict[int, tuple[str, str]]:
+    """Name and place of the objects that were waited for longest, the longest first."""
     naming = Naming(recording, names, stacks)
     things = sorted(recording.things.values(), key=lambda t: (-t.wait_ns, t.id))
-    for thing in things[:50]:
-        known = names.datum(thing.module, thing.offset) if thing.module else None
-        made = None if known else naming.made(thing)
-        held = stacks.holders([thing.id])
-        if made:
-            known = (made.name, made.where)
-        elif known is None and held:
-            known = (f"{thing.what} in {held[0].frames[0]}", "")
-        name, where = known or (thing.what, "")
+    return {thing.id: _name(thing, names, naming, stacks) for thing in things[:_LOCKS]}
+
+
+def _name(thing: Thing, names: Names, naming: Naming, stacks: Stacks) -> tuple[str, str]:
+    known = names.datum(thing.module, thing.offset) if thing.module else None
+    if known:
+        return known
+    if made := naming.made(thing):
+        return made.name, made.where
+    if held := stacks.holders([thing.id]):
+        return f"{thing.what} in {held[0].frames[0]}", ""
+    return thing.what, ""
+
+
+def _locks(
+    recording: Recording, stacks: Stacks, named: dict[int, tuple[str, str]]
+) -> list[dict[str, Any]]:
+    """Objects of one name as one."""
+    found = []
+    alike: dict[tuple[str, str, str], list[Thing]] = defaultdict(list)
+    for number, (name, where) in named.items():
+        thing = recording.things[number]
+        alike[thing.what, name, where].append(thing)
+    for (what, name, where), things in alike.items():
         found.append({
-            "what": thing.what,
+            "what": what,
             "name": name,
             "where": where,
-            "waits": thing.waits,
-            "wait_s": thing.wait_ns / 1e9,
-            "longest_s": thing.longest_ns / 1e9,
-            "holds": thing.holds,
-            "hold_s": thing.hold_ns / 1e9,
-            "matrix": _matrix(recording, stacks, thing.id),
+            "objects": len(things),
+            "waits": sum(each.waits for each in things),
+            "wait_s": sum(each.wait_ns for each in things) / 1e9,
+            "longest_s": max(each.longest_ns for each in things) / 1e9,
+            "holds": sum(each.holds for each in things),
+            "hold_s": sum(each.hold_ns for each in things) / 1e9,
+            **_matrix(recording, stacks, {each.id for each in things}),
         })  # fmt: skip
-    return found
+    return sorted(found, key=lambda lock: -lock["wait_s"])
 
 
-def _matrix(recording: Recording, stacks: Stacks, thing: int) -> list[list[Any]]:
-    """[waiter, holder, waits, microseconds] by innermost function."""
-    found: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
+def _matrix(recording: Recording, stacks: Stacks, things: set[int]) -> dict[str, Any]:
+    """`waiters` and `holders` are stacks, the heaviest first and empty where they are not known;
+    `matrix` has [waiter, holder, waits, microseconds] by their numbers, -1: one of the others.
+    `held` has [holds, microseconds] for each holder."""
+    cells: dict[tuple[tuple[str, ...], tuple[str, ...]], list[int]] = defaultdict(lambda: [0, 0])
+    ends: tuple[Counter[tuple[str, ...]], Counter[tuple[str, ...]]] = Counter(), Counter()
     for pair in recording.pairs:
-        if pair.thing == thing:
-            ends = [stacks.first(stack) for stack in (pair.waiter, pair.holder)]
-            key = tuple(each.name if each else "not known" for each in ends)
-            found[key[0], key[1]][0] += pair.waits
-            found[key[0], key[1]][1] += pair.wait_ns // 1000
-    ordered = sorted(found.items(), key=lambda each: (-each[1][1], each[0]))
-    return [[*key, *counts] for key, counts in ordered[:25]]
+        if pair.thing in things:
+            key = stacks.names(pair.waiter), stacks.names(pair.holder)
+            cells[key][0] += pair.waits
+            cells[key][1] += pair.wait_ns // 1000
+            for end, names in zip(ends, key, strict=True):
+                end[names] += pair.wait_ns
+    waiters, holders = ([names for names, _ in in_order(end)[:_PARTIES]] for end in ends)
+    matrix: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
+    for (waiter, holder), counts in cells.items():
+        at = (
+            waiters.index(waiter) if waiter in waiters else -1,
+            holders.index(holder) if holder in holders else -1,
+        )
+        matrix[at] = [a + b for a, b in zip(matrix[at], counts, strict=True)]
+    held = {names: [0, 0] for names in holders}
+    for hold in recording.holds:
+        if hold.thing in things and (names := stacks.names(hold.stack)) in held:
+            held[names] = [held[names][0] + hold.holds, held[names][1] + hold.hold_ns // 1000]
+    return {
+        "waiters": [list(each) for each in waiters],
+        "holders": [list(each) for each in holders],
+        "held": list(held.values()),
+        "matrix": [[*at, *counts] for at, counts in sorted(matrix.items())],
+    }

@@ -125,11 +125,17 @@ def is_of_library(frame: Frame) -> bool:
     return not frame.own or frame.name.startswith(_TEMPLATES)
 
 
+def is_with_line(frame: Frame) -> bool:
+    """Whether debug information says where it is, and so which functions are inlined there."""
+    return bool(_LINE.search(frame.where))
+
+
 def is_glue(frame: Frame) -> bool:
     """Whether it is a function of the C++ library that only calls one of the program."""
     return bool(_GLUE.fullmatch(frame.name))
 
 
+_LINE = re.compile(r":\d+$")
 _ALIAS = re.compile(r"_*(libc_|IO_)?_*")
 
 

@@ -20,7 +20,7 @@ from threadmark.kinds.explain.analysis.slow_paths import (
 from threadmark.kinds.explain.analysis.stacks import in_order
 
 LINE = 128  # bytes: adjacent lines are fetched together
-_POLLED = ("barrier", "semaphore", "event")  # the library looks at a word before it sleeps
+POLLED = ("barrier", "semaphore", "event")  # the library looks at a word before it sleeps
 _STACKS = 8  # of one line that are looked at
 _FEWEST = 5  # samples that say something
 _PART = 0.1  # of all samples: else a line that threads share costs little
@@ -39,7 +39,8 @@ class Spot:
     anywhere: bool = False
     certain: bool = True
     takes: bool = False  # time in which a lock of the program is taken and given back
-    samples: Counter[int] = field(default_factory=Counter)  # by thread
+    looks: list[Sample] = field(default_factory=list)
+    samples: Counter[int] = field(default_factory=Counter)  # by thread that counts
     stacks: Counter[int] = field(default_factory=Counter)
 
 
@@ -65,15 +66,18 @@ def looks(recording: Recording, names: Names, knowledge: Knowledge) -> Looks:
     by_thread = sorted_.by_thread
     spots = sorted_.spots()
     for spot in spots:
-        for tid, count in spot.samples.items():
-            by_thread[tid]["useful"] -= count
-            by_thread[tid][spot.state] += count
+        for sample in spot.looks:
+            by_thread[sample.tid]["useful"] -= 1
+            by_thread[sample.tid][spot.state] += 1
+        own = [each for each in spot.looks if recording.counts(each.tid)]
+        spot.samples.update(sample.tid for sample in own)
+        spot.stacks.update(sample.stack for sample in own)
     for sample, idle in sorted_.runtime:
         by_thread[sample.tid]["useful"] -= 1
         by_thread[sample.tid]["runtime_idle" if idle else "runtime"] += 1
     ran = tuple(sample for sample, _ in sorted_.runtime)
     counted = {tid: +counts for tid, counts in by_thread.items()}
-    return Looks(counted, tuple(spots), ran, sorted_.polls)
+    return Looks(counted, tuple(each for each in spots if each.samples), ran, sorted_.polls)
 
 
 class _Sorted:
@@ -99,15 +103,15 @@ class _Sorted:
         part = part_of_lock(frames, kernel=sample.kernel)
         runtime = self._knowledge.in_runtime(frames)
         polled = "" if runtime else self._knowledge.activity(frames)
-        if polled in _POLLED and (part != "wait" or wakes(frames, self._knowledge)):
+        if polled in POLLED and (part != "wait" or wakes(frames, self._knowledge)):
             self.by_thread[sample.tid]["spinning"] += 1
             self.polls[sample.tid][polled] += 1
             return
         if part == "wait":
             return  # the agent knows how much of the wait ran
         self.by_thread[sample.tid]["useful"] += 1
-        operand = None if sample.kernel else _operand(sample, self._recording, self._names)
-        address = None if operand is None else _address(operand, sample)
+        operand = None if sample.kernel else operand_of(sample, self._recording, self._names)
+        address = None if operand is None else address_of(operand, sample)
         if runtime:
             self.runtime.append((sample, operand is not None and operand.loops))
         elif part == "lock":
@@ -137,7 +141,7 @@ class _Sorted:
         least = _PART * sum(sum(counts.values()) for counts in self.by_thread.values())
         for touched in self._plain.values():
             if len(touched) >= max(_FEWEST, least):
-                spots += _side_by_side(touched, names, knowledge)
+                spots += side_by_side(touched, names, knowledge)
         for looped in self._loops.values():
             if len(looped) >= _FEWEST:
                 spots.append(_loop(looped, self._recording, names, knowledge))
@@ -149,12 +153,14 @@ class _Sorted:
         return spots
 
 
-def _operand(sample: Sample, recording: Recording, names: Names) -> Operand | None:
+def operand_of(sample: Sample, recording: Recording, names: Names) -> Operand | None:
+    """Of the instruction that a sample stands for."""
     frames = recording.stacks.get(sample.stack, ())
     return names.operand(*frames[0]) if frames else None
 
 
-def _address(operand: Operand, sample: Sample) -> int | None:
+def address_of(operand: Operand, sample: Sample) -> int | None:
+    """Where it reads or writes; None if a register is not known."""
     if operand.absolute is not None:
         return operand.absolute
     registers = sample.registers
@@ -205,7 +211,7 @@ def _contended(
     return _spot("atomic", ("atomic", name, where), words, samples)
 
 
-def _side_by_side(
+def side_by_side(
     found: list[tuple[Sample, int, bool]], names: Names, knowledge: Knowledge
 ) -> list[Spot]:
     """The spot of a line of which threads use different words by plain instructions. Only a
@@ -233,8 +239,8 @@ def _side_by_side(
 
 
 def _loop(samples: list[Sample], recording: Recording, names: Names, knowledge: Knowledge) -> Spot:
-    operand = _operand(samples[0], recording, names)
-    address = operand and _address(operand, samples[0])
+    operand = operand_of(samples[0], recording, names)
+    address = operand and address_of(operand, samples[0])
     known = names.datum(0, address) if address else None
     known = known or names.member_at_call(samples[0].stack, "spin")
     frame = _frame(samples[0], names, knowledge)
@@ -285,7 +291,4 @@ def _spot(
     anywhere: bool = False,
 ) -> Spot:
     state, name, where = found
-    spot = Spot(category, state, name, where, words, anywhere)
-    spot.samples.update(sample.tid for sample in samples)
-    spot.stacks.update(sample.stack for sample in samples)
-    return spot
+    return Spot(category, state, name, where, words, anywhere, looks=samples)

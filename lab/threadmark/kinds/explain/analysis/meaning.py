@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from threadmark.kinds.explain.analysis.frames import Frame, is_glue, is_of_library, without_wrappers
+from threadmark.kinds.explain.analysis.frames import (
+    Frame,
+    is_glue,
+    is_of_library,
+    is_with_line,
+    without_wrappers,
+)
 
 _LOOKED_AT = 12  # frames from the innermost; what lies farther out did not cause the wait
 
@@ -68,6 +74,7 @@ class Knowledge:
     causes: tuple[Piece, ...] = ()
     atomics: tuple[Piece, ...] = ()
     runtimes: tuple[str, ...] = ()  # how the files of task runtimes begin
+    runtime_names: tuple[str, ...] = ()  # how the functions begin of those that are headers
     tasks: tuple[Piece, ...] = ()  # functions that make tasks
 
     def bare(self, frames: Sequence[Frame]) -> tuple[Frame, ...]:
@@ -80,7 +87,7 @@ class Knowledge:
         those that call the program: its own function may be inlined there. So does a task runtime
         that the program brings along."""
         for number, frame in enumerate(frames[:most]):
-            foreign = is_of_library(frame) or frame.module.startswith(self.runtimes)
+            foreign = is_of_library(frame) or self.is_runtime(frame)
             if is_glue(frame) or not foreign:
                 return frames[:number]
         return frames[:most]
@@ -98,7 +105,13 @@ class Knowledge:
 
     def in_runtime(self, frames: Sequence[Frame]) -> bool:
         """Whether the innermost code that is not the program's is a task runtime's."""
-        return any(frame.module.startswith(self.runtimes) for frame in self.library_part(frames))
+        return any(map(self.is_runtime, self.library_part(frames)))
+
+    def is_runtime(self, frame: Frame) -> bool:
+        """Whether it is a function of a task runtime. A template may have the program's own code
+        inlined, which only lines tell from it."""
+        of_header = frame.name.startswith(self.runtime_names) and is_with_line(frame)
+        return of_header or frame.module.startswith(self.runtimes)
 
     def makes_task(self, frames: Sequence[Frame]) -> bool:
         """Whether it makes or manages a task of a runtime."""

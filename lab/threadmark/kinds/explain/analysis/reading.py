@@ -105,6 +105,7 @@ def _whole(head: Line, found: Mapping[str, list[Line]]) -> Recording:
         tick_ns=max(1, head.whole("tick_ns", 4_000_000)),
         limits=tuple(dict.fromkeys(limits)),
         agent_ns=head.when("agent_ns"),
+        steal_ns=head.when("steal_ns"),
         machine=head.table("machine"),
         modules={each.whole("id"): _module(each) for each in all_of("module")},
         stacks={each.whole("id"): _frames(each) for each in all_of("stack")},
@@ -269,4 +270,5 @@ def _file(line: Line) -> Written:
         line.when("writes"),
         line.when("bytes"),
         line.when("ns"),
+        line.when("object"),
     )

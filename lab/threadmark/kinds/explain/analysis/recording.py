@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 
@@ -62,6 +63,7 @@ class Thread:
     totals: Mapping[str, Total]
     allowed: tuple[int, ...] = ()  # processors; empty: not known
     process: int = 0  # its pid; 0: the first process
+    whole_ns: int = 0  # its life before a part was cut out of it; 0: it is whole
 
     @property
     def life_ns(self) -> int:
@@ -181,6 +183,32 @@ class Written:
     writes: int
     bytes: int
     ns: int
+    thing: int = 0
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a part of a record has: some of its threads, some of its time."""
+
+    threads: tuple[str, ...] = ()  # patterns of names, or numbers; empty: all
+    from_s: float | None = None  # since the recording began
+    to_s: float | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is left out."""
+        return not self.threads and self.from_s is None and self.to_s is None
+
+    @property
+    def words(self) -> str:
+        """'threads named io*, from 0.5 s to 1 s'."""
+        found = [f"threads named {' or '.join(self.threads)}"] if self.threads else []
+        ends = (("from", self.from_s), ("to", self.to_s))
+        time = " ".join(f"{word} {value:.4g} s" for word, value in ends if value is not None)
+        return ", ".join([*found, time] if time else found)
+
+
+WHOLE = Part()
 
 
 _SHORT_NS = 5_000_000  # a thread that lives less long was made for one piece of work
@@ -192,14 +220,14 @@ def short_threads(recording: Recording) -> set[int]:
     found = {
         each.tid
         for each in recording.threads.values()
-        if each.life_ns < _SHORT_NS and each.tid != recording.pid
+        if (each.whole_ns or each.life_ns) < _SHORT_NS and each.tid != recording.pid
     }
-    return found if len(found) >= _MANY else set()
+    return found if recording.in_storm or len(found) >= _MANY else set()
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A record, whole."""
+    """A record, whole or a part of it."""
 
     command: tuple[str, ...]
     pid: int
@@ -214,6 +242,7 @@ class Recording:
     limits: tuple[str, ...]
     agent_ns: int
     machine: Mapping[str, Any]
+    steal_ns: int = 0  # processor time that the host kept, of all processors
     modules: Mapping[int, Module] = field(default_factory=dict)
     stacks: Mapping[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     exact: frozenset[int] = frozenset()  # stacks whose first address is no return address
@@ -228,6 +257,23 @@ class Recording:
     files: tuple[Written, ...] = ()
     symbols: tuple[Symbol, ...] = ()
     code: tuple[Code, ...] = ()
+    part: Part | None = None  # None: it is whole
+    context: frozenset[int] = frozenset()  # threads that are not of the part: see `counts`
+    in_storm: bool = False  # the whole record has many threads that live shortly
+
+    def counts(self, tid: int) -> bool:
+        """Whether the time of a thread counts. The others tell what it waits for."""
+        return tid not in self.context
+
+    @cached_property
+    def own_ticks(self) -> int:
+        """Ticks that show a thread that counts."""
+        return sum(any(self.counts(g.tid) for g in tick.glances) for tick in self.ticks)
+
+    @property
+    def own_samples(self) -> Iterator[Sample]:
+        """The samples of threads that count."""
+        return (each for each in self.samples if self.counts(each.tid))
 
     @property
     def sample_ns(self) -> int:
@@ -238,3 +284,14 @@ class Recording:
     def wall_ns(self) -> int:
         """From the start of the target to its end."""
         return max(0, self.ended_ns - self.began_ns)
+
+
+def most_at_once(recording: Recording) -> int:
+    """The most threads that lived at one time."""
+    counted = [t for t in recording.threads.values() if recording.counts(t.tid)]
+    events = [(t.began_ns, 1) for t in counted] + [(t.ended_ns, -1) for t in counted]
+    alive = most = 0
+    for _, change in sorted(events):
+        alive += change
+        most = max(most, alive)
+    return most or len(counted)

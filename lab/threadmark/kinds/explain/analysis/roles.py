@@ -111,14 +111,16 @@ class Roles:
 
     @cached_property
     def background(self) -> set[int]:
-        """Threads that only sleep or poll beside others that work: a timer, a watcher."""
+        """Threads that only sleep or poll beside others that work: a timer, a watcher. Of a part
+        of the threads they are the subject where none of that part works."""
         threads = self._recording.threads.values()
-        if not any(each.run_ns > 0.5 * each.life_ns > 0 for each in threads):
-            return set()
+        work = [each for each in threads if each.run_ns > 0.5 * each.life_ns > 0]
+        own_work = any(self._recording.counts(each.tid) for each in work)
         return {
             each.tid
             for each in threads
-            if each.run_ns < 0.02 * each.life_ns
+            if (own_work if self._recording.counts(each.tid) else work)
+            and each.run_ns < 0.02 * each.life_ns
             and sum(each.totals[n].ns for n in _IDLE if n in each.totals) > 0.9 * each.life_ns
             and not self.has_peers(each.tid)
         }

@@ -42,10 +42,11 @@ class Runtime:
 
     def causes(self, account: Account) -> list[Cause]:
         """At most one."""
-        if len(self._inside) < FEWEST_TICKS:
+        own = [each for each in self._inside if self._recording.counts(each.tid)]
+        if len(own) < FEWEST_TICKS:
             return []
         by_thread: Counter[int] = Counter()
-        for sample in self._inside:
+        for sample in own:
             time = account.threads.get(sample.tid)
             total = sum(self._looks.of(sample.tid).values())
             if time and total:
@@ -53,8 +54,8 @@ class Runtime:
         cause = self._managing() or self._waiting()
         cause.ns = float(sum(by_thread.values()))
         cause.by_thread.update(by_thread)
-        cause.samples.update(sample.stack for sample in self._inside)
-        cause.seen = len(self._inside)
+        cause.samples.update(sample.stack for sample in own)
+        cause.seen = len(own)
         return [cause]
 
     def _managing(self) -> Cause | None:
@@ -102,14 +103,14 @@ class Runtime:
     def _in_region(self, sample: Sample) -> bool:
         """Whether it is work within a parallel region."""
         return any(
-            frame.module.startswith(self._knowledge.runtimes) or _OUTLINED.search(frame.name)
+            self._knowledge.is_runtime(frame) or _OUTLINED.search(frame.name)
             for frame in self._frames(sample)
         )
 
     def _part(self, sample: Sample) -> str:
         """The function that a parallel region calls, or else the outermost one."""
-        runtimes = self._knowledge.runtimes
-        inner = list(takewhile(lambda f: not f.module.startswith(runtimes), self._frames(sample)))
+        known = self._knowledge.is_runtime
+        inner = list(takewhile(lambda f: not known(f), self._frames(sample)))
         return outermost(inner)
 
     def _own(self, samples: list[Sample]) -> tuple[str, str]:
@@ -119,7 +120,9 @@ class Runtime:
         for sample in samples:
             frames = self._frames(sample)
             outside = frames[len(self._knowledge.library_part(frames, len(frames))) :]
-            frame = next((f for f in outside if f.own and not is_glue(f)), None)
+            known = self._knowledge.is_runtime
+            own = (f for f in outside if f.own and not is_glue(f) and not known(f))
+            frame = next(own, None)
             if frame is not None:
                 found[frame.name] += 1
                 places.setdefault(frame.name, frame.where)

@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TypeVar
 
 from threadmark.kinds.explain.analysis.frames import (
@@ -50,9 +50,14 @@ class Stacks:
         self.recording = recording
         self._names = names
         self._knowledge = knowledge
+        self._bare = cache(self._without_others)
+        self.is_in_lock = cache(self._is_in_lock)
 
     def frames(self, stack: int, exact: bool = False) -> tuple[Frame, ...]:
         """Innermost first, without wrappers of locks, glue and what lies outside the program."""
+        return self._bare(stack, exact)
+
+    def _without_others(self, stack: int, exact: bool) -> tuple[Frame, ...]:
         whole = self._names.frames(stack, exact)
         known = without_aliases(self._without_own_lock(self._knowledge.bare(whole)))
         own = [f for f in known if not f.module.startswith(AGENT)]
@@ -61,7 +66,7 @@ class Stacks:
             bare.pop()
         return tuple(bare[:MOST_FRAMES])
 
-    def is_in_lock(self, stack: int, *, or_call: bool = False) -> bool:
+    def _is_in_lock(self, stack: int, *, or_call: bool = False) -> bool:
         """Whether the innermost function of a sample is one of a lock; `or_call`: of a library."""
         whole = self._names.frames(stack, True)
         if or_call and whole and not whole[0].own:

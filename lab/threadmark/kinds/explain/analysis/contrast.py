@@ -1,0 +1,239 @@
+"""The answer of a comparison: the document of the run with most threads, judged by what the same
+work costs with one thread."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from threadmark.kinds.explain.analysis.cause import LEAST
+from threadmark.kinds.explain.analysis.growth import Grown, grown
+from threadmark.kinds.explain.analysis.overlap import kept_apart, same_threads
+from threadmark.kinds.explain.analysis.paired_runs import Rounds, limits, record, stacks_of
+from threadmark.kinds.explain.analysis.sharing import Sharing, Use
+
+EFFICIENT = 0.9  # speed-up by threads: nothing is lost
+_SURELY = 0.8  # in each round
+_FLAT = 1.1  # times the cost with one thread
+_EXPLAINS = 0.5  # of what is lost
+_NOT_MUCH = 0.25  # of the speed-up
+_SAME_CODE = 0.5  # of the time with many threads
+_FULL = 0.75  # of the processors that the threads could use
+_LOCAL = (  # what these cost does not depend on how the work is divided
+    "mutex", "rwlock", "spin", "atomic", "false_sharing", "allocator", "stdio", "loader", "io",
+    "sleep", "kernel_memory", "once",
+)  # fmt: skip
+
+
+def contrast(
+    document: dict[str, Any],
+    details: dict[str, Any],
+    *,
+    alone: Mapping[str, Any],
+    sharing: Sharing,
+    rounds: Rounds,
+) -> None:
+    """Judge `document` and its details. `alone`: the document of a run with one thread."""
+    growth = grown(rounds.one, rounds.many)
+    speedup = rounds.speedup(rounds.most)
+    document["speedup"] = round(speedup.estimate, 4)
+    document["speedup_interval"] = limits(speedup)
+    document["differential"] = record(rounds, growth)
+    details["differential"] = {"stacks": stacks_of(rounds)}
+    causes: list[dict[str, Any]] = document["causes"]
+    apart = kept_apart(rounds.one, rounds.many, causes)
+    if apart:
+        document["limits"].insert(0, apart)
+        for cause in causes:
+            cause["certain"] &= cause["category"] in ("affinity", "run_queue")
+        return
+    same = same_threads(rounds.one, rounds.many)
+    if same:
+        document["limits"].insert(0, same)
+        return
+    if speedup.estimate >= EFFICIENT * rounds.most:
+        document["causes"] = [_none(rounds)]
+        return
+    _Judge(document, alone, sharing, rounds, growth).judge()
+
+
+def _none(rounds: Rounds, *, certain: bool | None = None) -> dict[str, Any]:
+    ratios = [a.time_ns / b.time_ns for a, b in zip(rounds.one, rounds.many, strict=True)]
+    if certain is None:
+        certain = len(ratios) > 1 and min(ratios) >= _SURELY * rounds.most
+    words = f"The program scales on this machine: it is {rounds.words}."
+    return _cause("none", words=words, certain=certain)
+
+
+def _cause(category: str, **fields: Any) -> dict[str, Any]:
+    return {
+        "category": category, "share": 0.0, "certain": False, "name": "", "where": "", "words": "",
+        "waits": 0, "wait_us": None, "bound": None, "knowledge": None, "holders": [],
+        "waiters": [], **fields,
+    }  # fmt: skip
+
+
+class _Judge:
+    """Judges the causes of a run whose threads lose something."""
+
+    def __init__(
+        self,
+        document: dict[str, Any],
+        alone: Mapping[str, Any],
+        sharing: Sharing,
+        rounds: Rounds,
+        growth: Sequence[Grown],
+    ) -> None:
+        self._document = document
+        self._alone = alone
+        self._sharing = sharing
+        self._rounds = rounds
+        self._run = rounds.many[-1]
+        self._lost = 1 - rounds.speedup(rounds.most).estimate / rounds.most
+        self._uses: dict[tuple[str, str], list[tuple[Grown, Use]]] = defaultdict(list)
+        for each in growth:
+            use = sharing.use(each.place)
+            if use.category or not each.place.sort:
+                shared = use.name if use.category == "false_sharing" else ""
+                self._uses[use.category, shared].append((each, use))
+
+    def judge(self) -> None:
+        """Confirm, refute, add and order."""
+        single: list[dict[str, Any]] = self._document["causes"]
+        causes = [c for c in single if c["category"] not in ("none", "unknown")]
+        # A suspicion of the single run, which the growth alone proves.
+        causes = [c for c in causes if c["category"] != "false_sharing" or c["certain"]]
+        known = {cause["category"] for cause in causes}
+        live = [cause for cause in causes if not self._is_flat(cause)]
+        flat = [cause for cause in causes if cause not in live]
+        for cause in live:
+            self._confirm(cause)
+        for (category, _), found in self._uses.items():
+            if category not in known:
+                live += self._of_growth(category, found)
+        if sum(cause["share"] for cause in live) < _EXPLAINS * self._lost:
+            for cause in live:
+                cause["certain"] = False
+                cause["words"] += "; it explains only a part of what the threads lose"
+            unknown = [cause for cause in single if cause["category"] == "unknown"]
+            live += self._serial() or unknown
+        live.sort(key=lambda cause: -cause["share"])
+        if not live or live[0]["share"] < LEAST:
+            live = [*self._nothing(flat), *live]
+        # A program that scales has no other cause.
+        none = [cause for cause in live if cause["category"] == "none"]
+        self._document["causes"] = none or [*live, *flat]
+
+    def _share(self, excess_ns: float) -> float:
+        """Of thread time, of nanoseconds per unit of work."""
+        whole: float = self._document["thread_s"] * 1e9 / self._run.units
+        return round(min(1.0, excess_ns / max(1.0, whole)), 4)
+
+    def _bound(self, excess_ns: float) -> float:
+        """The threads share the excess."""
+        time: float = self._run.time_ns
+        shortest: float = max(time - excess_ns / self._rounds.most, 0.02 * time)
+        return round(min(1000.0, max(1.0, time / shortest)), 2)
+
+    def _of_growth(self, category: str, found: list[tuple[Grown, Use]]) -> list[dict[str, Any]]:
+        excess = sum(each.excess_ns for each, _ in found)
+        if self._share(excess) < LEAST:
+            return []
+        first, use = found[0]
+        functions = sorted({each.place.function for each, _ in found[:3]})
+        grows = f"{', '.join(functions)} take{'s' * (len(functions) == 1)} "
+        grows += _times(first, self._rounds.most)
+        certain = all(use.certain for _, use in found)
+        words = {
+            "false_sharing": f"threads use different words of one cache line; {grows}",
+            "memory_bandwidth": f"threads wait for the bandwidth of memory; {grows}",
+            "": f"{grows}, and neither a shared line nor much memory was seen there",
+        }.get(category, f"growth with threads; {grows}")
+        if category == "memory_bandwidth" and not self._is_full():
+            category, certain = "", False
+            words += ", but the processors were not in full use"
+        elif category == "memory_bandwidth" and not certain:
+            words += "; or threads write different words of the same lines (false sharing)"
+        if first.same_code < _SAME_CODE:
+            certain = False
+            words += (
+                "; or the instructions that do this work with one thread are others, and faster"
+            )
+        waiters = [
+            {"share": round(each.excess_ns / excess, 4), "frames": list(each.frames)}
+            for each, _ in found[:8]
+        ]
+        return [_cause(
+            category or "unknown", share=self._share(excess), certain=certain,
+            name=use.name or first.place.function, where=use.where, words=words,
+            bound=self._bound(excess), waiters=waiters,
+        )]  # fmt: skip
+
+    def _is_full(self) -> bool:
+        """Whether the threads had work for all processors that they could use."""
+        running = sum(number * share for number, share in enumerate(self._run.busy))
+        return running >= _FULL * min(self._rounds.most, self._run.processors)
+
+    def _confirm(self, cause: dict[str, Any]) -> None:
+        for (category, name), found in self._uses.items():
+            if category == cause["category"] and name in ("", cause["name"]):
+                cause["words"] += f"; it takes {_times(found[0][0], self._rounds.most)}"
+
+    def _is_flat(self, cause: dict[str, Any]) -> bool:
+        """Whether a cause costs with one thread what it costs with many; it then says so."""
+        if cause["category"] not in _LOCAL:
+            return False
+        same = [c for c in self._alone["causes"] if c["category"] == cause["category"]]
+        named = [c for c in same if c["name"] == cause["name"]] or same
+        before = sum(c["share"] for c in named) * self._alone["thread_s"]
+        before /= self._rounds.one[-1].units
+        after = cause["share"] * self._document["thread_s"] / self._run.units
+        if not before or after > _FLAT * before:
+            return False
+        cause["certain"] = False
+        cause["words"] += "; it costs as much per unit of work with one thread, so it is not what "
+        cause["words"] += "keeps more threads from being faster"
+        return True
+
+    def _serial(self) -> list[dict[str, Any]]:
+        """The time in which the program has one thread only, if that is what threads lose."""
+        ns, stacks = self._sharing.alone_ns()
+        most = self._rounds.most
+        share = ns / max(1, self._run.wall_ns) * (most - 1) / most
+        if share < max(LEAST, _EXPLAINS * self._lost):
+            return []
+        parties = self._sharing.places.stacks.parties(dict(stacks), exact=True)
+        holders = [{"share": round(p.share, 4), "frames": list(p.frames)} for p in parties]
+        frame = (
+            self._sharing.places.stacks.first(
+                max(stacks, key=lambda s: (stacks[s], -s)), exact=True
+            )
+            if stacks
+            else None
+        )
+        words = f"for {100 * ns / self._run.wall_ns:.0f} % of the time the program has one thread"
+        shortest = max(self._run.wall_ns - ns * (most - 1) / most, 1.0)
+        return [_cause(
+            "serial_dependency", share=round(share, 4), certain=True, words=words, holders=holders,
+            name=frame.name if frame else "", where=frame.where if frame else "",
+            bound=round(self._run.wall_ns / shortest, 2),
+        )]  # fmt: skip
+
+    def _nothing(self, flat: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """What is left where nothing explains the loss."""
+        if flat and flat[0]["share"] >= LEAST:
+            return []
+        noisy = self._rounds.speedup(self._rounds.most).high >= EFFICIENT * self._rounds.most
+        words = f"The program is {self._rounds.words}, and nothing in it costs more with threads."
+        if noisy or self._lost < _NOT_MUCH:
+            return [_cause("none", words=words)]
+        return [_cause("unknown", share=round(self._lost, 4), words=words)]
+
+
+def _times(found: Grown, threads: int) -> str:
+    ratio = found.ratio
+    return (
+        f"{ratio.estimate:.3g} times as much processor time per unit of work with {threads:,} "
+        f"threads as with 1 (95 %: {ratio.low:.3g} to {ratio.high:.3g})"
+    )

@@ -1,0 +1,168 @@
+"""How the places that grow with threads touch memory: words of one line, or addresses all over."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import combinations
+
+from threadmark.kinds.explain.analysis.looks import (
+    LINE,
+    Spot,
+    address_of,
+    looks,
+    operand_of,
+    side_by_side,
+)
+from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
+from threadmark.kinds.explain.analysis.per_unit import Place, Places
+from threadmark.kinds.explain.analysis.recording import Recording, Sample
+
+_FEWEST = 5  # samples at a line that say something
+_PAIRS = 64  # of samples of two threads at one line: 4 of them would meet at one word by chance
+_PART = 0.1  # of a function's samples lie at the lines that threads share
+_MEMORY = 0.25  # of a function's samples stand for instructions that touch memory
+_ALL_OVER = 0.5  # of these touch a line that no other one touches
+_LEAST_TOUCHED = 20
+_PAGE = 4096
+_SAME_PAGES = 0.1
+_STRINGS = ("rep stos", "rep movs")
+Touch = tuple[Sample, int, bool]  # address, and whether it is written
+
+
+@dataclass(frozen=True)
+class Use:
+    """Why a place grows. The category is empty where it is not known."""
+
+    category: str
+    name: str = ""
+    where: str = ""
+    certain: bool = False
+
+
+class Sharing:
+    """Of the record of the run with most threads."""
+
+    def __init__(self, recording: Recording, names: Names, knowledge: Knowledge) -> None:
+        self.recording = recording
+        self.places = Places(recording, names, knowledge)
+        self._names = names
+        self._knowledge = knowledge
+        self._of_spots: dict[tuple[int, bool], Spot] = {}
+        for spot in looks(recording, names, knowledge).spots:
+            if spot.category != "false_sharing" or spot.certain:
+                for kernel in (False, spot.category == "kernel_memory"):
+                    self._of_spots |= {(stack, kernel): spot for stack in spot.stacks}
+        self._text = cache(lambda module, address: names.instruction(module, address)[1])
+        self._samples: dict[Place, list[Sample]] = defaultdict(list)
+        for sample in recording.samples:
+            self._samples[self.places.at(sample.stack, kernel=sample.kernel)].append(sample)
+
+    def use(self, place: Place) -> Use:
+        """What a place does that grows."""
+        samples = self._samples[place]
+        spots = Counter[str]()
+        known: dict[str, Spot] = {}
+        for sample in samples:
+            spot = self._of_spots.get((sample.stack, sample.kernel))
+            if spot is not None:
+                spots[spot.category] += 1
+                known[spot.category] = spot
+        if spots and spots.total() >= _PART * len(samples):
+            spot = known[spots.most_common(1)[0][0]]
+            return Use(spot.category, spot.name, spot.where, spot.certain)
+        if place.sort:
+            return Use("")
+        touched = [t for sample in samples if (t := self._touch(sample))]
+        shared = [self._lines[a // LINE] for _, a, _ in touched if a // LINE in self._lines]
+        if len(shared) >= max(_FEWEST, _PART * len(samples)):
+            spot = shared[0]
+            return Use("false_sharing", spot.name, spot.where, certain=True)
+        if self._interleaved(touched):
+            spot = side_by_side(touched, self._names, self._knowledge)[0]
+            return Use("false_sharing", spot.name, spot.where, certain=True)
+        return self._streams(touched, samples, place)
+
+    def alone_ns(self) -> tuple[int, Counter[int]]:
+        """How long only one thread lived, and the stacks in which it ran meanwhile."""
+        events = [(t.began_ns, 1) for t in self.recording.threads.values()]
+        events += [(t.ended_ns, -1) for t in self.recording.threads.values()]
+        spans: list[tuple[int, int]] = []
+        alive, since = 0, 0
+        for at, change in sorted(events):
+            if alive == 1:
+                spans.append((since, at))
+            alive += change
+            since = at
+        stacks: Counter[int] = Counter()
+        for sample in self.recording.samples:
+            before = bisect_right(spans, (sample.at_ns, math.inf))
+            if before and sample.at_ns < spans[before - 1][1]:
+                stacks[sample.stack] += 1
+        return sum(end - begin for begin, end in spans), stacks
+
+    def _touch(self, sample: Sample) -> Touch | None:
+        at = self.recording.stacks.get(sample.stack, ())
+        if at and self._text(*at[0]).startswith(_STRINGS):
+            address = sample.registers.get("di")
+            return None if address is None else (sample, address, True)
+        operand = operand_of(sample, self.recording, self._names)
+        address = None if operand is None else address_of(operand, sample)
+        if operand is None or address is None or operand.loops:
+            return None
+        return sample, address, operand.writes or not operand.plain
+
+    @cached_property
+    def _lines(self) -> dict[int, Spot]:
+        """Lines of which threads use different words, whatever functions do it."""
+        by_line: dict[int, list[Touch]] = defaultdict(list)
+        for place, samples in self._samples.items():
+            for sample in samples if not place.sort else ():
+                if touch := self._touch(sample):
+                    by_line[touch[1] // LINE].append(touch)
+        found = {}
+        for line, touched in by_line.items():
+            if len(touched) >= _FEWEST:
+                for spot in side_by_side(touched, self._names, self._knowledge):
+                    found[line] = spot
+        return found
+
+    def _interleaved(self, touched: list[Touch]) -> bool:
+        """Whether threads use different words of many lines, each seen seldom."""
+        words: dict[int, Counter[tuple[int, int]]] = defaultdict(Counter)
+        for sample, address, _ in touched:
+            words[address // LINE][sample.tid, address] += 1
+        pairs = 0
+        for seen in words.values():
+            for (a, at_a), (b, at_b) in combinations(seen, 2):
+                if a != b:
+                    if at_a == at_b:
+                        return False
+                    pairs += 1
+        written = any(writes for _, _, writes in touched)
+        return (
+            written
+            and pairs >= _PAIRS
+            and bool(side_by_side(touched, self._names, self._knowledge))
+        )
+
+    def _streams(self, touched: list[Touch], samples: list[Sample], place: Place) -> Use:
+        """Memory all over."""
+        lines = Counter(address // LINE for _, address, _ in touched)
+        alone = sum(1 for count in lines.values() if count == 1)
+        few = len(touched) < max(_LEAST_TOUCHED, _MEMORY * len(samples))
+        if few or alone < _ALL_OVER * len(touched):
+            return Use("")
+        pages: dict[int, set[int]] = defaultdict(set)
+        for sample, address, writes in touched:
+            if writes:
+                pages[sample.tid].add(address // _PAGE)
+        apart = all(
+            len(a & b) <= _SAME_PAGES * min(len(a), len(b))
+            for a, b in combinations(pages.values(), 2)
+        )
+        inner = next(iter(self.places.stacks.frames(samples[0].stack, True)), None)
+        return Use("memory_bandwidth", place.function, inner.where if inner else "", apart)

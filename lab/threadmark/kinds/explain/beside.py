@@ -1,0 +1,85 @@
+"""What a run that measured cells shows of the explanations that were made with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from threadmark.kinds.explain import table
+from threadmark.model.cell import Cell, Stored
+from threadmark.present.terminal import TextPage
+
+EXPLANATIONS = "explanations"  # the document of the measured run
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A cell with the run that explains it."""
+
+    run: int
+    cell: Cell
+    answer: Mapping[str, Any]  # the document of that run
+
+    @property
+    def name(self) -> str:
+        """Of the cell."""
+        return str(self.answer["cell"]["name"])
+
+    @property
+    def summary(self) -> str:
+        """The first cause and what it is worth."""
+        return table.summary(self.answer["causes"][0])
+
+    @property
+    def command(self) -> str:
+        """What shows all of it."""
+        return f"./threadmark show {self.run}"
+
+    def lines(self, width: int) -> list[str]:
+        """All that it says."""
+        return [line.plain for line in table.lines(self.answer, width, utf8=True)]
+
+
+def explained(stored: Stored) -> list[Explained]:
+    """Those of a measured run, in the order in which they were made."""
+    found = stored.documents.get(EXPLANATIONS, {}).get("fields", [])
+    return [Explained(each["run"], _cell(each["answer"]["cell"]), each["answer"]) for each in found]
+
+
+def document(found: list[Explained]) -> dict[str, Any]:
+    """For the store."""
+    return {"fields": [{"run": each.run, "answer": each.answer} for each in found]}
+
+
+def by_column(stored: Stored) -> dict[tuple[object, ...], int]:
+    """What a verdict is about (Cell.column) -> the run that explains it."""
+    return {each.cell.column: each.run for each in explained(stored)}
+
+
+def say(page: TextPage, stored: Stored) -> None:
+    """A line for each explanation."""
+    found = explained(stored)
+    if found:
+        page.heading("Why it does not scale")
+    for each in found:
+        page.say(f"{each.name}: {each.summary}; {each.command}")
+
+
+def records(stored: Stored) -> list[dict[str, Any]]:
+    """For JSON."""
+    names = ("category", "share", "certain", "name", "where", "words", "bound")
+    return [
+        {
+            "run": each.run,
+            "cell": each.answer["cell"],
+            "first": {name: each.answer["causes"][0][name] for name in names},
+        }
+        for each in explained(stored)
+    ]
+
+
+def _cell(about: Mapping[str, Any]) -> Cell:
+    names = ("program", "size", "backend", "variant", "platform", "allocator", "threads")
+    arguments = tuple(sorted(about["arguments"].items()))
+    return Cell(**{name: about[name] for name in names}, arguments=arguments)

@@ -1,0 +1,211 @@
+"""A comparison: the same program with each number of threads, in turns, each run recorded."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from threadmark.kinds.explain import invocation, probe
+from threadmark.kinds.explain.analysis.answer import analyse
+from threadmark.kinds.explain.analysis.contrast import contrast
+from threadmark.kinds.explain.analysis.paired_runs import Rounds
+from threadmark.kinds.explain.analysis.per_unit import Run, run_of
+from threadmark.kinds.explain.analysis.recording import Recording
+from threadmark.kinds.explain.analysis.sharing import Sharing
+from threadmark.kinds.explain.knowledge import knowledge
+from threadmark.kinds.explain.output import Output, number
+from threadmark.kinds.explain.symbols import Symbols
+from threadmark.kinds.explain.turns import PLACE, Turns
+from threadmark.model.errors import LabError
+
+_ROUNDS = 3
+_FEWEST = 2  # that tell how much like runs differ
+_BUDGET_S = 60.0
+
+
+def perform(wanted: invocation.Wanted, turns: Turns, store: Path, *, as_json: bool) -> int:
+    """Run it all and say what the comparison says; returns the exit status."""
+    turns.check(wanted)
+    for count in turns.counts:
+        _with(wanted, count).check()
+    with ExitStack() as stack:
+        invocation.make_folder(store)
+        folder = Path(stack.enter_context(TemporaryDirectory(".tmr", ".explain-", store.parent)))
+        session = _Session(wanted, turns, folder, apart=as_json)
+        session.run()
+        recording, found, details = session.answer()
+        asked = {"command": list(wanted.words), "threads": list(turns.counts)}
+        run = invocation.keep(recording, found, details, store, asked)
+        kept = invocation.record_path(store, run)
+        for count, path in session.paths.items():
+            last = count == max(session.paths)
+            other = kept.with_name(f"{kept.stem}-threads-{count}{kept.suffix}")
+            path.replace(kept if last else other)
+    invocation.say(run, found, store, as_json=as_json, record=kept)
+    return 0
+
+
+def _with(wanted: invocation.Wanted, threads: int) -> invocation.Wanted:
+    return replace(wanted, words=tuple(word.replace(PLACE, str(threads)) for word in wanted.words))
+
+
+@dataclass
+class _Session:
+    """The runs, as they are made."""
+
+    wanted: invocation.Wanted
+    turns: Turns
+    folder: Path
+    apart: bool
+    paths: dict[int, Path] = field(default_factory=dict)
+    recordings: dict[int, Recording] = field(default_factory=dict)
+    rounds: list[dict[int, Run]] = field(default_factory=list)
+    interrupted: bool = False
+    _shown: bool = False
+
+    def run(self) -> None:
+        """All rounds, or what an interrupt leaves of them."""
+        began = time.monotonic()
+        most = self.turns.rounds or _ROUNDS
+        while len(self.rounds) < most and not self.interrupted:
+            spent = time.monotonic() - began
+            done = len(self.rounds)
+            enough = self.turns.rounds is None and done >= _FEWEST
+            if enough and spent * (done + 1) / done > _BUDGET_S:
+                break
+            try:
+                found = self._round()
+            except KeyboardInterrupt:
+                self.interrupted = True
+                break
+            if len(found) == len(self.turns.counts):
+                self.rounds.append(found)
+
+    def answer(self) -> tuple[Recording, dict[str, Any], dict[str, Any]]:
+        """The document and details of the run with most threads."""
+        if not self.recordings:
+            raise LabError("The comparison was interrupted before a run had ended.")
+        most = max(self.recordings)
+        recording = self.recordings[most]
+        symbols = Symbols(recording)
+        found, details = analyse(recording, symbols, knowledge())
+        found["limits"] += [each for each in symbols.limits() if each not in found["limits"]]
+        if not self.rounds:
+            found["limits"].insert(
+                0,
+                "The comparison was interrupted before the program had run with each number of "
+                f"threads; this is what the run with {most:,} says.",
+            )
+            return recording, found, details
+        least = self.recordings[min(self.recordings)]
+        contrast(
+            found,
+            details,
+            alone=analyse(least, Symbols(least), knowledge())[0],
+            sharing=Sharing(recording, symbols, knowledge()),
+            rounds=Rounds({n: [each[n] for each in self.rounds] for n in self.turns.counts}),
+        )
+        if self.interrupted:
+            found["limits"].insert(0, "The comparison was interrupted; its whole rounds count.")
+        return recording, found, details
+
+    def _round(self) -> dict[int, Run]:
+        found: dict[int, Run] = {}
+        for count in self.turns.counts:
+            run = self._one(count)
+            if run is None or self.interrupted:
+                break
+            found[count] = run
+        return found
+
+    def _one(self, threads: int) -> Run | None:
+        """One run; None where it was interrupted."""
+        path = self.folder / "last.tmr"
+        echo = not self._shown
+        self._shown = True
+        since = time.time_ns()
+        with Output(echo=echo, apart=self.apart) as output:
+            status = probe.record(
+                _with(self.wanted, threads).options(),
+                path,
+                apart=self.apart,
+                environment=self._environment(threads),
+                output=output,
+            )
+            self.interrupted |= output.interrupted
+            if not path.exists() or path.stat().st_size == 0:
+                raise LabError(
+                    f"Nothing was recorded with {_threads(threads)} (the recorder's status is "
+                    f"{status})."
+                )
+            recording = probe.load(path)
+            if self.interrupted and self.rounds:
+                return None
+            self.recordings[threads] = recording
+            self.paths[threads] = path.replace(self.folder / f"{threads}.tmr")
+            if self.interrupted:
+                return None
+            self._check(recording, threads, output)
+            units = self._units(threads, output, since)
+        return run_of(recording, Symbols(recording), knowledge(), threads=threads, units=units)
+
+    def _environment(self, threads: int) -> Mapping[str, str]:
+        variable = self.turns.variable
+        return os.environ | ({variable: str(threads)} if variable else {})
+
+    def _check(self, recording: Recording, threads: int, output: Output) -> None:
+        """LabError for a run that failed. A server is ended by a signal."""
+        ended = self.wanted.load or self.wanted.duration
+        if ended or not (recording.exit_status or recording.signal):
+            return
+        how = f"signal {recording.signal}" if recording.signal else (
+            f"exit status {recording.exit_status}"
+        )  # fmt: skip
+        said = output.last_words()
+        raise LabError(
+            f"The program failed with {_threads(threads)} ({how}"
+            + (f"; it said: {said}" if said else "")
+            + "); a comparison needs runs that succeed."
+        )
+
+    def _units(self, threads: int, output: Output, since_ns: int) -> float:
+        if self.turns.progress is not None:
+            found = output.last_number(re.compile(self.turns.progress))
+            if found is None:
+                raise LabError(
+                    f"The program printed nothing with {_threads(threads)} that --progress "
+                    f"'{self.turns.progress}' finds a number above 0 in; try the expression on "
+                    "its output."
+                )
+            return found
+        if self.turns.counter is not None:
+            return _counted(self.turns.counter, threads, since_ns)
+        return 1.0
+
+
+def _counted(path: Path, threads: int, since_ns: int) -> float:
+    """The last number in a file that the run has written."""
+    try:
+        written = path.stat().st_mtime_ns
+        words = path.read_text(encoding="utf-8", errors="replace").split()
+    except OSError as error:
+        raise LabError(f"{path} of --counter cannot be read ({error.strerror}).") from error
+    # The clock of a file system is coarser than that of the lab.
+    found = number(words[-1]) if words and written >= since_ns - 20_000_000 else None
+    if found is None:
+        raise LabError(
+            f"The program wrote no number above 0 to {path} with {_threads(threads)}; --counter "
+            "names the file in which it leaves the units of work that are done."
+        )
+    return found
+
+
+def _threads(count: int) -> str:
+    return f"{count:,} thread{'s' * (count != 1)}"

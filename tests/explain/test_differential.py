@@ -1,0 +1,125 @@
+"""Comparisons of numbers of threads, with real programs: from the command line to the store."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from threadmark import cli
+from threadmark.kinds.explain.probe import load
+from threadmark.kinds.explain.turns import Turns
+from threadmark.model.errors import LabError
+
+SOURCE = """
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+[[gnu::noinline]] void work(int id) {
+  volatile unsigned sum = 0;
+  for (int i = 0; i < 20000000; ++i) sum = sum * 31 + id;
+}
+int main(int, char** words) {
+  std::vector<std::thread> all;
+  const int count = std::atoi(words[1]);
+  for (int i = 0; i < count; ++i) all.emplace_back(work, i);
+  for (auto& each : all) each.join();
+  std::printf("step 1 of 2\\ndone %d,000 parts\\n", count);
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where everything is written."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def explain(capfd: pytest.CaptureFixture[str], *words: str, status: int = 0) -> str:
+    """What the command prints."""
+    line = ["explain", "--store", "s.db", "--threads", "1,2", *words]
+    assert cli.main(line) == status
+    captured = capfd.readouterr()
+    return captured.err if status else captured.out
+
+
+def test_a_program_is_run_in_turns_and_judged_by_its_units_of_work(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "a.cpp").write_text(SOURCE, encoding="ascii")
+    subprocess.run(["g++", "-O2", "-pthread", "a.cpp", "-o", "prog"], check=True)
+    options = ("--rounds", "2", "--progress", r"done ([\d,]+)", "--json")
+    found = json.loads(explain(capfd, *options, "--", "./prog", "{threads}"))
+    assert found["command"] == ["./prog", "2"]
+    told = found["differential"]
+    assert (told["threads"], told["rounds"]) == ([1, 2], 2)
+    times = {count: each["s"] for count, each in told["time_per_unit"].items()}
+    # 1,000 units with one thread, 2,000 with two, whatever else the machine does meanwhile.
+    assert found["speedup"] == pytest.approx(times["1"] / times["2"], rel=0.5)
+    assert 0.0002 > times["1"] > 0.00001
+    assert load(Path("explain-s-1.tmr")).command == ("./prog", "2")
+    assert load(Path("explain-s-1-threads-1.tmr")).command == ("./prog", "1")
+    assert sorted(path.name for path in folder.glob("*.tmr")) == [
+        "explain-s-1-threads-1.tmr",
+        "explain-s-1.tmr",
+    ]
+    assert cli.main(["explain", "--store", "s.db", "explain-s-1-threads-1.tmr"]) == 0
+    assert cli.main(["show", "1", "--store", "s.db"]) == 0
+    assert f"{told['words'][:20]}" in " ".join(capfd.readouterr().out.split())
+
+
+def test_the_variable_and_the_output_of_the_first_run_reach_where_they_belong(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    script = 'echo "$COUNT threads"; echo "$COUNT" >> all; echo "$((5 * COUNT))" > units'
+    options = ("--rounds", "2", "--threads-env", "COUNT", "--counter", "units")
+    said = explain(capfd, *options, "--", "sh", "-c", script)
+    assert said.startswith("1 threads\n")
+    assert "2 threads\n" not in said
+    assert Path("all").read_text(encoding="ascii").split() == ["1", "2", "1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--", "sh", "-c", "echo no >&2; exit $(({threads} - 1))"),
+         "The program failed with 2 threads (exit status 1; it said: no)"),
+        (("--progress", r"done (\d+)", "--", "echo", "{threads} done"),
+         r"printed nothing with 1 thread that --progress 'done (\d+)' finds"),
+        (("--progress", r"done (\d+)", "--", "echo", "done 0 {threads}"), "a number above 0"),
+        (("--counter", "none", "--", "true", "{threads}"), "none of --counter cannot be read"),
+        (("--", "true"), "Write {threads} where the program takes the number of threads"),
+        (("--progress", "(", "--", "true", "{threads}"), "--progress is no regular expression"),
+        (("--progress", "done", "--", "true", "{threads}"), "--progress needs one group"),
+        (("--rounds", "0", "--", "true", "{threads}"), "--rounds takes a number"),
+        (("--pid", "1"), "--threads starts a program several times"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_compared_is_one_sentence(
+    capfd: pytest.CaptureFixture[str], words: tuple[str, ...], sentence: str
+) -> None:
+    said = explain(capfd, *words, status=2)
+    assert sentence in said
+    assert "Traceback" not in said
+    assert not Path("s.db").exists()
+    assert not list(Path().glob(".explain-*"))
+
+
+@pytest.mark.parametrize("text", ["2,4", "1", "1,1", "1,two", "", "0,1,2"])
+def test_a_comparison_has_one_thread_and_more(text: str) -> None:
+    with pytest.raises(LabError, match="--threads takes 1 and greater numbers"):
+        assert not Turns(text).counts
+    assert Turns("4,1,2").counts == (1, 2, 4)
+
+
+def test_a_counter_that_this_run_did_not_write_is_refused(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "units").write_text("7\n", encoding="ascii")
+    os.utime("units", (1, 1))
+    said = explain(capfd, "--counter", "units", "--", "true", "{threads}", status=2)
+    assert "wrote no number above 0 to units with 1 thread" in said
