@@ -70,7 +70,7 @@ def test_the_waker_holds_the_lock_of_a_static_program(
         pytest.skip("Only an administrator may read tracepoints.")
     assert cli.main(["explain", "--json", "--store", str(tmp_path / "s.db"),
                      str(tmp_path / "a.tmr")]) == 0  # fmt: skip
-    first = json.loads(capsys.readouterr().out)["causes"][0]
-    assert (first["category"], first["name"]) == ("mutex", "word")
-    assert first["holders"][0]["frames"][-2:] == ["keep", "keeps"]
-    assert first["waiters"][0]["frames"][-2:] == ["use", "uses"]
+    causes = json.loads(capsys.readouterr().out)["causes"]
+    (lock,) = [each for each in causes if (each["category"], each["name"]) == ("mutex", "word")]
+    assert lock["holders"][0]["frames"][-2:] == ["keep", "keeps"]
+    assert lock["waiters"][0]["frames"][-2:] == ["use", "uses"]
