@@ -23,7 +23,7 @@ constexpr std::size_t kMostRings = std::size_t{16} << 20;  // of all, for larger
 // kernel follows a burst at once and forgets it slowly. A prime follows few patterns of a program.
 constexpr std::uint64_t kSwitches = 17;
 // The same for wakes, of which many programs have more, and which cost the waker more.
-constexpr std::uint64_t kWakes = 499;
+constexpr std::uint64_t kWakes = 251;
 // Flags of a tracepoint: it was reached in an interrupt itself, or in what one has put off.
 constexpr std::uint8_t kInInterrupt = 0x08, kInSoftInterrupt = 0x10;
 constexpr auto kFirstContext = static_cast<std::uint64_t>(PERF_CONTEXT_MAX);

@@ -195,6 +195,7 @@ void Session::open_perf(const std::vector<pid_t>& tids, bool from_exec) {
                no_wakes == ENOENT ? "were not found (tracefs is not mounted)" : "may not be read"));
   }
   if (!perf_.is_open()) return;  // what was sampled before a pause stays
+  wakes_to_tell_ = perf_.sees_wakes();
   status_.switches = perf_.sees_switches();
   status_.kernel_names = perf_.sees_kernel() && kernel_names().known();
   status_.perf = 1;
@@ -1192,7 +1193,7 @@ void Session::snapshot(std::uint64_t at_ns) {
   stacks_.flush();
   samples_.flush();
   sample_writer_.begin_chunk();
-  if (perf_.sees_wakes() && !std::exchange(wakes_told_, true)) writer_.chunk(Chunk::wakes, {});
+  if (std::exchange(wakes_to_tell_, false)) writer_.chunk(Chunk::wakes, {});
   wakes_.flush();
   wake_writer_.begin_chunk();
   ticks_.flush();

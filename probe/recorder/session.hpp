@@ -204,7 +204,7 @@ class Session final : public PerfListener {
   };
   Pace pace_;
   std::uint64_t next_rate_ns_ = 0;
-  bool wakes_told_ = false;
+  bool wakes_to_tell_ = false;  // that they are seen, in an empty chunk
   std::uint64_t next_ns_ = 0, next_snapshot_ns_ = 0, last_tick_ns_ = 0;
   std::uint64_t ticks_taken_ = 0, cost_ns_ = 0, noted_interval_ns_ = 0, longest_interval_ns_ = 0;
   bool calls_hidden_ = false, memory_hidden_ = false;

@@ -18,6 +18,8 @@ from threadmark.kinds.explain.analysis.roles import Roles
 from threadmark.kinds.explain.analysis.stacks import Stacks
 
 _MOST = 1000.0
+_CALLS = ("io", "sleep", "thread_creation")  # the call itself is the cause
+_BEGIN_NS = 20_000.0  # of a processor, for the begin and the end of a thread
 _CALL_NS = 10_000  # of the kernel, for a wait and its wake
 _SPREAD = ("imbalance", "serial_dependency")  # work that could be divided among all
 _RUNS = ("atomic", "false_sharing", "spin", "rwlock", "kernel_memory")  # all of it takes processors
@@ -39,7 +41,6 @@ class Bounds:
         self._stacks = stacks
         self._account = account
         self._path = path
-        self._in_call: dict[int, bool] = {}
 
     def of(self, cause: Cause) -> float | None:
         """None where it is not known what would be left."""
@@ -71,8 +72,11 @@ class Bounds:
             if self._account.threads[tid].thread.run_ns
         }
 
+        # At some ticks the same wait cost nothing or was for another thread: it is the cause's too.
+        kinds = {key[:3] for key in cause.reasons}
+
         def free(reason: Reason) -> bool:
-            return reason.key in cause.reasons
+            return bool(kinds & {reason.key[:3], (*reason.key[:2], 0)})
 
         return self._path.without(free, parts)
 
@@ -83,9 +87,13 @@ class Bounds:
             runs = cause.by_thread.items() if cause.category in _RUNS else ()
             return {tid: float(ns) for tid, ns in runs if tid in self._account.threads}
         places = self._places(cause)
+        calls, makes = cause.category in _CALLS, cause.category == "thread_creation"
         found: Counter[int] = Counter()
         for (tid, stack), count in self._samples.items():
-            if stack in cause.samples or (self._calls(stack) and self._stack(stack) in places):
+            waits = self._stacks.is_in_lock(stack, or_call=calls) and (
+                makes or self._stack(stack) in places
+            )
+            if stack in cause.samples or waits:
                 found[tid] += count
         threads = self._account.threads
         ran = {
@@ -93,6 +101,9 @@ class Bounds:
             for tid, count in found.items()
             if tid in threads
         }
+        if makes:
+            for tid in self._roles.short & set(threads):
+                ran[tid] = min(float(threads[tid].thread.run_ns), max(ran.get(tid, 0.0), _BEGIN_NS))
         if not self._recording.tier.get("perf_kernel"):
             for tid, ns in self._calls_ns(cause).items():
                 ran[tid] = ran.get(tid, 0.0) + ns
@@ -121,13 +132,6 @@ class Bounds:
                 stacks |= {pair.waiter, pair.holder}
         stacks |= {wake.stack for wake in self._recording.wakes if wake.thing in cause.things}
         return {self._stacks.names(stack) for stack in stacks if stack} - {()}
-
-    def _calls(self, stack: int) -> bool:
-        """Whether a sample is in a lock or a call, and not in the function itself."""
-        known = self._in_call.get(stack)
-        if known is None:
-            known = self._in_call[stack] = self._stacks.is_in_call(stack)
-        return known
 
     def _stack(self, stack: int) -> tuple[str, ...]:
         return self._stacks.names(stack, exact=True)

@@ -159,12 +159,25 @@ class CriticalPath:
             from_ns = ticks[number - 1].at_ns if number else self._recording.began_ns
             by_tid = {each.tid: each for each in tick.glances}
             current = self._alive(current, by_tid)
-            reason = self._reasons.passed_on(by_tid, current)
+            current, reason = self._awaited(by_tid, current)
             if reason is not None and not free(reason):
                 goes_on = (each for each in (reason.tid, reason.waiter) if each in by_tid)
                 current = next(goes_on, current)
             yield _Look(tick, by_tid.get(current), current, from_ns, until, reason)
             until = from_ns
+
+    def _awaited(self, by_tid: dict[int, Glance], tid: int) -> tuple[int, Reason | None]:
+        """Why a thread waits. Who waits for the end of one that waits for an event itself waits
+        for that event."""
+        reason = self._reasons.passed_on(by_tid, tid)
+        seen = {tid}
+        while reason is not None and (reason.sort, reason.activity) == ("event", "join"):
+            awaited = by_tid[tid].awaited
+            if awaited in seen or awaited not in by_tid:
+                break
+            seen.add(tid := awaited)
+            reason = self._reasons.passed_on(by_tid, tid)
+        return tid, reason
 
     def _step(self, look: _Look) -> Step:
         reason = look.reason or _who_waits(look.tick, look.tid)

@@ -66,16 +66,13 @@ class Stacks:
             bare.pop()
         return tuple(bare[:MOST_FRAMES])
 
-    def _is_in_lock(self, stack: int) -> bool:
-        """Whether the innermost function of a sample is one of a lock."""
+    def _is_in_lock(self, stack: int, *, or_call: bool = False) -> bool:
+        """Whether the innermost function of a sample is one of a lock; `or_call`: of a library."""
         whole = self._names.frames(stack, True)
+        if or_call and whole and not whole[0].own:
+            return True
         bare = self._without_own_lock(self._knowledge.bare(whole))
         return bool(whole) and (not bare or bare[0] != whole[0])
-
-    def is_in_call(self, stack: int) -> bool:
-        """Whether the innermost function of a sample is a lock's or the C library's."""
-        whole = self._names.frames(stack, True)
-        return self.is_in_lock(stack) or (bool(whole) and not whole[0].own)
 
     def _without_own_lock(self, frames: Sequence[Frame]) -> Sequence[Frame]:
         """Without the functions of a lock that the program made itself: where the library's

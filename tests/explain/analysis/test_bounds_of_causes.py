@@ -1,0 +1,83 @@
+"""Bounds: how much faster at most without the first cause."""
+
+from __future__ import annotations
+
+import pytest
+from made import MAIN, TICK, Doing, Made, sleeps, waits, works
+
+A, B = 101, 102
+JOIN_A = waits("join", 0, "pthread_join@libc main", A)
+PUT = "pthread_mutex_lock@libc put worker"
+KERNEL = {"agent": True, "perf": True, "perf_kernel": True, "sample_ns": TICK}
+
+
+def lock(holder: int) -> Doing:
+    return waits("mutex", 1, PUT, holder)
+
+
+def locked(main: list[Doing], a: list[Doing | None], b: list[Doing | None]) -> Made:
+    made = Made(head={"tier": KERNEL}).thread(MAIN, main)
+    made.thread(A, a, "main").thread(B, b, "main")
+    made.thing(1, "mutex", module=1, offset=64, waits=100, wait_ns=30 * TICK)
+    made.data[1, 64] = ("cache_mutex", "cache.cpp:3")
+    return made
+
+
+def test_what_one_thread_does_after_the_other_is_left_without_a_lock() -> None:
+    """Of 100 ticks main works for 40 and then awaits A, which waits for B's lock for 30."""
+    late: list[Doing | None] = [None] * 40
+    main = [works()] * 40 + [JOIN_A] * 60
+    made = locked(main, [*late, *[lock(B)] * 30, *[works()] * 30], [*late, *[works()] * 60])
+    first = made.first()
+    assert first["name"] == "cache_mutex"
+    assert first["bound"] == pytest.approx(100 / 70, abs=0.01)
+
+
+def test_the_work_is_divided_among_the_processors_and_no_more() -> None:
+    made = locked([JOIN_A] * 100, [lock(B)] * 50 + [works()] * 50, [works()] * 100)
+    assert made.first()["bound"] == pytest.approx(100 / 75, abs=0.01)
+
+
+def test_processor_time_within_the_lock_would_be_saved_too() -> None:
+    halves = [lock(B), works()], [works(), lock(A)]
+    made = locked([JOIN_A] * 100, *(each * 50 for each in halves))
+    for tid in (A, B):
+        made.sample(tid, "put worker", 40).sample(tid, f"futex_wait@libc {PUT}", 10)
+    saved = made.first()["bound"]
+    # A fifth of what ran was in the lock, and half of the time was waited for.
+    assert saved == pytest.approx(2 / 0.8, abs=0.05)
+
+
+def test_where_the_kernel_is_not_sampled_each_wait_counts_for_its_calls() -> None:
+    halves = [lock(B), works()], [works(), lock(A)]
+    made = locked([JOIN_A] * 100, *(each * 50 for each in halves))
+    made.head["tier"] = {**KERNEL, "perf_kernel": False}
+    made.thing(1, "mutex", module=1, offset=64, waits=10_000, wait_ns=30 * TICK)
+    for tid in (A, B):  # of 50 ticks
+        made.sample(tid, "put worker", 40)
+    seen = made.first()["bound"]
+    assert 2 < seen <= 2 / 0.8 + 0.05
+
+
+def test_unequal_work_could_be_divided() -> None:
+    made = Made(head={"tier": KERNEL}).thread(MAIN, JOIN_A).thread(A, works(), "main")
+    made.thread(B, [works()] * 20 + [None] * 80, "main")
+    first = made.first()
+    assert first["category"] == "imbalance"
+    assert first["bound"] == pytest.approx(100 / 60, abs=0.01)
+
+
+def test_sleep_on_the_path_is_saved_and_other_waits_are_not() -> None:
+    nap = waits("sleep", 0, "usleep@libc worker")
+    plan = [nap] * 50 + [sleeps(0, "read@libc worker")] * 30 + [works()] * 20
+    made = Made(head={"tier": KERNEL}).thread(MAIN, JOIN_A).thread(A, plan, "main")
+    made.thread(B, [works()] * 20 + [None] * 80, "main")
+    first = made.first()
+    assert first["category"] == "sleep"
+    assert first["bound"] == pytest.approx(2.0, abs=0.01)
+
+
+def test_a_process_that_ran_before_has_no_bound() -> None:
+    made = locked([JOIN_A] * 100, [lock(B)] * 50 + [works()] * 50, [works()] * 100)
+    made.head["tier"] = {**KERNEL, "attached": True}
+    assert made.first()["bound"] is None
