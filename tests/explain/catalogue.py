@@ -242,7 +242,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ]
     chosen = subjects(folders, options.only)
     if not chosen:
-        print("catalogue: no such programs are built; run: ./threadmark build", file=sys.stderr)
+        print("catalogue: no such programs are built; run: ./threadmark setup", file=sys.stderr)
         return 2
 
     def said(line: str) -> None:

@@ -26,7 +26,7 @@ _Text = Annotated[str, Meta(min_length=1)]
 _Texts = Annotated[list[_Text], Meta(min_length=1)]
 
 
-class _Version(Struct, forbid_unknown_fields=True, omit_defaults=True):
+class _Version(Struct, forbid_unknown_fields=True):
     library: _Text
     since: str = ""
     until: str = ""
