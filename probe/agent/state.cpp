@@ -49,13 +49,13 @@ OwnStack bounds(Local& at, std::uint64_t address) {
 
 // Whether the stack that `known` tells of stands there still. It is read from the inside: as long
 // as the return addresses are the same, the frames are, and the next one has its place.
-bool stands(const Known& known, const Slots& slots, Site site) {
+bool stands(const Known& known, Site site) {
   const Stack& stack = shared()->stacks[known.id - 1];
   const std::uint32_t first = get(stack.first);
   for (std::uint32_t i = 0; i < known.depth; ++i) {
-    if (slots[i] == 0) continue;
+    if (known.slots[i] == 0) continue;
     std::uint64_t word;
-    std::memcpy(&word, reinterpret_cast<const void*>(site.frame + slots[i]), sizeof word);
+    std::memcpy(&word, reinterpret_cast<const void*>(site.frame + known.slots[i]), sizeof word);
     if (word != get(shared()->frames[first + i])) return false;
   }
   return true;
@@ -159,7 +159,6 @@ Local* new_local() {
     for (auto& region : to->regions) region = {0, 0};
     to->next_region = to->next_known = to->held = to->nested = 0;
     for (Known& known : to->known) known.id = 0;
-    for (Found& found : to->found) found.index = 0;
     return to;
   }
   return nullptr;
@@ -361,7 +360,7 @@ StackId stack_of(Site site) {
   Known* same = nullptr;
   for (Known& each : at->known) {
     if (each.back != site.back || each.frame != site.frame || each.id == 0) continue;
-    if (stands(each, at->slots[&each - at->known], site)) return each.id;
+    if (stands(each, site)) return each.id;
     same = &each;
   }
   Known& known = same != nullptr ? *same : at->known[at->next_known++ % Local::kKnown];
@@ -381,7 +380,7 @@ StackId stack_of(Site site) {
     const std::uint64_t slot = at->frames[i].slot;
     const std::uint64_t distance = slot - site.frame;
     if (slot != 0 && (slot < site.frame || distance > 0xffffffffU)) return id;
-    at->slots[&known - at->known][i] = slot == 0 ? 0 : static_cast<std::uint32_t>(distance);
+    known.slots[i] = slot == 0 ? 0 : static_cast<std::uint32_t>(distance);
   }
   known.id = id;
   return id;
@@ -400,7 +399,7 @@ constinit Made made[kMade]{};
 
 Made& made_of(std::uint64_t key) { return made[hashed(key, 1) % kMade]; }
 
-std::uint32_t search_table(ObjectKind kind, std::uint64_t address, bool make) {
+std::uint32_t search_object(ObjectKind kind, std::uint64_t address, bool make) {
   Shared* to = shared();
   const ImageId own = own_image();
   if (own == 0) return 0;
@@ -428,16 +427,6 @@ std::uint32_t search_table(ObjectKind kind, std::uint64_t address, bool make) {
   }
   if (make) add(to->lost[lost_objects], 1);
   return 0;
-}
-
-std::uint32_t search_object(ObjectKind kind, std::uint64_t address, bool make) {
-  Local* at = mine.local;
-  if (at == nullptr) return search_table(kind, address, make);
-  Found& found = at->found[(address * 0x9e3779b97f4a7c15U) >> 61];
-  if (found.index != 0 && found.address == address && found.kind == kind) return found.index;
-  const std::uint32_t index = search_table(kind, address, make);
-  if (index != 0) found = {address, kind, index};
-  return index;
 }
 
 }  // namespace

@@ -29,16 +29,7 @@ struct Known {
   std::uint64_t back, frame;
   StackId id;
   std::uint32_t depth;
-};
-// Of each return address of one, the distance from `frame`; 0: none. They lie apart, so that a
-// search for the stack touches few cache lines.
-using Slots = std::uint32_t[kMostFrames];
-
-// An object that this thread found before. Keys never change, so that the index stays right.
-struct Found {
-  std::uint64_t address;
-  ObjectKind kind;
-  std::uint32_t index;  // plus 1; 0: none
+  std::uint32_t slots[kMostFrames];  // of each return address, distance from `frame`; 0: none
 };
 
 // A lock that this thread holds and that somebody waited for.
@@ -58,7 +49,7 @@ struct Nested {
 
 // The agent's memory of a thread that waited.
 struct Local {
-  static constexpr std::size_t kKnown = 8, kHeld = 16, kNested = 4, kRegions = 2, kFound = 8;
+  static constexpr std::size_t kKnown = 8, kHeld = 16, kNested = 4, kRegions = 2;
   std::uint64_t stack_low, stack_high, region_ns;
   struct {
     std::uint64_t low, high;
@@ -68,8 +59,6 @@ struct Local {
   Held holds[kHeld];
   Nested waits[kNested];
   Known known[kKnown];
-  Found found[kFound];
-  Slots slots[kKnown];
   unwind::Frame frames[kMostFrames];
   unwind::Place place;
   unwind::Scratch scratch;
