@@ -386,6 +386,18 @@ def test_brief_yields_have_the_stack_that_samples_saw() -> None:
     assert "await_turn" in spins[0]["name"]
 
 
+def test_a_loop_that_gives_its_processor_away_has_the_name_of_the_word_that_it_looks_at() -> None:
+    spin = ("yield", 0, "sched_yield@libc await_turn worker", 0, "R", 24)
+    made = two([spin, works()], [works(), spin])
+    made.pair(0, "yield", "sched_yield@libc await_turn worker", "", 50 * TICK)
+    made.sample(A, "await_turn worker", 8, di=64000).sample(A, "work worker", 50, di=96000)
+    made.operands[made.stack("await_turn worker")] = Operand("di")
+    made.operands[made.stack("work worker")] = Operand("di")
+    made.data |= {(0, 64000): ("turn", "turns.cpp:3"), (0, 96000): ("sum", "turns.cpp:4")}
+    spins = [each for each in made.answer()["causes"] if each["category"] == "spin"]
+    assert (spins[0]["name"], spins[0]["where"]) == ("turn", "turns.cpp:3")
+
+
 def test_the_wait_of_a_lone_thread_for_another_process_is_not_certain() -> None:
     made = Made().thread(MAIN, waits("join", 1, "waitpid@libc main", 0)).thing(1, "thread")
     assert not made.first()["certain"]

@@ -2,7 +2,7 @@
 //
 // category: atomic
 // name: next_ | Frontier
-// made: main
+// made: main | crawl
 // certain: yes
 // why: Each link is taken by one fetch_add, and following a link is hardly more work than that.
 

@@ -2,7 +2,7 @@
 //
 // category: spin
 // name: Queue | numbers | now_served | next_number
-// made: main
+// made: main | stamp
 // holder: stamp < work_off
 // certain: yes
 // why: The stamp is guarded by a ticket lock of the program's own, whose waiters spin.

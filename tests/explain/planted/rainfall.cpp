@@ -2,7 +2,7 @@
 //
 // category: false_sharing
 // name: Statistics | statistics
-// made: evaluate | main
+// made: evaluate | main | note_day
 // certain: any
 // threads: 1,2
 // why: The statistics of the threads lie side by side in one vector and are stored for each day.

@@ -2,7 +2,7 @@
 //
 // category: false_sharing
 // name: Exchange | begun | ended | Desk::count_
-// made: main
+// made: main | connect
 // certain: any
 // why: Both counts are atomic words of one line, and each is written by threads of its own.
 

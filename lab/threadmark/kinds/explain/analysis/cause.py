@@ -14,6 +14,7 @@ _CHANCE = 0.15  # of thread time
 _PASSED_ON = ("imbalance", "serial_dependency")
 _TAKEN = ("mutex", "rwlock", "spin", "allocator", "stdio", "loader")
 _NEARLY = 0.75  # of another cause
+_OF_TASKS = 0.1  # of the time in which threads of a runtime wait for one
 _MUCH = 0.5  # of another cause
 LEAST = 0.04  # of thread time: less is no cause
 LEAST_OF = {"kernel_memory": 0.06}  # each program's memory is mapped and filled once
@@ -137,7 +138,12 @@ def doubted(causes: list[Cause], total_ns: float) -> None:
         for cause, other in (rivals, rivals[::-1]):
             cause.certain = False
             cause.doubts.add(f"or {other.category.replace('_', ' ')}")
+    tasks = next((c for c in causes if c.category == "task_overhead"), None)
     for cause in causes:
+        # Threads of a runtime also wait where the tasks of one thread are not worth taking.
+        if tasks and cause.in_runtime and cause.category in _PASSED_ON:
+            cause.certain = cause.certain and tasks.ns < _OF_TASKS * cause.ns
+            cause.doubts.add("or the tasks are too small to be worth sharing")
         passed_on = cause.category in ("imbalance", "serial_dependency", "condition", "join")
         if passed_on and cause.seen < FEWEST_TICKS:
             cause.certain = False

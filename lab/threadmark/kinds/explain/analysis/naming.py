@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from functools import cached_property
 from typing import NamedTuple
 
@@ -10,7 +11,8 @@ from threadmark.kinds.explain.analysis.cause import USED_IN, Cause
 from threadmark.kinds.explain.analysis.meaning import Names
 from threadmark.kinds.explain.analysis.reasons import LOCKS, Reason
 from threadmark.kinds.explain.analysis.recording import Pair, Recording, Thing
-from threadmark.kinds.explain.analysis.stacks import Stacks
+from threadmark.kinds.explain.analysis.spots import address_of, operand_of
+from threadmark.kinds.explain.analysis.stacks import Stacks, in_order
 
 INNER = 6  # frames in which a wait is looked for
 _KINDS = re.compile(r"std::(__\w+::)?(barrier|latch|counting_semaphore|binary_semaphore)::.*")
@@ -53,10 +55,12 @@ class Naming:
         kind = {"own_lock": "lock", "relock": "mutex", "event": "atomic", "yield": "loop"}.get(
             reason.activity, reason.activity.replace("_", " ")
         )
+        frame = self._stacks.first(stack)
+        if reason.activity == "yield" and frame and frame.name in self._polled:
+            return Named(*self._polled[frame.name])
         for each in self._names.frames(stack)[:INNER]:
             if found := _KINDS.fullmatch(each.name):
                 kind = found[2].replace("_", " ")
-        frame = self._stacks.first(stack)
         return Named(f"{kind} in {frame.name}", frame.where, True) if frame else Named(kind)
 
     def made(self, thing: Thing) -> Named | None:
@@ -77,6 +81,22 @@ class Naming:
             if pair.thing and pair.wait_ns >= found.setdefault(pair.thing, pair).wait_ns:
                 found[pair.thing] = pair
         return found
+
+    @cached_property
+    def _polled(self) -> dict[str, tuple[str, str]]:
+        """The object that each of the program's functions looks at most often by instructions that
+        wait or are atomic."""
+        found: dict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
+        for sample in self._recording.samples:
+            operand = operand_of(sample, self._recording, self._names)
+            if sample.kernel or operand is None or (operand.plain and not operand.counts):
+                continue
+            address = address_of(operand, sample)
+            known = None if address is None else self._names.datum(0, address)
+            frame = self._stacks.first(sample.stack, exact=True)
+            if known and frame:
+                found[frame.name][known] += 1
+        return {name: in_order(counts)[0][0] for name, counts in found.items()}
 
     @cached_property
     def taken_in(self) -> dict[str, Pair]:
