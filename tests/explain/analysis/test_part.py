@@ -10,7 +10,7 @@ from made import MAIN, MS, TICK, Doing, Made, ready, waits, works
 from threadmark.kinds.explain.analysis import reading
 from threadmark.kinds.explain.analysis.meaning import Operand
 from threadmark.kinds.explain.analysis.part import PartError, cut
-from threadmark.kinds.explain.analysis.recording import Part, Recording
+from threadmark.kinds.explain.analysis.recording import Part, Recording, short_threads
 
 A, B, C = 101, 102, 103
 JOIN = waits("join", 0, "pthread_join@libc main", A)
@@ -126,6 +126,7 @@ def test_who_is_left_out_is_known_as_a_holder_but_does_not_count() -> None:
         made.sample(B, "think own main")
     found = made.answer(Part(("client",)))
     assert (found["thread_s"], found["states"]["waiting"], found["states"]["useful"]) == (0.4, 1, 0)
+    assert found["processors"] == [1, 0, 0]
     cause = found["causes"][0]
     assert (cause["category"], cause["certain"], cause["share"]) == ("mutex", True, 1)
     assert cause["holders"][0]["frames"][-2:] == ["own", "main"]
@@ -157,12 +158,13 @@ def test_unequal_work_is_known_when_only_those_that_wait_are_chosen() -> None:
 
 def test_an_atomic_is_contended_also_by_threads_that_are_left_out() -> None:
     made = Made().thread(MAIN, JOIN).thread(A, works(), "main").thread(B, works(), "main")
-    for tid in (A, B):
-        made.sample(tid, "count worker", 40, ax=0x5000)
-    made.operands[made.stack("count worker")] = Operand(base="ax")
+    for tid, stack in ((A, "count worker"), (B, "count other")):
+        made.sample(tid, stack, 40, ax=0x5000)
+        made.operands[made.stack(stack)] = Operand(base="ax")
     whole, part = made.first(), made.answer(Part((str(A),)))
     assert (whole["category"], part["causes"][0]["category"]) == ("atomic", "atomic")
     assert (part["thread_s"], part["states"]["atomic"]) == (0.4, 1)
+    assert [each["frames"] for each in part["causes"][0]["waiters"]] == [["count", "worker"]]
 
 
 def test_few_ticks_make_nothing_certain() -> None:
@@ -177,6 +179,14 @@ def test_few_ticks_make_nothing_certain() -> None:
     assert rare.first()["certain"]
     half = rare.first(Part(to_s=HALF))
     assert (half["category"], half["certain"]) == ("mutex", False)
+
+
+def test_waits_of_threads_that_are_left_out_make_nothing_certain() -> None:
+    made = Made().thread(MAIN, JOIN).thread(A, ([LOCK] * 3 + [works()] * 47) * 2, name="few")
+    made.thread(B, LOCK, name="many").thing(1, "mutex", module=1, offset=8)
+    for names, certain in ((("few",), False), (("few", "many"), True)):
+        cause = made.first(Part(names))
+        assert (cause["category"], cause["certain"]) == ("mutex", certain)
 
 
 def test_blocked_time_of_a_range_without_a_sign_of_its_reason_is_not_known() -> None:
@@ -240,7 +250,7 @@ def test_a_range_neither_makes_a_storm_of_threads_nor_hides_one() -> None:
     pool = Made().thread(MAIN, works())
     for tid in range(200, 260):
         pool.thread(tid, [works()] * 51 + [None] * 49, "main")
-    assert pool.first(Part(from_s=HALF))["category"] != "thread_creation"
+    assert not short_threads(recorded(pool, Part(from_s=HALF)))
     storm = Made().thread(MAIN, works())
     for number in range(60):
         plan: list[Doing | None] = [None] * 100

@@ -43,7 +43,7 @@ def _crowd(recording: Recording, processors: int) -> tuple[float, float]:
         span, before = tick.at_ns - before, tick.at_ns
         surplus = sum(each.works for each in tick.glances) - processors
         if surplus > 0:
-            surplus_ns += surplus * recording.tick_ns
+            surplus_ns += surplus * span
             run_ns += sum(each.run_ns for each in tick.glances)
             whole_ns += processors * span
     return surplus_ns, run_ns / max(1, whole_ns)
