@@ -39,6 +39,9 @@ def show(
     """Show a stored run: verdicts as a matrix or as the catalogue, what failed and why, and notes.
 
     With --json: the run, its verdicts and every row with its status.
+
+    A run of explain is of all its threads and time. Its record, which is kept beside the store,
+    tells of a part: `./threadmark explain results/explain-7.tmr --thread "io*" --from 0.5 --to 2`.
     """
     from rich.console import Console
 

@@ -201,7 +201,21 @@ def test_more_threads_than_processors_is_the_run_queue() -> None:
     for number in range(4):
         plan = [works(), ready()] if number % 2 else [ready(), works()]
         made.thread(A + number, plan, "main")
+    cause = made.first()
+    assert (cause["category"], cause["certain"]) == ("run_queue", True)
+    made.head["tick_ns"] = TICK // 8  # the recorder itself had to wait
     assert made.first()["category"] == "run_queue"
+
+
+def test_a_queue_is_not_certain_while_other_programs_have_processors() -> None:
+    made = Made(processors=2)
+    for number in range(4):  # one of them runs at each moment
+        plan = [ready()] * 4
+        plan[number] = works()
+        made.thread(A + number, plan, "main")
+    cause = made.first()
+    assert (cause["category"], cause["certain"]) == ("run_queue", False)
+    assert "or other programs have the processors" in cause["words"]
 
 
 def test_threads_kept_on_one_of_two_processors_is_affinity() -> None:

@@ -79,6 +79,11 @@ def test_what_cannot_be_explained_is_one_sentence(
         (("--stop", "TERM", "--", "sh"), "--stop needs --load"),
         (("--stop", "NONE", "--load", "true", "--", "sh"), "There is no signal NONE"),
         (("--stop", "INT", "--load", "true", "--pid", "1"), "leave it or --pid out"),
+        ((str(record), "--from", "2", "--to", "1"), "--to 1 is not after --from 2"),
+        ((str(record), "--to", "0"), "--to 0 is not after --from 0"),
+        ((str(record), "--from", "-1"), "--from takes seconds"),
+        ((str(record), "--from", "9"), "The recording lasts 0.4 s"),
+        ((str(record), "--thread", "reader"), "No thread is named reader; the names are 100, 101."),
     ):
         assert sentence in say(capsys, "explain", *words, status=2)
     record.write_text('{"kind":"record","version":2}\n', encoding="ascii")

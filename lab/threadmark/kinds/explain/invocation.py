@@ -164,7 +164,8 @@ def _analysed_once(path: Path, store: Path, part: Part) -> tuple[int, dict[str, 
         number, found = analysed(path, store, WHOLE)
     record = kept(path, store, number)
     if failed is not None:
-        raise LabError(f"{failed} The record is kept, and run {number} is of all of it: {record}")
+        why = str(failed).removesuffix(".")
+        raise LabError(f"{why}; run {number} is of the whole record, {record}.")
     return number, found, record
 
 

@@ -12,6 +12,7 @@ from threadmark.kinds.explain.analysis.details import details
 from threadmark.kinds.explain.analysis.holders import Holders
 from threadmark.kinds.explain.analysis.looks import looks
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
+from threadmark.kinds.explain.analysis.queues import queue_causes
 from threadmark.kinds.explain.analysis.reasons import Reasons
 from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.analysis.roles import Roles
@@ -58,7 +59,7 @@ def analyse(
     reasons = Reasons(recording, names, knowledge, roles, sleeps, waits)
     finder = Finder(recording, names, knowledge, roles, stacks, reasons, account=times)
     found = finder.of_costs(costs(recording, times, reasons, sleeps))
-    found += finder.of_looks(seen) + finder.of_queue()
+    found += finder.of_looks(seen) + queue_causes(recording, roles, times)
     found += Runtime(recording, names, knowledge, seen).causes(times)
     causes = merged(found)
     total = max(1.0, times.total_ns)
@@ -109,7 +110,7 @@ def _part(recording: Recording) -> dict[str, Any] | None:
 
 def _is_clear(cause: Cause, recording: Recording) -> bool:
     """Whether enough was seen of a cause of a part, whose waits are estimated."""
-    enough = len(recording.ticks) >= _FEWEST_OF_PART
+    enough = recording.own_ticks >= _FEWEST_OF_PART
     return enough and (cause.category in _EXACT or cause.seen >= _FEWEST_OF_CAUSE)
 
 
@@ -121,7 +122,8 @@ def _none(recording: Recording, roles: Roles, times: Account) -> Cause:
             words = f"{whose} has one thread, which mostly waits for something outside of it."
             return Cause("unknown", "main", "", words, certain=False, ns=times.total_ns)
         words = f"{whose} has one thread: nothing can wait, and nothing scales."
-        return Cause("serial_dependency", "main", "", words, ns=times.total_ns)
+        seen = recording.own_ticks
+        return Cause("serial_dependency", "main", "", words, ns=times.total_ns, seen=seen)
     states = times.states
     total = max(1.0, times.total_ns)
     if states["unknown"] > 0.25 * total:
@@ -239,7 +241,7 @@ def _limits(recording: Recording, times: Account, causes: list[Cause]) -> list[s
         found.insert(
             0,
             f"This answer is of a part of the record: {recording.part.words}. Counts and times of "
-            f"its waits and holds are estimated from {len(recording.ticks):,} ticks.",
+            f"its waits and holds are estimated from {recording.own_ticks:,} ticks.",
         )
     if not recording.threads:
         found.append("The record has no thread; the program ended before it was seen.")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from functools import cached_property
 
 from threadmark.kinds.explain.analysis.accounting import Account
 from threadmark.kinds.explain.analysis.barriers import barriers_take_long
-from threadmark.kinds.explain.analysis.cause import FEWEST_TICKS, SHOWN, Cause
+from threadmark.kinds.explain.analysis.cause import FEWEST_TICKS, Cause
 from threadmark.kinds.explain.analysis.costs import Cost
 from threadmark.kinds.explain.analysis.frames import takes_a_lock
 from threadmark.kinds.explain.analysis.looks import Looks, Spot
@@ -270,26 +269,3 @@ class Finder:
         )
         found.waiters.clear()
         return found
-
-    def of_queue(self) -> list[Cause]:
-        """Threads that were ready without a processor."""
-        ready = self._account.states["runnable"]
-        if ready < SHOWN * self._account.total_ns:
-            return []
-        by_thread = Counter(
-            {t: round(a.states["runnable"]) for t, a in self._account.threads.items()}
-        )
-        counts = [sum(g.works for g in tick.glances) for tick in self.recording.ticks]
-        own = sum(max(0, c - self._roles.processors) for c in counts)
-        all_ready = sum(time.states["runnable"] for time in self._account.everyone.values())
-        crowded = own > 0.25 * all_ready / max(1, self.recording.tick_ns)
-        if self._roles.processors < self.recording.processors and crowded:
-            words = (
-                f"threads may run on {self._roles.processors} of the machine's "
-                f"{self.recording.processors} processors and wait for them"
-            )
-            return [Cause("affinity", "", "", words, True, ready, by_thread=by_thread)]
-        if crowded:
-            words = "more threads are ready to run than there are processors"
-            return [Cause("run_queue", "", "", words, True, ready, by_thread=by_thread)]
-        return []  # other programs had them: that is no property of this one

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Protocol
 
-from threadmark.kinds.explain.analysis.estimates import Estimates
+from threadmark.kinds.explain.analysis.estimating import Estimates
 from threadmark.kinds.explain.analysis.recording import (
     Glance,
     Part,
@@ -20,6 +20,7 @@ from threadmark.kinds.explain.analysis.recording import (
     Sample,
     Thread,
     Tick,
+    short_threads,
 )
 from threadmark.model.errors import LabError
 
@@ -40,7 +41,7 @@ def cut(whole: Recording, part: Part) -> Recording:
     chosen = _chosen(whole, part.threads)
     alive = {key: each for key, each in whole.threads.items() if span.overlap(each) > 0}
     if not chosen & set(alive):
-        raise PartError(f"None of these threads lived {part.words}; ask for another range.")
+        raise PartError(f"The record has nothing of {part.words}; ask for another range.")
     numbers = {whole.threads[key].tid for key in chosen & set(alive)}
     # The number of an ended thread may be that of a chosen one, whose time alone counts.
     alive = {key: t for key, t in alive.items() if key in chosen or t.tid not in numbers}
@@ -72,7 +73,8 @@ def cut(whole: Recording, part: Part) -> Recording:
         ticks=tuple(_ticks(ticks, span)),
         files=estimates.files(whole),
         part=part if part.to_s is None else replace(part, to_s=span.to_s),
-        context=frozenset(each.tid for each in threads.values()) - numbers,
+        in_storm=bool(short_threads(whole)),
+        context=_others(whole, numbers) if part.threads else frozenset(),
     )
 
 
@@ -143,6 +145,14 @@ def _names(whole: Recording, pattern: str) -> str:
     if len(pattern) > _LONGEST_NAME:
         text += f"; the kernel keeps {_LONGEST_NAME} bytes of a name"
     return f"the names are {text}"
+
+
+def _others(whole: Recording, numbers: set[int]) -> frozenset[int]:
+    """The numbers that are not these, also those of threads that only ticks and samples know."""
+    found = {each.tid for each in whole.threads.values()}
+    found |= {each.tid for each in whole.samples}
+    found |= {glance.tid for tick in whole.ticks for glance in tick.glances}
+    return frozenset(found - numbers)
 
 
 class _Lives:

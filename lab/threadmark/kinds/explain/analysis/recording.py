@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 
@@ -209,7 +210,7 @@ def short_threads(recording: Recording) -> set[int]:
         for each in recording.threads.values()
         if (each.whole_ns or each.life_ns) < _SHORT_NS and each.tid != recording.pid
     }
-    return found if len(found) >= _MANY else set()
+    return found if recording.in_storm or len(found) >= _MANY else set()
 
 
 @dataclass(frozen=True)
@@ -244,10 +245,16 @@ class Recording:
     code: tuple[Code, ...] = ()
     part: Part | None = None  # None: it is whole
     context: frozenset[int] = frozenset()  # threads that are not of the part: see `counts`
+    in_storm: bool = False  # the whole record has many threads that live shortly
 
     def counts(self, tid: int) -> bool:
         """Whether the time of a thread counts. The others tell what it waits for."""
         return tid not in self.context
+
+    @cached_property
+    def own_ticks(self) -> int:
+        """Ticks that show a thread that counts."""
+        return sum(any(self.counts(g.tid) for g in tick.glances) for tick in self.ticks)
 
     @property
     def own_samples(self) -> Iterator[Sample]:
