@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -181,6 +182,31 @@ struct Ending {
 };
 
 class HarnessEnding : public testing::TestWithParam<Ending> {};
+
+TEST(Harness, repeats_for_as_long_as_it_is_told_and_says_when) {
+  Process process({"--run", "--arg", "how=0", "--seconds", "0.001"});
+  const std::vector<json> lines = process.rest();
+  EXPECT_EQ(process.wait(), 0);
+  ASSERT_GE(lines.size(), 4u);  // start, warm-up, one or more, end
+  std::int64_t before = 0, measured = 0, last = 0;
+  for (std::size_t i = 1; i + 1 < lines.size(); ++i) {
+    const auto began = lines[i].at("began_ns").get<std::int64_t>();
+    const auto ended = lines[i].at("ended_ns").get<std::int64_t>();
+    EXPECT_GE(began, before);
+    EXPECT_EQ(ended - began, lines[i].at("wall_ns").get<std::int64_t>());
+    EXPECT_EQ(lines[i].at("warmup"), i == 1);
+    before = ended;
+    last = i == 1 ? 0 : ended - began;
+    measured += last;
+  }
+  EXPECT_TRUE(measured >= 1'000'000 || lines.size() == 5003);
+  EXPECT_LT(measured - last, 1'000'000) << "it went on although it had been long enough";
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);  // what a recorder reads
+  EXPECT_LT(before, now.tv_sec * 1'000'000'000 + now.tv_nsec);
+  EXPECT_GT(before, (now.tv_sec - 60) * 1'000'000'000);
+  expect_usage_error({{"--run", "--seconds", "1", "--repeats", "2"}, "--help"});
+}
 
 // After two good repeats, so that what was measured before is seen to be kept.
 TEST_P(HarnessEnding, has_its_status_and_exit_code_and_keeps_what_was_measured_before) {

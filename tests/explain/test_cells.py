@@ -127,16 +127,14 @@ def test_a_field_explains_itself_and_the_run_shows_and_links_it(
 ) -> None:
     shown = " ".join(said(capsys, measured, "show").split())  # of the measured run, the last one
     assert "Why it does not scale" in shown
-    assert re.search(
-        r"steady/tbb:futures/fake/1: \d+ % [a-z ]+: main.*; ./threadmark show 2 ", shown
-    )
+    assert re.search(r"steady/tbb:futures/fake/1: .+; ./threadmark show 2 ", shown)
     assert shown.endswith(
         "broken/tbb:futures/fake/1 cannot be explained: crashed, ended with exit code 9 and "
         "without its last line"
     )
     whole = json.loads(said(capsys, measured, "show", "2", "--json"))
     assert whole["cell"]["program"] == "steady"
-    assert 0.4 < whole["wall_s"] < 0.85  # of the two repeats, less what came before the recorder
+    assert 0.1 < whole["wall_s"] < 0.85  # of the two repeats, less what came before the recorder
     assert whole["states"]["sleep"] < 0.05
     listed = json.loads(said(capsys, measured, "show", "--json"))["explanations"]
     assert [(e["run"], e["cell"]["name"]) for e in listed] == [(2, "steady/tbb:futures/fake/1")]

@@ -14,7 +14,13 @@ from itertools import accumulate
 
 from threadmark.kinds.explain.analysis.estimating import Estimates
 from threadmark.kinds.explain.analysis.part import times
-from threadmark.kinds.explain.analysis.recording import Glance, Recording, Thread, Tick
+from threadmark.kinds.explain.analysis.recording import (
+    Glance,
+    Recording,
+    Thread,
+    Tick,
+    short_threads,
+)
 from threadmark.model.errors import LabError
 
 
@@ -56,6 +62,7 @@ def only_repeats(
         ended_ns=span.began_ns + span.length,
         began_ns=span.began_ns,
         agent_ns=round(whole.agent_ns * share),
+        in_storm=bool(short_threads(whole)),
         threads=threads,
         things=estimates.things(whole, pairs, span.length),
         pairs=tuple(each for _, each in pairs if each.waits or each.wait_ns),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-_MANAGED = ("runtime", "runtime_idle", "starting")
+_MANAGED = ("runtime", "runtime_idle")
 _DONE = ("useful", "atomic", "kernel_memory")
 
 
@@ -21,7 +21,7 @@ def tell(found: dict[str, Any], tasks: float) -> None:
         "work_ns": round(work, 1),
     }
     for cause in found["causes"]:
-        if cause["category"] in ("task_overhead", "thread_creation"):
+        if cause["category"] == "task_overhead":
             cause["words"] += f"; a task costs {_time(cost)} and works for {_time(work)}"
 
 
