@@ -12,7 +12,7 @@ from threadmark.kinds.explain.analysis.meaning import Names
 from threadmark.kinds.explain.analysis.reasons import LOCKS, Reason
 from threadmark.kinds.explain.analysis.recording import Pair, Recording, Thing
 from threadmark.kinds.explain.analysis.spots import address_of, operand_of
-from threadmark.kinds.explain.analysis.stacks import Stacks, in_order
+from threadmark.kinds.explain.analysis.stacks import Stacks
 
 INNER = 6  # frames in which a wait is looked for
 _KINDS = re.compile(r"std::(__\w+::)?(barrier|latch|counting_semaphore|binary_semaphore)::.*")
@@ -96,7 +96,7 @@ class Naming:
             frame = self._stacks.first(sample.stack, exact=True)
             if known and frame:
                 found[frame.name][known] += 1
-        return {name: in_order(counts)[0][0] for name, counts in found.items()}
+        return {name: counts.most_common(1)[0][0] for name, counts in found.items()}
 
     @cached_property
     def taken_in(self) -> dict[str, Pair]:
