@@ -1,11 +1,11 @@
-"""What catalogue.py says of made-up answers of explain."""
+"""What catalogue_bar.py says of made-up answers of explain."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-import catalogue
+import catalogue_bar as catalogue
 import pytest
 from catalogue import Row, Subject
 from threadmark.kinds.catalogue.cards import Explained

@@ -96,11 +96,11 @@ def checks() -> list[Check]:
         found.append(Check(f"simulation-{name}", Level.ALL, command))
     gcc = next((each for each in platforms.platforms() if not each.optional), None)
     preset = gcc.name if gcc else ""
-    for name in ("bars", "bounds", "catalogue"):
-        planted = partial(
-            lambda path: [sys.executable, path], str(ROOT / f"tests/explain/{name}.py")
-        )
-        found.append(Check(f"explain-{name}", Level.ALL, planted, preset, _lack(gcc)))
+    for script in ("bars", "bounds", "catalogue_bar", "cells_bar"):
+        path = str(ROOT / f"tests/explain/{script}.py")
+        command = partial(lambda path: [sys.executable, path], path)
+        name = f"explain-{script.removesuffix('_bar')}"
+        found.append(Check(name, Level.ALL, command, preset, _lack(gcc)))
     of_build = ["--build", str(BUILD / preset)]
     for name, script, options in (
         ("harmless", "tests/probe/odd/harmless.py", ["--runs", "10000", "--calls", "1000000"]),
@@ -109,8 +109,6 @@ def checks() -> list[Check]:
         line = [sys.executable, str(ROOT / script), *of_build, *options]
         command = partial(lambda given: given, line)
         found.append(Check(f"explain-{name}", Level.ALL, command, preset, _lack(gcc)))
-    cells = [sys.executable, str(ROOT / "tests/explain/cells_bar.py")]
-    found.append(Check("explain-cells", Level.ALL, lambda: cells, preset, _lack(gcc)))
     sanitized = next((each for each in platforms.platforms() if "clang" in each.compiler), None)
     # The schedulers of others give false reports under ThreadSanitizer, none under the other.
     sanitizers = (("asan", Level.CHECK), ("tsan", Level.CHECK), ("asan-all", Level.ALL))

@@ -4,7 +4,7 @@
 A card says under "Explained as" by which file of knowledge explain is to name the cause of a
 variant, and which variants scale. Each runs on two threads, which do nothing alone. The exit status
 is 1 if a bar is missed. Control-C ends it with what was measured so far.
-Usage: tests/explain/catalogue.py [--only PATTERN] [--build FOLDER] [--explain COMMAND] [--json]
+Usage: tests/explain/catalogue_bar.py [--only PATTERN] [--build FOLDER] [--explain COMMAND] [--json]
 """
 
 from __future__ import annotations
