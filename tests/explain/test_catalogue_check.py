@@ -7,7 +7,7 @@ from typing import Any
 
 import catalogue_bar as catalogue
 import pytest
-from catalogue import Row, Subject
+from catalogue_bar import Row, Subject
 from threadmark.kinds.catalogue.cards import Explained
 
 SLOW = Subject("rand", "gcc-libstdc++", Path("rand.threads"), Explained("rand", "", ("rand",)))
