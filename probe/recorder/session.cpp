@@ -222,7 +222,8 @@ void Session::pace_sampling(std::uint64_t at_ns) {
   const std::uint64_t made = (threads_.size() - known) * kSecond / span_ns;
   pace_.most_left = std::max(pace_.most_left, left);
   pace_.most_made = std::max(pace_.most_made, made);
-  const bool busy = left > kBusySwitches || made > kBusyThreads;
+  // Without the agent nothing but events tells of threads that end between two ticks.
+  const bool busy = agent_.attached() && (left > kBusySwitches || made > kBusyThreads);
   pace_.busy_ns = busy ? pace_.busy_ns + span_ns : 0;
   if (perf_.is_open() && pace_.busy_ns >= kBusyLook) {
     perf_.read(*this);

@@ -80,7 +80,11 @@ def test_the_page_and_the_analysis_divide_the_time_alike() -> None:
 
 
 def test_parts_that_a_run_lacks_leave_no_trace() -> None:
-    page = written(shown.run())
+    bare = shown.run()
+    del bare.documents["details"]["wakeups"], bare.documents["details"]["critical_path"]
+    for cause in bare.documents["answer"]["causes"]:
+        cause["remedy"] = ""
+    page = written(bare)
     for part in ("Who woke whom", "Critical path", "Instead:", "What grows with the threads"):
         assert part not in page
     empty = shown.run(running=[], waiting=[], locks=[], groups=[], threads=[])

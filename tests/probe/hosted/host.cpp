@@ -60,8 +60,11 @@ void record(Shared& shared, const std::atomic<bool>& over) {
   shared->magic = threadmark::kMagic;
   shared->version = threadmark::kVersion;
   shared->size_checked = static_cast<std::uint32_t>(sizeof(Shared));
-  setenv("THREADMARK_PROBE", ("/proc/self/fd/" + std::to_string(file)).c_str(), 1);
   setenv("HOSTED", "1", 1);
+  // The agent takes the last two variables, which stand in this order.
+  unsetenv("LD_PRELOAD");
+  setenv("LD_PRELOAD", "", 1);
+  setenv("THREADMARK_PROBE", ("/proc/self/fd/" + std::to_string(file)).c_str(), 1);
   execv("/proc/self/exe", words);
   std::abort();
 }

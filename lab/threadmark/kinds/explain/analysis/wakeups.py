@@ -157,7 +157,8 @@ class Wakeups:
         threads = self._recording.threads
         untold: dict[int, list[Wake]] = defaultdict(list)
         for wake in self._recording.wakes:
-            known = wake.tid in threads and wake.woken in threads and wake.thing not in told
+            counts = wake.woken in self._account.threads
+            known = wake.tid in threads and counts and wake.thing not in told
             if known and self._stacks.names(wake.stack, exact=True):
                 untold[wake.woken].append(wake)
         for woken, wakes in untold.items():
