@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from made import MAIN, MS, Made, sleeps, works
-from threadmark.kinds.explain.analysis.cause import Cause, doubted, merged
+from threadmark.kinds.explain.analysis.cause import Cause, merged
 from threadmark.kinds.explain.analysis.frames import Frame
 from threadmark.kinds.explain.knowledge import knowledge
 
@@ -133,9 +133,12 @@ def test_a_serial_part_is_no_part_of_the_overhead_of_tasks() -> None:
     }
 
 
-def test_a_wait_within_a_runtime_is_not_certain_where_its_tasks_are_too_small() -> None:
-    for tasks_ns, certain in ((20.0, False), (2.0, True)):
-        waits = Cause("imbalance", "main", "", "", ns=60.0, seen=50, in_runtime=True)
-        small = Cause("task_overhead", "encipher", "", "", ns=tasks_ns)
-        doubted([waits, small], 100.0)
-        assert waits.certain == certain
+def test_a_wait_within_a_runtime_that_has_tasks_is_not_certain() -> None:
+    idle = sleeps(202, "futex@libgomp.so.1 GOMP_parallel@libgomp.so.1 bake main")
+    for work, certain in (
+        ("knead bake main", True),
+        ("knead bake._omp_fn.0 GOMP_taskloop@libgomp.so.1 bake main", False),
+    ):
+        made = Made().thread(MAIN, idle).thread(A, works(), "main").sample(A, work, 100)
+        first = made.first()
+        assert (first["category"], first["certain"]) == ("serial_dependency", certain)

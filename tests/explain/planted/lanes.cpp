@@ -1,10 +1,10 @@
 // Adds up the lanes of a table; each thread adds to the field of the totals that is its own.
 //
-// category: false_sharing
+// category: false_sharing | none
 // name: totals
 // certain: any
 // threads: 1,2
-// why: The totals of the threads lie side by side and are written for each value.
+// why: Totals side by side are written for each value; processors with one cache lose nothing.
 
 #include <array>
 #include <cstdint>

@@ -68,10 +68,11 @@ def analyse(
     finder = Finder(recording, names, knowledge, roles, stacks, reasons, account=times)
     found = finder.of_costs(costs(recording, times, reasons, sleeps))
     found += finder.of_looks(seen) + queue_causes(recording, roles, times)
-    found += Runtime(recording, names, knowledge, seen).causes(times)
+    runtime = Runtime(recording, names, knowledge, seen)
+    found += runtime.causes(times)
     causes = merged(found)
     total = max(1.0, times.total_ns)
-    doubted(causes, total)
+    doubted(causes, total, has_tasks=runtime.has_tasks())
     listed = [each for each in causes if each.ns >= SHOWN * total][:_MOST]
     # What other programs' processors cost hides causes, so they count against the rest.
     rest = total - times.states["runnable"]

@@ -14,7 +14,6 @@ _CHANCE = 0.15  # of thread time
 _PASSED_ON = ("imbalance", "serial_dependency")
 _TAKEN = ("mutex", "rwlock", "spin", "allocator", "stdio", "loader")
 _NEARLY = 0.75  # of another cause
-_OF_TASKS = 0.1  # of the time in which threads of a runtime wait for one
 _MUCH = 0.5  # of another cause
 LEAST = 0.04  # of thread time: less is no cause
 LEAST_OF = {"kernel_memory": 0.06}  # each program's memory is mapped and filled once
@@ -130,19 +129,19 @@ def _ends_and_locks(causes: list[Cause]) -> None:
         causes[:2] = [second, first]
 
 
-def doubted(causes: list[Cause], total_ns: float) -> None:
-    """Where unequal parts and a chain both explain much, neither is sure."""
+def doubted(causes: list[Cause], total_ns: float, *, has_tasks: bool = False) -> None:
+    """Where unequal parts and a chain both explain much, neither is sure. `has_tasks`: a runtime
+    has tasks, which may be too small for other threads to take."""
     _ends_and_locks(causes)
     rivals = [c for c in causes if c.category in ("imbalance", "serial_dependency")]
     if len(rivals) == 2 and rivals[1].ns > 0.5 * rivals[0].ns:
         for cause, other in (rivals, rivals[::-1]):
             cause.certain = False
             cause.doubts.add(f"or {other.category.replace('_', ' ')}")
-    tasks = next((c for c in causes if c.category == "task_overhead"), None)
     for cause in causes:
         # Threads of a runtime also wait where the tasks of one thread are not worth taking.
-        if tasks and cause.in_runtime and cause.category in _PASSED_ON:
-            cause.certain = cause.certain and tasks.ns < _OF_TASKS * cause.ns
+        if has_tasks and cause.in_runtime and cause.category in _PASSED_ON:
+            cause.certain = False
             cause.doubts.add("or the tasks are too small to be worth sharing")
         passed_on = cause.category in ("imbalance", "serial_dependency", "condition", "join")
         if passed_on and cause.seen < FEWEST_TICKS:

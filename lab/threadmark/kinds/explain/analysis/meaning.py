@@ -137,6 +137,10 @@ class Knowledge:
         """Whether it makes or manages a task of a runtime."""
         return bool(_first(self.tasks, self.library_part(frames)))
 
+    def within_task(self, frames: Sequence[Frame]) -> bool:
+        """Whether a runtime's function that makes or runs tasks is anywhere in the stack."""
+        return bool(_first(self.tasks, frames))
+
     def call(self, frames: Sequence[Frame]) -> str:
         """What the innermost function, one of the C library's, sleeps for; empty if not known."""
         return _first(self.calls, [f for f in frames[:2] if not f.own])

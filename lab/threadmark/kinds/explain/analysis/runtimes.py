@@ -58,6 +58,12 @@ class Runtime:
         cause.seen = len(own)
         return [cause]
 
+    def has_tasks(self) -> bool:
+        """Whether threads spend their time in tasks of a runtime, or in making them."""
+        samples = self._recording.samples
+        inside = sum(self._knowledge.within_task(self._frames(each)) for each in samples)
+        return inside > _TASKS * max(1, len(samples))
+
     def _managing(self) -> Cause | None:
         """Tasks that are made and handed out all the time."""
         made = [s for s in self._inside if self._knowledge.makes_task(self._frames(s))]
