@@ -61,6 +61,14 @@ def test_waking_at_a_barrier_belongs_to_the_thread_that_has_more_to_do() -> None
     assert len(merged([apart, Cause("barrier", "step", "", "", ns=70.0)])) == 2
 
 
+@pytest.mark.parametrize("category", ["sleep", "spin", "io"])
+def test_waits_whose_stack_no_tick_saw_have_the_name_of_the_others(category: str) -> None:
+    unseen = Cause(category, "", "", "", ns=60.0)
+    seen = Cause(category, "rest", "a.cpp:3", "", ns=40.0, seen=9)
+    [found] = merged([unseen, seen])
+    assert (found.name, found.where, found.ns) == ("rest", "a.cpp:3", 100.0)
+
+
 def test_a_librarys_lock_is_one_cause_wherever_the_program_meets_it() -> None:
     made = workers([sleeps(202, "__tz_convert@libc stamp worker"), works()],
                    [works(), sleeps(202, "__tz_convert@libc print worker")])  # fmt: skip

@@ -206,6 +206,10 @@ def test_sampling_pauses_while_threads_are_made_too_often(
     del target  # skips where there are no samples
     storm = compiled("storm.cpp")
     found = read(recorder, recorder.run(str(storm), options=("--agent", agent)).stdout)
-    assert found.says("threads that were made")
     threads = [t for t in found.all("thread") if t["ended_ns"] != 0]
+    wall = found.head["ended_ns"] - found.head["began_ns"]
+    if len(threads) / wall < 4000 / 1e9:
+        pytest.skip("others have the processors: threads are not made often enough")
+    # Its threads leave their processors often too, and then that is what is said.
+    assert found.says("Running threads were sampled in")
     assert len(threads) > 4000  # the agent tells of those that perf events do not

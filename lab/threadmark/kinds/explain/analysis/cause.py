@@ -72,6 +72,7 @@ def of_piece(piece: Piece, where: str) -> Cause:
 
 USED_IN = ", used in "  # after the place where an object was made
 _WHOLE = ("imbalance", "serial_dependency", "sleep", "thread_creation")  # whatever their names
+_BY_STACK = ("spin", "io", "kernel_memory")  # named by the function that waits
 
 
 def _of_elements(name: str) -> str:
@@ -94,12 +95,18 @@ def merged(causes: list[Cause]) -> list[Cause]:
             if found[key].name != cause.name and name:
                 found[key].name = _of_elements(found[key].name)
             found[key].take(cause)
+            if not found[key].name:  # no tick saw the dearest part of it
+                found[key].name, found[key].where = cause.name, cause.where
         else:
             found[key] = cause
     for key in [key for key in found if key[1] and not key[2]]:  # the same, its place not seen
         same = [k for k in found if k[:2] == key[:2] and k != key]
         if same:
             found[same[0]].take(found.pop(key))
+    for key in [key for key in found if key[0] in _BY_STACK and not found[key].name]:
+        named = next((c for c in found.values() if c.category == key[0] and c.name), None)
+        if named:  # waits of which no tick saw the stack
+            named.take(found.pop(key))
     for key in [key for key in found if key[0] == "barrier"]:
         # Waking takes its time at the barrier too, at which one thread has more to do.
         uneven = next((c for c in found.values() if c.category == "imbalance"), None)
