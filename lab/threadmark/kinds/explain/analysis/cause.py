@@ -99,6 +99,13 @@ def merged(causes: list[Cause]) -> list[Cause]:
                 found[key].name, found[key].where = cause.name, cause.where
         else:
             found[key] = cause
+    _unite_unseen(found)
+    _unite_consequences(found)
+    return sorted(found.values(), key=lambda each: (-each.ns, each.category, each.name))
+
+
+def _unite_unseen(found: dict[tuple[str, str, str], Cause]) -> None:
+    """Make causes of which too little was seen to name them a part of those that they belong to."""
     for key in [key for key in found if key[1] and not key[2]]:  # the same, its place not seen
         same = [k for k in found if k[:2] == key[:2] and k != key]
         if same:
@@ -107,6 +114,10 @@ def merged(causes: list[Cause]) -> list[Cause]:
         named = next((c for c in found.values() if c.category == key[0] and c.name), None)
         if named:  # waits of which no tick saw the stack
             named.take(found.pop(key))
+
+
+def _unite_consequences(found: dict[tuple[str, str, str], Cause]) -> None:
+    """Make waits that another cause brings about a part of that one."""
     for key in [key for key in found if key[0] == "barrier"]:
         # Waking takes its time at the barrier too, at which one thread has more to do.
         uneven = next((c for c in found.values() if c.category == "imbalance"), None)
@@ -120,7 +131,6 @@ def merged(causes: list[Cause]) -> list[Cause]:
     for key in [key for key in found if key[0] == "join"]:
         if works:  # between the end of one's work and the other's waking
             works[0].take(found.pop(key))
-    return sorted(found.values(), key=lambda each: (-each.ns, each.category, each.name))
 
 
 def _ends_and_locks(causes: list[Cause]) -> None:
