@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
 from made import MAIN, MS, Made, sleeps, works
-from threadmark.kinds.explain.analysis.cause import Cause, merged
+from threadmark.kinds.explain.analysis.cause import Cause, merged, unite_tasks
 from threadmark.kinds.explain.analysis.frames import Frame
 from threadmark.kinds.explain.knowledge import knowledge
 
@@ -131,6 +132,16 @@ def test_a_serial_part_is_no_part_of_the_overhead_of_tasks() -> None:
         "serial_dependency": 70.0,
         "task_overhead": 30.0,
     }
+
+
+@pytest.mark.parametrize(("useful_ns", "united"), [(20, True), (100, False)])
+def test_tasks_that_cost_as_much_as_their_work_are_why_others_take_none(
+    useful_ns: int, united: bool
+) -> None:
+    idle = Cause("serial_dependency", "load", "", "", ns=70.0, in_runtime=True)
+    apart = Cause("imbalance", "join", "", "", ns=5.0)
+    found = unite_tasks([idle, Cause("task_overhead", "spawn", "", "", ns=20.0), apart], useful_ns)
+    assert (len(found), found[0].ns) == ((2, 90.0) if united else (3, 70.0))
 
 
 def test_a_wait_within_a_runtime_that_has_tasks_is_not_certain() -> None:

@@ -7,7 +7,15 @@ from typing import Any
 from threadmark.kinds.explain.analysis.accounting import STATES, Account, account
 from threadmark.kinds.explain.analysis.advice import advised, known, libraries
 from threadmark.kinds.explain.analysis.bounds import Bounds
-from threadmark.kinds.explain.analysis.cause import LEAST, LEAST_OF, SHOWN, Cause, doubted, merged
+from threadmark.kinds.explain.analysis.cause import (
+    LEAST,
+    LEAST_OF,
+    SHOWN,
+    Cause,
+    doubted,
+    merged,
+    unite_tasks,
+)
 from threadmark.kinds.explain.analysis.causes import Finder
 from threadmark.kinds.explain.analysis.costs import costs
 from threadmark.kinds.explain.analysis.critical_path import CriticalPath
@@ -70,7 +78,7 @@ def analyse(
     found += finder.of_looks(seen) + queue_causes(recording, roles, times)
     runtime = Runtime(recording, names, knowledge, seen)
     found += runtime.causes(times)
-    causes = merged(found)
+    causes = unite_tasks(merged(found), times.states["useful"])
     total = max(1.0, times.total_ns)
     doubted(causes, total, has_tasks=runtime.has_tasks())
     listed = [each for each in causes if each.ns >= SHOWN * total][:_MOST]

@@ -133,6 +133,19 @@ def _unite_consequences(found: dict[tuple[str, str, str], Cause]) -> None:
             works[0].take(found.pop(key))
 
 
+def unite_tasks(causes: list[Cause], useful_ns: float) -> list[Cause]:
+    """Causes where tasks that cost about as much as their work are one with the waits within their
+    runtime: other threads find nothing that is worth taking. The dearest first."""
+    tasks = next((c for c in causes if c.category == "task_overhead"), None)
+    if tasks is None or tasks.ns < _MUCH * useful_ns:
+        return causes
+    waits = [c for c in causes if c.in_runtime and c.category in _PASSED_ON]
+    for each in waits:
+        tasks.take(each)
+    rest = [c for c in causes if c not in waits]
+    return sorted(rest, key=lambda each: (-each.ns, each.category, each.name))
+
+
 def _ends_and_locks(causes: list[Cause]) -> None:
     """Where threads that end late cost hardly more than a lock, the lock stands first: who waits
     for it ends later. Neither is sure then."""
