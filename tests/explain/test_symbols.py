@@ -165,3 +165,14 @@ def test_a_lambda_tells_the_inlined_waiting_function_where_nothing_else_does(
         pytest.skip("this library waits in a function of another name")
     frames = symbols(path, int(wait[0], 16) + 8).frames(1)
     assert [each.name for each in frames].count("std::latch::wait") == told
+
+
+def test_all_places_in_a_function_without_a_name_are_one_function(tmp_path: Path) -> None:
+    program = built(tmp_path)
+    begins = [address(program, f"shop::{each}") for each in ("outer", "middle")]
+    subprocess.run(["strip", program], check=True)
+    for begin in begins:
+        named = f"program+{begin:#x}"
+        for inside in (begin + 2, begin + 8):
+            frame = symbols(program, inside).frames(1)[-1]
+            assert (frame.name, frame.where) == (named, f"program+{inside - 1:#x}")

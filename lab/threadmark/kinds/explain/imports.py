@@ -41,6 +41,11 @@ class Imports:
             return self._slots.get(first + len(code) + _signed(code[-4:]), "")
         return ""
 
+    def begin(self, address: int) -> int | None:
+        """Where the function at an address begins; None where no table says it."""
+        at = bisect_right(self._begins, address) - 1
+        return self._begins[at] if at >= 0 else None
+
     def near(self, address: int, around: int) -> frozenset[str]:
         """Names that the code at most so many bytes before or behind an address refers to."""
         if not self._slots:

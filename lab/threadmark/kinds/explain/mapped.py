@@ -74,7 +74,13 @@ class File:
             maker = maker_of_closure(demangled(known[-1].symbol))
             if maker.startswith("std::"):
                 frames.append(Frame(maker, located, self.name, self.own))
-        return tuple(frames) or (Frame(located, located, self.name, self.own),)
+        return tuple(frames) or (self._without_name(address, located),)
+
+    def _without_name(self, address: int, located: str) -> Frame:
+        """A function of a stripped file, called by where it begins: all places in it are one."""
+        begin = self._imports.begin(address) if self._imports else None
+        name = located if begin is None else f"{self.name}+{begin:#x}"
+        return Frame(name, located, self.name, self.own)
 
     def _names(self, found: list[Any], address: int) -> list[str]:
         """The names of functions. g++ gives an inlined one that no other file can see no name for
