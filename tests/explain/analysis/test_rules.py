@@ -9,6 +9,7 @@ from made import MAIN, MS, TICK, Made, ready, sleeps, waits, works
 from threadmark.kinds.explain.analysis.barriers import barriers_take_long
 from threadmark.kinds.explain.analysis.cause import Cause, merged
 from threadmark.kinds.explain.analysis.frames import Frame
+from threadmark.kinds.explain.analysis.meaning import Operand
 from threadmark.kinds.explain.analysis.recording import Pair
 from threadmark.kinds.explain.analysis.roles import outermost
 
@@ -199,3 +200,18 @@ def test_the_bars_of_the_page_show_the_states_of_the_account(sampled: bool) -> N
     made.threads[A]["totals"] = {"creating": {"ns": 1, "times": 1}}
     threads = {each["tid"]: each["slices"] for each in made.analysed()[1]["threads"]}
     assert {state for _, state in threads[A]} == {"barrier"}
+
+
+@pytest.mark.parametrize("waited", [True, False])
+def test_the_word_of_a_mutex_is_the_mutex_and_no_atomic_of_the_program(waited: bool) -> None:
+    lock = waits("mutex", 1, "put worker", A)
+    made = workers(works(), [works(), works(), works(), lock] if waited else works())
+    made.thing(1, "mutex", module=1, offset=64, waits=25, wait_ns=25 * TICK)
+    made.data[1, 64] = ("cache_mutex", "server.cpp:41")
+    stack = "__pthread_mutex_trylock@libc pthread_mutex_lock@libthreadmark-agent put worker"
+    for tid in (A, B):
+        made.sample(tid, stack, 40, bx=0x1000)
+    made.operands[made.stack(stack)] = Operand(base="bx")
+    causes = made.answer()["causes"]
+    assert [c["category"] for c in causes] == ["mutex"]
+    assert causes[0]["name"] == ("cache_mutex" if waited else "mutex in put")

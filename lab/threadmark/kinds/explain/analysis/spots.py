@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
@@ -12,8 +13,10 @@ from threadmark.kinds.explain.analysis.recording import Recording, Sample
 from threadmark.kinds.explain.analysis.slow_paths import innermost_own
 from threadmark.kinds.explain.analysis.stacks import in_order
 
+TAKEN = "threads take and give back a lock that others wait for"
 FEWEST = 5  # samples that say something
 _STACKS = 8  # of one line that are looked at
+_MUTEX = re.compile(r"pthread_(mutex|spin)_\w*lock")
 _BOTH = 0.1  # of the samples at a line come from each of two threads that contend
 
 
@@ -98,6 +101,12 @@ def contended(
             member = names.member_at_call(samples[0].stack, "rwlock")
             name, where = member or (f"rwlock in {frame.name}", frame.where)
         return spot_of("rwlock", ("atomic", name, where), words, samples)
+    if not apart and any(_MUTEX.search(each.name) for each in frames[:4]):
+        member = None if known else names.member_at_call(samples[0].stack, "mutex")
+        name, where = known or member or (f"mutex in {frame.name}", frame.where)
+        spot = spot_of("mutex", ("spinning", name, where), TAKEN, samples)
+        spot.takes = True
+        return spot
     if apart:
         words = "threads write different words of one cache line"
         return spot_of("false_sharing", ("atomic", name, where), words, samples)
@@ -161,8 +170,7 @@ def taking(piece: Piece | None, samples: list[Sample], names: Names, knowledge: 
         found = ("spinning", piece.name, innermost_own(names.frames(samples[0].stack, True)).where)
         return spot_of(piece.category, found, piece.words, samples, piece=piece)
     found = ("spinning", f"mutex in {frame.name}", frame.where)
-    words = "threads take and give back a lock that others wait for"
-    spot = spot_of("mutex", found, words, samples)
+    spot = spot_of("mutex", found, TAKEN, samples)
     spot.takes = True
     return spot
 
