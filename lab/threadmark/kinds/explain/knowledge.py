@@ -84,6 +84,7 @@ class _Functions(Struct, forbid_unknown_fields=True):
     runtime_functions: _Texts
     tasks: _Texts
     call: list[_Kind]
+    futex: list[_Kind] = field(default_factory=list)
     activity: list[_Kind] = field(default_factory=list)
 
 
@@ -115,6 +116,7 @@ def load(folder: Path) -> Knowledge:
         runtime_functions=_patterns(_FUNCTIONS, found.runtime_functions),
         tasks=(Kind("task", _patterns(_FUNCTIONS, found.tasks)),),
         calls=_kinds(found.call),
+        futexes=_kinds(found.futex),
         activities=_kinds(found.activity),
         locks=Pieces(pieces["lock"]),
         words=Pieces(pieces["word"]),

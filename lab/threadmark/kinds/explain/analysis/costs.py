@@ -104,7 +104,7 @@ def _by_switches(
     return explained
 
 
-_BY_THEMSELVES = ("library", "futex", "kernel_memory")
+_BY_THEMSELVES = ("library", "futex", "kernel_memory", *LOCKS)
 
 
 def _gather(

@@ -85,6 +85,7 @@ class Knowledge:
     wrappers: tuple[re.Pattern[str], ...] = ()
     activities: tuple[Kind, ...] = ()
     calls: tuple[Kind, ...] = ()
+    futexes: tuple[Kind, ...] = ()  # functions of the C library that wait in a futex
     runtimes: tuple[str, ...] = ()  # how the files of task runtimes begin
     runtime_names: tuple[str, ...] = ()  # how the functions begin of those that are headers
     runtime_functions: tuple[re.Pattern[str], ...] = ()  # of those that lie in the program
@@ -144,6 +145,10 @@ class Knowledge:
     def call(self, frames: Sequence[Frame]) -> str:
         """What the innermost function, one of the C library's, sleeps for; empty if not known."""
         return _first(self.calls, [f for f in frames[:2] if not f.own])
+
+    def futex(self, frames: Sequence[Frame]) -> str:
+        """What the C library waits for in a futex that the agent did not see; empty: not known."""
+        return _first(self.futexes, self.library_part(frames))
 
     def atomic(self, frames: Sequence[Frame]) -> Piece | None:
         """What an atomic word is for."""

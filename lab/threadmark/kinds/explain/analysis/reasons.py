@@ -141,12 +141,14 @@ class Reasons:
             if activity in EVENTS:
                 return self._event(tick, glance, activity, visited)
             return self._plain("lock", activity, glance)
-        return self._plain(kind or "unknown", kind, glance)
+        sort = "lock" if kind in LOCKS else _PLAIN.get(kind, kind)
+        return self._plain(sort or "unknown", kind, glance)
 
     @staticmethod
     def of_sleep(sleep: Sleep, tid: int) -> Reason:
         """The reason of a sleep whose moment no tick saw."""
-        sorts = {"futex": "lock", "": "unknown", **dict.fromkeys(EVENTS, "event")}
+        sorts = {"futex": "lock", "": "unknown", **dict.fromkeys(EVENTS, "event"), **_PLAIN}
+        sorts |= dict.fromkeys(LOCKS, "lock")
         activity = "own_lock" if sleep.kind == "futex" else sleep.kind
         sort = sorts.get(sleep.kind, sleep.kind)
         return Reason(sort, activity, sleep.thing, sleep.stack, 0, tid)

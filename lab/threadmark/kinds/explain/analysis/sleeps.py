@@ -80,7 +80,7 @@ class Sleeps:
         frames = self._names.frames(stack) if stack else ()
         if self._knowledge.cause(frames):
             return "library"
-        return self._knowledge.activity(frames) or "futex"
+        return self._knowledge.activity(frames) or self._knowledge.futex(frames) or "futex"
 
     @cached_property
     def _ticks(self) -> dict[int, Counter[Sleep]]:
@@ -113,9 +113,9 @@ class Sleeps:
         if sample.entry == "fault":
             return Sleep("kernel_memory", sample.stack)
         kind = kind_of_kernel(sample.sleeps_in) or self._knowledge.call(frames)
-        if kind in ("", "futex"):
+        in_futex = kind in ("", "futex")
+        if in_futex:
             known = self._of_futex(sample.stack)
             kind = known if kind or known != "futex" else ""
-        in_futex = kind in ("futex", "library")
         thing = words.get(sample.registers.get("di", 0), 0) if in_futex else 0
         return Sleep(kind, sample.stack, thing)
