@@ -85,7 +85,7 @@ def analyse(
     # What other programs' processors cost hides causes, so they count against the rest.
     rest = total - times.states["runnable"]
     if not listed or listed[0].ns < LEAST_OF.get(listed[0].category, LEAST) * rest:
-        listed = [_none(recording, roles, times, causes)]
+        listed = [_none(recording, reasons, times, causes)]
     holders = Holders(recording, stacks)
     path = CriticalPath(recording, names, knowledge, reasons)
     bounds = Bounds(recording, roles, stacks, times, path)
@@ -143,8 +143,8 @@ def _is_clear(cause: Cause, recording: Recording) -> bool:
     return enough and (cause.category in _EXACT or cause.seen >= _FEWEST_OF_CAUSE)
 
 
-def _none(recording: Recording, roles: Roles, times: Account, causes: list[Cause]) -> Cause:
-    if len(recording.threads) < 2:
+def _none(recording: Recording, reasons: Reasons, times: Account, causes: list[Cause]) -> Cause:
+    if len(recording.threads) - len(reasons.unneeded.launchers) < 2:
         ran = sum(each.run_ns for each in recording.threads.values())
         whose = "This part of the program" if recording.part else "The program"
         if ran < _RAN * times.total_ns:

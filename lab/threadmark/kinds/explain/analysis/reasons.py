@@ -11,6 +11,7 @@ from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.recording import Glance, Recording, Tick
 from threadmark.kinds.explain.analysis.roles import Roles
 from threadmark.kinds.explain.analysis.sleeps import Sleep, Sleeps
+from threadmark.kinds.explain.analysis.unneeded import Unneeded
 from threadmark.kinds.explain.analysis.waits import EVENTS, Waits
 
 LOCKS = ("mutex", "relock", "read_lock", "write_lock", "spin_lock", "once", "own_lock")
@@ -66,13 +67,14 @@ class Reasons:
         self._names = names
         self._knowledge = knowledge
         self._roles = roles
+        self.unneeded = Unneeded(recording, roles, sleeps)
 
     def of(self, tick: Tick, glance: Glance) -> Reason | None:
         """Why it does not work; None where it works or its wait costs nothing."""
         by_tid = {each.tid: each for each in tick.glances}
         reason = self._of(by_tid, glance, set())
         busy = sum(each.works and each.activity in _WORK for each in tick.glances)
-        if reason is None or glance.tid in self._roles.background:
+        if reason is None or glance.tid in self.unneeded.threads:
             return None
         free = self._roles.capacity - busy
         if reason.sort == "work":
@@ -177,7 +179,7 @@ class Reasons:
         else:
             able = self._roles.signallers(thing) if activity != "barrier" else set()
             others = [each for each in tick if each not in visited and (not able or each in able)]
-        others = [each for each in others if each not in self._roles.background]
+        others = [each for each in others if each not in self.unneeded.threads]
         if activity == "barrier":
             others = [e for e in others if not _at(tick[e], glance)]
         works = [each for each in others if tick[each].works and tick[each].activity == "running"]

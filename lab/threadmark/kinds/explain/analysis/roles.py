@@ -11,7 +11,6 @@ from threadmark.kinds.explain.analysis.meaning import Names
 from threadmark.kinds.explain.analysis.recording import Recording, Thing, Thread, short_threads
 
 _GLUE = ("std::", "_start", "__gnu_cxx::", "__gthr", "__pthread_once")
-_IDLE = ("sleep", "poll", "timed_condition", "io")
 _LOOKED_AT = 256  # threads of one group
 _NEEDS = 0.05  # of its life
 _UNEVEN = 0.7  # of the time that others wait, they wait for one
@@ -57,24 +56,25 @@ class Roles:
     def _groups(self) -> dict[tuple[int, int], list[Thread]]:
         found: dict[tuple[int, int], list[Thread]] = defaultdict(list)
         for thread in self._recording.threads.values():
-            found[self._group(thread)].append(thread)
+            found[self.group(thread)].append(thread)
         return found
 
     @staticmethod
-    def _group(thread: Thread) -> tuple[int, int]:
+    def group(thread: Thread) -> tuple[int, int]:
+        """Where it was made: threads of one group do the same."""
         return (thread.maker, thread.made_at) if thread.made_at else (-1, thread.tid)
 
     def same(self, a: int, b: int) -> bool:
         """Whether two threads were made at the same place."""
         one, other = self.thread(a), self.thread(b)
-        return bool(one and other and self._group(one) == self._group(other))
+        return bool(one and other and self.group(one) == self.group(other))
 
     def has_peers(self, tid: int) -> bool:
         """Whether another thread made at the same place lived while this one did."""
         own = self.thread(tid)
         return own is not None and any(
             each is not own and min(each.ended_ns, own.ended_ns) > max(each.began_ns, own.began_ns)
-            for each in self._groups[self._group(own)][:_LOOKED_AT]
+            for each in self._groups[self.group(own)][:_LOOKED_AT]
         )
 
     @cached_property
@@ -107,22 +107,6 @@ class Roles:
             each.tid
             for each in self._recording.threads.values()
             if each.run_ns + each.ready_ns > _SATURATED * wall
-        }
-
-    @cached_property
-    def background(self) -> set[int]:
-        """Threads that only sleep or poll beside others that work: a timer, a watcher. Of a part
-        of the threads they are the subject where none of that part works."""
-        threads = self._recording.threads.values()
-        work = [each for each in threads if each.run_ns > 0.5 * each.life_ns > 0]
-        own_work = any(self._recording.counts(each.tid) for each in work)
-        return {
-            each.tid
-            for each in threads
-            if (own_work if self._recording.counts(each.tid) else work)
-            and each.run_ns < 0.02 * each.life_ns
-            and sum(each.totals[n].ns for n in _IDLE if n in each.totals) > 0.9 * each.life_ns
-            and not self.has_peers(each.tid)
         }
 
     @cached_property

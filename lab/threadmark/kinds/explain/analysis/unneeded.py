@@ -1,0 +1,131 @@
+"""Threads whose waits cost nothing, because nobody needs them meanwhile: timers and watchers,
+threads that were never woken, and those that only wait for the end of a process they started."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cached_property
+from itertools import pairwise
+
+from threadmark.kinds.explain.analysis.recording import Glance, Recording, Thread
+from threadmark.kinds.explain.analysis.roles import Roles
+from threadmark.kinds.explain.analysis.sleeps import Sleeps
+
+_IDLE = ("sleep", "poll", "timed_condition", "io")
+_WANTED = ("mutex", "relock", "read_lock", "write_lock", "spin_lock")
+_OF_PROCESSES = (61, 247)  # wait4, waitid
+_HARDLY = 0.02  # of its life, that it runs
+_MOSTLY = 0.9  # of its life or its ticks
+_ALL = 0.98
+_WORKS = 0.5  # of its life
+_FEWEST = 8  # ticks that say something
+
+
+class Unneeded:
+    """Those of one record."""
+
+    def __init__(self, recording: Recording, roles: Roles, sleeps: Sleeps) -> None:
+        self._recording = recording
+        self._roles = roles
+        self._sleeps = sleeps
+
+    @cached_property
+    def threads(self) -> set[int]:
+        """All of them."""
+        return self._background | self._never_woken | self.launchers
+
+    @cached_property
+    def launchers(self) -> set[int]:
+        """Who started one process at a time, and only waits for its end: a shell, a guard."""
+        return {
+            each.tid
+            for each in self._recording.threads.values()
+            if each.run_ns < _HARDLY * each.life_ns
+            and self._share(each, "process") > _MOSTLY
+            and self._has_one_child(each.tid)
+        }
+
+    def _has_one_child(self, tid: int) -> bool:
+        """Whether no two processes that it started lived at one time."""
+        threads = self._recording.threads.values()
+        children = [t for t in threads if t.maker == tid and t.process == t.tid]
+        spans = sorted((each.began_ns, each.ended_ns) for each in children)
+        return bool(spans) and all(a[1] <= b[0] for a, b in pairwise(spans))
+
+    @cached_property
+    def _background(self) -> set[int]:
+        """Threads that only sleep or poll beside others that want to work: a timer, a watcher. Of
+        a part of the threads they are the subject where none of that part works. Of threads that
+        do the same, either all are idle or none."""
+        work = [each for each in self._recording.threads.values() if _wants_to_work(each)]
+        own_work = any(self._recording.counts(each.tid) for each in work)
+        threads = self._recording.threads.values()
+        busy = {self._roles.group(each) for each in threads if not self._is_idle(each)}
+        return {
+            each.tid
+            for each in threads
+            if (own_work if self._recording.counts(each.tid) else work)
+            and self._roles.group(each) not in busy
+        }
+
+    def _is_idle(self, thread: Thread) -> bool:
+        if thread.run_ns >= _HARDLY * thread.life_ns:
+            return False
+        timed = sum(thread.totals[name].ns for name in _IDLE if name in thread.totals)
+        return timed > _MOSTLY * thread.life_ns or self._share(thread, "idle") > _MOSTLY
+
+    @cached_property
+    def _never_woken(self) -> set[int]:
+        """Who waited for events from the first tick to the last, and nobody signalled them: spare
+        workers. Where all others wait for threads too, these are why nothing goes on."""
+        threads = self._recording.threads.values()
+        found = {
+            each.tid
+            for each in threads
+            if each.tid != (each.process or self._recording.pid)  # that one may await the end
+            and self._share(each, "spare") > _ALL
+        }
+        rest = [each for each in threads if each.tid not in found]
+        goes_on = any(self._share(each, "join") < _WORKS for each in rest)
+        return found if goes_on else set()
+
+    def _share(self, thread: Thread, role: str) -> float:
+        """Of its ticks, if they are enough."""
+        counts = self._seen.get(thread.tid, Counter())
+        total = sum(counts.values())
+        return counts[role] / total if total >= _FEWEST else 0.0
+
+    @cached_property
+    def _seen(self) -> dict[int, Counter[str]]:
+        """By thread: ticks that saw it in the wait of a role, or in none (an empty one)."""
+        found: dict[int, Counter[str]] = {}
+        for tick in self._recording.ticks:
+            for glance in tick.glances:
+                found.setdefault(glance.tid, Counter())[self._role(glance)] += 1
+        return found
+
+    def _role(self, glance: Glance) -> str:
+        if glance.state not in ("S", "D"):
+            return ""
+        unseen = self._sleeps.is_unseen(glance)
+        kind = self._sleeps.of_glance(glance) if unseen else glance.activity
+        if glance.call in _OF_PROCESSES:
+            return "process"
+        if kind in ("condition", "timed_condition", "semaphore") and self._is_idle_wait(glance):
+            return "spare"
+        return "join" if kind == "join" else "idle" if kind in _IDLE else ""
+
+    def _is_idle_wait(self, glance: Glance) -> bool:
+        """Whether nobody signalled what it waits for, as far as is known."""
+        thing = self._recording.things.get(glance.thing)
+        if thing is None or thing.signals or thing.signal_stack:
+            return False
+        if thing.what != "condition" and not thing.sampled:
+            return False
+        # A wait that ended was woken by somebody, whom the agent may not have seen.
+        return thing.wait_ns >= _MOSTLY * self._recording.wall_ns * thing.waits
+
+
+def _wants_to_work(thread: Thread) -> bool:
+    locks = sum(thread.totals[name].ns for name in _WANTED if name in thread.totals)
+    return thread.run_ns + thread.ready_ns + locks > _WORKS * thread.life_ns > 0
