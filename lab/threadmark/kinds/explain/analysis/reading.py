@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from threadmark.kinds.explain.analysis.lines import Line
 from threadmark.kinds.explain.analysis.recording import (
@@ -83,14 +83,7 @@ def _whole(head: Line, found: Mapping[str, list[Line]]) -> Recording:
     ticks = tuple(sorted((_tick(each) for each in all_of("tick")), key=lambda tick: tick.at_ns))
     began = head.when("began_ns")
     ended = head.when("ended_ns") or max((tick.at_ns for tick in ticks), default=began)
-    threads: dict[int, Thread] = {}
-    for each in all_of("thread"):
-        thread = _thread(each, began, ended)
-        # A number that the kernel used again is another thread; its key is made up.
-        key = thread.tid
-        while key in threads:
-            key += 1 << 32
-        threads[key] = thread
+    threads = _by_key([_thread(each, began, ended) for each in all_of("thread")])
     samples = all_of("sample")
     return Recording(
         command=head.texts("command"),
@@ -122,6 +115,23 @@ def _whole(head: Line, found: Mapping[str, list[Line]]) -> Recording:
         symbols=tuple(_symbol(each) for each in all_of("symbol")),
         code=tuple(_code(each) for each in all_of("code")),
     )
+
+
+def _by_key(found: Sequence[Thread]) -> dict[int, Thread]:
+    """Threads by number. A number that the kernel used again, or that a program kept as it executed
+    another one, is another thread: the longest has the number, to which ticks and samples belong,
+    and the keys of the rest are made up."""
+    longest: dict[int, Thread] = {}
+    for each in found:
+        if each.tid not in longest or each.life_ns > longest[each.tid].life_ns:
+            longest[each.tid] = each
+    threads: dict[int, Thread] = {}
+    for each in found:
+        key = each.tid
+        while key in threads or (key == each.tid and longest[key] is not each):
+            key += 1 << 32
+        threads[key] = each
+    return threads
 
 
 def _module(line: Line) -> Module:
