@@ -59,7 +59,8 @@ def costs(recording: Recording, account: Account, reasons: Reasons, sleeps: Slee
         if seen is None or not seen.total:
             reason = _without_ticks(bucket, pairs.get(bucket), reasons)
             if reason is not None:
-                _add(found, reason, ns, 0, shares)
+                needed, of_them = _needed(shares, reasons)
+                _add(found, reason, ns * needed, 0, of_them)
             continue
         for each, count in seen.reasons.items():
             reason = each
@@ -68,6 +69,15 @@ def costs(recording: Recording, account: Account, reasons: Reasons, sleeps: Slee
             if reason is not None:
                 _add(found, reason, ns * count / seen.total, count, shares)
     return list(found.values())
+
+
+def _needed(shares: dict[int, float], reasons: Reasons) -> tuple[float, dict[int, float]]:
+    """How much of an amount belongs to threads whose waits cost something, and their shares."""
+    left = {tid: share for tid, share in shares.items() if tid not in reasons.unneeded.threads}
+    if len(left) == len(shares):
+        return 1.0, shares
+    total = sum(left.values())
+    return total, {tid: share / total for tid, share in left.items()}
 
 
 def _add(

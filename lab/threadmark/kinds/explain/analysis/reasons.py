@@ -67,7 +67,7 @@ class Reasons:
         self._names = names
         self._knowledge = knowledge
         self._roles = roles
-        self.unneeded = Unneeded(recording, roles, sleeps)
+        self.unneeded = Unneeded(recording, roles, sleeps, waits)
 
     def of(self, tick: Tick, glance: Glance) -> Reason | None:
         """Why it does not work; None where it works or its wait costs nothing."""

@@ -10,6 +10,7 @@ from itertools import pairwise
 from threadmark.kinds.explain.analysis.recording import Glance, Recording, Thread
 from threadmark.kinds.explain.analysis.roles import Roles
 from threadmark.kinds.explain.analysis.sleeps import Sleeps
+from threadmark.kinds.explain.analysis.waits import Waits
 
 _IDLE = ("sleep", "poll", "timed_condition", "io")
 _WANTED = ("mutex", "relock", "read_lock", "write_lock", "spin_lock")
@@ -24,10 +25,11 @@ _FEWEST = 8  # ticks that say something
 class Unneeded:
     """Those of one record."""
 
-    def __init__(self, recording: Recording, roles: Roles, sleeps: Sleeps) -> None:
+    def __init__(self, recording: Recording, roles: Roles, sleeps: Sleeps, waits: Waits) -> None:
         self._recording = recording
         self._roles = roles
         self._sleeps = sleeps
+        self._waits = waits
 
     @cached_property
     def threads(self) -> set[int]:
@@ -71,7 +73,11 @@ class Unneeded:
     def _is_idle(self, thread: Thread) -> bool:
         if thread.run_ns >= _HARDLY * thread.life_ns:
             return False
-        timed = sum(thread.totals[name].ns for name in _IDLE if name in thread.totals)
+        timed = sum(
+            thread.totals[name].ns * self._waits.shares(thread, name).get(name, 0.0)
+            for name in _IDLE
+            if name in thread.totals
+        )
         return timed > _MOSTLY * thread.life_ns or self._share(thread, "idle") > _MOSTLY
 
     @cached_property
@@ -127,5 +133,12 @@ class Unneeded:
 
 
 def _wants_to_work(thread: Thread) -> bool:
+    """Of the time in which it does not wait for requests."""
     locks = sum(thread.totals[name].ns for name in _WANTED if name in thread.totals)
-    return thread.run_ns + thread.ready_ns + locks > _WORKS * thread.life_ns > 0
+    polls = (
+        thread.totals["poll"].ns
+        if "poll" in thread.totals and thread.run_ns > _HARDLY * thread.life_ns
+        else 0
+    )
+    asked = max(0, thread.life_ns - polls)
+    return thread.run_ns + thread.ready_ns + locks > _WORKS * asked > 0

@@ -16,6 +16,7 @@ from threadmark.kinds.explain.analysis.sleeps import Sleeps
 EVENTS = ("join", "future", "condition", "barrier", "semaphore", "event")
 # Calls that the C++ library makes on behalf of something else.
 _CARRIERS = ("mutex", "relock", "condition", "timed_condition", "sleep")
+_OFTEN = 0.1  # of the waits
 _ENOUGH = 8  # ticks of a thread that say more than the waits of all
 
 
@@ -40,8 +41,15 @@ class Waits:
             kind = self._knowledge.activity(self._names.frames(stack))
             return self._by_signaller(kind, 0, stack) or activity
         if activity in _CARRIERS and stack:
-            return self._knowledge.activity(self._names.frames(stack)) or activity
+            activity = self._knowledge.activity(self._names.frames(stack)) or activity
+        if activity == "timed_condition" and self._is_signalled(thing):
+            return "condition"
         return activity
+
+    def _is_signalled(self, thing: int) -> bool:
+        """Whether who waits for a condition at most for a time is woken often: no timer then."""
+        known = self._recording.things.get(thing)
+        return known is not None and known.signals > _OFTEN * known.waits
 
     def meant(self) -> Recording:
         """The record with each wait called by what it is for. The totals of threads stay as the
