@@ -11,6 +11,10 @@
 
 namespace threadmark {
 
+// How a record began, where that was later than the program did: `attached` is one of these, or 0.
+constexpr std::uint64_t kAttached = 1;  // the process was not started by the recorder
+constexpr std::uint64_t kLate = 2;      // it was, and ran before
+
 struct StartEntry {
   std::uint64_t version = kFormatVersion, pid = 0, began_ns = 0, tick_ns = 0, processors = 0;
   std::uint64_t attached = 0;

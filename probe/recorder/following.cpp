@@ -157,7 +157,7 @@ void Session::find_children(std::uint64_t at_ns) {
       if (live_image_of(child) != nullptr || has_ended(child)) continue;
       const WatchedImage* made = follow_process(child, image.pid, at_ns);
       // Perf events reach the processes that are made from now on.
-      const bool ran_before = start_.attached != 0 && ticks_taken_ == 0;
+      const bool ran_before = start_.attached == kAttached && ticks_taken_ == 0;
       if (made != nullptr && ran_before && perf_.is_open()) open_perf(made->tids, false);
     }
   }

@@ -427,7 +427,8 @@ class Printing {
     json_.flag("perf", status_.perf != 0).flag("perf_kernel", status_.perf_kernel != 0);
     json_.flag("switches", status_.switches != 0);
     json_.flag("kernel_names", status_.kernel_names != 0);
-    json_.flag("tracepoints", sees_wakes_).flag("attached", start_.attached != 0);
+    json_.flag("tracepoints", sees_wakes_).flag("attached", start_.attached == kAttached);
+    json_.flag("late", start_.attached != 0);
     json_.field("sample_ns", status_.sample_ns).raw("}");
     json_.field("processors", start_.processors).raw(",\"cpus\":");
     json_.list(start_.cpus, [&](std::uint64_t cpu) { json_.number(cpu); });

@@ -249,7 +249,7 @@ void Session::start(const std::vector<std::string>& command, bool attached, bool
   start_.pid = static_cast<std::uint64_t>(pid_);
   start_.began_ns = now_ns();
   start_.tick_ns = kTick;
-  start_.attached = attached;
+  start_.attached = attached ? kAttached : late ? kLate : 0;
   start_.command = command;
   cpu_set_t allowed;
   CPU_ZERO(&allowed);

@@ -77,7 +77,8 @@ def test_sleep_on_the_path_is_saved_and_other_waits_are_not() -> None:
     assert first["bound"] == pytest.approx(2.0, abs=0.01)
 
 
-def test_a_process_that_ran_before_has_no_bound() -> None:
+@pytest.mark.parametrize("began", ["attached", "late"])
+def test_a_process_that_ran_before_has_no_bound(began: str) -> None:
     made = locked([JOIN_A] * 100, [lock(B)] * 50 + [works()] * 50, [works()] * 100)
-    made.head["tier"] = {**KERNEL, "attached": True}
+    made.head["tier"] = {**KERNEL, began: True}
     assert made.first()["bound"] is None

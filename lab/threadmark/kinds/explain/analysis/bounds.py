@@ -45,7 +45,8 @@ class Bounds:
     def of(self, cause: Cause) -> float | None:
         """None where it is not known what would be left."""
         recording = self._recording
-        whole = not recording.tier.get("attached") and recording.part is None
+        ran_before = recording.tier.get("attached") or recording.tier.get("late")
+        whole = not ran_before and recording.part is None
         if not whole or recording.wall_ns <= 0 or cause.category in ("unknown", "none"):
             return None
         shortest = max(self._work_ns(cause), self._chain_ns(cause), 1.0)
