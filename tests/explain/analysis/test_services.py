@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
-from made import MAIN, Made, sleeps, waits, works
+from made import MAIN, MS, TICK, Made, sleeps, waits, works
+from threadmark.kinds.explain.analysis import reading
 
 A, B, C = 101, 102, 103
 FUTEX = "__futex_abstimed_wait_common@libc"
@@ -95,3 +97,65 @@ def test_timers_of_one_kind_are_no_cause_beside_threads_that_work_or_want_to() -
     for tid in (C, C + 1):
         made.thread(tid, pause, "start_purging")
     assert [each["category"] for each in made.answer()["causes"]] == ["mutex"]
+
+
+def timed(signals: int) -> Made:
+    """A thread waits for a condition at most for a time, beside one that works."""
+    wait = waits("condition", 3, "await_result watch")
+    made = Made().thread(MAIN, works()).thread(A, wait, "main", totals={
+        "timed_condition": {"ns": 400_000_000, "times": 100}})  # fmt: skip
+    made.thread(B, [works()] * 10 + [None] * 90, "begin").thread(C, [None] * 50 + [works()], "c")
+    made.thing(3, "condition", waits=100, signals=signals, signal_stack="finish main")
+    return made.sample(MAIN, "finish main", 20).pair(
+        3, "timed_condition", "await_result watch", "", 400_000_000
+    )
+
+
+def test_a_wait_for_a_condition_that_ends_by_time_is_a_timer_only_where_nobody_signals() -> None:
+    assert timed(50).first()["category"] == "serial_dependency"
+    assert timed(2).first()["category"] == "none"
+
+
+def test_a_program_that_executes_another_is_known_by_the_one_that_lived_longer() -> None:
+    made = Made().thread(MAIN, [waits("mutex", 1, "put main", A), works()])
+    made.thread(A, works(), "main").thing(1, "mutex")
+    whole = made.records()
+    shell = {"kind": "thread", "tid": MAIN, "name": "sh", "began_ns": 0, "ended_ns": 1000}
+    at = next(i for i, each in enumerate(whole) if each["kind"] == "thread")
+    lines = [json.dumps(each) for each in [*whole[:at], shell, *whole[at:]]]
+    threads = reading.read(lines).threads
+    assert {name for name in (threads[MAIN].name, "sh") if name} == {"sh"}
+    assert threads[MAIN].life_ns == 100 * TICK
+    assert sorted(each.tid for each in threads.values()) == [MAIN, MAIN, A]
+
+
+POLL = waits("poll", 0, "epoll_wait@libc serve main")
+
+
+def serving(idle: int, tier: str = "late", **head: Any) -> Made:
+    """Two threads that wait for requests in so many of a hundred ticks, and for a lock in some."""
+    made = Made(head={"tier": {"agent": True, "perf": True, "sample_ns": 2 * MS, tier: True}})
+    busy = [waits("mutex", 1, "put serve", A), works(), works(), works()] * 25
+    for tid in (MAIN, A):
+        made.thread(tid, [POLL] * idle + busy[idle:], "")
+    return made.thing(1, "mutex", module=1, offset=8)
+
+
+@pytest.mark.parametrize("tier", ["late", "attached"])
+def test_waits_for_requests_come_after_what_the_program_loses(tier: str) -> None:
+    causes = serving(60, tier).answer()["causes"]
+    assert [each["category"] for each in causes] == ["mutex", "io"]
+    assert [each["certain"] for each in causes] == [True, False]
+    assert causes[1]["knowledge"] == "own_requests.toml"
+
+
+def test_a_program_that_is_asked_for_nothing_loses_nothing() -> None:
+    first = serving(96).first()
+    assert first["category"] == "none"
+    assert "waited for requests for 96%" in first["words"]
+
+
+def test_a_program_that_is_recorded_from_its_start_waits_for_its_input() -> None:
+    first = serving(60, "whole").first()
+    assert (first["category"], first["certain"]) == ("io", True)
+    assert "until there is input" in first["words"]

@@ -27,6 +27,7 @@ from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.queues import queue_causes
 from threadmark.kinds.explain.analysis.reasons import Reasons
 from threadmark.kinds.explain.analysis.recording import Recording, most_at_once
+from threadmark.kinds.explain.analysis.requests import idle_words, requests_apart
 from threadmark.kinds.explain.analysis.roles import Roles
 from threadmark.kinds.explain.analysis.runtimes import Runtime
 from threadmark.kinds.explain.analysis.sleeps import Sleeps
@@ -78,14 +79,16 @@ def analyse(
     found += finder.of_looks(seen) + queue_causes(recording, roles, times)
     runtime = Runtime(recording, names, knowledge, seen)
     found += runtime.causes(times)
-    causes = unite_tasks(merged(found), times.states["useful"])
+    united = unite_tasks(merged(found), times.states["useful"])
+    causes, requests = requests_apart(united, recording)
     total = max(1.0, times.total_ns)
     doubted(causes, total, has_tasks=runtime.has_tasks())
-    listed = [each for each in causes if each.ns >= SHOWN * total][:_MOST]
+    listed = [each for each in [*causes, *requests] if each.ns >= SHOWN * total][:_MOST]
     # What other programs' processors cost hides causes, so they count against the rest.
     rest = total - times.states["runnable"]
-    if not listed or listed[0].ns < LEAST_OF.get(listed[0].category, LEAST) * rest:
-        listed = [_none(recording, reasons, times, causes)]
+    first = next(iter(causes), None)
+    if first is None or first.ns < LEAST_OF.get(first.category, LEAST) * rest:
+        listed = [_none(recording, reasons, times, causes, idle_words(requests, total))]
     holders = Holders(recording, stacks)
     path = CriticalPath(recording, names, knowledge, reasons)
     bounds = Bounds(recording, roles, stacks, times, path)
@@ -143,7 +146,9 @@ def _is_clear(cause: Cause, recording: Recording) -> bool:
     return enough and (cause.category in _EXACT or cause.seen >= _FEWEST_OF_CAUSE)
 
 
-def _none(recording: Recording, reasons: Reasons, times: Account, causes: list[Cause]) -> Cause:
+def _none(
+    recording: Recording, reasons: Reasons, times: Account, causes: list[Cause], idle: str
+) -> Cause:
     if len(recording.threads) - len(reasons.unneeded.launchers) < 2:
         ran = sum(each.run_ns for each in recording.threads.values())
         whose = "This part of the program" if recording.part else "The program"
@@ -169,7 +174,7 @@ def _none(recording: Recording, reasons: Reasons, times: Account, causes: list[C
             "the kernel, and no one object or place accounts for more than a few per cent of it."
         )
         return Cause("unknown", "", "", words, certain=False, ns=lost)
-    words = "Nothing costs more than a few per cent: the program scales on this machine."
+    words = idle or "Nothing costs more than a few per cent: the program scales on this machine."
     if recording.part:
         words = "Nothing costs more than a few per cent in this part of the program."
     enough = recording.wall_ns >= _SHORTEST_NS and bool(recording.ticks)

@@ -15,6 +15,7 @@ from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.naming import INNER, Named, Naming
 from threadmark.kinds.explain.analysis.reasons import LOCKS, Reason, Reasons
 from threadmark.kinds.explain.analysis.recording import Recording, Thing
+from threadmark.kinds.explain.analysis.requests import POLL, POLLS
 from threadmark.kinds.explain.analysis.roles import Roles
 from threadmark.kinds.explain.analysis.spots import Spot
 from threadmark.kinds.explain.analysis.stacks import Stacks
@@ -114,6 +115,8 @@ class Finder:
         thing = self.recording.things.get(cost.reason.thing)
         frame = self._stacks.first(self._heaviest(cost)) if cost.waiters else None
         name, where = (frame.name, frame.where) if frame else ("", "")
+        if cost.reason.activity == POLL:
+            return Cause("io", name, where, POLLS, case=POLL)
         words = "threads wait for input or output"
         # Where the kernel computes and nothing is written, more threads may get more of it done.
         certain = self._account.ran_in_calls < _RAN or any(f.writes for f in self.recording.files)

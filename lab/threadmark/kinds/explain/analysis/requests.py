@@ -1,0 +1,39 @@
+"""Waits of a program that serves others: for requests, which it can do nothing about.
+
+A process that ran before the recording serves, as far as a record tells. Its threads wait in poll,
+select or epoll_wait until somebody asks for something. That is no cost of the program, but says how
+much of the time it was asked for nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from threadmark.kinds.explain.analysis.cause import LEAST, Cause
+from threadmark.kinds.explain.analysis.recording import Recording
+
+POLL = "poll"  # the case of a cause of input and output
+POLLS = "threads wait until there is input for them"
+
+
+def requests_apart(
+    causes: Sequence[Cause], recording: Recording
+) -> tuple[list[Cause], list[Cause]]:
+    """The causes, and apart from them the waits for requests of a program that serves."""
+    if not (recording.tier.get("late") or recording.tier.get("attached")):
+        return list(causes), []
+    waits = [each for each in causes if each.case == POLL]
+    for each in waits:
+        each.certain = False
+        each.doubts.add("what it serves may ask for nothing meanwhile")
+    return [each for each in causes if each.case != POLL], waits
+
+
+def idle_words(waits: Sequence[Cause], total_ns: float) -> str:
+    """How much of the time was spent waiting for requests; empty for little."""
+    share = sum(each.ns for each in waits) / max(1.0, total_ns)
+    if share < LEAST:
+        return ""
+    return (
+        "Nothing of the program costs more than a few per cent. Its threads waited for requests "
+        f"for {share:.0%} of their time."
+    )
