@@ -159,3 +159,12 @@ def test_a_program_that_is_recorded_from_its_start_waits_for_its_input() -> None
     first = serving(60, "whole").first()
     assert (first["category"], first["certain"]) == ("io", True)
     assert "until there is input" in first["words"]
+
+
+def test_the_condition_of_a_convoy_is_called_a_condition() -> None:
+    convoy = waits("relock", 3, "take_job worker")
+    made = Made().thread(MAIN, waits("join", 0, "pthread_join@libc main", A))
+    for tid in (A, B):
+        made.thread(tid, [works(), convoy], "main")
+    made.thing(3, "condition", mutex=4, signals=100).thing(4, "mutex")
+    assert "condition in take_job wakes wait for its mutex" in made.first()["words"]

@@ -180,7 +180,8 @@ class Finder:
                 "are woken than find something to do"
             )
             return named.cause("mutex", words, certain=False)
-        words = f"threads that {named.name} wakes wait for its mutex (a convoy)"
+        event = self._naming.of(Reason("event", "condition"), condition, stack)
+        words = f"threads that {event.name} wakes wait for its mutex (a convoy)"
         found = self._naming.of(Reason("lock", "mutex"), mutex, stack).cause(
             "mutex", words, case="convoy"
         )
