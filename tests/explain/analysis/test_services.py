@@ -168,3 +168,16 @@ def test_the_condition_of_a_convoy_is_called_a_condition() -> None:
         made.thread(tid, [works(), convoy], "main")
     made.thing(3, "condition", mutex=4, signals=100).thing(4, "mutex")
     assert "condition in take_job wakes wait for its mutex" in made.first()["words"]
+
+
+@pytest.mark.parametrize(("paths", "name"), [((7,), "a socket"), ((7, 8, 9), "3 sockets")])
+def test_sockets_are_one_kind_of_file(paths: tuple[int, ...], name: str) -> None:
+    call = waits("io", 1, "write@libc answer main")
+    made = Made().thread(MAIN, [call, works()]).thread(A, [works(), call], "main")
+    made.thing(1, "file")
+    for number in paths:
+        made.line(kind="file", object=1, path=f"socket:[{number}]", writes=100, bytes=800, ns=MS)
+    made.line(kind="file", object=1, path="/tmp/log", writes=1, bytes=80, ns=MS // 2)
+    first = made.first()
+    assert first["name"] == name
+    assert f"{name}, {100 * len(paths)} writes of 8 bytes" in first["words"]

@@ -9,6 +9,7 @@ from threadmark.kinds.explain.analysis.accounting import Account
 from threadmark.kinds.explain.analysis.barriers import barriers_take_long
 from threadmark.kinds.explain.analysis.cause import FEWEST_TICKS, Cause, of_piece
 from threadmark.kinds.explain.analysis.costs import Cost
+from threadmark.kinds.explain.analysis.files import files_of
 from threadmark.kinds.explain.analysis.frames import takes_a_lock
 from threadmark.kinds.explain.analysis.looks import Looks
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
@@ -121,7 +122,7 @@ class Finder:
         # Where the kernel computes and nothing is written, more threads may get more of it done.
         certain = self._account.ran_in_calls < _RAN or any(f.writes for f in self.recording.files)
         if self.recording.files:
-            most = max(self.recording.files, key=lambda each: (each.ns, each.writes, each.path))
+            most = max(files_of(self.recording), key=lambda each: (each.ns, each.writes, each.path))
             if most.writes:
                 name = most.path
                 size = most.bytes / most.writes
