@@ -78,6 +78,8 @@ def test_spare_workers_that_nobody_wakes_wait_for_nothing() -> None:
     answer = pool().answer()
     assert answer["states"]["condition"] == pytest.approx(2 / 3, abs=0.01)
     assert all(each["share"] < 0.25 for each in answer["causes"])
+    before = pool(signal_stack="give_job serve main").answer()  # before the recording
+    assert before["causes"] == answer["causes"]
     woken = pool(signals=5, signal_stack="give_job serve main").answer()
     assert woken["causes"][0]["share"] > 0.4
 
@@ -181,3 +183,11 @@ def test_sockets_are_one_kind_of_file(paths: tuple[int, ...], name: str) -> None
     first = made.first()
     assert first["name"] == name
     assert f"{name}, {100 * len(paths)} writes of 8 bytes" in first["words"]
+
+
+@pytest.mark.parametrize(("tier", "sleeps_too"), [("late", False), ("whole", True)])
+def test_who_keeps_house_in_a_server_does_not_sleep_at_its_cost(
+    tier: str, sleeps_too: bool
+) -> None:
+    made = serving(60, tier).thread(C, [waits("sleep", 0, "usleep@libc tidy")] * 95 + [works()] * 5)
+    assert ("sleep" in [each["category"] for each in made.answer()["causes"]]) == sleeps_too

@@ -15,11 +15,16 @@ POLL = "poll"  # the case of a cause of input and output
 POLLS = "threads wait until there is input for them"
 
 
+def serves(recording: Recording) -> bool:
+    """Whether the program ran before, so that it serves as far as is known."""
+    return bool(recording.tier.get("late") or recording.tier.get("attached"))
+
+
 def requests_apart(
     causes: Sequence[Cause], recording: Recording
 ) -> tuple[list[Cause], list[Cause]]:
     """The causes, and apart from them the waits for requests of a program that serves."""
-    if not (recording.tier.get("late") or recording.tier.get("attached")):
+    if not serves(recording):
         return list(causes), []
     waits = [each for each in causes if each.case == POLL]
     for each in waits:

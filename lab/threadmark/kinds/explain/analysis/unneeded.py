@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from threadmark.kinds.explain.analysis.recording import Glance, Recording, Thread
+from threadmark.kinds.explain.analysis.requests import serves
 from threadmark.kinds.explain.analysis.roles import Roles
 from threadmark.kinds.explain.analysis.sleeps import Sleeps
 from threadmark.kinds.explain.analysis.waits import Waits
@@ -16,6 +17,7 @@ _IDLE = ("sleep", "poll", "timed_condition", "io")
 _WANTED = ("mutex", "relock", "read_lock", "write_lock", "spin_lock")
 _OF_PROCESSES = (61, 247)  # wait4, waitid
 _HARDLY = 0.02  # of its life, that it runs
+_SELDOM = 0.15  # the same of a program that serves: it may keep house between requests
 _MOSTLY = 0.9  # of its life or its ticks
 _ALL = 0.98
 _WORKS = 0.5  # of its life
@@ -71,7 +73,8 @@ class Unneeded:
         }
 
     def _is_idle(self, thread: Thread) -> bool:
-        if thread.run_ns >= _HARDLY * thread.life_ns:
+        most = _SELDOM if serves(self._recording) else _HARDLY
+        if thread.run_ns >= most * thread.life_ns:
             return False
         timed = sum(
             thread.totals[name].ns * self._waits.shares(thread, name).get(name, 0.0)
@@ -124,7 +127,7 @@ class Unneeded:
     def _is_idle_wait(self, glance: Glance) -> bool:
         """Whether nobody signalled what it waits for, as far as is known."""
         thing = self._recording.things.get(glance.thing)
-        if thing is None or thing.signals or thing.signal_stack:
+        if thing is None or thing.signals or (thing.sampled and thing.signal_stack):
             return False
         if thing.what != "condition" and not thing.sampled:
             return False
