@@ -191,3 +191,18 @@ def test_who_keeps_house_in_a_server_does_not_sleep_at_its_cost(
 ) -> None:
     made = serving(60, tier).thread(C, [waits("sleep", 0, "usleep@libc tidy")] * 95 + [works()] * 5)
     assert ("sleep" in [each["category"] for each in made.answer()["causes"]]) == sleeps_too
+
+
+@pytest.mark.parametrize(
+    ("stack", "state"),
+    [("__libc_poll@libc poll@libc accept_one serve", "io"),
+     ("__clock_nanosleep@libc tidy serve", "sleep"),
+     (f"{FUTEX} ___pthread_cond_timedwait@libc purge serve", "sleep"),
+     (f"{FUTEX} __pthread_cond_wait@libc take_job serve", "condition")],
+)  # fmt: skip
+def test_a_wait_that_goes_on_after_a_stop_is_what_the_c_librarys_function_says(
+    stack: str, state: str
+) -> None:
+    states = attached(works(), sleeps(219, stack)).answer()["states"]
+    assert states[state] == pytest.approx(0.5, abs=0.01)
+    assert states["unknown"] == 0

@@ -14,6 +14,7 @@ _OF = {
     "starting": (56, 57, 58, 59, 435, 60, 231),
     "yield": (24,),
 }  # fmt: skip
+RESTARTED = 219  # any call that goes on after a stop, as restart_syscall
 _BY_CALL = {call: what for what, calls in _OF.items() for call in calls}
 
 

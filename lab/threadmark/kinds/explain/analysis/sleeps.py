@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 
-from threadmark.kinds.explain.analysis.calls import kind_of_call, kind_of_kernel
+from threadmark.kinds.explain.analysis.calls import RESTARTED, kind_of_call, kind_of_kernel
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.recording import Glance, Recording, Sample
 
@@ -74,6 +74,8 @@ class Sleeps:
             return self._of_futex(glance.stack)
         if not kind and glance.state == "D":
             return "kernel_memory"  # no system call: it faulted
+        if glance.call == RESTARTED:  # who was stopped meanwhile; the C library's function says it
+            kind = self._knowledge.futex(frames) or self._knowledge.call(frames)
         return kind or self._knowledge.activity(frames)
 
     def _of_futex(self, stack: int) -> str:

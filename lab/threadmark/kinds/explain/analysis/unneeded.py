@@ -61,7 +61,7 @@ class Unneeded:
         """Threads that only sleep or poll beside others that want to work: a timer, a watcher. Of
         a part of the threads they are the subject where none of that part works. Of threads that
         do the same, either all are idle or none."""
-        work = [each for each in self._recording.threads.values() if _wants_to_work(each)]
+        work = [each for each in self._recording.threads.values() if self._has_work(each)]
         own_work = any(self._recording.counts(each.tid) for each in work)
         threads = self._recording.threads.values()
         busy = {self._roles.group(each) for each in threads if not self._is_idle(each)}
@@ -72,6 +72,13 @@ class Unneeded:
             and self._roles.group(each) not in busy
         }
 
+    def _has_work(self, thread: Thread) -> bool:
+        """Whether it wants to work, or serves requests."""
+        if serves(self._recording) and self._share(thread, "poll") > _HARDLY:
+            return True
+        locks = sum(thread.totals[name].ns for name in _WANTED if name in thread.totals)
+        return thread.run_ns + thread.ready_ns + locks > _WORKS * thread.life_ns > 0
+
     def _is_idle(self, thread: Thread) -> bool:
         most = _SELDOM if serves(self._recording) else _HARDLY
         if thread.run_ns >= most * thread.life_ns:
@@ -81,7 +88,7 @@ class Unneeded:
             for name in _IDLE
             if name in thread.totals
         )
-        return timed > _MOSTLY * thread.life_ns or self._share(thread, "idle") > _MOSTLY
+        return timed > _MOSTLY * thread.life_ns or self._share(thread, "idle", "poll") > _MOSTLY
 
     @cached_property
     def _never_woken(self) -> set[int]:
@@ -98,11 +105,11 @@ class Unneeded:
         goes_on = any(self._share(each, "join") < _WORKS for each in rest)
         return found if goes_on else set()
 
-    def _share(self, thread: Thread, role: str) -> float:
+    def _share(self, thread: Thread, *roles: str) -> float:
         """Of its ticks, if they are enough."""
         counts = self._seen.get(thread.tid, Counter())
         total = sum(counts.values())
-        return counts[role] / total if total >= _FEWEST else 0.0
+        return sum(counts[each] for each in roles) / total if total >= _FEWEST else 0.0
 
     @cached_property
     def _seen(self) -> dict[int, Counter[str]]:
@@ -122,7 +129,9 @@ class Unneeded:
             return "process"
         if kind in ("condition", "timed_condition", "semaphore") and self._is_idle_wait(glance):
             return "spare"
-        return "join" if kind == "join" else "idle" if kind in _IDLE else ""
+        if kind in ("join", "poll"):
+            return kind
+        return "idle" if kind in _IDLE else ""
 
     def _is_idle_wait(self, glance: Glance) -> bool:
         """Whether nobody signalled what it waits for, as far as is known."""
@@ -133,15 +142,3 @@ class Unneeded:
             return False
         # A wait that ended was woken by somebody, whom the agent may not have seen.
         return thing.wait_ns >= _MOSTLY * self._recording.wall_ns * thing.waits
-
-
-def _wants_to_work(thread: Thread) -> bool:
-    """Of the time in which it does not wait for requests."""
-    locks = sum(thread.totals[name].ns for name in _WANTED if name in thread.totals)
-    polls = (
-        thread.totals["poll"].ns
-        if "poll" in thread.totals and thread.run_ns > _HARDLY * thread.life_ns
-        else 0
-    )
-    asked = max(0, thread.life_ns - polls)
-    return thread.run_ns + thread.ready_ns + locks > _WORKS * asked > 0
