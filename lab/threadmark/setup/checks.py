@@ -96,7 +96,7 @@ def checks() -> list[Check]:
         found.append(Check(f"simulation-{name}", Level.ALL, command))
     gcc = next((each for each in platforms.platforms() if not each.optional), None)
     preset = gcc.name if gcc else ""
-    for script in ("bars", "bounds", "catalogue_bar", "cells_bar"):
+    for script in ("bars", "bounds", "catalogue_bar", "cells_bar", "distribution"):
         path = str(ROOT / f"tests/explain/{script}.py")
         command = partial(lambda path: [sys.executable, path], path)
         name = f"explain-{script.removesuffix('_bar')}"

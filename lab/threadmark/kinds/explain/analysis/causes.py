@@ -9,7 +9,6 @@ from threadmark.kinds.explain.analysis.accounting import Account
 from threadmark.kinds.explain.analysis.barriers import barriers_take_long
 from threadmark.kinds.explain.analysis.cause import FEWEST_TICKS, Cause, of_piece
 from threadmark.kinds.explain.analysis.costs import Cost
-from threadmark.kinds.explain.analysis.files import files_of
 from threadmark.kinds.explain.analysis.frames import takes_a_lock
 from threadmark.kinds.explain.analysis.looks import Looks
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
@@ -20,6 +19,7 @@ from threadmark.kinds.explain.analysis.requests import POLL, POLLS
 from threadmark.kinds.explain.analysis.roles import Roles
 from threadmark.kinds.explain.analysis.spots import Spot
 from threadmark.kinds.explain.analysis.stacks import Stacks
+from threadmark.kinds.explain.analysis.written import files_of
 
 _OFTEN = 0.1  # of a cost
 _FUTILE = 0.3  # of the waits
