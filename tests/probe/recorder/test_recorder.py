@@ -457,6 +457,7 @@ def test_what_was_before_a_late_recording_is_not_counted(
     agents = ("--agent", agent) if with_agent else ()
     recorder.run(compiled("long_before.cpp"), options=("--delay", "1.5", *agents))
     record = recorder.read()
+    assert (record.head["tier"]["late"], record.head["tier"]["attached"]) == (True, False)
     wall = record.head["ended_ns"] - record.head["began_ns"]
     assert 0.2e9 < wall < 1.2e9
     threads = record.all("thread")
@@ -493,6 +494,7 @@ def test_a_running_process_can_be_recorded(recorder: Recorder, compiled: Compile
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     record = recorder.read()
     assert record.head["tier"]["attached"]
+    assert record.head["tier"]["late"]
     assert record.head["command"] == [str(target), "3", "100000", "500"]
     assert record.head["complete"]
     assert len(record.all("thread")) == 4
