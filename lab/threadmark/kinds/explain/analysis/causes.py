@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cached_property
 
 from threadmark.kinds.explain.analysis.accounting import Account
-from threadmark.kinds.explain.analysis.barriers import barriers_take_long
+from threadmark.kinds.explain.analysis.barriers import barriers_take_long, completion
 from threadmark.kinds.explain.analysis.cause import FEWEST_TICKS, Cause, of_piece
 from threadmark.kinds.explain.analysis.costs import Cost
 from threadmark.kinds.explain.analysis.frames import takes_a_lock
@@ -23,6 +23,8 @@ _OFTEN = 0.1  # of a cost
 _FUTILE = 0.3  # of the waits
 _ALONE = 0.95  # of all useful work
 _HELD = 0.25  # of the time
+_MUCH = 0.25  # of the waits at barriers
+_MOSTLY = 0.5  # of them
 _RAN = 0.5  # of the time in calls
 _POLLS = "threads poll and give the processor away (sched_yield)"
 _WORDS_OF_LOCKS = {
@@ -77,8 +79,11 @@ class Finder:
             "event": self._event,
             "io": self._io,
         }.get(reason.sort, self._plain)
-        if even and reason.sort == "work" and reason.activity == "barrier":
-            make = self._event
+        if reason.activity == "barrier" and reason.sort in ("work", "event"):
+            if self._completion[1] > _MUCH:
+                make = self._completes
+            elif even:
+                make = self._event
         cause = make(cost)
         cause.ns = cost.ns
         cause.seen = cost.seen
@@ -91,6 +96,19 @@ class Finder:
             cause.things.add(reason.thing)
         cause.reasons.add(reason.key)
         return cause
+
+    @cached_property
+    def _completion(self) -> tuple[str, float]:
+        return completion(self.recording, self._names, self._account)
+
+    def _completes(self, cost: Cost) -> Cause:
+        del cost
+        words = "one thread runs the completion function of a barrier while the others wait"
+        name, part = self._completion
+        found = Cause("serial_dependency", name, "", words, certain=part > _MOSTLY)
+        if not found.certain:
+            found.doubts.add("or the barrier takes longer than the work before it")
+        return found
 
     def _plain(self, cost: Cost) -> Cause:
         sort = cost.reason.sort
