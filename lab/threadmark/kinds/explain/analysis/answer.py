@@ -78,7 +78,7 @@ def analyse(
     found += finder.of_looks(seen) + queue_causes(recording, roles, times)
     runtime = Runtime(recording, names, knowledge, seen)
     found += runtime.causes(times)
-    causes = unite_tasks(merged(found), times.states["useful"])
+    causes = unite_tasks(finder.with_turns(merged(found)), times.states["useful"])
     total = max(1.0, times.total_ns)
     doubted(causes, total, has_tasks=runtime.has_tasks())
     listed = [each for each in causes if each.ns >= SHOWN * total][:_MOST]

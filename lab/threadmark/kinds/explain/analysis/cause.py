@@ -49,6 +49,12 @@ class Cause:
     case: str = ""  # of the category: herd or convoy
     piece: Piece | None = None  # what is known of it
 
+    @property
+    def is_by_turns(self) -> bool:
+        """Whether threads wait for each of several about as long."""
+        longest = self.workers.values()
+        return len(longest) > 1 and min(longest) > _MUCH * max(longest)
+
     def take(self, other: Cause) -> None:
         """Make another cause part of this one."""
         self.ns += other.ns
@@ -161,7 +167,7 @@ def _ends_and_locks(causes: list[Cause]) -> None:
         return
     first, second = causes[:2]
     lock, end = (first, second) if first.category in _TAKEN else (second, first)
-    apart = second.ns <= _NEARLY * first.ns
+    apart = second.ns <= (_MUCH if end.is_by_turns else _NEARLY) * first.ns
     if apart or lock.category not in _TAKEN or end.category not in _PASSED_ON:
         return
     for cause, other in ((lock, end), (end, lock)):

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from threadmark.kinds.explain.analysis.accounting import Account
 from threadmark.kinds.explain.analysis.barriers import barriers_take_long, completion
-from threadmark.kinds.explain.analysis.cause import FEWEST_TICKS, Cause, of_piece
+from threadmark.kinds.explain.analysis.cause import FEWEST_TICKS, Cause, merged, of_piece
 from threadmark.kinds.explain.analysis.costs import Cost
 from threadmark.kinds.explain.analysis.frames import takes_a_lock
 from threadmark.kinds.explain.analysis.looks import Looks
@@ -25,6 +25,7 @@ _ALONE = 0.95  # of all useful work
 _HELD = 0.25  # of the time
 _MUCH = 0.25  # of the waits at barriers
 _MOSTLY = 0.5  # of them
+_NEARLY_ALL = 0.8  # of the time
 _RAN = 0.5  # of the time in calls
 _POLLS = "threads poll and give the processor away (sched_yield)"
 _WORDS_OF_LOCKS = {
@@ -239,7 +240,11 @@ class Finder:
             words = f"threads wait{' ' + how if how else ''} for one that has more to do"
             return Cause("imbalance", name, "", words)
         words = "one thread works while others wait for its result"
-        return Cause("serial_dependency", name, "", words)
+        found = Cause("serial_dependency", name, "", words)
+        if equal:  # a barrier whose functions are inlined without names looks alike
+            found.certain = False
+            found.doubts.add("or threads that do the same wait for one that has more to do")
+        return found
 
     def _event(self, cost: Cost) -> Cause:
         reason = cost.reason
@@ -260,6 +265,24 @@ class Finder:
         # What a lone thread waits for is a process that is not in the record.
         sure = cost.seen >= FEWEST_TICKS and len(self.recording.threads) > 1
         return named.cause(category, words, certain=sure)
+
+    def with_turns(self, causes: list[Cause]) -> list[Cause]:
+        """Where threads that do the same work in turns, and one lock is held nearly all the time,
+        their waits for one another are for the lock. Such a thread may find its processor and the
+        lock free at the same moment, and then never waits for the lock itself."""
+        turns = [c for c in causes if c.category == "imbalance" and c.is_by_turns]
+        long = _NEARLY_ALL * self.recording.wall_ns
+        things = self.recording.things.values()
+        locks = [each for each in things if each.what == "mutex" and each.hold_ns > long]
+        if not turns or not locks:
+            return causes
+        lock = max(locks, key=lambda each: each.hold_ns)
+        found = self._lock(Cost(Reason("lock", "mutex", lock.id)))
+        found.things.add(lock.id)
+        found.words += f"; it is held {lock.hold_ns / self.recording.wall_ns:.0%} of the time"
+        for each in turns:
+            found.take(each)
+        return merged([*(c for c in causes if c not in turns), found])
 
     def of_looks(self, looks: Looks) -> list[Cause]:
         """What the samples show of running threads."""

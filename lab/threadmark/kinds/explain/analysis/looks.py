@@ -100,7 +100,7 @@ class _Sorted:
         part = part_of_lock(frames, kernel=sample.kernel)
         runtime = self._knowledge.in_runtime(frames)
         of_runtime = runtime
-        if runtime and self._knowledge.cause(frames):  # a lock that the runtime has for the program
+        if self._knowledge.is_lock_of_runtime(frames):
             runtime, part = False, "lock"
         operand = None if sample.kernel else operand_of(sample, self._recording, self._names)
         address = None if operand is None else address_of(operand, sample)
