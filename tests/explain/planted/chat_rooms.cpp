@@ -4,8 +4,7 @@
 // name: arrived | Exchange
 // made: await | main
 // certain: yes
-// why: Each message is announced with notify_all to the threads of all rooms, of which one has
-// something to do.
+// why: Each message wakes the threads of all rooms, of which one has something to do.
 
 #include <array>
 #include <atomic>

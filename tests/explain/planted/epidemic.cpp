@@ -1,7 +1,7 @@
 // An epidemic in a country's towns; after each day one thread travels between all towns.
 //
 // category: serial_dependency
-// certain: yes
+// certain: any
 // why: The travelling, done by the barrier's completion, takes as long as all the rest of a day.
 
 #include <barrier>

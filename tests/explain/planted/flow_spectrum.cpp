@@ -5,8 +5,7 @@
 // made: add_eddy | sample | main
 // build: openmp
 // certain: yes
-// why: The spectrum is updated in an OpenMP critical section, in which most of the time is spent;
-// libomp spins for it with sched_yield, libgomp with a futex.
+// why: Most of the time is spent in the OpenMP critical section that updates the spectrum.
 
 #include <omp.h>
 

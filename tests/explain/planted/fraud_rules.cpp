@@ -5,8 +5,7 @@
 // made: rule_base_init | RuleBase | score
 // holder: score
 // certain: yes
-// why: The recursive mutex of the rule base is held over the whole scoring of a payment; the nested
-// locks cost nothing.
+// why: The recursive mutex of the rule base is held while a payment is scored.
 
 #include <pthread.h>
 

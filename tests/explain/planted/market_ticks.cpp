@@ -1,13 +1,11 @@
-// A market simulator publishes ticks; traders are woken, price their share of the instruments and
-// report.
+// A market publishes ticks; traders are woken, price their share of the instruments and report.
 //
 // category: mutex
 // name: board_mutex | Board
 // made: price_share | Board | main
 // holder: Board::price_share
 // certain: yes
-// why: The publisher wakes all traders with the mutex held, and each prices its instruments before
-// it gives the mutex back.
+// why: All traders are woken, and each prices its instruments with the mutex locked.
 
 #include <cmath>
 #include <condition_variable>

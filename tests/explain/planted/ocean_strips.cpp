@@ -1,9 +1,8 @@
 // An ocean model in strips: a strip with much water has more to compute than one with much land.
 //
 // category: imbalance
-// certain: yes
-// why: Strips are equally wide but the first holds most of the water; the others wait for its
-// thread at the barrier of each step.
+// certain: any
+// why: The first strip holds most of the water, and all threads meet at a barrier in each step.
 
 #include <barrier>
 #include <cmath>

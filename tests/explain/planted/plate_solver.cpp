@@ -4,8 +4,7 @@
 // name: seats | counting_semaphore | Licence
 // made: solve | main
 // certain: yes
-// why: The semaphore that counts the licence's seats has one, and most of a plate's time is spent
-// with a seat.
+// why: The licence has one seat, and most of the work on a plate needs it.
 
 #include <atomic>
 #include <cmath>
