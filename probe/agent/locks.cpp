@@ -25,6 +25,13 @@ std::int32_t owner(const pthread_spinlock_t* lock) {
   return index == 0 ? 0 : get(object_at(index).holder);
 }
 
+// The owner has a recursive mutex already, and takes or gives back one more: no hold of its own.
+bool is_again(const pthread_mutex_t* mutex) {
+  return (mutex->__data.__kind & 3) == PTHREAD_MUTEX_RECURSIVE_NP && mutex->__data.__count > 1;
+}
+bool is_again(const pthread_rwlock_t*) { return false; }
+bool is_again(const pthread_spinlock_t*) { return false; }
+
 void note_type(const pthread_mutex_t* mutex) {
   Busy busy;
   if (!busy) return;
@@ -57,14 +64,14 @@ template <class Lock, class Waiting>
 
 template <class Lock>
 [[gnu::noinline]] int took_hot(Lock* lock, ObjectKind kind, Site site, int result) {
-  if (is_worth_noting(address_of(lock))) took(site, kind, address_of(lock));
+  if (!is_again(lock) && is_worth_noting(address_of(lock))) took(site, kind, address_of(lock));
   return result;
 }
 
 template <class Lock>
 [[gnu::noinline]] int let_go_hot(Lock* lock, ObjectKind kind, Site site, int (*unlock)(Lock*)) {
   const std::uint64_t address = address_of(lock);
-  if (!is_noted(address)) return unlock(lock);
+  if (is_again(lock) || !is_noted(address)) return unlock(lock);
   const Ended hold = let_go(site, kind, address);
   const int result = unlock(lock);
   account(hold, address);

@@ -354,6 +354,23 @@ void end_thread() {
   mine.local = nullptr;
 }
 
+namespace {
+
+constexpr std::uint64_t kWalksSpan = 1'000'000'000, kWalksFree = 10'000'000, kWalksPart = 16,
+                        kLongestWalk = 20'000;  // longer, the thread had no processor
+
+// Walks take at most a sixteenth of a thread's time, and 10 ms a second. A program whose stacks
+// differ at each call, as those of a recursion do, has some of them only.
+bool may_walk(Local& at, std::uint64_t now) {
+  if (now - at.walks_since_ns > kWalksSpan) {
+    at.walks_since_ns = now;
+    at.walked_ns = 0;
+  }
+  return at.walked_ns <= kWalksFree + (now - at.walks_since_ns) / kWalksPart;
+}
+
+}  // namespace
+
 StackId stack_of(Site site) {
   Local* at = local();
   if (at == nullptr) return 0;
@@ -363,11 +380,14 @@ StackId stack_of(Site site) {
     if (stands(each, site)) return each.id;
     same = &each;
   }
+  const std::uint64_t begin = now_ns();
+  if (!may_walk(*at, begin)) return 0;
   Known& known = same != nullptr ? *same : at->known[at->next_known++ % Local::kKnown];
   known.id = 0;
-  const std::uint64_t begin = now_ns();
   const std::uint32_t depth = unwind_from(site, *at);
-  add(shared()->agent_ns, now_ns() - begin);
+  const std::uint64_t took_ns = now_ns() - begin;
+  at->walked_ns += took_ns < kLongestWalk ? took_ns : kLongestWalk;
+  add(shared()->agent_ns, took_ns);
   if (depth == 0) return 0;
   const StackId id = intern(at->frames, depth);
   // The entry may be another thread's that is still being written: it has no frames to compare.

@@ -55,7 +55,8 @@ struct Local {
     std::uint64_t low, high;
   } regions[kRegions];  // further stacks: of fibers and signals
   std::uint32_t next_region, next_known, held, nested;
-  bool partial;  // the last walk ended early, and another may not
+  std::uint64_t walks_since_ns, walked_ns;  // walks of stacks, of about the last second
+  bool partial;                             // the last walk ended early, and another may not
   Held holds[kHeld];
   Nested waits[kNested];
   Known known[kKnown];

@@ -102,3 +102,26 @@ def test_a_lock_is_recorded_where_a_sanitizers_runtime_comes_first(
     assert record.head["tier"]["agent"]
     (lock,) = [o for o in record.all("object") if o["what"] == "mutex" and not o["sampled"]]
     assert lock["waits"] > 0  # few where others have the processors
+
+
+def test_a_recursive_mutex_is_held_from_its_first_acquisition_to_its_last_release(
+    recorder: Recorder, compiled: Compile, agent: str
+) -> None:
+    target = compiled("recursive.cpp")
+    done = recorder.run(target, "20000", options=("--agent", agent))
+    assert done.stdout == "done\n"
+    (mutex,) = [each for each in recorder.read().all("object") if each["what"] == "mutex"]
+    assert mutex["waits"] > 0
+    assert 0 < mutex["holds"] <= 2 * 20_000 * 1.5  # short holds are counted by samples
+    assert mutex["hold_ns"] / mutex["holds"] > 20 * 100 * 0.2  # all 20 that lie within
+
+
+def test_walks_of_stacks_that_always_differ_take_little_of_the_time(
+    recorder: Recorder, compiled: Compile, agent: str
+) -> None:
+    target = compiled("deep.cpp")
+    done = recorder.run(target, "1000000", options=("--agent", agent))
+    assert done.stdout == "done\n"
+    record = recorder.read()
+    wall_ns = record.head["ended_ns"] - record.head["began_ns"]
+    assert record.head["agent_ns"] < 0.15 * 2 * wall_ns

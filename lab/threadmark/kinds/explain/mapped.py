@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from threadmark.kinds.explain import members
-from threadmark.kinds.explain.analysis.frames import Frame, maker_of_closure, plain_name
+from threadmark.kinds.explain.analysis.frames import Frame, is_glue, maker_of_closure, plain_name
 from threadmark.kinds.explain.analysis.recording import Module
 from threadmark.kinds.explain.analysis.sleeps import AGENT
 from threadmark.kinds.explain.carried import Carried
@@ -74,6 +74,9 @@ class File:
             maker = maker_of_closure(demangled(known[-1].symbol))
             if maker.startswith("std::"):
                 frames.append(Frame(maker, located, self.name, self.own))
+            elif maker and is_glue(frames[-1]):  # the lambda that it calls is inlined
+                body = f"{maker}::{{lambda}}::operator()"
+                frames.insert(len(frames) - 1, Frame(body, located, self.name, self.own))
         return tuple(frames) or (self._without_name(address, located),)
 
     def _without_name(self, address: int, located: str) -> Frame:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from threadmark.kinds.explain.analysis.accounting import Account
 from threadmark.kinds.explain.analysis.costs import Cost
+from threadmark.kinds.explain.analysis.meaning import Names
 from threadmark.kinds.explain.analysis.recording import Recording
+from threadmark.kinds.explain.analysis.roles import most_common, outermost
 
 _SHORT_WAIT_NS = 200_000
 _EVEN = 0.5  # of the longest
+_BARRIER = re.compile(r"std::(__\w+::)?(barrier|__tree_barrier\w*|__barrier_base)::.*")
 _PART = 0.05  # of the longest: a thread that waits less only made the barrier
 
 
@@ -20,6 +25,20 @@ def barriers_take_long(recording: Recording, account: Account, costs: Iterable[C
         for threads in (account.threads, account.everyone)
     )
     return _are_short(recording, counted) and _are_even(waited, costs)
+
+
+def completion(recording: Recording, names: Names, account: Account) -> tuple[str, float]:
+    """The program's function that a barrier runs when all have come, and its part of the waits."""
+    found: Counter[str] = Counter()
+    for sample in recording.samples:
+        frames = names.frames(sample.stack, True)
+        at = next((i for i, each in enumerate(frames) if _BARRIER.fullmatch(each.name)), 0)
+        if name := outermost(frames[:at]):
+            found[name] += 1
+    waited = [time.timed_ns["barrier"] for time in account.everyone.values()]
+    others = sum(ns > _PART * max(waited) for ns in waited) - 1
+    awaited_ns = found.total() * recording.sample_ns * others
+    return most_common(found), awaited_ns / max(1.0, sum(waited))
 
 
 def _are_short(recording: Recording, waited: Mapping[int, float]) -> bool:

@@ -15,6 +15,7 @@ _PASSED_ON = ("imbalance", "serial_dependency")
 _TAKEN = ("mutex", "rwlock", "spin", "allocator", "stdio", "loader")
 _NEARLY = 0.75  # of another cause
 _MUCH = 0.5  # of another cause
+_SOME = 0.25  # of another cause
 LEAST = 0.04  # of thread time: less is no cause
 LEAST_OF = {"kernel_memory": 0.06}  # each program's memory is mapped and filled once
 SHOWN = 0.01
@@ -47,6 +48,12 @@ class Cause:
     in_runtime: bool = False  # threads wait within a task runtime
     case: str = ""  # of the category: herd or convoy
     piece: Piece | None = None  # what is known of it
+
+    @property
+    def is_by_turns(self) -> bool:
+        """Whether threads wait for each of several about as long."""
+        longest = self.workers.values()
+        return len(longest) > 1 and min(longest) > _MUCH * max(longest)
 
     def take(self, other: Cause) -> None:
         """Make another cause part of this one."""
@@ -110,6 +117,9 @@ def _unite_unseen(found: dict[tuple[str, str, str], Cause]) -> None:
         same = [k for k in found if k[:2] == key[:2] and k != key]
         if same:
             found[same[0]].take(found.pop(key))
+    locks = {c.name: c for c in found.values() if c.category in _TAKEN}
+    for key in [key for key in found if key[0] == "atomic" and key[1] in locks]:
+        locks[key[1]].take(found.pop(key))  # the word of the lock itself
     for key in [key for key in found if key[0] in _BY_STACK and not found[key].name]:
         named = next((c for c in found.values() if c.category == key[0] and c.name), None)
         if named:  # waits of which no tick saw the stack
@@ -123,6 +133,10 @@ def _unite_consequences(found: dict[tuple[str, str, str], Cause]) -> None:
         uneven = next((c for c in found.values() if c.category == "imbalance"), None)
         if uneven and uneven.ns > _MUCH * found[key].ns and "barrier" in uneven.words:
             uneven.take(found.pop(key))
+    herd = next((c for c in found.values() if c.case == "herd"), None)
+    for key in [key for key in found if key[0] == "run_queue"]:
+        if herd and herd.ns > _SOME * found[key].ns:  # threads that are woken for nothing
+            herd.take(found.pop(key))
     tasks = next((c for c in found.values() if c.category == "task_overhead"), None)
     for key in [key for key, c in found.items() if key[0] == "barrier" and c.in_runtime]:
         if tasks:  # awaiting them while nobody works is a part of it
@@ -147,16 +161,19 @@ def unite_tasks(causes: list[Cause], useful_ns: float) -> list[Cause]:
 
 
 def _ends_and_locks(causes: list[Cause]) -> None:
-    """Where threads that end late cost hardly more than a lock, the lock stands first: who waits
-    for it ends later. Neither is sure then."""
-    if len(causes) < 2 or causes[0].category not in _PASSED_ON:
+    """Where threads that end late cost about as much as a lock, the lock stands first: a thread
+    that waits for it ends later. Neither is sure then."""
+    if len(causes) < 2:
         return
     first, second = causes[:2]
-    if second.category in _TAKEN and second.ns > _NEARLY * first.ns:
-        for cause, other in ((first, second), (second, first)):
-            cause.certain = False
-            cause.doubts.add(f"or {other.category.replace('_', ' ')}")
-        causes[:2] = [second, first]
+    lock, end = (first, second) if first.category in _TAKEN else (second, first)
+    apart = second.ns <= (_MUCH if end.is_by_turns else _NEARLY) * first.ns
+    if apart or lock.category not in _TAKEN or end.category not in _PASSED_ON:
+        return
+    for cause, other in ((lock, end), (end, lock)):
+        cause.certain = False
+        cause.doubts.add(f"or {other.category.replace('_', ' ')}")
+    causes[:2] = [lock, end]
 
 
 def doubted(causes: list[Cause], total_ns: float, *, has_tasks: bool = False) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import cached_property
 
 from threadmark.kinds.explain.analysis.accounting import Account
-from threadmark.kinds.explain.analysis.barriers import barriers_take_long
-from threadmark.kinds.explain.analysis.cause import FEWEST_TICKS, Cause, of_piece
+from threadmark.kinds.explain.analysis.barriers import barriers_take_long, completion
+from threadmark.kinds.explain.analysis.cause import FEWEST_TICKS, Cause, merged, of_piece
 from threadmark.kinds.explain.analysis.costs import Cost
 from threadmark.kinds.explain.analysis.frames import takes_a_lock
 from threadmark.kinds.explain.analysis.looks import Looks
@@ -25,6 +25,9 @@ _OFTEN = 0.1  # of a cost
 _FUTILE = 0.3  # of the waits
 _ALONE = 0.95  # of all useful work
 _HELD = 0.25  # of the time
+_MUCH = 0.25  # of the waits at barriers
+_MOSTLY = 0.5  # of them
+_NEARLY_ALL = 0.8  # of the time
 _RAN = 0.5  # of the time in calls
 _POLLS = "threads poll and give the processor away (sched_yield)"
 _WORDS_OF_LOCKS = {
@@ -79,8 +82,11 @@ class Finder:
             "event": self._event,
             "io": self._io,
         }.get(reason.sort, self._plain)
-        if even and reason.sort == "work" and reason.activity == "barrier":
-            make = self._event
+        if reason.activity == "barrier" and reason.sort in ("work", "event"):
+            if self._completion[1] > _MUCH:
+                make = self._completes
+            elif even:
+                make = self._event
         cause = make(cost)
         cause.ns = cost.ns
         cause.seen = cost.seen
@@ -93,6 +99,19 @@ class Finder:
             cause.things.add(reason.thing)
         cause.reasons.add(reason.key)
         return cause
+
+    @cached_property
+    def _completion(self) -> tuple[str, float]:
+        return completion(self.recording, self._names, self._account)
+
+    def _completes(self, cost: Cost) -> Cause:
+        del cost
+        words = "one thread runs the completion function of a barrier while the others wait"
+        name, part = self._completion
+        found = Cause("serial_dependency", name, "", words, certain=part > _MOSTLY)
+        if not found.certain:
+            found.doubts.add("or the barrier takes longer than the work before it")
+        return found
 
     def _plain(self, cost: Cost) -> Cause:
         sort = cost.reason.sort
@@ -226,7 +245,11 @@ class Finder:
             words = f"threads wait{' ' + how if how else ''} for one that has more to do"
             return Cause("imbalance", name, "", words)
         words = "one thread works while others wait for its result"
-        return Cause("serial_dependency", name, "", words)
+        found = Cause("serial_dependency", name, "", words)
+        if equal:  # a barrier whose functions are inlined without names looks alike
+            found.certain = False
+            found.doubts.add("or threads that do the same wait for one that has more to do")
+        return found
 
     def _event(self, cost: Cost) -> Cause:
         reason = cost.reason
@@ -247,6 +270,24 @@ class Finder:
         # What a lone thread waits for is a process that is not in the record.
         sure = cost.seen >= FEWEST_TICKS and len(self.recording.threads) > 1
         return named.cause(category, words, certain=sure)
+
+    def with_turns(self, causes: list[Cause]) -> list[Cause]:
+        """Where threads that do the same work in turns, and one lock is held nearly all the time,
+        their waits for one another are for the lock. Such a thread may find its processor and the
+        lock free at the same moment, and then never waits for the lock itself."""
+        turns = [c for c in causes if c.category == "imbalance" and c.is_by_turns]
+        long = _NEARLY_ALL * self.recording.wall_ns
+        things = self.recording.things.values()
+        locks = [each for each in things if each.what == "mutex" and each.hold_ns > long]
+        if not turns or not locks:
+            return causes
+        lock = max(locks, key=lambda each: each.hold_ns)
+        found = self._lock(Cost(Reason("lock", "mutex", lock.id)))
+        found.things.add(lock.id)
+        found.words += f"; it is held {lock.hold_ns / self.recording.wall_ns:.0%} of the time"
+        for each in turns:
+            found.take(each)
+        return merged([*(c for c in causes if c not in turns), found])
 
     def of_looks(self, looks: Looks) -> list[Cause]:
         """What the samples show of running threads."""

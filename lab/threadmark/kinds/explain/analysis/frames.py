@@ -48,7 +48,7 @@ def plain_name(demangled: str) -> str:
 
 
 _CLOSURE = re.compile(
-    r"(\[abi:\w+\])?(\([^()]*(\([^()]*\)[^()]*)*\))?( const)?::(\{lambda|'lambda)"
+    r"(\[abi:\w+\])?(\([^()]*(\([^()]*\)[^()]*)*\))?( const)?::(\{lambda|'lambda|\$_\d)"
 )
 
 

@@ -99,9 +99,12 @@ class _Sorted:
         frames = self._names.frames(sample.stack, True)
         part = part_of_lock(frames, kernel=sample.kernel)
         runtime = self._knowledge.in_runtime(frames)
+        of_runtime = runtime
+        if self._knowledge.is_lock_of_runtime(frames):
+            runtime, part = False, "lock"
         operand = None if sample.kernel else operand_of(sample, self._recording, self._names)
         address = None if operand is None else address_of(operand, sample)
-        polled = "" if runtime or self._is_word(address) else self._knowledge.activity(frames)
+        polled = "" if of_runtime or self._is_word(address) else self._knowledge.activity(frames)
         if polled in POLLED and (part != "wait" or wakes(frames, self._knowledge)):
             self.by_thread[sample.tid]["spinning"] += 1
             self.polls[sample.tid][polled] += 1

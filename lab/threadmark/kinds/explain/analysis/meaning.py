@@ -127,6 +127,11 @@ class Knowledge:
         """Whether the innermost code that is not the program's is a task runtime's."""
         return any(map(self.is_runtime, self.library_part(frames)))
 
+    def is_lock_of_runtime(self, frames: Sequence[Frame]) -> bool:
+        """Whether it takes or gives back a lock that a task runtime has for the program, such as
+        that of a critical section."""
+        return self.in_runtime(frames) and self.cause(frames) is not None
+
     def is_runtime(self, frame: Frame) -> bool:
         """Whether it is a function of a task runtime. A template may have the program's own code
         inlined, which lines tell from it, or that its function calls no task."""

@@ -75,11 +75,13 @@ class Naming:
 
     @cached_property
     def heaviest(self) -> dict[int, Pair]:
-        """The pair with the longest waits of each thing."""
+        """The pair with the longest waits of each thing, of those with a stack if it has any."""
         found: dict[int, Pair] = {}
         for pair in self._recording.pairs:
-            if pair.thing and pair.wait_ns >= found.setdefault(pair.thing, pair).wait_ns:
+            most = found.setdefault(pair.thing, pair)
+            if (pair.waiter != 0, pair.wait_ns) >= (most.waiter != 0, most.wait_ns):
                 found[pair.thing] = pair
+        found.pop(0, None)
         return found
 
     @cached_property

@@ -10,7 +10,7 @@ from threadmark.kinds.explain.analysis.frames import Frame
 from threadmark.kinds.explain.analysis.meaning import Names
 from threadmark.kinds.explain.analysis.recording import Recording, Thing, Thread, short_threads
 
-_GLUE = ("std::", "_start", "__gnu_cxx::", "__gthr", "__pthread_once")
+_GLUE = ("std::", "_start", "__gnu_cxx::", "__gthr", "__pthread_once", "tbb::detail::")
 _LOOKED_AT = 256  # threads of one group
 _NEEDS = 0.05  # of its life
 _UNEVEN = 0.7  # of the time that others wait, they wait for one

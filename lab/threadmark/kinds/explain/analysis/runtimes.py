@@ -25,6 +25,10 @@ _NEAR_NS = 6_000_000  # two samples of one moment
 _OUTLINED = re.compile(r"_omp_fn|omp_outlined")  # what compilers make of a region
 _TASK = re.compile(r"omp_task_entry")  # what clang makes of a task
 _TASKS = 0.1  # of the samples are in functions that make or run tasks
+_WHOLE = 0.95  # of the samples of a function
+_OUTER = 2  # functions that tell what a task does
+_DEALS = re.compile(r"libtbb")
+_IDLE = "while one thread works on a task the others find none that is ready"
 _WORKS = 0.5  # of the moments at which one waits, another works
 
 
@@ -95,16 +99,35 @@ class Runtime:
             if working[False] > working[True]:
                 words = "one thread works outside of parallel regions while the others wait for it"
                 return Cause("serial_dependency", name, "", words, workers=workers)
-            words = "threads wait at the end of a parallel region for one that has more to do"
-            return Cause("imbalance", name, "", words, workers=workers)
+            if not self._is_whole(max(workers, key=workers.__getitem__)):
+                words = "threads wait at the end of a parallel region for one that has more to do"
+                return Cause("imbalance", name, "", words, workers=workers)
+            return Cause("task_idle", name, "", _IDLE, workers=workers)
         name, where = self._own(list(self._inside))
         if self._has_tasks:
             if sum(working.values()) >= _WORKS * len(self._inside):
-                words = "while one thread works on a task the others find none that is ready"
-                return Cause("task_idle", name, where, words, workers=workers)
+                return Cause("task_idle", name, where, _IDLE, workers=workers)
             return self._overhead(list(self._inside))
         words = "threads wait for one another in a task runtime, and hardly work in between"
         return Cause("barrier", f"barrier in {name}" if name else "", where, words)
+
+    def _is_whole(self, worker: int) -> bool:
+        """Whether what a thread works at most is a single task, of which the others get nothing.
+        Loops of OpenMP are divided before they begin, so that each thread has a part."""
+        if not (self._has_tasks or any(map(self._deals, self._inside))):
+            return False
+        parts: dict[tuple[str, ...], Counter[bool]] = defaultdict(Counter)
+        for sample in self._outside:
+            if self._in_region(sample):
+                inner = takewhile(lambda f: not self._knowledge.is_runtime(f), self._frames(sample))
+                own = [f.name for f in inner if f.own and not is_glue(f)]
+                parts[tuple(own[-_OUTER:])][sample.tid == worker] += 1
+        most = max(parts.values(), key=lambda by: by[True], default=Counter[bool]())
+        return most[True] > _WHOLE * most.total()
+
+    def _deals(self, sample: Sample) -> bool:
+        """Whether it is in a runtime that hands out tasks only."""
+        return any(_DEALS.match(each.module) for each in self._frames(sample))
 
     def _in_region(self, sample: Sample) -> bool:
         """Whether it is work within a parallel region."""

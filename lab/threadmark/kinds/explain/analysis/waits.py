@@ -12,6 +12,7 @@ from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.recording import Glance, Recording, Thread
 from threadmark.kinds.explain.analysis.roles import outermost
 from threadmark.kinds.explain.analysis.sleeps import Sleeps
+from threadmark.kinds.explain.analysis.slow_paths import innermost_own
 
 EVENTS = ("join", "future", "condition", "barrier", "semaphore", "event")
 # Calls that the C++ library makes on behalf of something else.
@@ -38,8 +39,10 @@ class Waits:
             return self._of_futex(thing, stack)
         if activity == "yield":
             stack = self._stack(activity, stack)
+            if self._knowledge.is_lock_of_runtime(self._names.frames(stack)):
+                return "own_lock"
             kind = self._knowledge.activity(self._names.frames(stack))
-            return self._by_signaller(kind, 0, stack) or activity
+            return self._by_signaller(kind, 0, stack) or self._before_sleep(stack) or activity
         if activity in _CARRIERS and stack:
             activity = self._knowledge.activity(self._names.frames(stack)) or activity
         if activity == "timed_condition" and self._is_signalled(thing):
@@ -105,7 +108,10 @@ class Waits:
 
     def _of_futex(self, thing: int, stack: int) -> str:
         """A future, a barrier, an event in general, or a lock of the program's own."""
-        kind = self._knowledge.activity(self._names.frames(stack))
+        frames = self._names.frames(stack)
+        if self._knowledge.is_lock_of_runtime(frames):
+            return "own_lock"
+        kind = self._knowledge.activity(frames)
         if kind:
             return self._by_signaller(kind, thing, stack)
         known = self._recording.things.get(thing)
@@ -130,18 +136,40 @@ class Waits:
                     return wakes
         return kind
 
+    def _before_sleep(self, stack: int) -> str:
+        """A function that gives its processor away, and sleeps on a word if that does not help,
+        waits for one thing. What the library does lies in it without a name where it is inlined."""
+        own = innermost_own(self._names.frames(stack)).name if stack else ""
+        return self._sleeps_in.get(own, "") if own else ""
+
+    @cached_property
+    def _sleeps_in(self) -> Mapping[str, str]:
+        """By function of the program, what its longest sleep on a word is for."""
+        found: dict[str, str] = {}
+        for pair in sorted(self._recording.pairs, key=lambda each: each.wait_ns):
+            if pair.activity == "futex" and pair.waiter:
+                kind = self._of_futex(pair.thing, pair.waiter)
+                if kind in EVENTS:
+                    found[innermost_own(self._names.frames(pair.waiter)).name] = kind
+        return found
+
     def _stack(self, activity: str, stack: int) -> int:
         """Its own, or that of the samples where the agent takes none."""
         return stack or (self._usual_yield if activity == "yield" else 0)
 
     @cached_property
     def _usual_yield(self) -> int:
-        """The stack from which most samples gave their processor away."""
+        """The stack from which most samples gave their processor away, or else the longest such
+        calls that the agent saw."""
         found: Counter[int] = Counter()
         for sample in self._recording.samples:
             names = [each.name for each in self._names.frames(sample.stack)[:4]]
             if any(name in ("sched_yield", "__sched_yield") for name in names):
                 found[sample.stack] += 1
+        if not found:
+            for pair in self._recording.pairs:
+                if pair.activity == "yield" and pair.waiter:
+                    found[pair.waiter] += pair.wait_ns
         return min(found, key=lambda s: (-found[s], s), default=0)
 
 
