@@ -8,7 +8,7 @@ import pytest
 
 # Tests here record programs while they run. Where other machines take this one's processors for a
 # moment, too little of the program is seen, so these may try again; what is broken fails each time.
-_LIVE = ("tests/explain", "tests/probe")
+_LIVE = ("tests/explain/test_", "tests/probe/")
 _TRIES_MORE = 2
 
 

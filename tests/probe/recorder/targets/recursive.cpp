@@ -5,11 +5,11 @@
 #include <thread>
 
 std::recursive_mutex again;
-volatile long sum;
+long sum;
 
 [[gnu::noinline]] void take(int depth) {
   const std::lock_guard<std::recursive_mutex> held(again);
-  for (int i = 0; i < 100; ++i) sum = sum + i;
+  for (int i = 0; i < 100; ++i) { sum += i; asm volatile("" ::: "memory"); }
   if (depth > 0) take(depth - 1);
 }
 

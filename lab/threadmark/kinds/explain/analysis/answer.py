@@ -79,7 +79,7 @@ def analyse(
     found += finder.of_looks(seen) + queue_causes(recording, roles, times)
     runtime = Runtime(recording, names, knowledge, seen)
     found += runtime.causes(times)
-    united = unite_tasks(finder.with_turns(merged(found)), times.states["useful"])
+    united = unite_tasks(finder.locks.by_turns(merged(found)), times.states["useful"])
     causes, requests = requests_apart(united, recording)
     total = max(1.0, times.total_ns)
     doubted(causes, total, has_tasks=runtime.has_tasks())

@@ -7,14 +7,14 @@ from functools import cached_property
 
 from threadmark.kinds.explain.analysis.accounting import Account
 from threadmark.kinds.explain.analysis.barriers import barriers_take_long, completion
-from threadmark.kinds.explain.analysis.cause import FEWEST_TICKS, Cause, merged, of_piece
+from threadmark.kinds.explain.analysis.cause import FEWEST_TICKS, Cause, of_piece
 from threadmark.kinds.explain.analysis.costs import Cost
-from threadmark.kinds.explain.analysis.frames import takes_a_lock
+from threadmark.kinds.explain.analysis.lock_causes import Locks
 from threadmark.kinds.explain.analysis.looks import Looks
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
-from threadmark.kinds.explain.analysis.naming import INNER, Named, Naming
+from threadmark.kinds.explain.analysis.naming import Naming
 from threadmark.kinds.explain.analysis.reasons import LOCKS, Reason, Reasons
-from threadmark.kinds.explain.analysis.recording import Recording, Thing
+from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.analysis.requests import POLL, POLLS
 from threadmark.kinds.explain.analysis.roles import Roles
 from threadmark.kinds.explain.analysis.spots import Spot
@@ -22,20 +22,11 @@ from threadmark.kinds.explain.analysis.stacks import Stacks
 from threadmark.kinds.explain.analysis.written import files_of
 
 _OFTEN = 0.1  # of a cost
-_FUTILE = 0.3  # of the waits
 _ALONE = 0.95  # of all useful work
-_HELD = 0.25  # of the time
 _MUCH = 0.25  # of the waits at barriers
 _MOSTLY = 0.5  # of them
-_NEARLY_ALL = 0.8  # of the time
 _RAN = 0.5  # of the time in calls
 _POLLS = "threads poll and give the processor away (sched_yield)"
-_WORDS_OF_LOCKS = {
-    "read_lock": ("rwlock", "waits for a lock for shared use"),
-    "write_lock": ("rwlock", "waits for a lock for shared use"),
-    "spin_lock": ("spin", "spins for a spin lock"),
-    "once": ("once", "waits until another thread has initialised something once"),
-}
 
 
 class Finder:
@@ -60,6 +51,7 @@ class Finder:
         self._reasons = reasons
         self._account = account
         self._naming = Naming(recording, names, stacks)
+        self.locks = Locks(recording, names, knowledge, self._naming)
 
     def of_costs(self, found: list[Cost]) -> list[Cause]:
         """The causes that costs of waiting belong to."""
@@ -76,7 +68,7 @@ class Finder:
     def _of_cost(self, cost: Cost, *, even: bool) -> Cause:
         reason = cost.reason
         make: Callable[[Cost], Cause] = {
-            "lock": self._lock,
+            "lock": self.locks.of_cost,
             "library": self._library,
             "work": self._work,
             "event": self._event,
@@ -163,59 +155,6 @@ class Finder:
     def _heaviest(cost: Cost) -> int:
         return min(cost.waiters, key=lambda s: (-cost.waiters[s], s), default=0)
 
-    def _lock(self, cost: Cost) -> Cause:
-        reason = cost.reason
-        thing = self.recording.things.get(reason.thing)
-        pair = self._naming.heaviest.get(reason.thing)
-        stack = pair.waiter if pair else reason.stack
-        named = self._naming.of(reason, thing, stack)
-        piece = self._knowledge.owner(self._names, stack)
-        if piece is not None:
-            return of_piece(piece, named.where)
-        if reason.activity == "relock" and thing is not None:
-            return self._relock(thing, named, stack)
-        if reason.activity in _WORDS_OF_LOCKS:
-            category, words = _WORDS_OF_LOCKS[reason.activity]
-            return named.cause(category, words)
-        if reason.activity == "own_lock":
-            inner = self._names.frames(stack)[:INNER] if stack else ()
-            if any(takes_a_lock(frame.name) for frame in inner):
-                return named.cause("mutex", "waits for a lock")
-            words = "waits for a futex: a lock of the program's own, or a condition"
-            return named.cause("mutex", words, certain=False)
-        return named.cause("mutex", "waits for a lock")
-
-    def _relock(self, condition: Thing, named: Named, stack: int) -> Cause:
-        """Woken threads that wait for the mutex of their condition."""
-        mutex = self.recording.things.get(condition.mutex)
-        if self._is_herd(condition):
-            words = (
-                f"of {condition.waits:,} waits {condition.futile:,} ended for nothing: threads are "
-                "woken together, one finds something to do, and the others sleep again"
-            )
-            return named.cause("condition", words, case="herd")
-        if mutex is None:
-            words = (
-                "woken threads wait for the mutex of their condition (a convoy), or more threads "
-                "are woken than find something to do"
-            )
-            return named.cause("mutex", words, certain=False)
-        event = self._naming.of(Reason("event", "condition"), condition, stack)
-        words = f"threads that {event.name} wakes wait for its mutex (a convoy)"
-        found = self._naming.of(Reason("lock", "mutex"), mutex, stack).cause(
-            "mutex", words, case="convoy"
-        )
-        found.things.add(mutex.id)
-        return found
-
-    def _is_herd(self, condition: Thing) -> bool:
-        """Whether threads are woken for nothing, and not because one of them works with the mutex
-        locked."""
-        mutex = self.recording.things.get(condition.mutex)
-        held_ns = mutex.hold_ns if mutex else 0
-        often = condition.futile > _FUTILE * condition.waits
-        return often and held_ns < _HELD * self.recording.wall_ns
-
     def _work(self, cost: Cost) -> Cause:
         """A wait for a thread's work: unequal parts, or a chain."""
         reason = cost.reason
@@ -226,7 +165,7 @@ class Finder:
             words = f"{len(self._roles.short):,} threads were made for short pieces of work"
             return Cause("thread_creation", name, "", words)
         if reason.activity == "once":
-            return self._lock(cost)
+            return self.locks.of_cost(cost)
         if reason.activity == "semaphore":
             return self._event(cost)
         idle = self._knowledge.in_runtime(self._names.frames(self._heaviest(cost)))
@@ -265,29 +204,11 @@ class Finder:
         if category == "join" and (short := self._roles.short):
             words = f"{len(short):,} threads were made for short pieces of work"
             return named.cause("thread_creation", words)
-        if thing is not None and self._is_herd(thing):
-            return self._relock(thing, named, self._heaviest(cost))
+        if thing is not None and self.locks.is_herd(thing):
+            return self.locks.after_signal(thing, named, self._heaviest(cost))
         # What a lone thread waits for is a process that is not in the record.
         sure = cost.seen >= FEWEST_TICKS and len(self.recording.threads) > 1
         return named.cause(category, words, certain=sure)
-
-    def with_turns(self, causes: list[Cause]) -> list[Cause]:
-        """Where threads that do the same work in turns, and one lock is held nearly all the time,
-        their waits for one another are for the lock. Such a thread may find its processor and the
-        lock free at the same moment, and then never waits for the lock itself."""
-        turns = [c for c in causes if c.category == "imbalance" and c.is_by_turns]
-        long = _NEARLY_ALL * self.recording.wall_ns
-        things = self.recording.things.values()
-        locks = [each for each in things if each.what == "mutex" and each.hold_ns > long]
-        if not turns or not locks:
-            return causes
-        lock = max(locks, key=lambda each: each.hold_ns)
-        found = self._lock(Cost(Reason("lock", "mutex", lock.id)))
-        found.things.add(lock.id)
-        found.words += f"; it is held {lock.hold_ns / self.recording.wall_ns:.0%} of the time"
-        for each in turns:
-            found.take(each)
-        return merged([*(c for c in causes if c not in turns), found])
 
     def of_looks(self, looks: Looks) -> list[Cause]:
         """What the samples show of running threads."""

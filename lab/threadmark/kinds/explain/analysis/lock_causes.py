@@ -1,0 +1,104 @@
+"""Waits for locks as causes: whose lock it is, a convoy, a herd, and threads that take turns."""
+
+from __future__ import annotations
+
+from threadmark.kinds.explain.analysis.cause import Cause, merged, of_piece
+from threadmark.kinds.explain.analysis.costs import Cost
+from threadmark.kinds.explain.analysis.frames import takes_a_lock
+from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
+from threadmark.kinds.explain.analysis.naming import INNER, Named, Naming
+from threadmark.kinds.explain.analysis.reasons import Reason
+from threadmark.kinds.explain.analysis.recording import Recording, Thing
+
+_FUTILE = 0.3  # of the waits
+_HELD = 0.25  # of the time
+_NEARLY_ALL = 0.8  # of the time
+_WORDS_OF_LOCKS = {
+    "read_lock": ("rwlock", "waits for a lock for shared use"),
+    "write_lock": ("rwlock", "waits for a lock for shared use"),
+    "spin_lock": ("spin", "spins for a spin lock"),
+    "once": ("once", "waits until another thread has initialised something once"),
+}
+
+
+class Locks:
+    """The locks of one record."""
+
+    def __init__(
+        self, recording: Recording, names: Names, knowledge: Knowledge, naming: Naming
+    ) -> None:
+        self._recording = recording
+        self._names = names
+        self._knowledge = knowledge
+        self._naming = naming
+
+    def of_cost(self, cost: Cost) -> Cause:
+        reason = cost.reason
+        thing = self._recording.things.get(reason.thing)
+        pair = self._naming.heaviest.get(reason.thing)
+        stack = pair.waiter if pair else reason.stack
+        named = self._naming.of(reason, thing, stack)
+        piece = self._knowledge.owner(self._names, stack)
+        if piece is not None:
+            return of_piece(piece, named.where)
+        if reason.activity == "relock" and thing is not None:
+            return self.after_signal(thing, named, stack)
+        if reason.activity in _WORDS_OF_LOCKS:
+            category, words = _WORDS_OF_LOCKS[reason.activity]
+            return named.cause(category, words)
+        if reason.activity == "own_lock":
+            inner = self._names.frames(stack)[:INNER] if stack else ()
+            if any(takes_a_lock(frame.name) for frame in inner):
+                return named.cause("mutex", "waits for a lock")
+            words = "waits for a futex: a lock of the program's own, or a condition"
+            return named.cause("mutex", words, certain=False)
+        return named.cause("mutex", "waits for a lock")
+
+    def after_signal(self, condition: Thing, named: Named, stack: int) -> Cause:
+        """Woken threads that wait for the mutex of their condition."""
+        mutex = self._recording.things.get(condition.mutex)
+        if self.is_herd(condition):
+            words = (
+                f"of {condition.waits:,} waits {condition.futile:,} ended for nothing: threads are "
+                "woken together, one finds something to do, and the others sleep again"
+            )
+            return named.cause("condition", words, case="herd")
+        if mutex is None:
+            words = (
+                "woken threads wait for the mutex of their condition (a convoy), or more threads "
+                "are woken than find something to do"
+            )
+            return named.cause("mutex", words, certain=False)
+        event = self._naming.of(Reason("event", "condition"), condition, stack)
+        words = f"threads that {event.name} wakes wait for its mutex (a convoy)"
+        found = self._naming.of(Reason("lock", "mutex"), mutex, stack).cause(
+            "mutex", words, case="convoy"
+        )
+        found.things.add(mutex.id)
+        return found
+
+    def is_herd(self, condition: Thing) -> bool:
+        """Whether threads are woken for nothing, and not because one of them works with the mutex
+        locked."""
+        mutex = self._recording.things.get(condition.mutex)
+        held_ns = mutex.hold_ns if mutex else 0
+        often = condition.futile > _FUTILE * condition.waits
+        return often and held_ns < _HELD * self._recording.wall_ns
+
+    def by_turns(self, causes: list[Cause]) -> list[Cause]:
+        """Where threads that do the same work in turns, and one lock is held nearly all the time,
+        their waits for one another are for the lock. Such a thread may find its processor and the
+        lock free at the same moment, and then never waits for the lock itself."""
+        turns = [c for c in causes if c.category == "imbalance" and c.is_by_turns]
+        long = _NEARLY_ALL * self._recording.wall_ns
+        things = self._recording.things.values()
+        locks = [each for each in things if each.what == "mutex" and each.hold_ns > long]
+        if not turns or not locks:
+            return causes
+        lock = max(locks, key=lambda each: each.hold_ns)
+        found = self.of_cost(Cost(Reason("lock", "mutex", lock.id)))
+        found.things.add(lock.id)
+        found.words += f"; it is held {lock.hold_ns / self._recording.wall_ns:.0%} of the time"
+        for each in turns:
+            found.take(each)
+        return merged([*(c for c in causes if c not in turns), found])

@@ -1,0 +1,96 @@
+"""Threads that take turns: at a lock that is held all the time, at a barrier that has work of its
+own, in a critical section of OpenMP, and in a runtime that has a single task."""
+
+from __future__ import annotations
+
+import pytest
+from made import MAIN, MS, TICK, Made, waits, works
+from threadmark.kinds.explain.analysis.cause import Cause, merged
+from threadmark.kinds.explain.analysis.frames import maker_of_closure
+
+A, B = 101, 102
+JOIN_A = waits("join", 0, "pthread_join@libc main", A)
+
+
+@pytest.mark.parametrize(("held", "category"), [(0.95, "mutex"), (0.5, "imbalance")])
+def test_threads_that_work_in_turns_under_one_lock_wait_for_it(held: float, category: str) -> None:
+    # Each waits for the other's signal; none is seen to wait for the lock.
+    for_a, for_b = (waits("condition", 1, "price worker", tid) for tid in (A, B))
+    made = Made().thread(MAIN, JOIN_A)
+    made.thread(A, [works(), for_b], "main").thread(B, [for_a, works()], "main")
+    made.thing(1, "condition", signal_stack="price worker", signals=50)
+    made.thing(2, "mutex", waits=1, holds=100, hold_ns=round(held * 100 * TICK))
+    made.hold(2, "price worker", 100, round(held * 100 * TICK))
+    causes = {each["category"] for each in made.answer()["causes"]}
+    assert category in causes
+
+
+@pytest.mark.parametrize(("times", "category"), [(160, "serial_dependency"), (0, "barrier")])
+def test_waits_for_a_barriers_completion_are_for_what_it_does(times: int, category: str) -> None:
+    step = waits("barrier", 1, "pthread_barrier_wait@libc run worker")
+    made = Made().thread(MAIN, JOIN_A)
+    made.thread(A, [step, works()], "main").thread(B, [works(), step], "main")
+    made.thing(1, "barrier")
+    made.line(kind="pair", object=1, activity="barrier", waiter=made.stack("run worker"), holder=0,
+              waits=9000, wait_ns=100 * TICK)  # fmt: skip
+    inner = "travel std::__tree_barrier::arrive std::barrier::arrive_and_wait run worker"
+    made.sample(A, inner, times).sample(B, "infect run worker", 40)
+    first = made.first()
+    assert first["category"] == category
+    if times:
+        assert first["name"] == "travel"
+
+
+@pytest.mark.parametrize("library", ["libgomp.so.1", "libomp.so.5"])
+def test_a_critical_section_is_a_lock_and_no_barrier(library: str) -> None:
+    enter = {"libgomp.so.1": "GOMP_critical_name_start", "libomp.so.5": "__kmpc_critical"}[library]
+    stack = f"spin@{library} {enter}@{library} add bake._omp_fn.0 main"
+    wait = "yield", 0, f"sched_yield@libc {stack}", 0, "R", 24
+    made = Made().thread(MAIN, [wait, works()]).thread(A, [works(), wait], "main")
+    made.sample(MAIN, stack, 40).sample(A, stack, 40).sample(A, "add bake._omp_fn.0 main", 20)
+    causes = made.answer()["causes"]
+    assert {each["category"] for each in causes} == {"mutex"}
+    assert causes[0]["name"] == "OpenMP critical section"
+
+
+@pytest.mark.parametrize(("shared", "category"), [(False, "task_idle"), (True, "imbalance")])
+def test_a_single_task_leaves_the_others_of_a_runtime_nothing(shared: bool, category: str) -> None:
+    wait = "steal@libtbb.so.12 receive_or_steal_task@libtbb.so.12 start@libtbb.so.12"
+    work = "collide table tbb::detail::d1::start_for::execute run@libtbb.so.12 step main"
+    made = Made().thread(MAIN, works()).thread(A, works(), "main")
+    for at in range(100):
+        spare = work if shared and at % 5 == 0 else wait
+        for tid, text in ((MAIN, work), (A, spare)):
+            made.lines.append({
+                "kind": "sample", "tid": tid, "at_ns": at * 2 * MS, "registers": {},
+                "stack": made.stack(text),
+            })  # fmt: skip
+    assert made.first()["category"] == category
+
+
+def test_ready_threads_of_a_herd_are_a_part_of_it() -> None:
+    herd = Cause("condition", "arrived", "", "", ns=30.0)
+    herd.case = "herd"
+    [found] = merged([Cause("run_queue", "", "", "", ns=60.0), herd])
+    assert (found.category, found.ns) == ("condition", 90.0)
+
+
+def test_the_word_of_a_lock_is_the_lock() -> None:
+    lock, word = (Cause(c, "m", "a.cpp:5", "", ns=9.0) for c in ("mutex", "atomic"))
+    [found] = merged([lock, word])
+    assert (found.category, found.ns) == ("mutex", 18.0)
+
+
+def test_a_function_that_yields_and_then_sleeps_on_a_word_waits_for_one_thing() -> None:
+    pool = waits("futex", 1, "syscall@libc strip worker")
+    spins = waits("yield", 0, "sched_yield@libc strip worker")
+    made = Made().thread(MAIN, JOIN_A)
+    made.thread(A, [pool, spins, works(), works()], "main").thread(B, works(), "main")
+    made.thing(1, "futex", module=1, offset=8)
+    made.data[1, 8] = ("std::__detail::__waiter_pool", "")
+    assert "spin" not in {each["category"] for each in made.answer()["causes"]}
+
+
+def test_the_maker_of_a_lambda_of_clang_is_known() -> None:
+    text = "void* std::__1::__thread_proxy[abi:n]<std::__1::tuple<P<S>, main::$_0> >(void*)"
+    assert maker_of_closure(text) == "main"
