@@ -57,6 +57,8 @@ def test_a_record_becomes_a_run_that_every_command_takes(
     assert sum(profile["profiles"][0]["weights"]) == profile["profiles"][0]["endValue"]
     say(capsys, "explain", str(record))
     assert "Causes:" in say(capsys, "compare", "1", "2")
+    say(capsys, "explain", str(record), "--to", "0.1")
+    assert "After is a part of a record: to 0.1 s." in say(capsys, "compare", "1", "3")
     say(capsys, "report", "1")
     page = Path("report-s-1.html").read_text(encoding="utf-8")
     assert "<title>Threadmark: run 1</title>" in page

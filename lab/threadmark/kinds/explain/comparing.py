@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from threadmark.kinds.explain.analysis.recording import Part
 from threadmark.present.wording import printable
 
 if TYPE_CHECKING:
@@ -23,11 +24,13 @@ class Change:
     wall_s: tuple[float, float]
     states: Mapping[str, tuple[float, float]]
     causes: tuple[tuple[str, str, float | None, float | None], ...]  # category, name, shares
+    parts: tuple[str, str] = ("", "")  # of which parts of the records they are; empty: the whole
 
     def record(self) -> dict[str, Any]:
         """For JSON."""
         return {
             "wall_s": list(self.wall_s),
+            "parts": list(self.parts),
             "states": {name: list(pair) for name, pair in self.states.items()},
             "causes": [
                 {"category": category, "name": name, "before": before, "after": after}
@@ -39,6 +42,9 @@ class Change:
         """For a terminal."""
         before, after = self.wall_s
         lines: list[RenderableType] = [Text(f"Time: {before:.3g} s before, {after:.3g} s after.")]
+        for when, part in zip(("Before", "After"), self.parts, strict=True):
+            if part:
+                lines.append(Text(f"{when} is a part of a record: {printable(part)}."))
         for name, (first, second) in self.states.items():
             if max(first, second) >= _SHOWN:
                 lines.append(Text(f"{_share(first)} {_share(second)}  {name.replace('_', ' ')}"))
@@ -71,4 +77,10 @@ def change(before: Mapping[str, Any], after: Mapping[str, Any]) -> Change:
         (before["wall_s"], after["wall_s"]),
         {n: (before["states"].get(n, 0.0), share) for n, share in after["states"].items()},
         tuple((*key, shares[0].get(key), shares[1].get(key)) for key in keys),
+        (_part(before), _part(after)),
     )
+
+
+def _part(found: Mapping[str, Any]) -> str:
+    part = found.get("part")  # runs of before have none
+    return Part(tuple(part["threads"]), part["from_s"], part["to_s"]).words if part else ""

@@ -74,12 +74,13 @@ def page(stored: Stored, found: Mapping[str, Any], details: Mapping[str, Any]) -
 def _cause(cause: Mapping[str, Any]) -> dict[str, Any]:
     """A cause in the words of the page; `remedy` is empty where none is known."""
     what = table.category(cause["category"])
+    remedy = cause.get("remedy") or ""
     holds = "Who worked" if cause["category"] in _AT_WORK else "Who held it"
     return {
         **cause,
         "what": _capital(what),
         "said": _sentence(cause["words"]) if cause["words"] != what else "",
-        "remedy": cause.get("remedy") or "",
+        "remedy": remedy + table.versions(cause.get("versions", ())) if remedy else "",
         "gain": _sentence(table.gain(cause)),
         "parties": [
             (title, [each for each in parties if each["share"] >= _PARTY] or parties)

@@ -134,7 +134,7 @@ def _cause(page: Page, number: int, cause: Mapping[str, Any], found: Mapping[str
     words = "" if cause["words"] == category(cause["category"]) else cause["words"]
     page.say(" " * 10, "; ".join(filter(None, (words, gain(cause)))))
     if cause.get("remedy"):  # runs of before know none
-        page.say(" " * 10 + "instead  ", cause["remedy"] + _versions(cause.get("versions", ())))
+        page.say(" " * 10 + "instead  ", cause["remedy"] + versions(cause.get("versions", ())))
     held, waited = cause["holders"], cause["waiters"]
     by = "done by  " if cause["category"] in ("serial_dependency", "imbalance") else "held by  "
     for title, parties in ((by, held), ("waits in ", waited)):
@@ -189,10 +189,10 @@ def _path(found: Mapping[str, Any]) -> str:
     return f"On the critical path: {', '.join(said)}."
 
 
-def _versions(versions: Sequence[Mapping[str, Any]]) -> str:
+def versions(known: Sequence[Mapping[str, Any]]) -> str:
     """Which version of a library the program has, where that says something."""
     found = []
-    for each in versions:
+    for each in known:
         here = f"{each['library']} {each['here']} here"
         if each["has"]:
             found.append(f"{here}, gone in {each['until']}")

@@ -17,6 +17,7 @@ _GLANCES = 64  # of one tick that are looked at
 _THREADS = 256  # whose shares are told apart
 _THINGS = 1024  # of one activity that are told apart
 _TICKS = 8192  # of a record that are looked at
+_LOOKS = 8_000_000  # at threads of these: what one waits for, others are asked for
 Bucket = tuple[str, int]  # activity and thing; ("", thread) for what the agent did not see
 
 
@@ -122,7 +123,7 @@ def _gather(
 ) -> tuple[dict[Bucket, _Evidence], dict[str, _Evidence]]:
     evidence: dict[Bucket, _Evidence] = defaultdict(_Evidence)
     by_activity: dict[str, _Evidence] = defaultdict(_Evidence)
-    for tick in recording.ticks[:: 1 + len(recording.ticks) // _TICKS]:
+    for tick in recording.ticks[:: _step(recording)]:
         own = [each for each in tick.glances if recording.counts(each.tid)]
         for glance in own[:: 1 + len(own) // _GLANCES]:
             if glance.activity == "running" and glance.state not in ("S", "D"):
@@ -133,6 +134,13 @@ def _gather(
             evidence[bucket].reasons[reason] += 1
             by_activity[bucket[0]].reasons[reason] += 1
     return evidence, by_activity
+
+
+def _step(recording: Recording) -> int:
+    """Every which tick is looked at."""
+    ticks = recording.ticks
+    looks = sum(len(each.glances) * min(len(each.glances), _GLANCES) for each in ticks)
+    return 1 + max(len(ticks) // _TICKS, looks // _LOOKS)
 
 
 def _buckets(
