@@ -158,6 +158,7 @@ Local* new_local() {
     to->region_ns = 0;
     for (auto& region : to->regions) region = {0, 0};
     to->next_region = to->next_known = to->held = to->nested = 0;
+    to->walks_since_ns = to->walked_ns = 0;
     for (Known& known : to->known) known.id = 0;
     return to;
   }
@@ -360,7 +361,7 @@ constexpr std::uint64_t kWalksSpan = 1'000'000'000, kWalksFree = 10'000'000, kWa
                         kLongestWalk = 20'000;  // longer, the thread had no processor
 
 // Walks take at most a sixteenth of a thread's time, and 10 ms a second. A program whose stacks
-// differ at each call, as those of a recursion do, has some of them only.
+// differ at each call, as those of a recursion do, has of most of them the innermost frame only.
 bool may_walk(Local& at, std::uint64_t now) {
   if (now - at.walks_since_ns > kWalksSpan) {
     at.walks_since_ns = now;
@@ -371,7 +372,7 @@ bool may_walk(Local& at, std::uint64_t now) {
 
 }  // namespace
 
-StackId stack_of(Site site) {
+StackId stack_of(Site site, bool whole) {
   Local* at = local();
   if (at == nullptr) return 0;
   Known* same = nullptr;
@@ -381,7 +382,10 @@ StackId stack_of(Site site) {
     same = &each;
   }
   const std::uint64_t begin = now_ns();
-  if (!may_walk(*at, begin)) return 0;
+  if (!whole && !may_walk(*at, begin)) {
+    at->frames[0] = {site.back, 0};
+    return intern(at->frames, 1);
+  }
   Known& known = same != nullptr ? *same : at->known[at->next_known++ % Local::kKnown];
   known.id = 0;
   const std::uint32_t depth = unwind_from(site, *at);

@@ -157,7 +157,8 @@ void note_last_times();
 ImageId own_image();
 
 // The stack of the caller of the wrapped function.
-StackId stack_of(Site site);
+// The target's stack; at least its innermost frame, all of it if `whole`. 0: not known.
+StackId stack_of(Site site, bool whole = false);
 
 // Somebody makes an object here: where is remembered until somebody waits for it.
 void note_made(Site site, ObjectKind kind, std::uint64_t address);

@@ -61,7 +61,7 @@ void* start_of_thread(void* slot) {
     if (busy && (thread = new_thread()) != nullptr) {
       starts[thread - shared()->threads] = {routine, argument};
       put(thread->maker, own_tid());
-      put(thread->made_at, stack_of(site));
+      put(thread->made_at, stack_of(site, true));
       const std::uint64_t now = now_ns();
       put(thread->begin_ns, now);
       begin_change(thread->version);

@@ -268,7 +268,7 @@ void took(Site site, ObjectKind kind, std::uint64_t address) {
   to.stack = stack_of(site);
   Object& object = object_at(index);
   put(object.holder, own_tid());
-  if (to.stack != 0) put(object.holder_stack, to.stack);
+  put(object.holder_stack, to.stack);
   to.taken_ns = now_ns();
   put(object.taken_ns, to.taken_ns);
 }
@@ -319,8 +319,7 @@ void named_holder(Site site, ObjectKind kind, std::uint64_t address) {
   Busy busy;
   if (!busy) return;
   const std::uint32_t index = find_object(kind, address);
-  if (index == 0) return;
-  if (const StackId stack = stack_of(site); stack != 0) put(object_at(index).holder_stack, stack);
+  if (index != 0) put(object_at(index).holder_stack, stack_of(site));
 }
 
 void signalled(Site site, ObjectKind kind, std::uint64_t address) {
@@ -329,7 +328,7 @@ void signalled(Site site, ObjectKind kind, std::uint64_t address) {
   const std::uint32_t index = find_object(kind, address);
   if (index == 0) return;
   Object& object = object_at(index);
-  if (const StackId stack = stack_of(site); stack != 0) put(object.signal_stack, stack);
+  put(object.signal_stack, stack_of(site));
   // From the signal on, a thread that waited for a condition waits for its mutex.
   if (kind == ObjectKind::condition) put(object.signal_ns, now_ns());
   add(object.signals, 1);

@@ -2,7 +2,7 @@
 //
 // category: mutex
 // name: jobs_mutex_ | Crew
-// made: main
+// made: main | water
 // certain: yes
 // why: The jobs are so small that their queue's lock, which each push and pop takes, is the work.
 

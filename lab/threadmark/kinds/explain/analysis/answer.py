@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from threadmark.kinds.explain.analysis.accounting import STATES, Account, account
@@ -79,13 +80,15 @@ def analyse(
     found += finder.of_looks(seen) + queue_causes(recording, roles, times)
     runtime = Runtime(recording, names, knowledge, seen)
     found += runtime.causes(times)
-    united = unite_tasks(finder.locks.by_turns(merged(found)), times.states["useful"])
+    united = unite_tasks(finder.locks.by_turns(merged(found), roles.starts), times.states["useful"])
     causes, requests = requests_apart(united, recording)
     total = max(1.0, times.total_ns)
     doubted(causes, total, has_tasks=runtime.has_tasks())
     listed = [each for each in [*causes, *requests] if each.ns >= SHOWN * total][:_MOST]
     # What other programs' processors cost hides causes, so they count against the rest.
-    rest = total - times.states["runnable"]
+    spare = reasons.unneeded.threads - reasons.unneeded.launchers
+    idle_ns = sum(t.thread.life_ns for t in times.threads.values() if t.thread.tid in spare)
+    rest = total - times.states["runnable"] - idle_ns
     first = next(iter(causes), None)
     if first is None or first.ns < LEAST_OF.get(first.category, LEAST) * rest:
         listed = [_none(recording, reasons, times, causes, idle_words(requests, total))]
@@ -149,10 +152,12 @@ def _is_clear(cause: Cause, recording: Recording) -> bool:
 def _none(
     recording: Recording, reasons: Reasons, times: Account, causes: list[Cause], idle: str
 ) -> Cause:
-    if len(recording.threads) - len(reasons.unneeded.launchers) < 2:
-        ran = sum(each.run_ns for each in recording.threads.values())
+    unused = reasons.unneeded.unused
+    needed = {k: t for k, t in recording.threads.items() if t.tid not in unused}
+    if most_at_once(replace(recording, threads=needed, context=frozenset())) < 2:
+        ran = sum(each.run_ns for each in needed.values())
         whose = "This part of the program" if recording.part else "The program"
-        if ran < _RAN * times.total_ns:
+        if ran < _RAN * sum(each.life_ns for each in needed.values()):
             words = f"{whose} has one thread, which mostly waits for something outside of it."
             return Cause("unknown", "main", "", words, certain=False, ns=times.total_ns)
         words = f"{whose} has one thread: nothing can wait, and nothing scales."
@@ -187,7 +192,7 @@ def _none(
     elif not enough:
         words = "The record is too short to say what costs time."
         return Cause("unknown", "", "", words, certain=False)
-    return Cause("none", "", "", words, certain=enough)
+    return Cause("none", "", "", words, certain=enough and not idle)
 
 
 def _complete(cause: Cause, recording: Recording, stacks: Stacks, holders: Holders) -> None:

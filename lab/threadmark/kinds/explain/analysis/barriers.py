@@ -36,7 +36,8 @@ def completion(recording: Recording, names: Names, account: Account) -> tuple[st
         if name := outermost(frames[:at]):
             found[name] += 1
     waited = [time.timed_ns["barrier"] for time in account.everyone.values()]
-    others = sum(ns > _PART * max(waited) for ns in waited) - 1
+    longest = max(waited, default=0.0)
+    others = sum(ns > _PART * longest for ns in waited) - 1
     awaited_ns = found.total() * recording.sample_ns * others
     return most_common(found), awaited_ns / max(1.0, sum(waited))
 

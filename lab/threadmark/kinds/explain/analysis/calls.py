@@ -15,7 +15,9 @@ _OF = {
     "yield": (24,),
 }  # fmt: skip
 RESTARTED = 219  # any call that goes on after a stop, as restart_syscall
+_POLLS = (7, 23, 232, 270, 271, 281, 441)
 _BY_CALL = {call: what for what, calls in _OF.items() for call in calls}
+_BY_CALL |= dict.fromkeys(_POLLS, "poll")
 
 
 def kind_of_call(call: int) -> str:
@@ -46,11 +48,11 @@ _IN_KERNEL = (
     ("sleep", ("do_nanosleep", "hrtimer_nanosleep", "schedule_hrtimeout")),
     ("starting", ("do_exit", "do_wait", "kernel_clone", "wait_for_completion")),
     ("yield", ("do_sched_yield", "__do_sys_sched_yield", "yield")),
+    ("poll", ("ep_", "do_epoll", "do_poll", "do_select", "poll_", "do_sys_poll")),
     ("io", (
         "pipe_", "anon_pipe_", "unix_", "sock_", "sk_", "tcp_", "udp_", "inet_", "skb_", "io_",
-        "folio_", "jbd2_", "ext4_", "xfs_", "btrfs_", "wait_on_", "ep_", "do_epoll", "do_poll",
-        "do_select", "poll_", "vfs_", "n_tty_", "tty_", "blk_", "bit_wait", "submit_bio", "fuse_",
-        "virtio", "nfs_", "eventfd_", "inotify_", "do_sys_poll",
+        "folio_", "jbd2_", "ext4_", "xfs_", "btrfs_", "wait_on_", "vfs_", "n_tty_",
+        "tty_", "blk_", "bit_wait", "submit_bio", "fuse_", "virtio", "nfs_", "eventfd_", "inotify_",
     )),
 )  # fmt: skip
 

@@ -117,9 +117,9 @@ def _unite_unseen(found: dict[tuple[str, str, str], Cause]) -> None:
         same = [k for k in found if k[:2] == key[:2] and k != key]
         if same:
             found[same[0]].take(found.pop(key))
-    locks = {c.name: c for c in found.values() if c.category in _TAKEN}
-    for key in [key for key in found if key[0] == "atomic" and key[1] in locks]:
-        locks[key[1]].take(found.pop(key))  # the word of the lock itself
+    locks = {c.name: c for c in found.values() if c.category in _TAKEN and c.name}
+    for key in [key for key, c in found.items() if key[0] == "atomic" and c.name in locks]:
+        locks[found[key].name].take(found.pop(key))  # the word of the lock itself
     for key in [key for key in found if key[0] in _BY_STACK and not found[key].name]:
         named = next((c for c in found.values() if c.category == key[0] and c.name), None)
         if named:  # waits of which no tick saw the stack
@@ -136,6 +136,9 @@ def _unite_consequences(found: dict[tuple[str, str, str], Cause]) -> None:
     herd = next((c for c in found.values() if c.case == "herd"), None)
     for key in [key for key in found if key[0] == "run_queue"]:
         if herd and herd.ns > _SOME * found[key].ns:  # threads that are woken for nothing
+            if found[key].ns > herd.ns:
+                herd.certain = False
+                herd.doubts.add("or more threads have work than there are processors")
             herd.take(found.pop(key))
     tasks = next((c for c in found.values() if c.category == "task_overhead"), None)
     for key in [key for key, c in found.items() if key[0] == "barrier" and c.in_runtime]:
@@ -154,6 +157,9 @@ def unite_tasks(causes: list[Cause], useful_ns: float) -> list[Cause]:
     if tasks is None or tasks.ns < _MUCH * useful_ns:
         return causes
     waits = [c for c in causes if c.in_runtime and c.category in _PASSED_ON]
+    if sum(each.ns for each in waits) > tasks.ns:
+        tasks.certain = False
+        tasks.doubts.add("or one thread works while the others find nothing to do")
     for each in waits:
         tasks.take(each)
     rest = [c for c in causes if c not in waits]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from threadmark.kinds.explain.analysis.accounting import Account
 from threadmark.kinds.explain.analysis.reasons import LOCKS, Reason, Reasons
 from threadmark.kinds.explain.analysis.recording import Pair, Recording
+from threadmark.kinds.explain.analysis.requests import POLL, serves
 from threadmark.kinds.explain.analysis.sleeps import Sleeps
 from threadmark.kinds.explain.analysis.waits import EVENTS
 
@@ -18,6 +19,7 @@ _THREADS = 256  # whose shares are told apart
 _THINGS = 1024  # of one activity that are told apart
 _TICKS = 8192  # of a record that are looked at
 _LOOKS = 8_000_000  # at threads of these: what one waits for, others are asked for
+_NEEDLESS = Reason("needless")  # of a thread whose waits cost nothing
 Bucket = tuple[str, int]  # activity and thing; ("", thread) for what the agent did not see
 
 
@@ -67,7 +69,7 @@ def costs(recording: Recording, account: Account, reasons: Reasons, sleeps: Slee
             reason = each
             if reason is None and bucket[0] in ("io", "poll"):  # a call that runs is one too
                 reason = _without_ticks(bucket, pairs.get(bucket), reasons)
-            if reason is not None:
+            if reason not in (None, _NEEDLESS):
                 _add(found, reason, ns * count / seen.total, count, shares)
     return list(found.values())
 
@@ -129,6 +131,9 @@ def _gather(
             if glance.activity == "running" and glance.state not in ("S", "D"):
                 continue
             reason = reasons.of(tick, glance)
+            asked = glance.activity == POLL and serves(recording)  # for nothing: that is told
+            if glance.tid in reasons.unneeded.threads and not asked:
+                reason = _NEEDLESS
             unseen = sleeps.is_unseen(glance)
             bucket = ("", glance.tid) if unseen else (glance.activity, glance.thing)
             evidence[bucket].reasons[reason] += 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from threadmark.kinds.explain.analysis.cause import Cause, merged, of_piece
 from threadmark.kinds.explain.analysis.costs import Cost
 from threadmark.kinds.explain.analysis.frames import takes_a_lock
@@ -9,9 +11,11 @@ from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.naming import INNER, Named, Naming
 from threadmark.kinds.explain.analysis.reasons import Reason
 from threadmark.kinds.explain.analysis.recording import Recording, Thing
+from threadmark.kinds.explain.analysis.roles import outermost
 
 _FUTILE = 0.3  # of the waits
 _HELD = 0.25  # of the time
+_HOLDS = 8  # fewer are no turns
 _NEARLY_ALL = 0.8  # of the time
 _WORDS_OF_LOCKS = {
     "read_lock": ("rwlock", "waits for a lock for shared use"),
@@ -85,15 +89,22 @@ class Locks:
         often = condition.futile > _FUTILE * condition.waits
         return often and held_ns < _HELD * self._recording.wall_ns
 
-    def by_turns(self, causes: list[Cause]) -> list[Cause]:
+    def _held_in(self, lock: Thing, starts: set[str]) -> int:
+        """How long a lock was held in threads that begin with these functions, if often."""
+        holds = (each for each in self._recording.holds if each.thing == lock.id)
+        them = [e for e in holds if outermost(self._names.frames(e.stack)) in starts]
+        return sum(e.hold_ns for e in them) if sum(e.holds for e in them) >= _HOLDS else 0
+
+    def by_turns(self, causes: list[Cause], starts: Mapping[int, set[str]]) -> list[Cause]:
         """Where threads that do the same work in turns, and one lock is held nearly all the time,
         their waits for one another are for the lock. Such a thread may find its processor and the
         lock free at the same moment, and then never waits for the lock itself."""
         turns = [c for c in causes if c.category == "imbalance" and c.is_by_turns]
         long = _NEARLY_ALL * self._recording.wall_ns
         things = self._recording.things.values()
-        locks = [each for each in things if each.what == "mutex" and each.hold_ns > long]
-        if not turns or not locks:
+        own = {name for each in turns for tid in each.workers for name in starts.get(tid, ())}
+        locks = [t for t in things if t.what == "mutex" and self._held_in(t, own) > long]
+        if not locks:
             return causes
         lock = max(locks, key=lambda each: each.hold_ns)
         found = self.of_cost(Cost(Reason("lock", "mutex", lock.id)))

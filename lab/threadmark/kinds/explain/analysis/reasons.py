@@ -82,7 +82,8 @@ class Reasons:
             free -= sum(self._wants_lock(each) for each in tick.glances)
         if glance.activity in _ENDS:
             others = (*_WORK, *LOCKS, *_ENDS)
-            free -= sum(each.activity not in others for each in tick.glances)
+            needed = (e for e in tick.glances if e.tid not in self.unneeded.threads)
+            free -= sum(each.activity not in others for each in needed)
             free -= sum(not e.works and e.activity in _WORK for e in tick.glances)
         if free <= 0 and reason.sort in ("work", "event", "io", "sleep", "starting"):
             return None

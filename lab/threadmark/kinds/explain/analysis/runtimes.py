@@ -26,6 +26,7 @@ _OUTLINED = re.compile(r"_omp_fn|omp_outlined")  # what compilers make of a regi
 _TASK = re.compile(r"omp_task_entry")  # what clang makes of a task
 _TASKS = 0.1  # of the samples are in functions that make or run tasks
 _WHOLE = 0.95  # of the samples of a function
+_ALL = 1.0  # of them
 _OUTER = 2  # functions that tell what a task does
 _DEALS = re.compile(r"libtbb")
 _IDLE = "while one thread works on a task the others find none that is ready"
@@ -99,10 +100,15 @@ class Runtime:
             if working[False] > working[True]:
                 words = "one thread works outside of parallel regions while the others wait for it"
                 return Cause("serial_dependency", name, "", words, workers=workers)
-            if not self._is_whole(max(workers, key=workers.__getitem__)):
+            worker = max(workers, key=workers.__getitem__)
+            if not self._is_whole(worker, _WHOLE):
                 words = "threads wait at the end of a parallel region for one that has more to do"
                 return Cause("imbalance", name, "", words, workers=workers)
-            return Cause("task_idle", name, "", _IDLE, workers=workers)
+            found = Cause("task_idle", name, "", _IDLE, workers=workers)
+            if not self._is_whole(worker, _ALL):
+                found.certain = False
+                found.doubts.add("or one part is far larger than the others")
+            return found
         name, where = self._own(list(self._inside))
         if self._has_tasks:
             if sum(working.values()) >= _WORKS * len(self._inside):
@@ -111,7 +117,7 @@ class Runtime:
         words = "threads wait for one another in a task runtime, and hardly work in between"
         return Cause("barrier", f"barrier in {name}" if name else "", where, words)
 
-    def _is_whole(self, worker: int) -> bool:
+    def _is_whole(self, worker: int, part: float) -> bool:
         """Whether what a thread works at most is a single task, of which the others get nothing.
         Loops of OpenMP are divided before they begin, so that each thread has a part."""
         if not (self._has_tasks or any(map(self._deals, self._inside))):
@@ -123,7 +129,7 @@ class Runtime:
                 own = [f.name for f in inner if f.own and not is_glue(f)]
                 parts[tuple(own[-_OUTER:])][sample.tid == worker] += 1
         most = max(parts.values(), key=lambda by: by[True], default=Counter[bool]())
-        return most[True] > _WHOLE * most.total()
+        return most[True] >= part * most.total() > 0
 
     def _deals(self, sample: Sample) -> bool:
         """Whether it is in a runtime that hands out tasks only."""

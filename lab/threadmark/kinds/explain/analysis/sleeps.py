@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from threadmark.kinds.explain.analysis.calls import RESTARTED, kind_of_call, kind_of_kernel
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
@@ -36,6 +36,7 @@ class Sleeps:
         self._names = names
         self._knowledge = knowledge
         self._seen: Counter[int] = Counter()  # samples of switches by thread
+        self._kind_of = cache(self._of_words)  # ticks show the same ones again and again
 
     def of_thread(self, tid: int) -> Counter[Sleep]:
         """How often a thread was seen in each; what all threads were seen in where that one was
@@ -66,15 +67,18 @@ class Sleeps:
 
     def of_glance(self, glance: Glance) -> str:
         """The kind of a sleep at a tick."""
-        frames = self._names.frames(glance.stack) if glance.stack else ()
-        if glance.activity not in ("futex", "running", "blocked"):
-            return glance.activity
-        kind = "futex" if glance.activity == "futex" else kind_of_call(glance.call)
+        return self._kind_of(glance.activity, glance.state, glance.call, glance.stack)
+
+    def _of_words(self, activity: str, state: str, call: int, stack: int) -> str:
+        if activity not in ("futex", "running", "blocked"):
+            return activity
+        frames = self._names.frames(stack) if stack else ()
+        kind = "futex" if activity == "futex" else kind_of_call(call)
         if kind == "futex":
-            return self._of_futex(glance.stack)
-        if not kind and glance.state == "D":
+            return self._of_futex(stack)
+        if not kind and state == "D":
             return "kernel_memory"  # no system call: it faulted
-        if glance.call == RESTARTED:  # who was stopped meanwhile; the C library's function says it
+        if call == RESTARTED:  # who was stopped meanwhile; the C library's function says it
             kind = self._knowledge.futex(frames) or self._knowledge.call(frames)
         return kind or self._knowledge.activity(frames)
 

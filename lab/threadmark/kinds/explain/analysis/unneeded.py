@@ -11,7 +11,7 @@ from threadmark.kinds.explain.analysis.recording import Glance, Recording, Threa
 from threadmark.kinds.explain.analysis.requests import serves
 from threadmark.kinds.explain.analysis.roles import Roles
 from threadmark.kinds.explain.analysis.sleeps import Sleeps
-from threadmark.kinds.explain.analysis.waits import Waits
+from threadmark.kinds.explain.analysis.waits import EVENTS, Waits
 
 _IDLE = ("sleep", "poll", "timed_condition", "io")
 _WANTED = ("mutex", "relock", "read_lock", "write_lock", "spin_lock")
@@ -37,6 +37,10 @@ class Unneeded:
     def threads(self) -> set[int]:
         """All of them."""
         return self._background | self._never_woken | self.launchers
+
+    @property
+    def unused(self) -> set[int]:
+        return self._never_woken | self.launchers
 
     @cached_property
     def launchers(self) -> set[int]:
@@ -64,13 +68,29 @@ class Unneeded:
         work = [each for each in self._recording.threads.values() if self._has_work(each)]
         own_work = any(self._recording.counts(each.tid) for each in work)
         threads = self._recording.threads.values()
-        busy = {self._roles.group(each) for each in threads if not self._is_idle(each)}
+        wakers = self._wakers({each.tid for each in work})
+        busy = {
+            self._roles.group(each)
+            for each in threads
+            if each.tid in wakers or not self._is_idle(each)
+        }
         return {
             each.tid
             for each in threads
             if (own_work if self._recording.counts(each.tid) else work)
             and self._roles.group(each) not in busy
         }
+
+    def _wakers(self, work: set[int]) -> set[int]:
+        """Threads that wake those that want to work, which wait for them."""
+        awaited = {
+            glance.thing
+            for tick in self._recording.ticks
+            for glance in tick.glances
+            if glance.tid in work and glance.activity in EVENTS
+        }
+        things = (self._recording.things.get(each) for each in awaited)
+        return set().union(*map(self._roles.signallers, things))
 
     def _has_work(self, thread: Thread) -> bool:
         """Whether it wants to work, or serves requests."""
@@ -80,7 +100,8 @@ class Unneeded:
         return thread.run_ns + thread.ready_ns + locks > _WORKS * thread.life_ns > 0
 
     def _is_idle(self, thread: Thread) -> bool:
-        most = _SELDOM if serves(self._recording) else _HARDLY
+        alone = not self._roles.has_peers(thread.tid)
+        most = _SELDOM if alone and serves(self._recording) else _HARDLY
         if thread.run_ns >= most * thread.life_ns:
             return False
         timed = sum(

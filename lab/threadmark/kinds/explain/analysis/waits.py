@@ -146,12 +146,17 @@ class Waits:
     def _sleeps_in(self) -> Mapping[str, str]:
         """By function of the program, what its longest sleep on a word is for."""
         found: dict[str, str] = {}
+        slept: Counter[str] = Counter()
+        threads = self._recording.threads.values()
+        gave_ns = sum(t.totals["yield"].ns for t in threads if "yield" in t.totals)
         for pair in sorted(self._recording.pairs, key=lambda each: each.wait_ns):
             if pair.activity == "futex" and pair.waiter:
                 kind = self._of_futex(pair.thing, pair.waiter)
                 if kind in EVENTS:
-                    found[innermost_own(self._names.frames(pair.waiter)).name] = kind
-        return found
+                    own = innermost_own(self._names.frames(pair.waiter)).name
+                    found[own] = kind
+                    slept[own] += pair.wait_ns
+        return {own: kind for own, kind in found.items() if slept[own] > _OFTEN * gave_ns}
 
     def _stack(self, activity: str, stack: int) -> int:
         """Its own, or that of the samples where the agent takes none."""
