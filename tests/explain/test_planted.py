@@ -18,7 +18,7 @@ def test_there_are_enough_programs_of_enough_categories() -> None:
     assert len(PROGRAMS) >= 80
     planted = {category for each in PROGRAMS for category in each.categories}
     # A wait for a join is passed on, and the rest are answers that no program is to have.
-    assert expectations.CATEGORIES - planted == {"join", "task_idle", "unknown"}
+    assert expectations.CATEGORIES - planted == {"join", "unknown"}
 
 
 @pytest.mark.parametrize("each", PROGRAMS, ids=lambda each: each.program)

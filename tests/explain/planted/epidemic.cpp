@@ -69,17 +69,16 @@ std::uint64_t simulate(int threads, int days) {
   Country country;
   auto travel = [&country]() noexcept { country.travel(); };
   std::barrier evening(threads, travel);
-  {
-    std::vector<std::jthread> workers;
-    for (int t = 0; t < threads; ++t) {
-      workers.emplace_back([&, t] {
-        for (int day = 0; day < days; ++day) {
-          country.infect(towns * t / threads, towns * (t + 1) / threads);
-          evening.arrive_and_wait();
-        }
-      });
-    }
+  std::vector<std::thread> workers;
+  for (int t = 0; t < threads; ++t) {
+    workers.emplace_back([&, t] {
+      for (int day = 0; day < days; ++day) {
+        country.infect(towns * t / threads, towns * (t + 1) / threads);
+        evening.arrive_and_wait();
+      }
+    });
   }
+  for (std::thread& each : workers) each.join();
   return country.state();
 }
 

@@ -104,10 +104,9 @@ int main(int argc, char** argv) {
   LicenceServer server(1);
 #endif
   Office office{server, 2 + static_cast<int>(seconds * 5'000)};
-  {
-    std::vector<std::jthread> engineers;
-    for (int t = 0; t < threads; ++t) engineers.emplace_back([&] { office.engineer(); });
-  }
+  std::vector<std::thread> engineers;
+  for (int t = 0; t < threads; ++t) engineers.emplace_back([&] { office.engineer(); });
+  for (std::thread& each : engineers) each.join();
   std::printf("%d plates, energy %.3f\n", office.finished, office.energy);
   return office.finished == office.plates ? 0 : 1;
 }
