@@ -52,7 +52,7 @@ def test_a_program_computes_the_same_on_any_number_of_threads_and_without_its_ca
         pytest.skip(f"cannot be built here: {each.build}")
     source = (PLANTED / f"{each.program}.cpp").read_text()
     expected = re.search(r"expected = (\d+);", source)
-    assert expected
+    assert expected or re.search(r"return .* \? 0 : 1;", source), "it does not check its result"
     without = folder / "without" / each.program
     if without.parent.exists():  # one compiler makes them
         assert without.exists() == bool(re.search(r"WITHOUT_CAUSE|without\.hpp", source))
@@ -61,7 +61,8 @@ def test_a_program_computes_the_same_on_any_number_of_threads_and_without_its_ca
         ended = subprocess.run(
             [*command, "0.1"], capture_output=True, text=True, timeout=60, check=False
         )
-        assert (ended.returncode, ended.stdout) == (0, f"checksum {expected[1]}\n"), command
+        assert ended.returncode == 0, command
+        assert not expected or ended.stdout == f"checksum {expected[1]}\n", command
 
 
 @pytest.mark.parametrize(

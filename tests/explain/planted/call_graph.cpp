@@ -80,8 +80,8 @@ int main(int argc, char** argv) {
   const double seconds = argc > 2 ? std::atof(argv[2]) : 1.5;
   const int programs = 4 * (1 + static_cast<int>(seconds * 200));
   Interpreter practice;
-  std::uint64_t expected = 0;
-  for (std::uint32_t program = 0; program < 4; ++program) expected += practice.run(program);
+  std::uint64_t wanted = 0;
+  for (std::uint32_t program = 0; program < 4; ++program) wanted += practice.run(program);
   std::vector<std::uint64_t> sums(threads);
   std::vector<char> complete(threads);
   std::vector<std::thread> workers;
@@ -102,5 +102,5 @@ int main(int argc, char** argv) {
     right = right && complete[t] == 1;
   }
   std::printf("checksum %llu\n", static_cast<unsigned long long>(total / (programs / 4)));
-  return right && total == expected * (programs / 4) ? 0 : 1;
+  return right && total == wanted * (programs / 4) ? 0 : 1;
 }

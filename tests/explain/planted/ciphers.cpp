@@ -14,7 +14,7 @@
 
 namespace {
 
-constexpr std::uint64_t expected = 5'563;
+constexpr std::uint64_t expected = 5563;
 constexpr int letters = 48;  // libgomp runs larger loops without tasks
 
 #ifdef WITHOUT_CAUSE
