@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import pytest
 from made import MAIN, MS, TICK, Made, waits, works
-from threadmark.kinds.explain.analysis.cause import Cause, merged
+from threadmark.kinds.explain.analysis.cause import Cause, doubted, merged
 from threadmark.kinds.explain.analysis.frames import maker_of_closure
 
 A, B = 101, 102
+POLLS = "std::__1::__libcpp_thread_poll_with_backoff"
 JOIN_A = waits("join", 0, "pthread_join@libc main", A)
 
 
@@ -94,3 +95,28 @@ def test_a_function_that_yields_and_then_sleeps_on_a_word_waits_for_one_thing() 
 def test_the_maker_of_a_lambda_of_clang_is_known() -> None:
     text = "void* std::__1::__thread_proxy[abi:n]<std::__1::tuple<P<S>, main::$_0> >(void*)"
     assert maker_of_closure(text) == "main"
+
+
+def test_short_sleeps_of_a_wait_that_polls_belong_to_it() -> None:
+    stack = f"nanosleep@libc {POLLS} std::__1::barrier::wait run worker"
+    longer = waits("sleep", 0, stack)
+    brief = waits("sleep")  # too short for a stack
+    made = Made().thread(MAIN, JOIN_A)
+    made.thread(A, [longer, brief, brief, works()], "main").thread(B, works(), "main")
+    made.pair(0, "sleep", stack, "", 25 * TICK).pair(0, "sleep", "", "", 50 * TICK)
+    assert "sleep" not in {each["category"] for each in made.answer()["causes"]}
+
+
+def test_a_flag_of_call_once_is_named_by_its_user() -> None:
+    once = "std::__1::__call_once@libc++ std::__1::call_once pages worker"
+    made = Made().thread(MAIN, JOIN_A).thread(A, waits("condition", 1, once), "main")
+    made.thread(B, works(), "main").thing(1, "condition")
+    first = made.first()
+    assert (first["category"], first["name"]) == ("once", "call_once in pages")
+
+
+@pytest.mark.parametrize(("share", "certain"), [(0.1, False), (0.3, True)])
+def test_a_few_per_cent_without_a_processor_prove_no_queue(share: float, certain: bool) -> None:
+    cause = Cause("run_queue", "", "", "", ns=share * 100)
+    doubted([cause], 100.0)
+    assert cause.certain == certain

@@ -2,7 +2,7 @@
 //
 // category: rwlock
 // name: roads_lock | Map
-// made: load_map
+// made: load_map | main
 // holder: Map::length < plan
 // certain: yes
 // why: Every step of a plan takes the pthread read lock of the map for one look into it.

@@ -199,6 +199,10 @@ def doubted(causes: list[Cause], total_ns: float, *, has_tasks: bool = False) ->
         passed_on = cause.category in ("imbalance", "serial_dependency", "condition", "join")
         if passed_on and cause.seen < FEWEST_TICKS:
             cause.certain = False
+        # A few per cent without a processor may be other programs' doing.
+        if cause.category == "run_queue" and cause.ns < _CHANCE * total_ns:
+            cause.certain = False
+            cause.doubts.add("or other programs have the processors")
         # Threads that do the same also end at different moments by chance.
         if cause.category == "imbalance" and cause.ns < _CHANCE * total_ns:
             cause.certain = False

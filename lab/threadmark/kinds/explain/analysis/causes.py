@@ -51,7 +51,7 @@ class Finder:
         self._reasons = reasons
         self._account = account
         self._naming = Naming(recording, names, stacks)
-        self.locks = Locks(recording, names, knowledge, self._naming)
+        self.locks = Locks(recording, names, knowledge, self._naming, stacks)
 
     def of_costs(self, found: list[Cost]) -> list[Cause]:
         """The causes that costs of waiting belong to."""

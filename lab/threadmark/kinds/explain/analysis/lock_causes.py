@@ -9,9 +9,11 @@ from threadmark.kinds.explain.analysis.costs import Cost
 from threadmark.kinds.explain.analysis.frames import takes_a_lock
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.naming import INNER, Named, Naming
+from threadmark.kinds.explain.analysis.pieces import Piece
 from threadmark.kinds.explain.analysis.reasons import Reason
 from threadmark.kinds.explain.analysis.recording import Recording, Thing
 from threadmark.kinds.explain.analysis.roles import outermost
+from threadmark.kinds.explain.analysis.stacks import Stacks
 
 _FUTILE = 0.3  # of the waits
 _HELD = 0.25  # of the time
@@ -29,8 +31,14 @@ class Locks:
     """The locks of one record."""
 
     def __init__(
-        self, recording: Recording, names: Names, knowledge: Knowledge, naming: Naming
+        self,
+        recording: Recording,
+        names: Names,
+        knowledge: Knowledge,
+        naming: Naming,
+        stacks: Stacks,
     ) -> None:
+        self._stacks = stacks
         self._recording = recording
         self._names = names
         self._knowledge = knowledge
@@ -44,7 +52,7 @@ class Locks:
         named = self._naming.of(reason, thing, stack)
         piece = self._knowledge.owner(self._names, stack)
         if piece is not None:
-            return of_piece(piece, named.where)
+            return self._of_library(piece, named, stack)
         if reason.activity == "relock" and thing is not None:
             return self.after_signal(thing, named, stack)
         if reason.activity in _WORDS_OF_LOCKS:
@@ -57,6 +65,13 @@ class Locks:
             words = "waits for a futex: a lock of the program's own, or a condition"
             return named.cause("mutex", words, certain=False)
         return named.cause("mutex", "waits for a lock")
+
+    def _of_library(self, piece: Piece, named: Named, stack: int) -> Cause:
+        found = of_piece(piece, named.where)
+        user = self._stacks.first(stack)
+        if piece.category == "once" and user:  # the flag is the program's, which it does not tell
+            found.name = f"{piece.name} in {user.name}"
+        return found
 
     def after_signal(self, condition: Thing, named: Named, stack: int) -> Cause:
         """Woken threads that wait for the mutex of their condition."""

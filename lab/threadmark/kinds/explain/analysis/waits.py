@@ -43,6 +43,7 @@ class Waits:
                 return "own_lock"
             kind = self._knowledge.activity(self._names.frames(stack))
             return self._by_signaller(kind, 0, stack) or self._before_sleep(stack) or activity
+        stack = self._stack(activity, stack)
         if activity in _CARRIERS and stack:
             activity = self._knowledge.activity(self._names.frames(stack)) or activity
         if activity == "timed_condition" and self._is_signalled(thing):
@@ -159,8 +160,10 @@ class Waits:
         return {own: kind for own, kind in found.items() if slept[own] > _OFTEN * gave_ns}
 
     def _stack(self, activity: str, stack: int) -> int:
-        """Its own, or that of the samples where the agent takes none."""
-        return stack or (self._usual_yield if activity == "yield" else 0)
+        """Its own, or the usual one where the call is too short for the agent to take one."""
+        if stack or activity not in ("yield", "sleep"):
+            return stack
+        return self._usual_yield if activity == "yield" else self._usual_sleep
 
     @cached_property
     def _usual_yield(self) -> int:
@@ -171,11 +174,28 @@ class Waits:
             names = [each.name for each in self._names.frames(sample.stack)[:4]]
             if any(name in ("sched_yield", "__sched_yield") for name in names):
                 found[sample.stack] += 1
-        if not found:
-            for pair in self._recording.pairs:
-                if pair.activity == "yield" and pair.waiter:
-                    found[pair.waiter] += pair.wait_ns
-        return min(found, key=lambda s: (-found[s], s), default=0)
+        return _most(found or self._longest("yield"))
+
+    @cached_property
+    def _usual_sleep(self) -> int:
+        """The stack of the longest sleeps. A wait that polls gives its processor away first, and
+        sleeps for longer and longer then: some of that is too short to have a stack."""
+        known = _most(self._longest("sleep"))
+        polls = self._usual_yield
+        waits = polls and self._knowledge.activity(self._names.frames(polls))
+        return known or (polls if waits else 0)
+
+    def _longest(self, activity: str) -> Counter[int]:
+        """By stack, the time of calls of this kind that the agent took a stack of."""
+        found: Counter[int] = Counter()
+        for pair in self._recording.pairs:
+            if pair.activity == activity and pair.waiter:
+                found[pair.waiter] += pair.wait_ns
+        return found
+
+
+def _most(counts: Counter[int]) -> int:
+    return min(counts, key=lambda key: (-counts[key], key), default=0)
 
 
 def _shares(counts: Counter[str]) -> Mapping[str, float]:
