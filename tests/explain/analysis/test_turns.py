@@ -6,7 +6,8 @@ from __future__ import annotations
 import pytest
 from made import MAIN, MS, TICK, Made, waits, works
 from threadmark.kinds.explain.analysis.cause import Cause, doubted, merged
-from threadmark.kinds.explain.analysis.frames import maker_of_closure
+from threadmark.kinds.explain.analysis.frames import Frame, maker_of_closure
+from threadmark.kinds.explain.knowledge import knowledge
 
 A, B = 101, 102
 POLLS = "std::__1::__libcpp_thread_poll_with_backoff"
@@ -52,6 +53,13 @@ def test_a_critical_section_is_a_lock_and_no_barrier(library: str) -> None:
     causes = made.answer()["causes"]
     assert {each["category"] for each in causes} == {"mutex"}
     assert causes[0]["name"] == "OpenMP critical section"
+
+
+def test_memory_that_a_runtime_asks_for_is_no_lock_of_the_runtime() -> None:
+    text = "_int_malloc@libc malloc@libc GOMP_task@libgomp.so.1 rate worker"
+    frames = [Frame(n, module=f"{m}.so" if m else "prog", own=not m)
+              for n, _, m in (word.partition("@") for word in text.split())]  # fmt: skip
+    assert not knowledge().is_lock_of_runtime(frames)
 
 
 @pytest.mark.parametrize(("shared", "category"), [(False, "task_idle"), (True, "imbalance")])

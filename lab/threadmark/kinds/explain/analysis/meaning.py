@@ -130,7 +130,8 @@ class Knowledge:
     def is_lock_of_runtime(self, frames: Sequence[Frame]) -> bool:
         """Whether it takes or gives back a lock that a task runtime has for the program, such as
         that of a critical section."""
-        return self.in_runtime(frames) and self.cause(frames) is not None
+        own = [each for each in self.library_part(frames) if self.is_runtime(each)]
+        return bool(own) and self.locks.of_stack(own) is not None
 
     def is_runtime(self, frame: Frame) -> bool:
         """Whether it is a function of a task runtime. A template may have the program's own code
