@@ -17,6 +17,7 @@ from threadmark.kinds.explain.analysis.reasons import LOCKS, Reason, Reasons
 from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.analysis.requests import POLL, POLLS
 from threadmark.kinds.explain.analysis.roles import Roles
+from threadmark.kinds.explain.analysis.slow_paths import yielding
 from threadmark.kinds.explain.analysis.spots import Spot
 from threadmark.kinds.explain.analysis.stacks import Stacks
 from threadmark.kinds.explain.analysis.written import files_of
@@ -119,9 +120,17 @@ class Finder:
             return self._naming.of(cost.reason, None, self._heaviest(cost)).cause(*found[sort])
         if sort in found:
             category, words = found[sort]
-            return Cause(category, name, where, words)
+            made = Cause(category, name, where, words)
+            if sort == "sleep" and name in self._yielding:
+                made.certain = False
+                made.doubts.add("or they poll for one another, as at a barrier of libc++")
+            return made
         words = "threads were blocked, and neither the agent nor a tick saw in what"
         return Cause("unknown", name, where, words, certain=False)
+
+    @cached_property
+    def _yielding(self) -> set[str]:
+        return yielding(self.recording, self._names)
 
     def _io(self, cost: Cost) -> Cause:
         thing = self.recording.things.get(cost.reason.thing)

@@ -12,6 +12,7 @@ from threadmark.kinds.explain.analysis.sleeps import AGENT
 
 _WAKES = re.compile(r"lll_lock_wake|futex_wake|lll_futex_wake")
 _WAITS = re.compile(r"lll_lock_wait|lll_mutex_lock|lll_futex|futex_(abstimed_)?wait")
+_CALL = 4  # frames of a call and its wrapper, one of the agent's
 _ONCE = re.compile(r"pthread_once")
 _WAKES_OTHERS = re.compile(r"notify|wake")
 
@@ -55,4 +56,7 @@ def innermost_own(frames: tuple[Frame, ...]) -> Frame:
 def yielding(recording: Recording, names: Names) -> set[str]:
     """The functions of the program that give their processors away."""
     stacks = {p.waiter for p in recording.pairs if p.activity == "yield" and p.waiter}
+    for sample in recording.samples:
+        if any("sched_yield" in each.name for each in names.frames(sample.stack, True)[:_CALL]):
+            stacks.add(sample.stack)
     return {innermost_own(names.frames(stack)).name for stack in stacks} - {""}
