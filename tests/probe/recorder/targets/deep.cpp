@@ -10,7 +10,10 @@ long sum;
 [[gnu::noinline]] long descend(int depth) {
   if (depth == 0) {
     const std::lock_guard<std::mutex> held(bottom);
-    for (int i = 0; i < 20; ++i) { sum += i; asm volatile("" ::: "memory"); }
+    for (int i = 0; i < 20; ++i) {
+      sum += i;
+      asm volatile("" ::: "memory");
+    }
     return 1;
   }
   const long found = descend(depth - 1);

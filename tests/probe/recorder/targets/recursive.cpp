@@ -9,7 +9,10 @@ long sum;
 
 [[gnu::noinline]] void take(int depth) {
   const std::lock_guard<std::recursive_mutex> held(again);
-  for (int i = 0; i < 100; ++i) { sum += i; asm volatile("" ::: "memory"); }
+  for (int i = 0; i < 100; ++i) {
+    sum += i;
+    asm volatile("" ::: "memory");
+  }
   if (depth > 0) take(depth - 1);
 }
 
