@@ -13,6 +13,7 @@ FEWEST_TICKS = 5  # that make a passed-on wait certain
 _CHANCE = 0.15  # of thread time
 _PASSED_ON = ("imbalance", "serial_dependency")
 _TAKEN = ("mutex", "rwlock", "spin", "allocator", "stdio", "loader")
+_WORDS = ("atomic", "false_sharing")
 _NEARLY = 0.75  # of another cause
 _MUCH = 0.5  # of another cause
 _SOME = 0.25  # of another cause
@@ -118,8 +119,8 @@ def _unite_unseen(found: dict[tuple[str, str, str], Cause]) -> None:
         if same:
             found[same[0]].take(found.pop(key))
     locks = {c.name: c for c in found.values() if c.category in _TAKEN and c.name}
-    for key in [key for key, c in found.items() if key[0] == "atomic" and c.name in locks]:
-        locks[found[key].name].take(found.pop(key))  # the word of the lock itself
+    for key in [k for k, c in found.items() if k[0] in _WORDS and c.name in locks]:
+        locks[found[key].name].take(found.pop(key))  # the word of the lock itself, or its line
     for key in [key for key in found if key[0] in _BY_STACK and not found[key].name]:
         named = next((c for c in found.values() if c.category == key[0] and c.name), None)
         if named:  # waits of which no tick saw the stack
