@@ -45,6 +45,7 @@ class Locks:
         self._naming = naming
 
     def of_cost(self, cost: Cost) -> Cause:
+        """The cause that waits for one lock are: the library's that has it, or the program's."""
         reason = cost.reason
         thing = self._recording.things.get(reason.thing)
         pair = self._naming.heaviest.get(reason.thing)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from itertools import takewhile
 
 from threadmark.kinds.explain.analysis.frames import Frame, is_of_library
@@ -12,6 +13,7 @@ from threadmark.kinds.explain.analysis.sleeps import AGENT
 
 _WAKES = re.compile(r"lll_lock_wake|futex_wake|lll_futex_wake")
 _WAITS = re.compile(r"lll_lock_wait|lll_mutex_lock|lll_futex|futex_(abstimed_)?wait")
+_YIELDS = ("sched_yield", "__sched_yield")
 _CALL = 4  # frames of a call and its wrapper, one of the agent's
 _ONCE = re.compile(r"pthread_once")
 _WAKES_OTHERS = re.compile(r"notify|wake")
@@ -53,10 +55,18 @@ def innermost_own(frames: tuple[Frame, ...]) -> Frame:
     return next((each for each in frames if not is_of_library(each)), Frame(""))
 
 
+def yields(recording: Recording, names: Names) -> Counter[int]:
+    """Samples of threads that give their processor away, by stack."""
+    found = Counter(sample.stack for sample in recording.samples)
+    return Counter({
+        stack: count
+        for stack, count in found.items()
+        if any(each.name in _YIELDS for each in names.frames(stack)[:_CALL])
+    })  # fmt: skip
+
+
 def yielding(recording: Recording, names: Names) -> set[str]:
     """The functions of the program that give their processors away."""
     stacks = {p.waiter for p in recording.pairs if p.activity == "yield" and p.waiter}
-    for sample in recording.samples:
-        if any("sched_yield" in each.name for each in names.frames(sample.stack, True)[:_CALL]):
-            stacks.add(sample.stack)
+    stacks |= set(yields(recording, names))
     return {innermost_own(names.frames(stack)).name for stack in stacks} - {""}

@@ -40,6 +40,7 @@ class Unneeded:
 
     @property
     def unused(self) -> set[int]:
+        """Those that do no work of the program: spare workers and launchers."""
         return self._never_woken | self.launchers
 
     @cached_property

@@ -12,7 +12,7 @@ from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.recording import Glance, Recording, Thread
 from threadmark.kinds.explain.analysis.roles import outermost
 from threadmark.kinds.explain.analysis.sleeps import Sleeps
-from threadmark.kinds.explain.analysis.slow_paths import innermost_own
+from threadmark.kinds.explain.analysis.slow_paths import innermost_own, yields
 
 EVENTS = ("join", "future", "condition", "barrier", "semaphore", "event")
 # Calls that the C++ library makes on behalf of something else.
@@ -169,12 +169,7 @@ class Waits:
     def _usual_yield(self) -> int:
         """The stack from which most samples gave their processor away, or else the longest such
         calls that the agent saw."""
-        found: Counter[int] = Counter()
-        for sample in self._recording.samples:
-            names = [each.name for each in self._names.frames(sample.stack)[:4]]
-            if any(name in ("sched_yield", "__sched_yield") for name in names):
-                found[sample.stack] += 1
-        return _most(found or self._longest("yield"))
+        return _most(yields(self._recording, self._names) or self._longest("yield"))
 
     @cached_property
     def _usual_sleep(self) -> int:
