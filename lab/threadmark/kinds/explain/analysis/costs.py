@@ -11,7 +11,7 @@ from threadmark.kinds.explain.analysis.accounting import Account
 from threadmark.kinds.explain.analysis.reasons import LOCKS, Reason, Reasons
 from threadmark.kinds.explain.analysis.recording import Pair, Recording
 from threadmark.kinds.explain.analysis.requests import POLL, serves
-from threadmark.kinds.explain.analysis.sleeps import Sleeps
+from threadmark.kinds.explain.analysis.sleeps import Sleep, Sleeps
 from threadmark.kinds.explain.analysis.waits import EVENTS
 
 _GLANCES = 64  # of one tick that are looked at
@@ -131,10 +131,12 @@ def _gather(
             if glance.activity == "running" and glance.state not in ("S", "D"):
                 continue
             reason = reasons.of(tick, glance)
-            asked = glance.activity == POLL and serves(recording)  # for nothing: that is told
-            if glance.tid in reasons.unneeded.threads and not asked:
-                reason = _NEEDLESS
             unseen = sleeps.is_unseen(glance)
+            if glance.tid in reasons.unneeded.threads:
+                reason = _NEEDLESS
+                if serves(recording) and sleeps.of_glance(glance) == POLL:
+                    # It was asked for nothing, which is told.
+                    reason = Reasons.of_sleep(Sleep(POLL, glance.stack), glance.tid)
             bucket = ("", glance.tid) if unseen else (glance.activity, glance.thing)
             evidence[bucket].reasons[reason] += 1
             by_activity[bucket[0]].reasons[reason] += 1

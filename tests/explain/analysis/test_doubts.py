@@ -1,0 +1,78 @@
+"""Rules that must not reach beyond what they were made for: each record looks like their case."""
+
+from __future__ import annotations
+
+import pytest
+from made import MAIN, TICK, Made, sleeps, waits, works
+from threadmark.kinds.explain.analysis.cause import Cause, merged, unite_tasks
+
+A, B = 101, 102
+JOIN_A = waits("join", 0, "pthread_join@libc main", A)
+
+
+def test_an_unrelated_lock_that_is_held_all_the_time_does_not_explain_turns() -> None:
+    for_a, for_b = (waits("condition", 1, "price worker", tid) for tid in (A, B))
+    made = Made().thread(MAIN, JOIN_A)
+    made.thread(A, [works(), for_b], "main").thread(B, [for_a, works()], "main")
+    made.thing(1, "condition", signal_stack="price worker", signals=50)
+    made.thing(2, "mutex", waits=1, holds=1, hold_ns=98 * TICK)
+    made.hold(2, "guard main", 1, 98 * TICK)
+    assert "mutex" not in {each["category"] for each in made.answer()["causes"]}
+
+
+def test_one_gate_at_the_start_does_not_hide_a_function_that_spins() -> None:
+    gate = "syscall@libc std::__1::barrier::wait worker"
+    spins = "yield", 0, "sched_yield@libc worker", 0, "R", 24
+    made = Made().thread(MAIN, JOIN_A)
+    made.thread(A, [spins, works()], "main").thread(B, [works(), spins], "main")
+    made.thing(1, "futex").pair(1, "futex", gate, "", TICK // 4)
+    made.pair(0, "yield", "sched_yield@libc worker", "", 100 * TICK)
+    assert made.first()["category"] == "spin"
+
+
+@pytest.mark.parametrize(("name", "count"), [("state", 1), ("state+64", 2)])
+def test_another_word_of_the_structure_of_a_lock_is_not_the_lock(name: str, count: int) -> None:
+    lock, word = Cause("mutex", "state", "", "", ns=2.0), Cause("atomic", name, "", "", ns=40.0)
+    assert len(merged([lock, word])) == count
+
+
+@pytest.mark.parametrize(("queue", "certain"), [(60.0, False), (20.0, True)])
+def test_a_herd_that_takes_a_longer_queue_is_not_certain(queue: float, certain: bool) -> None:
+    herd = Cause("condition", "arrived", "", "", ns=30.0)
+    herd.case = "herd"
+    [found] = merged([Cause("run_queue", "", "", "", ns=queue), herd])
+    assert found.certain == certain
+
+
+@pytest.mark.parametrize(("idle", "certain"), [(61.0, False), (10.0, True)])
+def test_tasks_that_take_a_longer_wait_are_not_certain(idle: float, certain: bool) -> None:
+    wait = Cause("serial_dependency", "load", "", "", ns=idle, in_runtime=True)
+    first = unite_tasks([wait, Cause("task_overhead", "spawn", "", "", ns=15.0)], 23.0)[0]
+    assert first.certain == certain
+
+
+def test_one_thread_that_works_beside_spare_workers_does_not_scale() -> None:
+    spare = waits("condition", 1, "take worker")
+    made = Made().thread(MAIN, works())
+    for tid in range(A, A + 8):
+        made.thread(tid, spare, "main")
+    made.thing(1, "condition", waits=8, wait_ns=8 * 100 * TICK)
+    assert made.first()["category"] == "serial_dependency"
+
+
+def test_a_server_that_is_idle_in_epoll_is_not_surely_anything() -> None:
+    made = Made().thread(MAIN, sleeps(232, "epoll_wait@libc main"))
+    made.thread(A, sleeps(232, "epoll_wait@libc worker"), "main")
+    made.head["tier"] = {"agent": False, "perf": True, "sample_ns": 2_000_000, "attached": True}
+    assert not made.first()["certain"]
+
+
+def test_sleeps_of_a_function_that_gives_way_are_doubted() -> None:
+    made = Made().thread(MAIN, JOIN_A)
+    made.thread(A, [waits("sleep", 0, "nanosleep@libc strip"), works()], "main")
+    made.thread(B, works(), "main").pair(0, "sleep", "nanosleep@libc strip", "", 50 * TICK)
+    sure = made.first()
+    made.pair(0, "yield", "sched_yield@libc strip", "", TICK)
+    doubted = made.first()
+    assert (sure["category"], sure["certain"]) == ("sleep", True)
+    assert (doubted["category"], doubted["certain"]) == ("sleep", False)
