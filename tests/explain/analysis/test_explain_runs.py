@@ -65,6 +65,11 @@ def test_a_record_becomes_a_run_that_every_command_takes(
     assert "waits for a lock" in page.lower()
 
 
+def test_a_record_that_is_not_there_is_called_one(capsys: pytest.CaptureFixture[str]) -> None:
+    said = say(capsys, "explain", "missing.tmr", status=2)
+    assert "There is no record missing.tmr; check its path." in said
+
+
 def test_what_cannot_be_explained_is_one_sentence(
     record: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

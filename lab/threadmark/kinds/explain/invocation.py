@@ -61,9 +61,10 @@ class Wanted:
                 "write the program after --."
             )
         if self.words and not self.record and shutil.which(self.words[0]) is None:
-            raise LabError(
-                f"There is no program {self.words[0]} that can be started; check its path."
-            )
+            what = f"program {self.words[0]} that can be started"
+            if self.words[0].endswith(".tmr"):
+                what = f"record {self.words[0]}"
+            raise LabError(f"There is no {what}; check its path.")
         if self.pid is not None and self.words:
             raise LabError("--pid records a process that runs; give no program.")
         if self.record and (not self.follow or self.delay or self.duration or self._texts):
