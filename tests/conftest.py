@@ -8,12 +8,15 @@ import pytest
 
 # Tests here record programs while they run. Where other machines take this one's processors for a
 # moment, too little of the program is seen, so these may try again; what is broken fails each time.
-_LIVE = ("tests/probe/",) + tuple(
-    f"tests/explain/test_{each}.py"
-    for each in (
-        "carried", "cells", "differential", "ordinary_user", "part_of_program", "wakes_as_root",
-    )
-)  # fmt: skip
+_LIVE = (
+    "tests/probe/",
+    "tests/explain/test_carried.py",
+    "tests/explain/test_cells.py",
+    "tests/explain/test_differential.py",
+    "tests/explain/test_ordinary_user.py",
+    "tests/explain/test_part_of_program.py",
+    "tests/explain/test_wakes_as_root.py",
+)
 _TRIES_MORE = 2
 
 

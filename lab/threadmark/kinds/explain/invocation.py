@@ -61,9 +61,9 @@ class Wanted:
                 "write the program after --."
             )
         if self.words and not self.record and shutil.which(self.words[0]) is None:
-            what = f"program {self.words[0]} that can be started"
-            if self.words[0].endswith(".tmr"):
-                what = f"record {self.words[0]}"
+            is_record = self.words[0].endswith(".tmr")
+            what = f"{'record' if is_record else 'program'} {self.words[0]}"
+            what += "" if is_record else " that can be started"
             raise LabError(f"There is no {what}; check its path.")
         if self.pid is not None and self.words:
             raise LabError("--pid records a process that runs; give no program.")
