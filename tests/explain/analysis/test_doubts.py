@@ -30,6 +30,21 @@ def test_one_gate_at_the_start_does_not_hide_a_function_that_spins() -> None:
     assert made.first()["category"] == "spin"
 
 
+@pytest.mark.parametrize(
+    ("barrier", "doubted"), [("", True), ("std::__1::barrier::arrive_and_wait ", False)]
+)
+def test_a_barrier_without_a_name_may_have_a_completion_function(
+    barrier: str, doubted: bool
+) -> None:
+    policy = "std::__1::__libcpp_timed_backoff_policy::operator()"
+    step = waits("sleep", 0, f"{policy} {barrier}run worker")
+    made = Made().thread(MAIN, JOIN_A)
+    made.thread(A, [step, *[works()] * 3], "main").thread(B, works(), "main")
+    first = made.first()
+    assert first["category"] == "imbalance"
+    assert ("completion function" in first["words"]) == doubted
+
+
 @pytest.mark.parametrize(("name", "count"), [("state", 1), ("state+64", 2)])
 def test_another_word_of_the_structure_of_a_lock_is_not_the_lock(name: str, count: int) -> None:
     lock, word = Cause("mutex", "state", "", "", ns=2.0), Cause("atomic", name, "", "", ns=40.0)

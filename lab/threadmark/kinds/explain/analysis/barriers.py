@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from threadmark.kinds.explain.analysis.accounting import Account
 from threadmark.kinds.explain.analysis.costs import Cost
+from threadmark.kinds.explain.analysis.frames import Frame
 from threadmark.kinds.explain.analysis.meaning import Names
 from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.analysis.roles import most_common, outermost
@@ -15,6 +16,7 @@ from threadmark.kinds.explain.analysis.roles import most_common, outermost
 _SHORT_WAIT_NS = 200_000
 _EVEN = 0.5  # of the longest
 _BARRIER = re.compile(r"std::(__\w+::)?(barrier|__tree_barrier\w*|__barrier_base)::.*")
+_POLLS = "__libcpp_timed_backoff_policy::"
 _PART = 0.05  # of the longest: a thread that waits less only made the barrier
 
 
@@ -40,6 +42,13 @@ def completion(recording: Recording, names: Names, account: Account) -> tuple[st
     others = sum(ns > _PART * longest for ns in waited) - 1
     awaited_ns = found.total() * recording.sample_ns * others
     return most_common(found), awaited_ns / max(1.0, sum(waited))
+
+
+def is_inlined(frames: Iterable[Frame]) -> bool:
+    """Whether a wait at a barrier of libc++ has no frame of the barrier. Then a completion function
+    has none either, and looks like the threads' own work."""
+    names = [each.name for each in frames]
+    return any(_POLLS in name for name in names) and not any(map(_BARRIER.fullmatch, names))
 
 
 def _are_short(recording: Recording, waited: Mapping[int, float]) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cached_property
 
 from threadmark.kinds.explain.analysis.accounting import Account
-from threadmark.kinds.explain.analysis.barriers import barriers_take_long, completion
+from threadmark.kinds.explain.analysis.barriers import barriers_take_long, completion, is_inlined
 from threadmark.kinds.explain.analysis.cause import FEWEST_TICKS, Cause, of_piece
 from threadmark.kinds.explain.analysis.costs import Cost
 from threadmark.kinds.explain.analysis.lock_causes import Locks
@@ -87,7 +87,11 @@ class Finder:
         cause.waiters.update(cost.waiters)
         cause.workers.update(cost.workers)
         stack = self._heaviest(cost)
-        cause.in_runtime = bool(stack) and self._knowledge.in_runtime(self._names.frames(stack))
+        frames = self._names.frames(stack) if stack else ()
+        cause.in_runtime = bool(stack) and self._knowledge.in_runtime(frames)
+        if make != self._completes and is_inlined(frames):
+            cause.certain = False
+            cause.doubts.add("or the barrier has a completion function that is inlined")
         if reason.thing:
             cause.things.add(reason.thing)
         cause.reasons.add(reason.key)
