@@ -151,6 +151,24 @@ def test_waits_for_requests_come_after_what_the_program_loses(tier: str) -> None
     assert causes[1]["knowledge"] == "own_requests.toml"
 
 
+@pytest.mark.parametrize(
+    ("call", "tier", "categories"),
+    [("recv", "late", ["mutex", "io"]), ("accept4", "attached", ["mutex", "io"]),
+     ("read", "late", ["io", "mutex"]), ("recv", "whole", ["io", "mutex"])],
+)  # fmt: skip
+def test_a_server_blocked_in_a_socket_waits_for_requests(
+    call: str, tier: str, categories: list[str]
+) -> None:
+    made = Made(head={"tier": {"agent": True, "perf": True, "sample_ns": 2 * MS, tier: True}})
+    busy = [waits("mutex", 1, "put serve", A), works(), works(), works()] * 10
+    for tid in (MAIN, A):
+        made.thread(tid, [waits("io", 0, f"{call}@libc serve")] * 60 + busy, "")
+    causes = made.thing(1, "mutex", module=1, offset=8).answer()["causes"]
+    assert [each["category"] for each in causes] == categories
+    [io] = [each for each in causes if each["category"] == "io"]
+    assert io["certain"] == (tier == "whole")
+
+
 def test_a_program_that_is_asked_for_nothing_loses_nothing() -> None:
     first = serving(96).first()
     assert first["category"] == "none"

@@ -15,7 +15,14 @@ from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.naming import Naming
 from threadmark.kinds.explain.analysis.reasons import LOCKS, Reason, Reasons
 from threadmark.kinds.explain.analysis.recording import Recording
-from threadmark.kinds.explain.analysis.requests import POLL, POLLS
+from threadmark.kinds.explain.analysis.requests import (
+    MAY_BE,
+    POLL,
+    POLLS,
+    reads,
+    receives,
+    serves,
+)
 from threadmark.kinds.explain.analysis.roles import Roles
 from threadmark.kinds.explain.analysis.slow_paths import yielding
 from threadmark.kinds.explain.analysis.spots import Spot
@@ -140,7 +147,9 @@ class Finder:
         thing = self.recording.things.get(cost.reason.thing)
         frame = self._stacks.first(self._heaviest(cost)) if cost.waiters else None
         name, where = (frame.name, frame.where) if frame else ("", "")
-        if cost.reason.activity == POLL:
+        called = self._names.frames(self._heaviest(cost)) if cost.waiters else ()
+        asked = serves(self.recording)
+        if cost.reason.activity == POLL or (asked and receives(called)):
             return Cause("io", name, where, POLLS, case=POLL)
         words = "threads wait for input or output"
         # Where the kernel computes and nothing is written, more threads may get more of it done.
@@ -153,7 +162,11 @@ class Finder:
                 words += f": {name}, {most.writes:,} writes of {size:,.0f} bytes"
         elif thing is not None and thing.what == "file":
             name = f"descriptor {thing.address}"
-        return Cause("io", name, where, words, certain=certain)
+        found = Cause("io", name, where, words, certain=certain)
+        if asked and reads(called):
+            found.certain = False
+            found.doubts.add(MAY_BE)
+        return found
 
     def _library(self, cost: Cost) -> Cause:
         stack = self._heaviest(cost)

@@ -88,9 +88,11 @@ class CriticalPath:
         total = 0.0
         for look in self._walk(free):
             ns = max(0, look.until_ns - look.from_ns)
+            if look.reason is not None and free(look.reason):
+                continue
             if look.reason is None or look.reason.sort == "work":
                 total += 0.0 if look.is_ready else ns * (1 - ran.get(look.tid, 0.0))
-            elif not free(look.reason):
+            else:
                 total += ns
         return total
 

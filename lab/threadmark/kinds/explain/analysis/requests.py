@@ -1,18 +1,35 @@
 """Waits of a program that serves others: for requests, which it can do nothing about.
 
 A process that ran before the recording serves, as far as a record tells. Its threads wait in poll,
-select or epoll_wait until somebody asks for something. That is no cost of the program, but says how
-much of the time it was asked for nothing."""
+select, epoll_wait, accept or recv until somebody asks for something. That is no cost of the
+program, but says how much of the time it was asked for nothing."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from threadmark.kinds.explain.analysis.cause import LEAST, Cause
+from threadmark.kinds.explain.analysis.frames import Frame
 from threadmark.kinds.explain.analysis.recording import Recording
 
 POLL = "poll"  # the case of a cause of input and output
 POLLS = "threads wait until there is input for them"
+
+
+MAY_BE = "what it serves may ask for nothing meanwhile"
+_RECEIVES = re.compile(r"_*(GI_|libc_)?_*(recv(from|m?msg)?|accept4?)(64)?(_nocancel)?")
+_READS = re.compile(r"_*(GI_|libc_)?_*p?readv?(64)?(_nocancel)?")
+
+
+def receives(frames: Sequence[Frame]) -> bool:
+    """Whether the innermost function waits for what a socket brings."""
+    return bool(frames) and not frames[0].own and bool(_RECEIVES.fullmatch(frames[0].name))
+
+
+def reads(frames: Sequence[Frame]) -> bool:
+    """Whether the innermost function reads from a descriptor, which may be a socket."""
+    return bool(frames) and not frames[0].own and bool(_READS.fullmatch(frames[0].name))
 
 
 def serves(recording: Recording) -> bool:
@@ -29,7 +46,7 @@ def requests_apart(
     waits = [each for each in causes if each.case == POLL]
     for each in waits:
         each.certain = False
-        each.doubts.add("what it serves may ask for nothing meanwhile")
+        each.doubts.add(MAY_BE)
     return [each for each in causes if each.case != POLL], waits
 
 
