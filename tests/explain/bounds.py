@@ -4,6 +4,8 @@
 Programs are the planted ones of which the tests' build made a variant without the cause. Both
 variants run on 2 threads in turns, and the gain is the ratio of their medians. A bound is the
 first cause's, so a program whose first cause is wrong is listed but not judged: bars.py counts it.
+Both variants run on one thread too. What one thread gains is work that was left out with the cause.
+Where the cause is that threads wait for one another, such a program is listed but not judged.
 The exit status is 1 if a bar is missed. Control-C ends it with what was measured so far.
 Usage: tests/explain/bounds.py [--only PATTERN] [--build FOLDER] [--explain COMMAND] [--json]
 """
@@ -19,7 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -30,6 +32,12 @@ from bars import Bar, Subject
 
 THREADS = "2"
 FACTOR = 1.5  # between a bound and the gain, if the bound is to be of use
+ALONE = 1.25  # times as fast on one thread: more is work that is no part of threads' waits
+COSTS_ALONE = ("io", "kernel_memory", "thread_creation", "task_overhead", "sleep")
+
+
+FEW = 3  # pairs on one thread
+Pair = tuple[float, float]  # seconds with the cause and without it
 
 
 class RunError(Exception):
@@ -38,11 +46,13 @@ class RunError(Exception):
 
 @dataclass(frozen=True)
 class Gain:
-    """How many times faster a program is without its cause. `noise` is two standard errors."""
+    """How many times faster a program is without its cause. `noise` is two standard errors.
+    `alone`: how many times faster on one thread."""
 
     times: float
     noise: float
     problem: str = ""
+    alone: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -55,7 +65,12 @@ class Row:
 
     @property
     def judged(self) -> bool:
-        return self.judgement.category_right and not self.gain.problem
+        return self.judgement.category_right and not self.gain.problem and not self.leaves_out_work
+
+    @property
+    def leaves_out_work(self) -> bool:
+        """Whether what is gained is work, though the cause is a wait."""
+        return self.judgement.category not in COSTS_ALONE and self.gain.alone > ALONE
 
     @property
     def within(self) -> bool | None:
@@ -76,7 +91,7 @@ def without_cause(subject: Subject) -> Path:
     return subject.path.parent.parent / "without" / subject.path.name
 
 
-def gain(pairs: Sequence[tuple[float, float]]) -> Gain:
+def gain(pairs: Sequence[Pair]) -> Gain:
     """That of pairs of seconds, with the cause and without it."""
     times = statistics.median(a for a, _ in pairs) / statistics.median(b for _, b in pairs)
     ratios = [with_cause / without for with_cause, without in pairs]
@@ -86,11 +101,11 @@ def gain(pairs: Sequence[tuple[float, float]]) -> Gain:
     return Gain(times, 2 * 1.2533 * deviation / math.sqrt(len(pairs)))
 
 
-def seconds(program: Path, amount: float, limit_s: float) -> float:
+def seconds(program: Path, threads: str, amount: float, limit_s: float) -> float:
     begin = time.perf_counter()
     try:
         ended = subprocess.run(
-            [program, THREADS, str(amount)],
+            [program, threads, str(amount)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -109,14 +124,16 @@ def measure_gain(subject: Subject, count: int, amount: float, limit_s: float) ->
     both = (subject.path, without_cause(subject))
     try:
         for each in both:
-            seconds(each, amount / 10, limit_s)
-        pairs = [
-            (seconds(both[0], amount, limit_s), seconds(both[1], amount, limit_s))
-            for _ in range(count)
-        ]
+            seconds(each, THREADS, amount / 10, limit_s)
+        pairs = [turn(both, THREADS, amount, limit_s) for _ in range(count)]
+        alone = [turn(both, "1", amount / 2, limit_s) for _ in range(min(count, FEW))]
     except RunError as error:
         return Gain(math.nan, math.nan, str(error))
-    return gain(pairs)
+    return replace(gain(pairs), alone=gain(alone).times)
+
+
+def turn(both: tuple[Path, Path], threads: str, amount: float, limit_s: float) -> Pair:
+    return seconds(both[0], threads, amount, limit_s), seconds(both[1], threads, amount, limit_s)
 
 
 def held(rows: Sequence[Row]) -> list[Bar]:
@@ -134,13 +151,15 @@ def remark(row: Row) -> str:
         return row.gain.problem or row.judgement.problem
     if not row.judgement.category_right:
         return f"not judged: the first cause is not {'|'.join(row.subject.expected.categories)}"
+    if row.leaves_out_work:
+        return f"not judged: {row.gain.alone:.1f} times as fast on one thread too"
     if row.within is False:
         return "GAINS MORE THAN THE BOUND"
     return "" if row.close else f"not within {FACTOR} x"
 
 
 def table(rows: Sequence[Row]) -> str:
-    lines = [("program", "build", "first cause", "share", "bound", "gain", "noise", "remark")]
+    lines = [("program", "build", "first cause", "share", "bound", "gain", "noise", "alone", "remark")]
     for row in rows:
         bound = row.judgement.bound
         lines.append(
@@ -152,6 +171,7 @@ def table(rows: Sequence[Row]) -> str:
                 "-" if bound is None else f"{bound:.2f}",
                 f"{row.gain.times:.2f}",
                 f"{row.gain.noise:.2f}",
+                f"{row.gain.alone:.2f}",
                 remark(row),
             )
         )
@@ -167,6 +187,7 @@ def as_json(rows: Sequence[Row], *, interrupted: bool) -> str:
             "bound": row.judgement.bound,
             "gain": None if row.gain.problem else row.gain.times,
             "noise": None if row.gain.problem else row.gain.noise,
+            "alone": None if row.gain.problem else row.gain.alone,
             "judged": row.judged,
             "remark": remark(row),
         }

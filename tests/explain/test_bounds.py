@@ -61,6 +61,19 @@ def test_a_wrong_cause_and_a_failed_run_are_not_judged() -> None:
     assert "not judged" in bounds.remark(wrong)
 
 
+@pytest.mark.parametrize(
+    ("category", "alone", "judged"),
+    [("mutex", 1.1, True), ("mutex", 1.4, False), ("thread_creation", 9.0, True)],
+)
+def test_what_one_thread_gains_too_is_no_gain_of_a_wait(
+    category: str, alone: float, judged: bool
+) -> None:
+    said = Judgement(category=category, bound=2.0, category_right=True)
+    found = Row(SUBJECT, said, Gain(2.0, 0.0, alone=alone))
+    assert found.judged == judged
+    assert ("on one thread too" in bounds.remark(found)) != judged
+
+
 def missed(rows: list[Row]) -> list[str]:
     return [bar.name for bar in bounds.held(rows) if not bar.held]
 
@@ -76,11 +89,11 @@ def test_a_bar_is_missed_by_one_too_many() -> None:
 
 @pytest.fixture
 def built(tmp_path: Path) -> Path:
-    """A program that sleeps, a third as long without its cause; and others."""
+    """A program that sleeps, on two threads a third as long without its cause; and others."""
     folder = tmp_path / "gcc/explain/planted"
     for variant, program, body in (
-        ("debug", "page_server", 'test "$1" = 2 && sleep 0.9'),
-        ("without", "page_server", 'test "$1" = 2 && sleep 0.3'),
+        ("debug", "page_server", 'test "$1" = 1 && sleep 0.3 || sleep 0.9'),
+        ("without", "page_server", "sleep 0.3"),
         ("debug", "tiles", "true"),
         ("without", "tiles", "exit 3"),
         ("debug", "blur", "true"),

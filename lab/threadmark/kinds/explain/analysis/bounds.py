@@ -104,11 +104,22 @@ class Bounds:
         }
         if makes:
             for tid in self._roles.short & set(threads):
-                ran[tid] = min(float(threads[tid].thread.run_ns), max(ran.get(tid, 0.0), _BEGIN_NS))
+                ran[tid] = self._begun_ns(threads[tid].thread.run_ns)
         if not self._recording.tier.get("perf_kernel"):
             for tid, ns in self._calls_ns(cause).items():
                 ran[tid] = ran.get(tid, 0.0) + ns
         return ran
+
+    def _begun_ns(self, run_ns: int) -> float:
+        """What the begin and the end took of a thread that lived shortly: the part of the samples
+        of all such threads in which the program's own code does not run, at least a usual time."""
+        return min(float(run_ns), max(_BEGIN_NS, run_ns * self._begins))
+
+    @cached_property
+    def _begins(self) -> float:
+        short = [each for each in self._recording.samples if each.tid in self._roles.short]
+        calls = sum(self._stacks.is_in_lock(each.stack, or_call=True) for each in short)
+        return calls / len(short) if short else 0.0
 
     def _calls_ns(self, cause: Cause) -> dict[int, float]:
         """Where the kernel is not sampled: what the system calls of so many waits took at most."""

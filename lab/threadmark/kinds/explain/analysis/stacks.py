@@ -67,9 +67,10 @@ class Stacks:
         return tuple(bare[:MOST_FRAMES])
 
     def _is_in_lock(self, stack: int, *, or_call: bool = False) -> bool:
-        """Whether the innermost function of a sample is one of a lock; `or_call`: of a library."""
+        """Whether the innermost function of a sample is one of a lock; `or_call`: or not the
+        program's own."""
         whole = self._names.frames(stack, True)
-        if or_call and whole and not whole[0].own:
+        if or_call and (not whole or not whole[0].own):
             return True
         bare = self._without_own_lock(self._knowledge.bare(whole))
         return bool(whole) and (not bare or bare[0] != whole[0])
