@@ -104,7 +104,7 @@ def test_a_record_of_a_moment_says_that_it_is_too_short() -> None:
 
 
 def test_a_small_imbalance_may_be_chance() -> None:
-    amounts = (("imbalance", 5.0), ("mutex", 3.0))
+    amounts = (("imbalance", 9.0), ("mutex", 7.0))
     small, large = (Cause(name, "a", "", "", ns=ns, seen=99) for name, ns in amounts)
     doubted([small, large], 100.0)
     assert (small.certain, large.certain) == (False, True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from made import MAIN, TICK, Made, sleeps, waits, works
-from threadmark.kinds.explain.analysis.cause import Cause, merged, unite_tasks
+from threadmark.kinds.explain.analysis.cause import Cause, doubted, merged, unite_tasks
 
 A, B = 101, 102
 JOIN_A = waits("join", 0, "pthread_join@libc main", A)
@@ -64,6 +64,22 @@ def test_tasks_that_take_a_longer_wait_are_not_certain(idle: float, certain: boo
     wait = Cause("serial_dependency", "load", "", "", ns=idle, in_runtime=True)
     first = unite_tasks([wait, Cause("task_overhead", "spawn", "", "", ns=15.0)], 23.0)[0]
     assert first.certain == certain
+
+
+@pytest.mark.parametrize(("ns", "certain"), [(5.0, False), (8.0, True)])
+def test_a_lock_that_costs_little_may_have_been_held_by_an_interrupted_thread(
+    ns: float, certain: bool
+) -> None:
+    lock = Cause("mutex", "book", "", "", ns=ns, seen=100)
+    doubted([lock], 100.0)
+    assert lock.certain == certain
+
+
+@pytest.mark.parametrize("has_tasks", [True, False])
+def test_threads_of_a_runtime_without_a_processor_may_be_woken_for_nothing(has_tasks: bool) -> None:
+    queue = Cause("run_queue", "", "", "", ns=50.0)
+    doubted([queue], 100.0, has_tasks=has_tasks)
+    assert queue.certain != has_tasks
 
 
 def test_one_thread_that_works_beside_spare_workers_does_not_scale() -> None:

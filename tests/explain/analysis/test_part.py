@@ -174,7 +174,7 @@ def test_few_ticks_make_nothing_certain() -> None:
     scales = Made().thread(MAIN, works()).thread(A, works())
     assert not scales.first(Part(to_s=0.08))["certain"]
     assert scales.first(Part(to_s=0.1))["certain"]
-    rare = Made().thread(MAIN, works()).thread(A, ([LOCK] * 7 + [works()] * 43) * 2, "main")
+    rare = Made().thread(A, ([LOCK] * 7 + [works()] * 43) * 2, "main")
     rare.thread(B, works(), "main").thing(1, "mutex", module=1, offset=8)
     assert rare.first()["certain"]
     half = rare.first(Part(to_s=HALF))

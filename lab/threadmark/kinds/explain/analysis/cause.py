@@ -183,6 +183,10 @@ def _ends_and_locks(causes: list[Cause]) -> None:
     causes[:2] = [lock, end]
 
 
+_INTERRUPTED = ("mutex", "rwlock", "spin")
+_LITTLE = 0.06  # of all time
+
+
 def doubted(causes: list[Cause], total_ns: float, *, has_tasks: bool = False) -> None:
     """Where unequal parts and a chain both explain much, neither is sure. `has_tasks`: a runtime
     has tasks, which may be too small for other threads to take."""
@@ -200,6 +204,13 @@ def doubted(causes: list[Cause], total_ns: float, *, has_tasks: bool = False) ->
         passed_on = cause.category in ("imbalance", "serial_dependency", "condition", "join")
         if passed_on and cause.seen < FEWEST_TICKS:
             cause.certain = False
+        if has_tasks and cause.category == "run_queue":
+            cause.certain = False
+            cause.doubts.add("or threads of a runtime are woken for tasks that are too small")
+        # A thread that another program interrupts keeps those waiting that need it.
+        if cause.category in _INTERRUPTED and cause.ns < _LITTLE * total_ns:
+            cause.certain = False
+            cause.doubts.add("or other programs interrupted a thread that had it")
         # A few per cent without a processor may be other programs' doing.
         if cause.category == "run_queue" and cause.ns < _CHANCE * total_ns:
             cause.certain = False
