@@ -104,9 +104,9 @@ def test_a_record_of_a_moment_says_that_it_is_too_short() -> None:
 
 
 def test_a_small_imbalance_may_be_chance() -> None:
-    amounts = (("imbalance", 9.0), ("mutex", 7.0))
-    small, large = (Cause(name, "a", "", "", ns=ns, seen=99) for name, ns in amounts)
-    doubted([small, large], 100.0)
+    amounts = (("mutex", 30.0), ("imbalance", 5.0))
+    large, small = (Cause(name, "a", "", "", ns=ns, seen=99) for name, ns in amounts)
+    doubted([large, small], 100.0)
     assert (small.certain, large.certain) == (False, True)
 
 
