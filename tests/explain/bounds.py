@@ -159,7 +159,9 @@ def remark(row: Row) -> str:
 
 
 def table(rows: Sequence[Row]) -> str:
-    lines = [("program", "build", "first cause", "share", "bound", "gain", "noise", "alone", "remark")]
+    lines = [
+        ("program", "build", "first cause", "share", "bound", "gain", "noise", "alone", "remark")
+    ]
     for row in rows:
         bound = row.judgement.bound
         lines.append(
