@@ -143,7 +143,9 @@ class Bounds:
             if pair.thing in cause.things:
                 stacks |= {pair.waiter, pair.holder}
         stacks |= {wake.stack for wake in self._recording.wakes if wake.thing in cause.things}
-        return {self._stacks.names(stack) for stack in stacks if stack} - {()}
+        places = {self._stacks.names(stack) for stack in stacks if stack}
+        # A lock's functions are left out of these names: samples beside its atomics are its too.
+        return (places | {self._stack(stack) for stack in cause.samples}) - {()}
 
     def _stack(self, stack: int) -> tuple[str, ...]:
         return self._stacks.names(stack, exact=True)
