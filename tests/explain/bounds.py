@@ -33,9 +33,8 @@ from bars import Bar, Subject
 THREADS = "2"
 FACTOR = 1.5  # between a bound and the gain, if the bound is to be of use
 ALONE = 1.25  # times as fast on one thread: more is work that is no part of threads' waits
+# Causes that are work of their own, which one thread saves too.
 COSTS_ALONE = ("io", "kernel_memory", "thread_creation", "task_overhead", "sleep")
-
-
 FEW = 3  # pairs on one thread
 Pair = tuple[float, float]  # seconds with the cause and without it
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from made import MAIN, TICK, Doing, Made, sleeps, waits, works
+from threadmark.kinds.explain.analysis.meaning import Operand
 
 A, B = 101, 102
 JOIN_A = waits("join", 0, "pthread_join@libc main", A)
@@ -82,3 +83,42 @@ def test_a_process_that_ran_before_has_no_bound(began: str) -> None:
     made = locked([JOIN_A] * 100, [lock(B)] * 50 + [works()] * 50, [works()] * 100)
     made.head["tier"] = {**KERNEL, began: True}
     assert made.first()["bound"] is None
+
+
+def test_work_that_others_await_at_a_semaphore_is_done_at_once_without_it() -> None:
+    seat = waits("semaphore", 1, "sem_wait@libc solve worker")
+    made = Made(head={"tier": KERNEL}).thread(MAIN, JOIN_A)
+    made.thread(A, [seat, works()], "main").thread(B, [works(), seat], "main")
+    first = made.thing(1, "semaphore", waits=100, wait_ns=100 * TICK).first()
+    assert first["category"] == "semaphore"
+    assert first["bound"] == pytest.approx(2.0, abs=0.05)
+
+
+@pytest.mark.parametrize(("outside", "bound"), [(1, 2.5), (4, 10.0)])
+def test_short_threads_cost_what_samples_of_a_few_show_outside_the_program(
+    outside: int, bound: float
+) -> None:
+    """Of each 40 threads five have a sample. The rest is work for two processors."""
+    made = Made(ticks=200, head={"tier": KERNEL}).thread(MAIN, JOIN_A)
+    for number in range(200):
+        plan: list[Doing | None] = [None] * 200
+        plan[number] = works()
+        made.thread(A + number, plan, "spawn main")
+        if number % 8 == 0:
+            begins = number // 8 % 5 < outside
+            made.sample(A + number, "munmap@libc" if begins else "draw worker")
+    first = made.first()
+    assert first["category"] == "thread_creation"
+    assert first["bound"] == pytest.approx(bound, rel=0.05)
+
+
+def test_samples_beside_the_atomic_of_a_shared_lock_would_be_saved_too() -> None:
+    made = Made(head={"tier": KERNEL}).thread(MAIN, JOIN_A)
+    take, give = (f"pthread_rwlock_{name}@libc find worker" for name in ("rdlock", "unlock"))
+    made.operands[made.stack(take)] = Operand(base="ax")
+    for tid in (A, B):
+        made.thread(tid, works(), "main").sample(tid, take, 20, ax=0x5000)
+        made.sample(tid, give, 70).sample(tid, "find worker", 10)
+    first = made.first()
+    assert first["category"] == "rwlock"
+    assert first["bound"] == pytest.approx(10, rel=0.1)

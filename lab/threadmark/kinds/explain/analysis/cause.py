@@ -14,6 +14,8 @@ _CHANCE = 0.15  # of thread time
 _PASSED_ON = ("imbalance", "serial_dependency")
 _TAKEN = ("mutex", "rwlock", "spin", "allocator", "stdio", "loader")
 _WORDS = ("atomic", "false_sharing")
+_INTERRUPTED = ("mutex", "rwlock", "spin")  # held by a thread that loses its processor meanwhile
+_LITTLE = 0.06  # of thread time
 _NEARLY = 0.75  # of another cause
 _MUCH = 0.5  # of another cause
 _SOME = 0.25  # of another cause
@@ -181,10 +183,6 @@ def _ends_and_locks(causes: list[Cause]) -> None:
         cause.certain = False
         cause.doubts.add(f"or {other.category.replace('_', ' ')}")
     causes[:2] = [lock, end]
-
-
-_INTERRUPTED = ("mutex", "rwlock", "spin")
-_LITTLE = 0.06  # of all time
 
 
 def doubted(causes: list[Cause], total_ns: float, *, has_tasks: bool = False) -> None:

@@ -145,9 +145,10 @@ class Finder:
 
     def _io(self, cost: Cost) -> Cause:
         thing = self.recording.things.get(cost.reason.thing)
-        frame = self._stacks.first(self._heaviest(cost)) if cost.waiters else None
+        stack = self._heaviest(cost)
+        frame = self._stacks.first(stack) if stack else None
         name, where = (frame.name, frame.where) if frame else ("", "")
-        called = self._names.frames(self._heaviest(cost)) if cost.waiters else ()
+        called = self._names.frames(stack) if stack else ()
         asked = serves(self.recording)
         if cost.reason.activity == POLL or (asked and receives(called)):
             return Cause("io", name, where, POLLS, case=POLL)

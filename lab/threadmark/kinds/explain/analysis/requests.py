@@ -15,8 +15,6 @@ from threadmark.kinds.explain.analysis.recording import Recording
 
 POLL = "poll"  # the case of a cause of input and output
 POLLS = "threads wait until there is input for them"
-
-
 MAY_BE = "what it serves may ask for nothing meanwhile"
 _RECEIVES = re.compile(r"_*(GI_|libc_)?_*(recv(from|m?msg)?|accept4?)(64)?(_nocancel)?")
 _READS = re.compile(r"_*(GI_|libc_)?_*p?readv?(64)?(_nocancel)?")
