@@ -122,3 +122,60 @@ def test_samples_beside_the_atomic_of_a_shared_lock_would_be_saved_too() -> None
     first = made.first()
     assert first["category"] == "rwlock"
     assert first["bound"] == pytest.approx(10, rel=0.1)
+
+
+@pytest.mark.parametrize(("writes", "bound"), [(True, 10), (False, 10 / 7)])
+def test_waiting_for_a_line_that_another_thread_writes_would_be_saved_too(
+    writes: bool, bound: float
+) -> None:
+    """Of each 100 samples of two threads 30 are in a spin lock and 60 at a word beside it."""
+    made = Made(head={"tier": KERNEL}).thread(MAIN, JOIN_A)
+    spin, touch, far = "lock put worker", "put worker", "think worker"
+    made.operands[made.stack(spin)] = Operand(base="ax", loops=True)
+    made.operands[made.stack(touch)] = Operand(base="bx", plain=True, writes=writes)
+    made.operands[made.stack(far)] = Operand(base="bx", plain=True, writes=True)
+    for tid in (A, B):
+        made.thread(tid, works(), "main").sample(tid, spin, 30, ax=0x5000)
+        made.sample(tid, touch, 60, bx=0x6000).sample(tid, far, 10, bx=0x7000 + 0x1000 * tid)
+    first = made.first()
+    assert first["category"] == "spin"
+    assert first["bound"] == pytest.approx(bound, rel=0.1)
+
+
+def test_calls_of_a_file_would_be_saved_with_what_the_agent_does_in_them() -> None:
+    write = waits("io", 1, "write@libc save worker")
+    made = Made(head={"tier": KERNEL}).thread(MAIN, JOIN_A).thing(1, "file", waits=100)
+    for tid in (A, B):
+        made.thread(tid, [write, works()], "main").sample(tid, "write@libc save worker", 50)
+        agent = "write@libthreadmark-agent.so save worker"
+        made.sample(tid, f"end@libthreadmark-agent.so {agent}", 20)
+        made.sample(tid, f"clock_gettime@libc {agent}", 20).sample(tid, "save worker", 10)
+    first = made.first()
+    assert first["category"] == "io"
+    assert first["bound"] == pytest.approx(2 * 10, rel=0.1)
+
+
+def test_threads_whose_numbers_come_again_and_have_no_samples_cost_all_that_they_ran() -> None:
+    made = Made(ticks=200, head={"tier": KERNEL}).thread(MAIN, JOIN_A)
+    for number in range(100):
+        plan: list[Doing | None] = [None] * 200
+        plan[number] = works()
+        made.thread(A + number, plan, "spawn main")
+        again = {"began_ns": (number + 100) * TICK, "ended_ns": (number + 101) * TICK}
+        times = {"run_ns": TICK, "ready_ns": 0, "totals": {}}
+        of = {"tid": A + number, "maker": MAIN, "made_at": made.stack("spawn main")}
+        made.line(kind="thread", name="", **of, **again, **times)
+    first = made.first()
+    assert first["category"] == "thread_creation"
+    assert first["bound"] > 100
+
+
+def test_time_in_which_nobody_works_is_left_however_unequal_work_is_divided() -> None:
+    """Of 100 ticks 20 pass until a barrier has woken the threads."""
+    meet = waits("barrier", 1, "pthread_barrier_wait@libc step worker")
+    made = Made(head={"tier": KERNEL}).thread(MAIN, JOIN_A).thing(1, "barrier", waits=40)
+    made.thread(A, [works()] * 4 + [meet], "main")
+    made.thread(B, [works()] + [meet] * 4, "main")
+    first = made.first()
+    assert first["category"] == "imbalance"
+    assert first["bound"] == pytest.approx(5 / (2.5 + 1), rel=0.02)

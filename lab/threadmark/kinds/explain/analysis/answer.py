@@ -28,6 +28,7 @@ from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.queues import queue_causes
 from threadmark.kinds.explain.analysis.reasons import Reasons
 from threadmark.kinds.explain.analysis.recording import Recording, most_at_once
+from threadmark.kinds.explain.analysis.removed import Removed
 from threadmark.kinds.explain.analysis.requests import idle_words, requests_apart
 from threadmark.kinds.explain.analysis.roles import Roles
 from threadmark.kinds.explain.analysis.runtimes import Runtime
@@ -94,7 +95,8 @@ def analyse(
         listed = [_none(recording, reasons, times, causes, idle_words(requests, total))]
     holders = Holders(recording, stacks)
     path = CriticalPath(recording, names, knowledge, reasons)
-    bounds = Bounds(recording, roles, stacks, times, path)
+    removed = Removed(recording, names, knowledge, roles, stacks, times)
+    bounds = Bounds(recording, roles, removed, times, path)
     for cause in listed:
         _complete(cause, recording, stacks, holders)
         cause.bound = bounds.of(cause)

@@ -1,0 +1,181 @@
+"""How much processor time one cause takes of each thread: what the samples that belong to it say.
+
+Beside the samples that named the cause these are: taking, giving back and waking in its functions;
+the agent, where the cause is calls; and, where threads contend, instructions that use a cache line
+that one thread writes and another uses, because they wait for the line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from functools import cached_property
+
+from threadmark.kinds.explain.analysis.accounting import Account
+from threadmark.kinds.explain.analysis.cause import Cause
+from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
+from threadmark.kinds.explain.analysis.recording import Recording, Sample
+from threadmark.kinds.explain.analysis.roles import Roles
+from threadmark.kinds.explain.analysis.sleeps import AGENT
+from threadmark.kinds.explain.analysis.slow_paths import wakes
+from threadmark.kinds.explain.analysis.spots import address_of, operand_of
+from threadmark.kinds.explain.analysis.stacks import Stacks
+
+_CALLS = ("io", "sleep", "thread_creation")  # the call itself is the cause
+_BEGIN_NS = 20_000.0  # of a processor, for the begin and the end of a thread
+_CALL_NS = 10_000  # of the kernel, for a wait and its wake
+_RUNS = (  # all of it takes processors
+    "atomic", "false_sharing", "spin", "rwlock", "kernel_memory", "thread_creation",
+)  # fmt: skip
+_EVENTS = ("barrier", "condition", "semaphore")
+_CONTENDED = (
+    "mutex",
+    "rwlock",
+    "spin",
+    "atomic",
+    "false_sharing",
+    "allocator",
+    "stdio",
+    "loader",
+    *_EVENTS,
+)
+_CLOCK = re.compile(r"vdso|clock_gettime")
+_LINE = 64  # bytes that processors take from one another
+
+
+class Removed:
+    """That of one record."""
+
+    def __init__(
+        self,
+        recording: Recording,
+        names: Names,
+        knowledge: Knowledge,
+        roles: Roles,
+        stacks: Stacks,
+        account: Account,
+    ) -> None:
+        self._recording = recording
+        self._names = names
+        self._knowledge = knowledge
+        self._roles = roles
+        self._stacks = stacks
+        self._account = account
+
+    def of(self, cause: Cause) -> dict[int, float]:
+        """Processor time by the keys of threads, system calls too. Without samples it is all of a
+        cause that runs, and nothing of others."""
+        threads = self._account.threads
+        if self._recording.samples:
+            ran = {
+                tid: threads[tid].thread.run_ns * count / self._sampled[tid]
+                for tid, count in self._samples_of(cause).items()
+                if tid in threads
+            }
+        else:
+            runs = cause.by_thread.items() if cause.category in _RUNS else ()
+            ran = {tid: min(float(ns), threads[tid].thread.run_ns) for tid, ns in runs}
+        if cause.category == "thread_creation":
+            for key, time in threads.items():  # keys are not numbers where these came again
+                if time.thread.tid in self._roles.short:
+                    ran[key] = self._begun_ns(time.thread.run_ns)
+        if self._recording.samples and not self._recording.tier.get("perf_kernel"):
+            for tid, ns in self._calls_ns(cause).items():
+                ran[tid] = ran.get(tid, 0.0) + ns
+        return ran
+
+    def _samples_of(self, cause: Cause) -> Counter[int]:
+        """Samples of each thread."""
+        places = self._places(cause)
+        found: Counter[int] = Counter()
+        for (tid, stack), count in self._samples.items():
+            if stack in cause.samples or self._is_call(stack, cause, places):
+                found[tid] += count
+            elif cause.category in _CONTENDED:
+                found[tid] += self._bouncing[tid, stack]
+        return found
+
+    def _is_call(self, stack: int, cause: Cause, places: set[tuple[str, ...]]) -> bool:
+        """Whether it takes or gives back the lock, wakes the threads that wait for an event or, of
+        some causes, is any call."""
+        calls = cause.category in _CALLS
+        if calls and self._is_of_agent(stack):
+            return True
+        if cause.category in _EVENTS and wakes(self._names.frames(stack, True), self._knowledge):
+            return True
+        anywhere = cause.category == "thread_creation" or self._stack(stack) in places
+        return anywhere and self._stacks.is_in_lock(stack, or_call=calls)
+
+    def _is_of_agent(self, stack: int) -> bool:
+        """Whether the agent itself runs, which takes nothing where it is not recorded."""
+        frames = self._names.frames(stack, True)
+        inner = next((each for each in frames if not _CLOCK.search(each.name)), None)
+        return inner is not None and inner.module.startswith(AGENT)
+
+    def _begun_ns(self, run_ns: int) -> float:
+        """What the begin and the end took of a thread that lived shortly: the part of the samples
+        of all such threads in which the program's own code does not run, at least a usual time."""
+        return min(float(run_ns), max(_BEGIN_NS, run_ns * self._begins))
+
+    @cached_property
+    def _begins(self) -> float:
+        short = [each for each in self._recording.samples if each.tid in self._roles.short]
+        calls = sum(self._stacks.is_in_lock(each.stack, or_call=True) for each in short)
+        return calls / len(short) if short else 1.0
+
+    def _calls_ns(self, cause: Cause) -> dict[int, float]:
+        """Where the kernel is not sampled: what the system calls of so many waits took at most."""
+        total = sum(cause.by_thread.values())
+        left = {tid: self._unsampled_ns(tid) for tid in cause.by_thread}
+        return {
+            tid: min(left[tid], _CALL_NS * cause.waits * ns / total)
+            for tid, ns in cause.by_thread.items()
+            if total and tid in self._account.threads
+        }
+
+    def _unsampled_ns(self, tid: int) -> float:
+        time = self._account.threads.get(tid)
+        seen = self._sampled[tid] * self._recording.sample_ns
+        return max(0.0, time.thread.run_ns - seen) if time else 0.0
+
+    def _places(self, cause: Cause) -> set[tuple[str, ...]]:
+        """The functions that wait for the cause, or let it go."""
+        stacks = set(cause.waiters)
+        for pair in self._recording.pairs:
+            if pair.thing in cause.things:
+                stacks |= {pair.waiter, pair.holder}
+        stacks |= {wake.stack for wake in self._recording.wakes if wake.thing in cause.things}
+        places = {self._stacks.names(stack) for stack in stacks if stack}
+        # A lock's functions are left out of these names: samples beside its atomics are its too.
+        return (places | {self._stack(stack) for stack in cause.samples}) - {()}
+
+    def _stack(self, stack: int) -> tuple[str, ...]:
+        return self._stacks.names(stack, exact=True)
+
+    @cached_property
+    def _samples(self) -> Counter[tuple[int, int]]:
+        return Counter((each.tid, each.stack) for each in self._recording.samples)
+
+    @cached_property
+    def _bouncing(self) -> Counter[tuple[int, int]]:
+        """Samples, by thread and stack, at lines that one thread writes and another uses."""
+        lines: dict[int, list[Sample]] = defaultdict(list)
+        written: set[int] = set()
+        for sample in self._recording.samples:
+            operand = None if sample.kernel else operand_of(sample, self._recording, self._names)
+            address = None if operand is None else address_of(operand, sample)
+            if operand is not None and address is not None:
+                lines[address // _LINE].append(sample)
+                if operand.writes or not operand.plain:
+                    written.add(address // _LINE)
+        return Counter(
+            (each.tid, each.stack)
+            for line in written
+            if len({each.tid for each in lines[line]}) > 1
+            for each in lines[line]
+        )
+
+    @cached_property
+    def _sampled(self) -> Counter[int]:
+        """Samples of each thread."""
+        return Counter(each.tid for each in self._recording.samples)
