@@ -100,33 +100,46 @@ def test_stacks_that_go_on_in_two_ways_stay_apart() -> None:
     assert len(made.first()["holders"]) == 3
 
 
-def convoy(main_works: bool) -> Made:
-    """Two threads that are woken by main and wait for the mutex of the condition."""
+def convoy(main_works: bool, asleep: bool = True) -> Made:
+    """Two threads that are woken by main and wait for the mutex of the condition. They sleep for
+    it, or it is free and waking takes the time."""
     there = waits("condition", 1, "put sense")
+    back = waits("relock", 1, "put sense", MAIN)[:4] if asleep else there[:4]
     made = Made().thread(MAIN, works() if main_works else [works(), there])
     for tid in (A, B):
         totals = {
-            "condition": {"ns": 40 * TICK, "times": 99},
-            "relock": {"ns": 50 * TICK, "times": 99},
+            "condition": {"ns": 20 * TICK, "times": 99},
+            "relock": {"ns": 70 * TICK, "times": 99},
         }
-        made.thread(tid, [there, (*there[:4], "R", -1)], "main", run_ns=10 * TICK, totals=totals)
+        made.thread(
+            tid,
+            [there, (*back, "S" if asleep else "R", -1)],
+            "main",
+            run_ns=10 * TICK,
+            totals=totals,
+        )
     made.thing(1, "condition", module=1, offset=64, signal_stack="get main", waits=200, mutex=2)
     made.thing(2, "mutex", module=1, offset=128)
     made.data[1, 64] = ("place_free", "queue.cpp:3")
     made.data[1, 128] = ("queue_mutex", "queue.cpp:2")
-    made.pair(1, "condition", "put sense", "get main", 80 * TICK)
-    made.pair(1, "relock", "put sense", "get main", 100 * TICK)
+    made.pair(1, "condition", "put sense", "get main", 40 * TICK)
+    made.pair(1, "relock", "put sense", "get main", 140 * TICK)
     return made.sample(MAIN, "get main", 30)
 
 
 def test_who_waits_for_a_thread_that_never_rests_waits_for_its_work_not_for_its_lock() -> None:
-    assert convoy(True).first()["category"] == "serial_dependency"
+    assert convoy(True, asleep=False).first()["category"] == "serial_dependency"
 
 
 def test_woken_threads_that_queue_for_the_mutex_of_their_condition_name_it() -> None:
     first = convoy(False).first()
     assert (first["category"], first["name"]) == ("mutex", "queue_mutex")
     assert first["certain"]
+
+
+def test_threads_whose_mutex_is_free_when_they_are_woken_wait_for_the_condition() -> None:
+    first = convoy(False, asleep=False).first()
+    assert (first["category"], first["name"]) == ("condition", "place_free")
 
 
 def test_who_works_with_the_mutex_locked_keeps_the_woken_ones_from_it() -> None:

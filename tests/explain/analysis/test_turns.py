@@ -128,3 +128,55 @@ def test_a_few_per_cent_without_a_processor_prove_no_queue(share: float, certain
     cause = Cause("run_queue", "", "", "", ns=share * 100)
     doubted([cause], 100.0)
     assert cause.certain == certain
+
+
+def test_pairs_of_threads_that_await_one_anothers_futures_are_a_chain() -> None:
+    """Ten pairs live one after the other, and main awaits their ends."""
+    made = Made().thread(MAIN, waits("join", 0, "pthread_join@libc main"))
+    turn = waits("futex", 7, "std::__future_base::_State::wait@libstdc++ append sign")
+    made.thing(7, "futex", signals=50)
+    for number in range(10):
+        before, after = [None] * 10 * number, [None] * (90 - 10 * number)
+        pair = A + 2 * number, B + 2 * number
+        made.thread(pair[0], [*before, *[works(), turn] * 5, *after], "main")
+        made.thread(pair[1], [*before, *[turn, works()] * 5, *after], "main")
+        made.sample(pair[0], "seal sign", 5).sample(pair[1], "seal sign", 5)
+    assert made.first()["category"] == "serial_dependency"
+
+
+def test_sleeps_of_which_the_walk_ended_early_are_for_what_the_whole_ones_are() -> None:
+    policy = "std::__1::__libcpp_timed_backoff_policy::operator()"
+    whole = waits("sleep", 0, f"{policy} std::__1::barrier::arrive_and_wait run worker")
+    made = Made().thread(MAIN, JOIN_A)
+    made.thread(A, [waits("sleep", 0, "nanosleep@libc"), whole, works(), works()], "main")
+    causes = made.thread(B, works(), "main").answer()["causes"]
+    assert {each["category"] for each in causes} == {"imbalance"}
+
+
+def test_who_ends_most_waits_for_a_condition_may_be_awaited_though_another_signalled_last() -> None:
+    """Two threads wait for the filter, which never rests. The condition has their signals too."""
+    full = waits("condition", 1, "push sense")
+    woken = *full[:4], "R", -1
+    made = Made(processors=4).thread(MAIN, waits("join", 0, "pthread_join@libc main", A))
+    made.thread(A, works(), "main one").thread(B, [full, woken], "main two")
+    made.thing(1, "condition", signal_stack="push sense", waits=100, signals=200)
+    made.pair(1, "condition", "push sense", "pop filter", 100 * TICK)
+    made.sample(A, "denoise filter", 50).sample(B, "expose sense", 5)
+    first = made.first()
+    assert first["category"] == "serial_dependency"
+    assert first["name"] == "filter"
+
+
+@pytest.mark.parametrize(("waits_of_ten", "category"), [(2, "imbalance"), (6, "barrier")])
+def test_waits_in_turns_that_take_less_than_the_work_are_no_matter_of_the_barrier(
+    waits_of_ten: int, category: str
+) -> None:
+    made = Made().thread(MAIN, works()).thread(A, works(), "main")
+    for at in range(100):
+        for tid in (MAIN, A):
+            waiting = at % 10 < waits_of_ten and (at // 10 + tid) % 2
+            text = "GOMP_barrier@libgomp.so.1 count._omp_fn.0" if waiting else "row count._omp_fn.0"
+            more = {"registers": {}, "stack": made.stack(f"{text} main")}
+            made.line(kind="sample", tid=tid, at_ns=at * 2 * MS, **more)
+    first = made.first()
+    assert first["category"] == category

@@ -201,11 +201,8 @@ class Finder:
             return Cause("serial_dependency", name, "", words)
         equal = self._roles.has_peers(reason.tid)
         if reason.activity == "future":  # of parts that one thread awaits, or of a chain
-            equal = equal and not any(
-                self._roles.same(reason.tid, tid)
-                for tid, ns in cost.by_thread.items()
-                if ns > _OFTEN * cost.ns
-            )
+            peers = (ns for t, ns in cost.by_thread.items() if self._roles.same(reason.tid, t))
+            equal = equal and sum(peers) <= _OFTEN * cost.ns
         if reason.activity == "barrier" or (equal and reason.activity != "event"):
             how = {"barrier": "at a barrier", "join": "in a join"}.get(reason.activity, "")
             words = f"threads wait{' ' + how if how else ''} for one that has more to do"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from threadmark.kinds.explain.analysis.accounting import Account
 from threadmark.kinds.explain.analysis.reasons import LOCKS, Reason, Reasons
@@ -19,6 +19,8 @@ _THREADS = 256  # whose shares are told apart
 _THINGS = 1024  # of one activity that are told apart
 _TICKS = 8192  # of a record that are looked at
 _LOOKS = 8_000_000  # at threads of these: what one waits for, others are asked for
+_EXPECTED = 16  # ticks in which a wait should have been seen
+_MOSTLY = 0.5  # of them
 _NEEDLESS = Reason("needless")  # of a thread whose waits cost nothing
 Bucket = tuple[str, int]  # activity and thing; ("", thread) for what the agent did not see
 
@@ -57,6 +59,11 @@ def costs(recording: Recording, account: Account, reasons: Reasons, sleeps: Slee
         ns = whole_ns
         if not bucket[0]:
             ns -= _by_switches(found, bucket[1], whole_ns, sleeps)
+        late = _late_ns(ns, evidence.get(bucket), recording) if bucket[0] == "relock" else 0.0
+        waking = _waking(_without_ticks(bucket, pairs.get(bucket), reasons)) if late else None
+        if waking is not None:
+            _add(found, waking, late, 0, shares)
+            ns -= late
         alone = not bucket[0] and reasons.is_short(bucket[1])  # by itself a thread of a storm
         seen = evidence.get(bucket) or (None if alone else by_activity.get(bucket[0]))
         if seen is None or not seen.total:
@@ -72,6 +79,22 @@ def costs(recording: Recording, account: Account, reasons: Reasons, sleeps: Slee
             if reason not in (None, _NEEDLESS):
                 _add(found, reason, ns * count / seen.total, count, shares)
     return list(found.values())
+
+
+def _late_ns(ns: float, seen: _Evidence | None, recording: Recording) -> float:
+    """How much of the time from a signal to the return is the wake-up, because the mutex was free:
+    else the ticks would have seen the woken thread asleep for it."""
+    expected = ns * len(recording.ticks) / max(1, recording.wall_ns)
+    met = seen.total if seen else 0
+    if expected < _EXPECTED or met > _MOSTLY * expected:
+        return 0.0
+    return ns * (1 - met / expected)
+
+
+def _waking(reason: Reason | None) -> Reason | None:
+    if reason is None or reason.sort != "lock":
+        return reason  # a thread that never rests, whose work is awaited
+    return replace(reason, sort="event", activity="condition")
 
 
 def _needed(shares: dict[int, float], reasons: Reasons) -> tuple[float, dict[int, float]]:

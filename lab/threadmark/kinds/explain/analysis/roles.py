@@ -14,6 +14,7 @@ _GLUE = ("std::", "_start", "__gnu_cxx::", "__gthr", "__pthread_once", "tbb::det
 _LOOKED_AT = 256  # threads of one group
 _NEEDS = 0.05  # of its life
 _UNEVEN = 0.7  # of the time that others wait, they wait for one
+_OFTEN = 0.1  # of the waits for a condition
 _SATURATED = 0.9  # of the record
 _RARE = 0.02  # of the ticks: what happens less often is chance
 
@@ -95,9 +96,21 @@ class Roles:
         """The threads that may signal it; empty where that is not known."""
         if thing is None or not thing.signal_stack:
             return set()
-        frames = self._names.frames(thing.signal_stack)
-        name = outermost(frames)
-        return {tid for tid, starts in self.starts.items() if name in starts} if name else set()
+        stacks = {thing.signal_stack} | self._woke.get(thing.id, set())
+        names = {outermost(self._names.frames(each)) for each in stacks} - {""}
+        return {tid for tid, starts in self.starts.items() if names & starts}
+
+    @cached_property
+    def _woke(self) -> dict[int, set[int]]:
+        """By condition, the stacks that ended a good part of the waits for it."""
+        waits: dict[int, Counter[int]] = defaultdict(Counter)
+        for pair in self._recording.pairs:
+            if pair.activity == "condition" and pair.holder:
+                waits[pair.thing][pair.holder] += pair.waits
+        return {
+            thing: {stack for stack, count in by.items() if count >= _OFTEN * by.total()}
+            for thing, by in waits.items()
+        }
 
     @cached_property
     def saturated(self) -> set[int]:

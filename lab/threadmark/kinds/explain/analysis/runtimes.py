@@ -30,6 +30,7 @@ _ALL = 1.0  # of them
 _OUTER = 2  # functions that tell what a task does
 _DEALS = re.compile(r"libtbb")
 _IDLE = "while one thread works on a task the others find none that is ready"
+_IN_BETWEEN = 0.3  # of the samples: a barrier that is the cause takes more
 _WORKS = 0.5  # of the moments at which one waits, another works
 
 
@@ -114,6 +115,12 @@ class Runtime:
             if sum(working.values()) >= _WORKS * len(self._inside):
                 return Cause("task_idle", name, where, _IDLE, workers=workers)
             return self._overhead(list(self._inside))
+        if len(self._inside) < _IN_BETWEEN * len(self._recording.samples):
+            part = most_common(+Counter(self._part(each) for each in self._outside))
+            words = "threads wait in turns, in a task runtime, for one that has more to do"
+            found = Cause("imbalance", part, "", words, workers=workers, certain=False)
+            found.doubts.add("or one works in a part that is for one thread")
+            return found
         words = "threads wait for one another in a task runtime, and hardly work in between"
         return Cause("barrier", f"barrier in {name}" if name else "", where, words)
 

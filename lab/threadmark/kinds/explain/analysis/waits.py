@@ -161,9 +161,15 @@ class Waits:
 
     def _stack(self, activity: str, stack: int) -> int:
         """Its own, or the usual one where the call is too short for the agent to take one."""
-        if stack or activity not in ("yield", "sleep"):
+        if activity not in ("yield", "sleep"):
             return stack
-        return self._usual_yield if activity == "yield" else self._usual_sleep
+        if self._is_whole(stack):
+            return stack
+        return (self._usual_yield if activity == "yield" else self._usual_sleep) or stack
+
+    def _is_whole(self, stack: int) -> bool:
+        """Whether there is one that reaches the program: the walk may end in the C library."""
+        return bool(stack) and any(each.own for each in self._names.frames(stack))
 
     @cached_property
     def _usual_yield(self) -> int:
@@ -184,7 +190,7 @@ class Waits:
         """By stack, the time of calls of this kind that the agent took a stack of."""
         found: Counter[int] = Counter()
         for pair in self._recording.pairs:
-            if pair.activity == activity and pair.waiter:
+            if pair.activity == activity and self._is_whole(pair.waiter):
                 found[pair.waiter] += pair.wait_ns
         return found
 
