@@ -1,0 +1,61 @@
+// The published way to make and save lines: a string for each line, a stringstream for each
+// student, and files that are opened, appended to, flushed after every line and closed for each
+// block.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data.hpp"
+#include "interruption.hpp"
+#include "plan.hpp"
+#include "writer.hpp"
+
+namespace students {
+
+class Buffers {
+ public:
+  explicit Buffers(const Plan& plan) : plan_(plan) { clear(); }
+
+  // Adds the lines of the student at this position.
+  void add(const Data& data, std::uint64_t position);
+  bool full() const { return count_ >= plan_.block; }
+  std::uint64_t count() const { return count_; }
+  // Brings the lines of this file into the order of the block and returns all strings. The empty
+  // ones are no lines.
+  const std::vector<std::string>& shuffled(const Data& data, File file, std::uint64_t block);
+  void clear();
+
+ private:
+  const Plan& plan_;
+  std::array<std::vector<std::string>, kFiles> lines_;
+  std::uint64_t count_ = 0;
+};
+
+// Saves the lines of one file of a block. Different threads may save different files at a time.
+// Throws Failure or Interrupted.
+void save_buffer(const Job& job, Buffers& buffers, File file, std::uint64_t block);
+
+// An upper bound for one pair of buffers, strings and what vectors have in reserve.
+std::uint64_t memory_of_buffers(const Plan& plan);
+
+// Fills the buffers with block after block and calls flush(number of the block) for each.
+template <typename Flush>
+void for_each_block(const Job& job, Buffers& buffers, Flush flush) {
+  std::uint64_t block = 0;
+  const auto save = [&] {
+    check_signals();
+    flush(block++);
+    job.progress.advance(buffers.count());
+    buffers.clear();
+  };
+  for (std::uint64_t position = 0; position < job.plan.students; ++position) {
+    buffers.add(job.data, position);
+    if (buffers.full()) save();
+  }
+  if (buffers.count() > 0) save();
+}
+
+}  // namespace students

@@ -1,0 +1,59 @@
+// `tmk-students`: finds the command, and makes each problem one sentence and an exit status.
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include "complaint.hpp"
+#include "interruption.hpp"
+#include "options.hpp"
+
+namespace {
+
+int complain(const char* sentence, students::Status status) {
+  std::fprintf(stderr, "tmk-students: %s\n", sentence);
+  return status;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app(
+      "Test data of students in four files, as fast as they can be written, or as slowly "
+      "as threads that take turns write them.",
+      "tmk-students");
+  app.require_subcommand(1);
+  CLI::App* const generate = app.add_subcommand("generate", "Write the four files");
+  CLI::App* const limit =
+      app.add_subcommand("limit", "Write the same bytes from memory: the limit for generate");
+  const students::Command run_generate = students::add_generate(*generate);
+  const students::Command run_limit = students::add_limit(*limit);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    return complain((std::string(error.what()) + "; --help lists the options.").c_str(),
+                    students::kUsage);
+  }
+  (*generate ? run_generate : run_limit)();
+  return students::kOk;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  students::note_signals();
+  int interrupted = 0;
+  try {
+    return run(argc, argv);
+  } catch (const students::BadRequest& error) {
+    return complain(error.what(), students::kUsage);
+  } catch (const students::Interrupted& error) {
+    interrupted = error.signal;
+  } catch (const std::bad_alloc&) {
+    return complain(
+        "There is not enough memory; choose a smaller --bufsize (-b) or fewer --threads.",
+        students::kFailed);
+  } catch (const std::exception& error) {
+    return complain(error.what(), students::kFailed);
+  }
+  students::end_by_signal(interrupted);
+}

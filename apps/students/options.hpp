@@ -1,0 +1,50 @@
+// Options that several commands share, and numbers as a person writes them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "plan.hpp"
+
+namespace students {
+
+// What a person gave; what is absent gets its default in finish().
+struct Wishes {
+  Plan plan;
+  std::optional<std::uint64_t> block;
+  std::optional<std::uint64_t> seed;
+  std::optional<std::uint64_t> threads;
+};
+
+// An option whose value is a whole number of this range; any other is a BadRequest.
+CLI::Option* add_number(CLI::App& app, const std::string& names, const std::string& help,
+                        std::uint64_t least, std::uint64_t most,
+                        const std::function<void(std::uint64_t)>& take);
+
+// -s -e -b --seed --out --fsync
+void add_data_options(CLI::App& app, Wishes& wishes);
+CLI::Option* add_threads(CLI::App& app, Wishes& wishes);
+
+// The plan with every default filled in, but for the threads.
+Plan finish(const Wishes& wishes);
+
+// Throws BadRequest if the buffers of the plan need more than they may. `per_thread` tells the
+// remedy.
+void check_memory(const Plan& plan, std::uint64_t bytes, bool per_thread);
+
+unsigned available_processors();
+
+// Prints and makes sure of it: Failure if standard output cannot be written.
+void print(const std::string& text);
+std::string milliseconds(double elapsed_ms);
+
+// What the commands of this program are: each adds itself, and what it returns runs it.
+using Command = std::function<void()>;
+Command add_generate(CLI::App& app);
+Command add_limit(CLI::App& app);
+
+}  // namespace students

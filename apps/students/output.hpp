@@ -1,0 +1,51 @@
+// The four files of a run. They have temporary names until all are whole, so that nobody takes a
+// part of a file for the whole one.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "data.hpp"
+
+namespace students {
+
+class Output {
+ public:
+  // Makes four empty files in the folder, or throws Failure.
+  Output(const std::string& folder, bool fsync);
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+  ~Output();  // removes what was not committed
+
+  // The temporary path of a file, for writers that open it themselves.
+  const std::string& path(File file) const { return files_[file].path; }
+  // The path that it is to have.
+  const std::string& target(File file) const { return files_[file].target; }
+
+  // Appends the text to the file. Several threads may write to different files. Throws Failure.
+  void write(File file, std::string_view text) { write_all(files_[file], text); }
+
+  // Gives the files their names, in place of earlier ones, and returns the bytes of each.
+  // With fsync the files and their names are on the device then. Throws Failure.
+  std::array<std::uint64_t, kFiles> commit();
+
+ private:
+  struct One {
+    std::string path;
+    std::string target;
+    int descriptor = -1;
+    bool exists = false;
+  };
+
+  static void write_all(const One& file, std::string_view text);
+  void open(One& file, const std::string& target);
+  void remove() noexcept;
+
+  std::string folder_;
+  bool fsync_;
+  std::array<One, kFiles> files_;
+};
+
+}  // namespace students

@@ -1,0 +1,40 @@
+// What a writer is: a way to bring the data of a plan into the four files. Each is one file of
+// writers/, which registers itself; protocols.md there says how it uses threads.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "data.hpp"
+#include "output.hpp"
+#include "plan.hpp"
+#include "progress.hpp"
+
+namespace students {
+
+struct Job {
+  const Plan& plan;
+  const Data& data;
+  Output& output;
+  Progress& progress;
+};
+
+struct Writer {
+  std::string_view name;
+  std::string_view summary;
+  unsigned threads;  // that it always has; 0: those of the plan
+  // Writes all and calls progress. Throws Failure or Interrupted; no thread of it is left then.
+  void (*run)(const Job& job);
+  // An upper bound of the memory that its buffers take.
+  std::uint64_t (*memory_bytes)(const Plan& plan);
+};
+
+// All writers, in the order of their names.
+const std::vector<Writer>& writers();
+
+struct Registration {
+  explicit Registration(const Writer& writer);
+};
+
+}  // namespace students
