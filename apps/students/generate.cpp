@@ -27,10 +27,10 @@ unsigned threads_of(const Writer& writer, const Wishes& wishes) {
         wishes.threads.value_or(std::min<std::uint64_t>(available_processors(), kMostThreads)));
   }
   if (wishes.threads && *wishes.threads != writer.threads) {
-    throw BadRequest("The writer " + std::string(writer.name) + " always has " +
+    throw BadRequest("The writer " + std::string(writer.name) + " always writes with " +
                      std::to_string(writer.threads) +
                      (writer.threads == 1 ? " thread" : " threads") +
-                     " that write; leave --threads out or choose --writer fast.");
+                     "; leave --threads out or choose --writer fast.");
   }
   return writer.threads;
 }

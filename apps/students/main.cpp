@@ -30,6 +30,12 @@ int run(int argc, char** argv) {
   } catch (const CLI::CallForHelp& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
+    if (app.get_subcommands().empty()) {
+      const std::string given = argc > 1 ? ", not '" + std::string(argv[1]) + "'" : "";
+      const std::string sentence =
+          "The first word must be a command, generate or limit" + given + "; --help explains them.";
+      return complain(sentence.c_str(), students::kUsage);
+    }
     return complain((std::string(error.what()) + "; --help lists the options.").c_str(),
                     students::kUsage);
   }

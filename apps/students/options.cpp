@@ -66,12 +66,14 @@ Plan finish(const Wishes& wishes) {
 
 void check_memory(const Plan& plan, std::uint64_t bytes, bool per_thread) {
   if (bytes <= kMostMemoryBytes) return;
-  const auto mib = [](std::uint64_t size) { return std::to_string((size >> 20) + 1) + " MiB"; };
+  // The need grows with the block; a thousandth is for what does not.
+  const std::uint64_t enough = kMostMemoryBytes / 1000 * 999 / (bytes / plan.block + 1);
   throw BadRequest("Blocks of " + std::to_string(plan.block) + " students with " +
-                   std::to_string(plan.exercises) + " exercises need " + mib(bytes) +
-                   " of memory, of which " + std::to_string(kMostMemoryBytes >> 20) +
-                   " MiB may be used; choose a smaller --bufsize (-b)" +
-                   (per_thread && plan.threads > 1 ? " or fewer --threads." : "."));
+                   std::to_string(plan.exercises) + " exercises need " +
+                   std::to_string((bytes >> 20) + 1) + " MiB of memory, of which " +
+                   std::to_string(kMostMemoryBytes >> 20) + " MiB may be used; choose --bufsize " +
+                   std::to_string(enough) + " or less" +
+                   (per_thread && plan.threads > 1 ? ", or fewer --threads." : "."));
 }
 
 unsigned available_processors() {

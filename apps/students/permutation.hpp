@@ -3,6 +3,7 @@
 // construction.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -16,7 +17,7 @@ class Permutation {
  public:
   // count is 1 to 2^32.
   Permutation(std::uint64_t count, std::uint64_t seed) : count_(count) {
-    const unsigned bits = count < 4 ? 2U : static_cast<unsigned>(std::bit_width(count - 1));
+    const unsigned bits = std::max(kLeastBits, static_cast<unsigned>(std::bit_width(count - 1)));
     low_bits_ = bits / 2;
     high_bits_ = bits - low_bits_;
     const Stream stream(seed, kPurpose);
@@ -24,7 +25,7 @@ class Permutation {
   }
 
   // The number at this position, which is below count. On average the network is used less than
-  // twice, because count is more than half of its domain.
+  // twice, because count is more than half of its domain, unless that is the smallest one.
   std::uint64_t operator()(std::uint64_t position) const {
     do {
       position = once(position);
@@ -35,6 +36,8 @@ class Permutation {
  private:
   static constexpr std::size_t kRounds = 6;  // even, so that the widths of the halves come back
   static constexpr std::uint64_t kPurpose = 1;
+  // With halves of one or two bits some orders would be more frequent than others.
+  static constexpr unsigned kLeastBits = 8;
 
   std::uint64_t once(std::uint64_t value) const {
     std::uint64_t low = value & mask(low_bits_);

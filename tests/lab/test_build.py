@@ -11,6 +11,8 @@ from pathlib import Path
 
 import fakes
 import pytest
+from threadmark import cli
+from threadmark.model.places import ROOT
 from threadmark.setup import build, lock
 from threadmark.setup.discovery import find
 from threadmark.store.store import Store
@@ -67,6 +69,33 @@ def test_a_build_waits_for_another_one(
     assert "waits for another lab" in capsys.readouterr().err
 
 
+def test_setup_builds_the_applications_beside_the_platforms(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(lock, "BUILD", tmp_path)
+    monkeypatch.setattr(build, "BUILD", tmp_path)
+    lines: list[list[str]] = []
+
+    def run(line: list[str], *_: object) -> bool:
+        lines.append(line)
+        return len(lines) < 3 or "cleandead" in line
+
+    monkeypatch.setattr(build, "_run", run)
+    assert cli.main(["setup", "--no-install", "--apps"]) == 0
+    configured, built, _ = lines
+    assert configured[:5] == ["cmake", "-S", str(ROOT / "apps"), "-B", str(tmp_path / "apps")]
+    assert "-DCMAKE_BUILD_TYPE=Release" in configured
+    assert built[1:3] == ["-C", str(tmp_path / "apps")]
+    capsys.readouterr()
+    assert cli.main(["setup", "--no-install", "--apps"]) == 1
+    assert "The applications are left out: the build of apps failed" in capsys.readouterr().err
+
+
+def test_setup_builds_no_application_unless_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "_run", lambda line, *_: pytest.fail(str(line)))
+    assert cli.main(["setup", "--no-install"]) == 0
+
+
 def test_it_configures_without_the_tests_as_a_first_run_does(tmp_path: Path) -> None:
     line = build._configure("gcc-libstdc++", tests=False)
     done = subprocess.run([*line, "-B", str(tmp_path)], capture_output=True, text=True, check=False)
@@ -75,3 +104,15 @@ def test_it_configures_without_the_tests_as_a_first_run_does(tmp_path: Path) -> 
     assert "build bin/fib.serial:" in programs
     assert "build bin/bars.latency" not in programs  # the lab takes what lies in bin for a program
     assert "gtest" not in programs
+    assert "tmk-students" not in programs
+
+
+def test_the_project_of_the_applications_configures_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build, "BUILD", tmp_path)
+    line = build._configure(build.APPS, tests=False)
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    ninja = (tmp_path / "apps/build.ninja").read_text("utf-8")
+    assert "build bin/tmk-students:" in ninja

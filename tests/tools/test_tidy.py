@@ -115,6 +115,8 @@ EXAMPLES = [
         "// a\n#pragma once\n",
     ),
     ("size", "README.md", "x\n" * 121, "x\n" * 120),
+    ("size", "apps/a/README.md", "x\n" * 121, "x\n" * 120),
+    ("size", "apps/a/b.cpp", "// a\n" * 301, "// a\n" * 300),
     (
         "size",
         "bench/programs/tasks/a.cpp",

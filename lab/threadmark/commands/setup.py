@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
 import cyclopts
+from cyclopts import Parameter
 
 from threadmark.options import InstallOption, JsonOption, Names
 from threadmark.present.plain import document, write_json
@@ -14,8 +19,12 @@ def command(app: cyclopts.App) -> None:
 
 
 def setup(
-    *, platforms: Names = (), install: InstallOption = True, json: JsonOption = False
-) -> None:
+    *,
+    platforms: Names = (),
+    apps: Annotated[bool, Parameter(negative="")] = False,
+    install: InstallOption = True,
+    json: JsonOption = False,
+) -> int:
     """Install what is missing, for measuring and for the tests; asks nothing.
 
     As root or with password-less sudo packages come from apt; otherwise headers are unpacked into a
@@ -26,11 +35,12 @@ def setup(
     ----------
     platforms
         Optional platforms whose toolchain is large (about 100 MB) and comes only where it is named.
+    apps
+        Build the applications too, with the compiler that CMake finds, into build/apps/bin.
     """
     from rich.console import Console
-    from rich.table import Table
 
-    from threadmark.setup import packages, preparation
+    from threadmark.setup import build, packages, preparation
     from threadmark.setup.platforms import platforms as all_platforms
 
     console = Console(stderr=True)
@@ -61,13 +71,26 @@ def setup(
         }
         for name, why in without.items()
     ]
+    failure = build.build(build.APPS, tests=False, report=lambda _: None) if apps else ""
+    if failure:
+        print(f"The applications are left out: {failure}", file=sys.stderr)
     if json:
         fields = {"present": packages.present(), "absent": rows, "log": str(packages.LOG)}
         write_json(document("setup", fields))
-        return
-    if not rows:
+    elif not rows:
         print("Everything is there.")
-        return
+    else:
+        _show(rows, install=install)
+    return 1 if failure else 0
+
+
+def _show(rows: Sequence[Mapping[str, str]], *, install: bool) -> None:
+    """What is missing, as a table."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from threadmark.setup import packages
+
     table = Table("missing", "needed for", "why it was not installed", "what brings it")
     for row in rows:
         table.add_row(*row.values())

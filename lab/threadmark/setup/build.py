@@ -21,6 +21,8 @@ _ERROR = re.compile(r"error:|CMake Error|No space left|Permission denied|Read-on
 
 Report = Callable[[str], None]
 
+APPS = "apps"  # the project of the applications, which is built as a preset is and is no platform
+
 
 def build(preset: str, *, tests: bool, report: Report, targets: Sequence[str] = ()) -> str:
     """Configure if needed and build `targets`, by default all; returns why it failed, in one
@@ -90,7 +92,12 @@ def _configuration(preset: str, tests: bool) -> str:
 
 def _configure(preset: str, tests: bool) -> list[str]:
     places = [str(ROOT / ".venv"), str(packages.DEPS / "usr")]
-    line = ["cmake", "-S", str(ROOT), "--preset", preset, f"-DCMAKE_MAKE_PROGRAM={_ninja()}"]
+    if preset == APPS:
+        line = ["cmake", "-S", str(ROOT / APPS), "-B", str(BUILD / APPS), "-G", "Ninja"]
+        line.append("-DCMAKE_BUILD_TYPE=Release")
+    else:
+        line = ["cmake", "-S", str(ROOT), "--preset", preset]
+    line.append(f"-DCMAKE_MAKE_PROGRAM={_ninja()}")
     line.append(f"-DCMAKE_PREFIX_PATH={';'.join(places)}")
     return [*line, "-DTHREADMARK_TESTS=ON"] if tests else line
 
