@@ -119,7 +119,7 @@ def test_a_signal_leaves_no_part_of_a_file(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         # Whoever runs the tests may ignore Ctrl-C or hang-ups, which a child would inherit.
-        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # noqa: PLW1509
     )
     wait_until(lambda: sum(path.stat().st_size for path in tmp_path.iterdir()) > 100_000)
     assert not set(records.FILES) & {path.name for path in tmp_path.iterdir()}
@@ -134,7 +134,7 @@ def test_an_ignored_hang_up_ends_nothing(executable: Path, tmp_path: Path) -> No
         [executable, *ENDLESS, "-z"],
         cwd=tmp_path,
         stdout=subprocess.DEVNULL,
-        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),  # noqa: PLW1509
     )
     try:
         wait_until(lambda: bool(list(tmp_path.iterdir())))

@@ -35,6 +35,7 @@ def generated(students: Students, folder: Path, *words: object) -> dict[str, byt
     threads=st.integers(1, 4),
 )
 def test_each_file_holds_each_student_once_and_keeps_the_order_of_blocks(
+    *,
     students: Students,
     tmp_path: Path,
     count: int,
