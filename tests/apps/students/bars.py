@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Measures the bars of tmk-students generate, interleaved, each run into a new folder.
+
+Usage: bars.py [--bin FOLDER] [--folder DIR] [--runs N]; exit status 1 if a bar is not reached.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import records
+
+ROOT = Path(__file__).resolve().parents[3]
+WAYS: Mapping[str, tuple[str, ...]] = {
+    "limit, 1 thread": ("limit", "--threads", "1"),
+    "limit, 2 threads": ("limit", "--threads", "2"),
+    "fast, 1 thread": ("generate", "--threads", "1"),
+    "fast, 2 threads": ("generate", "--threads", "2"),
+} | {each: ("generate", "--writer", each) for each in records.WRITERS if each != "fast"}
+
+
+def time_ms(executable: Path, words: tuple[str, ...], folder: Path) -> float:
+    """What one run says that it took."""
+    out = Path(tempfile.mkdtemp(dir=folder))
+    try:
+        line = [executable, *words, "--seed", "7", "--out", out]
+        done = subprocess.run(line, check=True, stdout=subprocess.PIPE, text=True)
+    finally:
+        shutil.rmtree(out)
+    found = re.search(r"took ([\d.]+) ms", done.stdout)
+    assert found
+    return float(found[1])
+
+
+def medians(
+    executable: Path, students: int, ways: list[str], folder: Path, runs: int
+) -> dict[str, float]:
+    """The median time of each way in ms; prints them with the extremes."""
+    times: dict[str, list[float]] = {way: [] for way in ways}
+    plan = ("-s", str(students), "-e", "10", "-b", "500")
+    for _ in range(runs):
+        for way in ways:
+            times[way].append(time_ms(executable, (*WAYS[way], *plan), folder))
+    print(f"\n{students} students, 10 exercises, blocks of 500, median of {runs} runs")
+    for way, all_ms in times.items():
+        low, high = min(all_ms), max(all_ms)
+        print(f"{way:18}{statistics.median(all_ms):10.2f} ms  ({low:.2f} to {high:.2f})")
+    return {way: statistics.median(all_ms) for way, all_ms in times.items()}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", type=Path, default=ROOT / "build/apps/bin")
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()))
+    parser.add_argument("--runs", type=int, default=11)
+    given = parser.parse_args()
+    executable = given.bin.resolve() / "tmk-students"
+    if not executable.exists():
+        print(f"{executable} is not built; run ./threadmark setup --apps", file=sys.stderr)
+        return 2
+    small = medians(executable, 50_000, list(WAYS), given.folder, given.runs)
+    large = medians(
+        executable,
+        5_000_000,
+        [way for way in WAYS if way.startswith(("limit", "fast"))],
+        given.folder,
+        max(5, given.runs // 2),
+    )
+    fast, published = small["fast, 1 thread"], small["as_published"]
+    speed_up = large["fast, 1 thread"] / large["fast, 2 threads"]
+    of_limit = large["fast, 2 threads"] / large["limit, 2 threads"]
+    bars = {
+        f"fast takes {fast / small['limit, 1 thread']:.1f} x the limit, at most 5": (
+            fast <= 5 * small["limit, 1 thread"]
+        ),
+        f"fast is {published / fast:.0f} x faster than as_published, at least 30": (
+            published >= 30 * fast
+        ),
+        f"two threads are {speed_up:.2f} x faster than one, at least 1.6, or take"
+        f" {of_limit:.1f} x the limit of two threads, at most 3": speed_up >= 1.6 or of_limit <= 3,
+        f"as_published takes {published / small['sequential']:.1f} x sequential, at least 1": (
+            published >= small["sequential"]
+        ),
+    }
+    print()
+    for sentence, reached in bars.items():
+        print(f"{'reached' if reached else 'MISSED '}: {sentence}")
+    return 0 if all(bars.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
