@@ -112,7 +112,7 @@ def test_programs_that_are_started_are_recorded(
     done = recorder.run("sh", "-c", command, options=(*FOLLOW, "--agent", agent))
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\ndone\n", "")
     record = recorder.read()
-    assert not record.says("not recorded")
+    assert not record.says("were not recorded")
     found = processes(record)
     pids = [pid for pid, threads in found.items() if len({t["tid"] for t in threads}) == 3]
     assert len(pids) == 2
