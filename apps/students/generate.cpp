@@ -79,7 +79,7 @@ Command add_generate(CLI::App& app) {
       app.add_option("--writer", given->writer, "How the files are written [fast]:" + names);
   app.add_flag("-z,--serialized", given->serialized, "The same as --writer sequential")
       ->excludes(writer);
-  add_threads(app, given->wishes);
+  add_threads(app, given->wishes, "the processors that the process may use");
   app.add_flag("-v,--verbose", given->wishes.plan.verbose, "Say what is done, with the seed");
   return [given] {
     const Writer& chosen = find(given->serialized ? "sequential" : given->writer);

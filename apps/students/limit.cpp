@@ -5,7 +5,6 @@
 #include <chrono>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "complaint.hpp"
@@ -86,7 +85,7 @@ void limit(const Plan& plan) {
 Command add_limit(CLI::App& app) {
   const auto wishes = std::make_shared<Wishes>();
   add_data_options(app, *wishes);
-  add_threads(app, *wishes);
+  add_threads(app, *wishes, "1");
   return [wishes] {
     Plan plan = finish(*wishes);
     plan.threads = static_cast<unsigned>(wishes->threads.value_or(1));

@@ -46,9 +46,9 @@ void add_data_options(CLI::App& app, Wishes& wishes) {
   app.add_flag("--fsync", plan.fsync, "Wait until the files are on the device");
 }
 
-CLI::Option* add_threads(CLI::App& app, Wishes& wishes) {
-  return add_number(app, "--threads", "Threads [processors that the process may use]", 1,
-                    kMostThreads, [&wishes](auto number) { wishes.threads = number; });
+CLI::Option* add_threads(CLI::App& app, Wishes& wishes, const std::string& absent) {
+  return add_number(app, "--threads", "Threads [" + absent + "]", 1, kMostThreads,
+                    [&wishes](auto number) { wishes.threads = number; });
 }
 
 Plan finish(const Wishes& wishes) {

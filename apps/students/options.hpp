@@ -27,7 +27,8 @@ CLI::Option* add_number(CLI::App& app, const std::string& names, const std::stri
 
 // -s -e -b --seed --out --fsync
 void add_data_options(CLI::App& app, Wishes& wishes);
-CLI::Option* add_threads(CLI::App& app, Wishes& wishes);
+// `absent` says what holds without the option.
+CLI::Option* add_threads(CLI::App& app, Wishes& wishes, const std::string& absent);
 
 // The plan with every default filled in, but for the threads.
 Plan finish(const Wishes& wishes);

@@ -6,6 +6,8 @@ the processors that there are, the longest thread, and the critical path.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from threadmark.kinds.explain.analysis.accounting import Account
 from threadmark.kinds.explain.analysis.cause import Cause
 from threadmark.kinds.explain.analysis.critical_path import CriticalPath
@@ -42,30 +44,30 @@ class Bounds:
         whole = not ran_before and recording.part is None
         if not whole or recording.wall_ns <= 0 or cause.category in ("unknown", "none"):
             return None
-        shortest = max(self._work_ns(cause), self._chain_ns(cause), 1.0)
+        removed = self._removed.of(cause)
+        shortest = max(self._work_ns(cause, removed), self._chain_ns(cause, removed), 1.0)
         return max(1.0, min(_MOST, recording.wall_ns / shortest))
 
-    def _work_ns(self, cause: Cause) -> float:
+    def _work_ns(self, cause: Cause, removed: Mapping[int, float]) -> float:
         """All processor time but the cause's, on all processors."""
         processors = self._roles.processors
         if cause.category == "affinity":
             processors = self._recording.processors
         threads = self._account.threads
         run = float(sum(each.thread.run_ns for each in threads.values()))
-        run -= sum(self._removed.of(cause).values())
+        run -= sum(removed.values())
         work = run / min(processors, max(1, len(threads)))
         if cause.category in _SPREAD:  # however the work is divided, its threads wake one another
             work += self._recording.wall_ns * next(iter(self._account.processors), 0.0)
         return work
 
-    def _chain_ns(self, cause: Cause) -> float:
+    def _chain_ns(self, cause: Cause, removed: Mapping[int, float]) -> float:
         """What has to come one after the other without the cause."""
         if cause.category in _SPREAD:
             return 0.0
-        ran = self._removed.of(cause)
         parts = {
             tid: min(1.0, ns / self._account.threads[tid].thread.run_ns)
-            for tid, ns in ran.items()
+            for tid, ns in removed.items()
             if self._account.threads[tid].thread.run_ns
         }
 

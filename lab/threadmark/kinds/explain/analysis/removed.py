@@ -74,7 +74,11 @@ class Removed:
             }
         else:
             runs = cause.by_thread.items() if cause.category in _RUNS else ()
-            ran = {tid: min(float(ns), threads[tid].thread.run_ns) for tid, ns in runs}
+            ran = {
+                tid: min(float(ns), threads[tid].thread.run_ns)
+                for tid, ns in runs
+                if tid in threads
+            }
         if cause.category == "thread_creation":
             for key, time in threads.items():  # keys are not numbers where these came again
                 if time.thread.tid in self._roles.short:
