@@ -157,3 +157,15 @@ def test_threads_that_are_woken_for_nothing_are_a_matter_of_the_condition() -> N
     first = made.first()
     assert (first["category"], first["name"], first["certain"]) == ("condition", "place_free", True)
     assert "150" in first["words"]
+
+
+def test_a_herd_has_the_name_of_its_condition_whatever_its_threads_wait_for() -> None:
+    """On the heap the member is found by the kind of wait: for the mutex, or to be woken."""
+    made = convoy(False, asleep=True)
+    made.data.clear()
+    [condition] = [each for each in made.lines if each.get("id") == 1]
+    condition.update(futile=150, region="heap", module=0)
+    put = made.stack("put sense")
+    made.members = {(put, "relock"): ("Hall::mutex", ""), (put, "condition"): ("Hall::bell", "")}
+    herds = [each for each in made.answer()["causes"] if each["category"] == "condition"]
+    assert [each["name"] for each in herds] == ["Hall::bell"]

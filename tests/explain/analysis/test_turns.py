@@ -167,7 +167,9 @@ def test_who_ends_most_waits_for_a_condition_may_be_awaited_though_another_signa
     assert first["name"] == "filter"
 
 
-@pytest.mark.parametrize(("waits_of_ten", "category"), [(2, "imbalance"), (6, "barrier")])
+@pytest.mark.parametrize(
+    ("waits_of_ten", "category"), [(2, "imbalance"), (8, "imbalance"), (10, "barrier")]
+)
 def test_waits_in_turns_that_take_less_than_the_work_are_no_matter_of_the_barrier(
     waits_of_ten: int, category: str
 ) -> None:

@@ -2,7 +2,6 @@
 //
 // category: condition | serial_dependency
 // name: baton_came_ | run | Runner
-// holder: run
 // certain: any
 // why: A runner works for less than a microsecond and then waits to be woken by the one before him.
 

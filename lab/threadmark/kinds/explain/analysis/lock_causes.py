@@ -77,19 +77,19 @@ class Locks:
     def after_signal(self, condition: Thing, named: Named, stack: int) -> Cause:
         """Woken threads that wait for the mutex of their condition."""
         mutex = self._recording.things.get(condition.mutex)
+        event = self._naming.of(Reason("event", "condition"), condition, stack)
         if self.is_herd(condition):
             words = (
                 f"of {condition.waits:,} waits {condition.futile:,} ended for nothing: threads are "
                 "woken together, one finds something to do, and the others sleep again"
             )
-            return named.cause("condition", words, case="herd")
+            return event.cause("condition", words, case="herd")
         if mutex is None:
             words = (
                 "woken threads wait for the mutex of their condition (a convoy), or more threads "
                 "are woken than find something to do"
             )
             return named.cause("mutex", words, certain=False)
-        event = self._naming.of(Reason("event", "condition"), condition, stack)
         words = f"threads that {event.name} wakes wait for its mutex (a convoy)"
         found = self._naming.of(Reason("lock", "mutex"), mutex, stack).cause(
             "mutex", words, case="convoy"

@@ -30,7 +30,7 @@ _ALL = 1.0  # of them
 _OUTER = 2  # functions that tell what a task does
 _DEALS = re.compile(r"libtbb")
 _IDLE = "while one thread works on a task the others find none that is ready"
-_IN_BETWEEN = 0.3  # of the samples: a barrier that is the cause takes more
+_IN_BETWEEN = 0.5  # of the samples: a barrier that is the cause takes longer than the work
 _WORKS = 0.5  # of the moments at which one waits, another works
 
 
