@@ -260,7 +260,19 @@ def test_an_atomic_that_two_threads_write_is_named() -> None:
 
 def test_different_words_of_one_line_are_false_sharing() -> None:
     made = atomics(two(works(), works()), 0x1040)  # beyond 64 bytes, within 128
-    assert made.first()["category"] == "false_sharing"
+    first = made.first()
+    assert (first["category"], first["certain"]) == ("false_sharing", True)
+
+
+def test_few_samples_do_not_make_it_sure_that_words_are_different_ones() -> None:
+    first = atomics(two(works(), works()), 0x1040, times=9).first()
+    assert (first["category"], first["certain"]) == ("false_sharing", False)
+
+
+def test_words_of_one_line_that_both_threads_write_are_no_false_sharing() -> None:
+    made = atomics(two(works(), works()), 0x1008, times=6)
+    made.sample(A, "count worker", 5, bx=0x1008).sample(B, "count worker", 5, bx=0x1000)
+    assert made.first()["category"] == "atomic"
 
 
 def test_atomics_of_one_thread_each_are_useful_work() -> None:

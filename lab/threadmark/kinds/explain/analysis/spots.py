@@ -18,6 +18,7 @@ FEWEST = 5  # samples that say something
 _STACKS = 8  # of one line that are looked at
 _MUTEX = re.compile(r"pthread_(mutex|spin)_\w*lock")
 _BOTH = 0.1  # of the samples at a line come from each of two threads that contend
+_TELL = 20  # samples at a line that tell different words from one
 
 
 @dataclass
@@ -69,7 +70,12 @@ def contended(
     if len(found) < FEWEST or len(often) < 2:
         return None
     by_thread = {t: Counter(a for s, a in found if s.tid == t).most_common(1)[0][0] for t in often}
-    apart = len(set(by_thread.values())) > 1
+    users: dict[int, set[int]] = defaultdict(set)
+    for sample, address in found:
+        users[address] |= {sample.tid} & set(often)
+    # Few samples of several words that threads share may show each thread at another word.
+    both = sum(len(users[address]) > 1 for _, address in found)
+    apart = len(set(by_thread.values())) > 1 and both <= _BOTH * len(found)
     samples = [sample for sample, _ in found]
     address = Counter(address for _, address in found).most_common(1)[0][0]
     frames = names.frames(samples[0].stack, True)
@@ -109,7 +115,9 @@ def contended(
         return spot
     if apart:
         words = "threads write different words of one cache line"
-        return spot_of("false_sharing", ("atomic", name, where), words, samples)
+        spot = spot_of("false_sharing", ("atomic", name, where), words, samples)
+        spot.certain = len(found) >= _TELL
+        return spot
     words = "threads write one atomic"
     return spot_of("atomic", ("atomic", name, where), words, samples)
 
