@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Measures the bars of tmk-students generate, interleaved, each run into a new folder.
 
-Usage: bars.py [--bin FOLDER] [--folder DIR] [--runs N]; exit status 1 if a bar is not reached.
+Usage: bars.py [--bin FOLDER] [--folder DIR] [--runs N] [--block N]
+
+The exit status is 1 if a bar is not reached.
 """
 
 from __future__ import annotations
@@ -41,15 +43,16 @@ def time_ms(executable: Path, words: tuple[str, ...], folder: Path) -> float:
 
 
 def medians(
-    executable: Path, students: int, ways: list[str], folder: Path, runs: int
+    given: argparse.Namespace, students: int, ways: list[str], runs: int
 ) -> dict[str, float]:
     """The median time of each way in ms; prints them with the extremes."""
     times: dict[str, list[float]] = {way: [] for way in ways}
-    plan = ("-s", str(students), "-e", "10", "-b", "500")
+    plan = ("-s", str(students), "-e", "10", "-b", str(given.block))
+    executable = given.bin / "tmk-students"
     for _ in range(runs):
         for way in ways:
-            times[way].append(time_ms(executable, (*WAYS[way], *plan), folder))
-    print(f"\n{students} students, 10 exercises, blocks of 500, median of {runs} runs")
+            times[way].append(time_ms(executable, (*WAYS[way], *plan), given.folder))
+    print(f"\n{students} students, 10 exercises, blocks of {given.block}, median of {runs} runs")
     for way, all_ms in times.items():
         low, high = min(all_ms), max(all_ms)
         print(f"{way:18}{statistics.median(all_ms):10.2f} ms  ({low:.2f} to {high:.2f})")
@@ -61,19 +64,16 @@ def main() -> int:
     parser.add_argument("--bin", type=Path, default=ROOT / "build/apps/bin")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()))
     parser.add_argument("--runs", type=int, default=11)
+    parser.add_argument("--block", type=int, default=500, help="students in a block")
     given = parser.parse_args()
-    executable = given.bin.resolve() / "tmk-students"
-    if not executable.exists():
-        print(f"{executable} is not built; run ./threadmark setup --apps", file=sys.stderr)
+    if not (given.bin / "tmk-students").exists():
+        print(
+            f"{given.bin}/tmk-students is not built; run ./threadmark setup --apps", file=sys.stderr
+        )
         return 2
-    small = medians(executable, 50_000, list(WAYS), given.folder, given.runs)
-    large = medians(
-        executable,
-        5_000_000,
-        [way for way in WAYS if way.startswith(("limit", "fast"))],
-        given.folder,
-        max(5, given.runs // 2),
-    )
+    small = medians(given, 50_000, list(WAYS), given.runs)
+    scaled = [way for way in WAYS if way.startswith(("limit", "fast"))]
+    large = medians(given, 5_000_000, scaled, max(5, given.runs // 2))
     fast, published = small["fast, 1 thread"], small["as_published"]
     speed_up = large["fast, 1 thread"] / large["fast, 2 threads"]
     of_limit = large["fast, 2 threads"] / large["limit, 2 threads"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
 from made import MAIN, TICK, Doing, Made, waits, works
 
 A, B = 101, 102
@@ -142,8 +143,9 @@ def test_threads_whose_mutex_is_free_when_they_are_woken_wait_for_the_condition(
     assert (first["category"], first["name"]) == ("condition", "place_free")
 
 
-def test_who_works_with_the_mutex_locked_keeps_the_woken_ones_from_it() -> None:
-    made = convoy(False)
+@pytest.mark.parametrize("asleep", [True, False])
+def test_who_works_with_the_mutex_locked_keeps_the_woken_ones_from_it(asleep: bool) -> None:
+    made = convoy(False, asleep)
     condition, mutex = (each for each in made.lines if each["kind"] == "object")
     condition["futile"] = 150
     mutex["hold_ns"] = 60 * TICK

@@ -4,7 +4,7 @@ by what threads waited for at the ticks."""
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from threadmark.kinds.explain.analysis.accounting import Account
@@ -21,6 +21,7 @@ _TICKS = 8192  # of a record that are looked at
 _LOOKS = 8_000_000  # at threads of these: what one waits for, others are asked for
 _EXPECTED = 16  # ticks in which a wait should have been seen
 _MOSTLY = 0.5  # of them
+_HELD = 0.25  # of the time: a mutex that woken threads may find locked
 _NEEDLESS = Reason("needless")  # of a thread whose waits cost nothing
 Bucket = tuple[str, int]  # activity and thing; ("", thread) for what the agent did not see
 
@@ -59,7 +60,7 @@ def costs(recording: Recording, account: Account, reasons: Reasons, sleeps: Slee
         ns = whole_ns
         if not bucket[0]:
             ns -= _by_switches(found, bucket[1], whole_ns, sleeps)
-        late = _late_ns(ns, evidence.get(bucket), recording) if bucket[0] == "relock" else 0.0
+        late = _late_ns(bucket, ns, evidence, recording) if bucket[0] == "relock" else 0.0
         waking = _waking(_without_ticks(bucket, pairs.get(bucket), reasons)) if late else None
         if waking is not None:
             _add(found, waking, late, 0, shares)
@@ -81,12 +82,17 @@ def costs(recording: Recording, account: Account, reasons: Reasons, sleeps: Slee
     return list(found.values())
 
 
-def _late_ns(ns: float, seen: _Evidence | None, recording: Recording) -> float:
+def _late_ns(
+    bucket: Bucket, ns: float, evidence: Mapping[Bucket, _Evidence], recording: Recording
+) -> float:
     """How much of the time from a signal to the return is the wake-up, because the mutex was free:
-    else the ticks would have seen the woken thread asleep for it."""
+    it is seldom held, and else the ticks would have seen the woken thread asleep for it."""
+    condition = recording.things.get(bucket[1])
+    mutex = recording.things.get(condition.mutex) if condition else None
     expected = ns * len(recording.ticks) / max(1, recording.wall_ns)
-    met = seen.total if seen else 0
-    if expected < _EXPECTED or met > _MOSTLY * expected:
+    met = evidence[bucket].total if bucket in evidence else 0
+    held = mutex is not None and mutex.hold_ns > _HELD * recording.wall_ns
+    if held or expected < _EXPECTED or met > _MOSTLY * expected:
         return 0.0
     return ns * (1 - met / expected)
 
