@@ -275,6 +275,14 @@ def test_words_of_one_line_that_both_threads_write_are_no_false_sharing() -> Non
     assert made.first()["category"] == "atomic"
 
 
+def test_words_without_a_name_have_the_function_of_the_program_behind_an_inlined_one() -> None:
+    made = two(works(), works())
+    for thread, address in ((A, 0x1000), (B, 0x1008)):
+        made.sample(thread, "std::vector::operator[] tally worker", 40, bx=address)
+    made.operands[made.stack("std::vector::operator[] tally worker")] = Operand(base="bx")
+    assert made.first()["name"] == "atomic in tally"
+
+
 def test_atomics_of_one_thread_each_are_useful_work() -> None:
     assert atomics(two(works(), works()), 0x2000).first()["category"] == "none"
 

@@ -200,8 +200,12 @@ def memory(samples: list[Sample], names: Names, knowledge: Knowledge) -> Spot:
 
 
 def frame_of(sample: Sample, names: Names, knowledge: Knowledge) -> Frame:
+    """The innermost function of the program behind those of the lock: an inlined function of a
+    library, as an iterator's, names no place."""
     frames = names.frames(sample.stack, True)
-    return next(iter(knowledge.bare(frames) or frames), Frame("an unknown function"))
+    bare = knowledge.bare(frames) or frames
+    own = innermost_own(bare)
+    return own if own.name else next(iter(bare), Frame("an unknown function"))
 
 
 def spot_of(
