@@ -128,6 +128,15 @@ def test_parts_that_one_thread_awaits_are_no_chain(chain: bool, category: str) -
     assert made.pair(1, "condition", stack, "", 100 * TICK).first()["category"] == category
 
 
+def test_threads_that_await_the_end_of_their_equals_are_a_chain() -> None:
+    """As futures of std::async do, which end their threads in get()."""
+    made = Made().thread(MAIN, waits("join", 0, "pthread_join@libc main", B))
+    awaits = waits("join", 0, "pthread_join@libc run_leg", A)
+    made.thread(A, [works()] * 50 + [None] * 50, "main")
+    made.thread(B, [awaits] * 50 + [works()] * 50, "main")
+    assert made.first()["category"] == "serial_dependency"
+
+
 def test_the_end_of_a_thread_of_a_chain_waits_for_the_chain() -> None:
     stack = f"wait@libc {LIBCXX}__assoc_sub_state::wait@libc++ go worker"
     wait = waits("condition", 1, stack)

@@ -6,6 +6,7 @@ import pytest
 from made import MAIN, MS, Made, sleeps, works
 from threadmark.kinds.explain.analysis.cause import Cause, merged, unite_tasks
 from threadmark.kinds.explain.analysis.frames import Frame
+from threadmark.kinds.explain.analysis.meaning import Operand
 from threadmark.kinds.explain.knowledge import knowledge
 
 A, B = 101, 102
@@ -79,6 +80,38 @@ def test_waits_in_turns_for_one_another_are_the_barrier_itself() -> None:
     assert first["category"] == "barrier"
 
 
+def test_waits_that_are_no_loops_tell_that_regions_are_short() -> None:
+    made = regions(WAIT, WORK).sample(MAIN, "loop@libgomp.so.1 count._omp_fn.0 main", 60)
+    made.operands[made.stack("loop@libgomp.so.1 count._omp_fn.0 main")] = Operand(loops=True)
+    assert made.first()["category"] == "barrier"
+
+
+SEEK = (
+    "tbb::detail::r1::stealing_loop_backoff::pause@libtbb.so.12 tbb::detail::r1::wait@libtbb.so.12"
+)
+STAGE = "stitch tbb::detail::d1::concrete_filter::operator() run@libtbb.so.12 main"
+
+
+def test_who_looks_in_vain_for_a_task_while_one_stage_works_lacks_its_results() -> None:
+    made = regions(f"{SEEK} main", STAGE, turns=True)
+    made.threads[A]["totals"] = {"yield": {"ns": 20 * MS, "times": 999}}
+    stack = made.stack(f"sched_yield@libc {SEEK} main")
+    made.line(kind="pair", object=0, activity="yield", waiter=stack, holder=0,
+              waits=999, wait_ns=20 * MS)  # fmt: skip
+    [first] = made.answer()["causes"]
+    assert (first["category"], first["name"]) == ("serial_dependency", "stitch")
+
+
+def test_who_looks_in_vain_for_a_task_while_another_works_finds_none() -> None:
+    first = regions(f"{SEEK} main", "knead run@libtbb.so.12 main", turns=True).first()
+    assert first["category"] == "task_idle"
+
+
+def test_an_ordered_region_is_a_chain_and_not_unequal_work() -> None:
+    first = regions(WAIT.replace("count", "GOMP_ordered_start@libgomp.so.1 count"), WORK).first()
+    assert (first["category"], first["name"]) == ("serial_dependency", "OpenMP ordered region")
+
+
 def test_a_program_that_seldom_enters_its_runtime_has_no_cause_there() -> None:
     made = regions(WORK, WORK).sample(A, WAIT, 2)
     assert made.first()["category"] == "none"
@@ -122,7 +155,7 @@ def test_the_function_that_makes_tasks_is_the_programs() -> None:
     template = "make@libtbb.so.12 tbb::detail::d1::spawn rain main"
     assert regions(template, "rain main", turns=True).first()["name"] == "rain"
     body = "spawn@libtbb.so.12 tbb::detail::d2::function_task::execute rain main"
-    assert regions(body, "rain main", turns=True).first()["name"] == "barrier in rain"
+    assert regions(body, body, turns=True).first()["name"] == "rain"
 
 
 def test_a_serial_part_is_no_part_of_the_overhead_of_tasks() -> None:

@@ -106,12 +106,13 @@ class Bench:
         return Sample(found["ns"], found["operations"], found["switches"])
 
     def sized(self, kind: str, threads: int, seconds: float) -> Subject:
-        """The subject that takes about so long alone."""
+        """The subject that takes about so long alone. Threads of a short run hardly meet, so that
+        a long run is sized by one of a second."""
         times = 50
         while True:
             subject = Subject(kind, threads, times)
             taken_s = self.sample(subject).ns / 1e9
-            if taken_s > 0.05 or taken_s > seconds / 2:
+            if (taken_s > seconds / 60 and taken_s > 0.05) or taken_s > seconds / 2:
                 return Subject(kind, threads, max(1, int(times * seconds / taken_s)))
             times *= 4
 

@@ -83,6 +83,8 @@ class _Functions(Struct, forbid_unknown_fields=True):
     runtime_names: _Texts
     runtime_functions: _Texts
     tasks: _Texts
+    seeks: _Texts
+    stages: _Texts
     call: list[_Kind]
     futex: list[_Kind] = field(default_factory=list)
     activity: list[_Kind] = field(default_factory=list)
@@ -115,6 +117,8 @@ def load(folder: Path) -> Knowledge:
         runtime_names=tuple(found.runtime_names),
         runtime_functions=_patterns(_FUNCTIONS, found.runtime_functions),
         tasks=(Kind("task", _patterns(_FUNCTIONS, found.tasks)),),
+        seeks=(Kind("seek", _patterns(_FUNCTIONS, found.seeks)),),
+        stages=(Kind("stage", _patterns(_FUNCTIONS, found.stages)),),
         calls=_kinds(found.call),
         futexes=_kinds(found.futex),
         activities=_kinds(found.activity),

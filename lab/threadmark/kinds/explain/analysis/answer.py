@@ -7,6 +7,7 @@ from typing import Any
 
 from threadmark.kinds.explain.analysis.accounting import STATES, Account, account
 from threadmark.kinds.explain.analysis.advice import advised, known, libraries
+from threadmark.kinds.explain.analysis.alone import alone_causes
 from threadmark.kinds.explain.analysis.bounds import Bounds
 from threadmark.kinds.explain.analysis.cause import (
     LEAST,
@@ -80,7 +81,7 @@ def analyse(
     found = finder.of_costs(costs(recording, times, reasons, sleeps))
     found += finder.of_looks(seen) + queue_causes(recording, roles, times)
     runtime = Runtime(recording, names, knowledge, seen)
-    found += runtime.causes(times)
+    found += runtime.causes(times) + alone_causes(recording, roles, stacks, times)
     united = unite_tasks(finder.locks.by_turns(merged(found), roles.starts), times.states["useful"])
     causes, requests = requests_apart(united, recording)
     total = max(1.0, times.total_ns)

@@ -19,6 +19,7 @@ _LITTLE = 0.06  # of thread time
 _NEARLY = 0.75  # of another cause
 _MUCH = 0.5  # of another cause
 _SOME = 0.25  # of another cause
+RUNTIME, SEEKS = "runtime", "seeks"  # cases
 LEAST = 0.04  # of thread time: less is no cause
 LEAST_OF = {"kernel_memory": 0.06}  # each program's memory is mapped and filled once
 SHOWN = 0.01
@@ -49,7 +50,7 @@ class Cause:
     doubts: set[str] = field(default_factory=set)
     anywhere: bool = False  # one cause wherever the program meets it
     in_runtime: bool = False  # threads wait within a task runtime
-    case: str = ""  # of the category: herd or convoy
+    case: str = ""  # of the category: herd or convoy; of a runtime: RUNTIME, or SEEKS a task
     piece: Piece | None = None  # what is known of it
 
     @property
@@ -143,6 +144,10 @@ def _unite_consequences(found: dict[tuple[str, str, str], Cause]) -> None:
                 herd.certain = False
                 herd.doubts.add("or more threads have work than there are processors")
             herd.take(found.pop(key))
+    runtime = next((c for c in found.values() if c.case == RUNTIME), None)
+    for key in [key for key, c in found.items() if c.case == SEEKS]:
+        if runtime:  # it gives its processor away while it looks for a task
+            runtime.take(found.pop(key))
     tasks = next((c for c in found.values() if c.category == "task_overhead"), None)
     for key in [key for key, c in found.items() if key[0] == "barrier" and c.in_runtime]:
         if tasks:  # awaiting them while nobody works is a part of it

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from threadmark.kinds.explain.analysis.accounting import Account
 from threadmark.kinds.explain.analysis.barriers import barriers_take_long, completion, is_inlined
-from threadmark.kinds.explain.analysis.cause import FEWEST_TICKS, Cause, of_piece
+from threadmark.kinds.explain.analysis.cause import FEWEST_TICKS, SEEKS, Cause, of_piece
 from threadmark.kinds.explain.analysis.costs import Cost
 from threadmark.kinds.explain.analysis.lock_causes import Locks
 from threadmark.kinds.explain.analysis.looks import Looks
@@ -96,6 +96,8 @@ class Finder:
         stack = self._heaviest(cost)
         frames = self._names.frames(stack) if stack else ()
         cause.in_runtime = bool(stack) and self._knowledge.in_runtime(frames)
+        if cause.category == "barrier" and self._knowledge.seeks_task(frames):
+            cause.case = SEEKS
         if make != self._completes and is_inlined(frames):
             cause.certain = False
             cause.doubts.add("or the barrier has a completion function that is inlined")
@@ -200,7 +202,7 @@ class Finder:
             words = "a runtime's other threads find nothing to do while one thread works"
             return Cause("serial_dependency", name, "", words)
         equal = self._roles.has_peers(reason.tid)
-        if reason.activity == "future":  # of parts that one thread awaits, or of a chain
+        if reason.activity in ("future", "join"):  # of parts that one thread awaits, or of a chain
             peers = (ns for t, ns in cost.by_thread.items() if self._roles.same(reason.tid, t))
             equal = equal and sum(peers) <= _OFTEN * cost.ns
         if reason.activity == "barrier" or (equal and reason.activity != "event"):

@@ -21,7 +21,7 @@ _TICKS = 8192  # of a record that are looked at
 _LOOKS = 8_000_000  # at threads of these: what one waits for, others are asked for
 _EXPECTED = 16  # ticks in which a wait should have been seen
 _MOSTLY = 0.5  # of them
-_HELD = 0.25  # of the time: a mutex that woken threads may find locked
+_HELD = 0.5  # of the time: a mutex that woken threads may find locked
 _NEEDLESS = Reason("needless")  # of a thread whose waits cost nothing
 Bucket = tuple[str, int]  # activity and thing; ("", thread) for what the agent did not see
 

@@ -90,6 +90,8 @@ class Knowledge:
     runtime_names: tuple[str, ...] = ()  # how the functions begin of those that are headers
     runtime_functions: tuple[re.Pattern[str], ...] = ()  # of those that lie in the program
     tasks: tuple[Kind, ...] = ()  # functions that make tasks
+    seeks: tuple[Kind, ...] = ()  # functions that look for tasks
+    stages: tuple[Kind, ...] = ()  # functions that call a stage of a pipeline
     locks: Pieces = _NONE  # of libraries
     words: Pieces = _NONE  # of libraries, which threads write by atomic instructions
     code: Pieces = _NONE  # that takes long for what it is
@@ -143,6 +145,14 @@ class Knowledge:
     def makes_task(self, frames: Sequence[Frame]) -> bool:
         """Whether it makes or manages a task of a runtime."""
         return bool(_first(self.tasks, self.library_part(frames)))
+
+    def seeks_task(self, frames: Sequence[Frame]) -> bool:
+        """Whether it looks for a task of a runtime, or waits for one."""
+        return bool(_first(self.seeks, self.library_part(frames)))
+
+    def within_stage(self, frames: Sequence[Frame]) -> bool:
+        """Whether a runtime's pipeline or graph calls what runs."""
+        return bool(_first(self.stages, frames))
 
     def within_task(self, frames: Sequence[Frame]) -> bool:
         """Whether a runtime's function that makes or runs tasks is anywhere in the stack."""

@@ -13,12 +13,13 @@ from functools import cached_property
 from itertools import takewhile
 
 from threadmark.kinds.explain.analysis.accounting import Account
-from threadmark.kinds.explain.analysis.cause import FEWEST_TICKS, Cause
+from threadmark.kinds.explain.analysis.cause import FEWEST_TICKS, RUNTIME, Cause
 from threadmark.kinds.explain.analysis.frames import Frame, is_glue
 from threadmark.kinds.explain.analysis.looks import Looks
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.recording import Recording, Sample
 from threadmark.kinds.explain.analysis.roles import is_uneven, most_common, outermost
+from threadmark.kinds.explain.analysis.spots import operand_of
 
 _MAKES_TASKS = 0.03  # of all samples: tasks are made all the time, not now and then
 _NEAR_NS = 6_000_000  # two samples of one moment
@@ -32,6 +33,9 @@ _DEALS = re.compile(r"libtbb")
 _IDLE = "while one thread works on a task the others find none that is ready"
 _IN_BETWEEN = 0.5  # of the samples: a barrier that is the cause takes longer than the work
 _WORKS = 0.5  # of the moments at which one waits, another works
+_KNOWN = 0.1  # of the samples in a runtime: its loops that wait are known
+_LONG = 0.7  # of them
+_SEEKS = 3.0  # times as long as tasks are made: then threads lack tasks
 
 
 class Runtime:
@@ -62,6 +66,7 @@ class Runtime:
         cause.by_thread.update(by_thread)
         cause.samples.update(sample.stack for sample in own)
         cause.seen = len(own)
+        cause.case = RUNTIME
         return [cause]
 
     def has_tasks(self) -> bool:
@@ -74,6 +79,11 @@ class Runtime:
         """Tasks that are made and handed out all the time."""
         made = [s for s in self._inside if self._knowledge.makes_task(self._frames(s))]
         if len(made) < _MAKES_TASKS * max(1, len(self._recording.samples)):
+            return None
+        # Who awaits tasks looks for other ones, in vain while a single thread works.
+        seeking = [s for s in self._inside if self._knowledge.seeks_task(self._frames(s))]
+        in_vain = sum(self._other(each) is not None for each in seeking)
+        if in_vain > max(_SEEKS * (len(self._inside) - len(seeking)), _WORKS * len(seeking)):
             return None
         return self._overhead(made)
 
@@ -90,26 +100,25 @@ class Runtime:
         """Waits for the others at the end of a parallel region, or for the next one."""
         working: Counter[bool] = Counter()  # whether within a parallel region
         workers: Counter[int] = Counter()
+        stages: list[Sample] = []
         for sample in self._inside:
             other = self._other(sample)
             if other is not None:
                 working[self._in_region(other)] += 1
                 workers[other.tid] += 1
+                if self._knowledge.within_stage(self._frames(other)):
+                    stages.append(other)
+        if len(stages) >= _WORKS * len(self._inside):
+            name, where = self._own(stages)
+            words = "one stage of a pipeline or graph works while the others lack its results"
+            return Cause("serial_dependency", name, where, words, workers=workers)
         functions = Counter(self._part(s) for s in self._outside if s.tid in workers)
         name = most_common(+functions)
         if sum(working.values()) >= _WORKS * len(self._inside) and is_uneven(workers):
             if working[False] > working[True]:
                 words = "one thread works outside of parallel regions while the others wait for it"
                 return Cause("serial_dependency", name, "", words, workers=workers)
-            worker = max(workers, key=workers.__getitem__)
-            if not self._is_whole(worker, _WHOLE):
-                words = "threads wait at the end of a parallel region for one that has more to do"
-                return Cause("imbalance", name, "", words, workers=workers)
-            found = Cause("task_idle", name, "", _IDLE, workers=workers)
-            if not self._is_whole(worker, _ALL):
-                found.certain = False
-                found.doubts.add("or one part is far larger than the others")
-            return found
+            return self._in_one_region(name, workers)
         name, where = self._own(list(self._inside))
         if self._has_tasks:
             if sum(working.values()) >= _WORKS * len(self._inside):
@@ -124,10 +133,36 @@ class Runtime:
         words = "threads wait for one another in a task runtime, and hardly work in between"
         return Cause("barrier", f"barrier in {name}" if name else "", where, words)
 
+    def _in_one_region(self, name: str, workers: Counter[int]) -> Cause:
+        """Waits for one thread that works within a parallel region."""
+        worker = max(workers, key=workers.__getitem__)
+        if self._are_short:
+            words = "parallel regions are so short that beginning and ending them costs most"
+            return Cause("barrier", f"barrier in {name}" if name else "", "", words)
+        if not self._is_whole(worker, _WHOLE):
+            words = "threads wait at the end of a parallel region for one that has more to do"
+            return Cause("imbalance", name, "", words, workers=workers)
+        found = Cause("task_idle", name, "", _IDLE, workers=workers)
+        if not self._is_whole(worker, _ALL):
+            found.certain = False
+            found.doubts.add("or one part is far larger than the others")
+        return found
+
+    @property
+    def _are_short(self) -> bool:
+        """Whether parallel regions begin and end all the time. Else nearly all of a wait is the
+        loop that waits, where it is known to be one."""
+        loops = sum(self._waits(each) for each in self._inside)
+        return _KNOWN * len(self._inside) < loops < _LONG * len(self._inside)
+
+    def _waits(self, sample: Sample) -> bool:
+        operand = None if sample.kernel else operand_of(sample, self._recording, self._names)
+        return operand is not None and operand.loops
+
     def _is_whole(self, worker: int, part: float) -> bool:
         """Whether what a thread works at most is a single task, of which the others get nothing.
         Loops of OpenMP are divided before they begin, so that each thread has a part."""
-        if not (self._has_tasks or any(map(self._deals, self._inside))):
+        if not self._has_tasks:
             return False
         parts: dict[tuple[str, ...], Counter[bool]] = defaultdict(Counter)
         for sample in self._outside:
@@ -175,6 +210,8 @@ class Runtime:
     def _has_tasks(self) -> bool:
         """Whether the runtime runs tasks, and not loops only."""
         made = sum(self._knowledge.makes_task(self._frames(s)) for s in self._inside)
+        if any(map(self._deals, self._inside)):
+            return True
         ran = sum(any(_TASK.search(f.name) for f in self._frames(s)) for s in self._outside)
         return made > _TASKS * len(self._inside) or ran > _TASKS * len(self._outside)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_right
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import combinations
 
+from threadmark.kinds.explain.analysis.alone import spans_of_one, stacks_within
 from threadmark.kinds.explain.analysis.looks import LINE, looks
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.per_unit import Place, Places
@@ -83,20 +82,8 @@ class Sharing:
 
     def alone_ns(self) -> tuple[int, Counter[int]]:
         """How long only one thread lived, and the stacks in which it ran meanwhile."""
-        events = [(t.began_ns, 1) for t in self.recording.threads.values()]
-        events += [(t.ended_ns, -1) for t in self.recording.threads.values()]
-        spans: list[tuple[int, int]] = []
-        alive, since = 0, 0
-        for at, change in sorted(events):
-            if alive == 1:
-                spans.append((since, at))
-            alive += change
-            since = at
-        stacks: Counter[int] = Counter()
-        for sample in self.recording.samples:
-            before = bisect_right(spans, (sample.at_ns, math.inf))
-            if before and sample.at_ns < spans[before - 1][1]:
-                stacks[sample.stack] += 1
+        spans = spans_of_one(self.recording)
+        stacks = stacks_within(self.recording, spans)
         return sum(end - begin for begin, end in spans), stacks
 
     def _touch(self, sample: Sample) -> Touch | None:

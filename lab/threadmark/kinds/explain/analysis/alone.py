@@ -1,0 +1,80 @@
+"""Work of one thread before the others are made or after they have ended: Amdahl's serial part."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections import Counter
+
+from threadmark.kinds.explain.analysis.accounting import Account
+from threadmark.kinds.explain.analysis.cause import Cause
+from threadmark.kinds.explain.analysis.recording import Recording
+from threadmark.kinds.explain.analysis.roles import Roles
+from threadmark.kinds.explain.analysis.stacks import Stacks
+
+_LEAST = 0.3  # of the run: less is the beginning and the end that any program has
+_SURE = 0.5  # of the run
+
+Spans = list[tuple[int, int]]  # from and to, in order
+
+
+def spans_of_one(recording: Recording) -> Spans:
+    """When only one thread lived."""
+    events = [(t.began_ns, 1) for t in recording.threads.values()]
+    events += [(t.ended_ns, -1) for t in recording.threads.values()]
+    spans: Spans = []
+    alive, since = 0, 0
+    for at, change in sorted(events):
+        if alive == 1:
+            spans.append((since, at))
+        alive += change
+        since = at
+    return spans
+
+
+def is_within(spans: Spans, at_ns: int) -> bool:
+    """Whether a moment is in one of them."""
+    before = bisect_right(spans, (at_ns, math.inf))
+    return before > 0 and at_ns < spans[before - 1][1]
+
+
+def stacks_within(recording: Recording, spans: Spans) -> Counter[int]:
+    """The stacks of the samples in them."""
+    return Counter(s.stack for s in recording.samples if is_within(spans, s.at_ns))
+
+
+def alone_causes(
+    recording: Recording, roles: Roles, stacks: Stacks, account: Account
+) -> list[Cause]:
+    """At most one. It costs the time for which the other processors had no thread, and its share
+    is of the threads' time with that of the threads that did not exist."""
+    late = recording.tier.get("attached") or recording.tier.get("late")
+    if late or recording.part is not None or roles.short or roles.capacity < 2:
+        return []
+    spans = spans_of_one(recording)
+    workers: Counter[int] = Counter()
+    seen = 0
+    before = recording.began_ns
+    for tick in recording.ticks:
+        span, before = tick.at_ns - before, tick.at_ns
+        working = [each.tid for each in tick.glances if each.works]
+        if len(working) == 1 and is_within(spans, tick.at_ns):
+            workers[working[0]] += span
+            seen += 1
+    part = workers.total() / max(1, recording.wall_ns)
+    if part < _LEAST:
+        return []
+    ran = stacks_within(recording, spans)
+    heaviest = max(ran, key=lambda each: (ran[each], -each), default=0)
+    frame = stacks.first(heaviest, exact=True) if heaviest else None
+    name, where = (frame.name, frame.where) if frame else ("", "")
+    words = f"for {part:.0%} of the run one thread works and no other one exists"
+    cause = Cause("serial_dependency", name, where, words, certain=part >= _SURE)
+    lost = float(workers.total() * (roles.capacity - 1))
+    cause.ns = account.total_ns * lost / (account.total_ns + lost)
+    cause.by_thread.update(workers)
+    cause.workers.update(workers)
+    cause.seen = seen
+    if not cause.certain:
+        cause.doubts.add("or the work of the others is too short to matter")
+    return [cause]

@@ -1,0 +1,37 @@
+"""Work of one thread while the others do not exist."""
+
+from __future__ import annotations
+
+import pytest
+from made import MAIN, Made, waits, works
+
+A, B = 101, 102
+
+
+def phases(alone: int) -> Made:
+    """Main prepares for so many of a hundred ticks, and then two threads work."""
+    join = waits("join", 0, "pthread_join@libc main", A)
+    made = Made().thread(MAIN, [works()] * alone + [join] * (100 - alone))
+    for tid in (A, B):
+        made.thread(tid, [None] * alone + [works()] * (100 - alone), "main")
+    return made.sample(MAIN, "prepare main", alone)
+
+
+@pytest.mark.parametrize(("alone", "certain"), [(40, False), (80, True)])
+def test_a_long_part_in_which_one_thread_exists_is_a_serial_part(alone: int, certain: bool) -> None:
+    made = phases(alone)
+    first = made.first()
+    assert (first["category"], first["name"]) == ("serial_dependency", "prepare")
+    assert first["certain"] == certain
+    lived = 100 + 2 * (100 - alone)
+    assert first["share"] == pytest.approx(alone / (lived + alone), abs=0.02)
+
+
+def test_the_beginning_of_a_program_is_no_serial_part() -> None:
+    assert phases(20).first()["category"] == "none"
+
+
+def test_what_one_thread_does_before_a_recording_of_a_server_is_not_its_serial_part() -> None:
+    made = phases(80)
+    made.head["tier"] = {"agent": True, "perf": True, "sample_ns": 2_000_000, "attached": True}
+    assert made.first()["category"] != "serial_dependency"
