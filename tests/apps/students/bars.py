@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures the bars of tmk-students generate, interleaved, each run into a new folder.
+"""Measures the bars of tmk-students generate and merge, interleaved, each run into a new folder.
 
 Usage: bars.py [--bin FOLDER] [--folder DIR] [--runs N] [--block N]
 
@@ -29,17 +29,21 @@ WAYS: Mapping[str, tuple[str, ...]] = {
 } | {each: ("generate", "--writer", each) for each in records.WRITERS if each != "fast"}
 
 
-def time_ms(executable: Path, words: tuple[str, ...], folder: Path) -> float:
-    """What one run says that it took."""
-    out = Path(tempfile.mkdtemp(dir=folder))
-    try:
-        line = [executable, *words, "--seed", "7", "--out", out]
-        done = subprocess.run(line, check=True, stdout=subprocess.PIPE, text=True)
-    finally:
-        shutil.rmtree(out)
+def took_ms(executable: Path, words: tuple[str, ...]) -> float:
+    """What one process says that it took."""
+    done = subprocess.run([executable, *words], check=True, stdout=subprocess.PIPE, text=True)
     found = re.search(r"took ([\d.]+) ms", done.stdout)
     assert found
     return float(found[1])
+
+
+def time_ms(executable: Path, words: tuple[str, ...], folder: Path) -> float:
+    """What a run into a new folder says that it took."""
+    out = Path(tempfile.mkdtemp(dir=folder))
+    try:
+        return took_ms(executable, (*words, "--seed", "7", "--out", str(out)))
+    finally:
+        shutil.rmtree(out)
 
 
 def medians(
@@ -59,6 +63,37 @@ def medians(
     return {way: statistics.median(all_ms) for way, all_ms in times.items()}
 
 
+def merge_rates(given: argparse.Namespace, students: int, runs: int) -> dict[int, float]:
+    """Students a second and core by the number of threads, medians; prints them with extremes."""
+    executable = given.bin / "tmk-students"
+    times: dict[int, list[float]] = {1: [], 2: []}
+    source = Path(tempfile.mkdtemp(dir=given.folder))
+    try:
+        plan = ("-s", str(students), "-e", "10", "-b", str(given.block))
+        subprocess.run(
+            [executable, "generate", *plan, "--seed", "7", "--out", source],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        for _ in range(runs):
+            for threads, all_ms in times.items():
+                words = ("merge", "--in", str(source), "--threads", str(threads), "-o")
+                all_ms.append(took_ms(executable, (*words, str(source / f"{len(all_ms)}.txt"))))
+                (source / f"{len(all_ms) - 1}.txt").unlink()
+    finally:
+        shutil.rmtree(source)
+    print(f"\nmerge, {students} students, 10 exercises, median of {runs} runs")
+    rates = {}
+    for threads, all_ms in times.items():
+        middle = statistics.median(all_ms)
+        rates[threads] = students / middle * 1000 / threads
+        print(
+            f"{threads} thread{'s' if threads > 1 else ' '}{middle:19.2f} ms"
+            f"  ({min(all_ms):.2f} to {max(all_ms):.2f}), {rates[threads]:.0f} students/s and core"
+        )
+    return rates
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", type=Path, default=ROOT / "build/apps/bin")
@@ -74,6 +109,8 @@ def main() -> int:
     small = medians(given, 50_000, list(WAYS), given.runs)
     scaled = [way for way in WAYS if way.startswith(("limit", "fast"))]
     large = medians(given, 5_000_000, scaled, max(5, given.runs // 2))
+    rates = [merge_rates(given, each, max(5, given.runs // 2)) for each in (1_000_000, 5_000_000)]
+    slowest = min(each[1] for each in rates)
     fast, published = small["fast, 1 thread"], small["as_published"]
     speed_up = large["fast, 1 thread"] / large["fast, 2 threads"]
     of_limit = large["fast, 2 threads"] / large["limit, 2 threads"]
@@ -88,6 +125,9 @@ def main() -> int:
         f" {of_limit:.1f} x the limit of two threads, at most 3": speed_up >= 1.6 or of_limit <= 3,
         f"as_published takes {published / small['sequential']:.1f} x sequential, at least 1": (
             published >= small["sequential"]
+        ),
+        f"merge joins {slowest / 1e6:.1f} million students a second on one core, at least 2": (
+            slowest >= 2e6
         ),
     }
     print()
