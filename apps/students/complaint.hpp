@@ -9,7 +9,7 @@
 namespace students {
 
 // Exit statuses; part of the interface.
-enum Status : int { kOk = 0, kFailed = 1, kUsage = 2 };
+enum Status : int { kOk = 0, kFailed = 1, kUsage = 2, kIncomplete = 3 };
 
 // The request cannot be understood or granted; exit status 2.
 struct BadRequest : std::runtime_error {
