@@ -1,0 +1,344 @@
+// The definitions. One thread and no socket of ZeroMQ is here, so that a process may fork.
+#include "pipeline.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "../complaint.hpp"
+#include "../interruption.hpp"
+#include "child.hpp"
+#include "names.hpp"
+
+namespace students::nodes {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr int kMostDeaths = 10;  // of a node, one after the other without progress between
+constexpr milliseconds kGrace{3000};
+constexpr milliseconds kShowEach{200};
+
+// A port of loopback that nobody else gets while this lives. A node may listen there, because
+// this socket does not listen and both allow the other (SO_REUSEADDR).
+class Port {
+ public:
+  Port() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    const int yes = 1;
+    auto* const any = reinterpret_cast<sockaddr*>(&address);
+    const bool bound = socket_ >= 0 &&
+                       setsockopt(socket_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
+                       bind(socket_, any, size) == 0 && getsockname(socket_, any, &size) == 0;
+    if (!bound) {
+      const int error = errno;
+      if (socket_ >= 0) close(socket_);
+      throw Failure(std::string("No port of the loopback interface can be had (") +
+                    std::strerror(error) + "); bring the interface up (ip link set lo up).");
+    }
+    number_ = ntohs(address.sin_port);
+  }
+  Port(const Port&) = delete;
+  Port& operator=(const Port&) = delete;
+  ~Port() { close(socket_); }
+
+  std::string address() const { return "127.0.0.1:" + std::to_string(number_); }
+
+ private:
+  int socket_;
+  unsigned number_ = 0;
+};
+
+// The folder of all four states. One pipeline at a time has it.
+class Folder {
+ public:
+  Folder(std::string path, bool fresh) : path_(std::move(path)) {
+    if (mkdir(path_.c_str(), 0777) != 0 && errno != EEXIST) fail(errno);
+    lock_ = ::open((path_ + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (lock_ < 0) fail(errno);
+    try {
+      if (flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK) fail(errno);
+        throw Failure("Another pipeline works on the state in " + path_ +
+                      "; wait until it has ended, or choose another --state.");
+      }
+      // It is there while states are removed, which a kill may have ended in between.
+      if (fresh || std::filesystem::exists(path_ + "/finished")) clear();
+    } catch (...) {
+      close(lock_);
+      throw;
+    }
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() { close(lock_); }
+
+  const std::string& path() const { return path_; }
+  std::string of(Node node) const { return path_ + "/" + name_of(node); }
+
+  // Removes the states, and nothing else.
+  void clear() const {
+    const std::string mark = path_ + "/finished";
+    const int descriptor = ::open(mark.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (descriptor < 0) fail(errno);
+    close(descriptor);
+    for (std::size_t i = 0; i < kNodes; ++i) {
+      const std::string state = of(static_cast<Node>(i));
+      for (const char* name : {"/data.mdb", "/lock", ""}) remove(state + name);
+    }
+    remove(mark);
+  }
+
+  // The folder too, if nothing else is there.
+  void remove_all() const {
+    clear();
+    ::unlink((path_ + "/lock").c_str());
+    ::rmdir(path_.c_str());
+  }
+
+ private:
+  void remove(const std::string& path) const {
+    if (std::remove(path.c_str()) != 0 && errno != ENOENT) fail(errno);
+  }
+  [[noreturn]] void fail(int error) const {
+    throw Failure("The state in " + path_ + " cannot be used (" + std::strerror(error) +
+                  "); choose another folder with --state.");
+  }
+
+  std::string path_;
+  int lock_ = -1;
+};
+
+class Pipeline {
+ public:
+  explicit Pipeline(const PipelinePlan& plan)
+      : plan_(plan),
+        folder_(plan.state.empty() ? plan.target + ".state" : plan.state, plan.fresh) {}
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
+  ~Pipeline() { clear_line(); }
+
+  // The sentence about incomplete students, if there are any.
+  std::optional<std::string> run() {
+    try {
+      for (std::size_t i = 0; i < kNodes; ++i) start(i);
+      while (!done()) {
+        check_signals();
+        wait();
+        for (std::size_t i = 0; i < kNodes; ++i) look_at(i);
+        show();
+      }
+    } catch (const Interrupted&) {
+      stop();
+      clear_line();
+      std::fprintf(stderr,
+                   "tmk-students: The nodes have ended; the same command goes on from the state in "
+                   "%s.\n",
+                   folder_.path().c_str());
+      throw;
+    } catch (...) {
+      stop();
+      throw;
+    }
+    folder_.remove_all();
+    return incomplete_;
+  }
+
+ private:
+  struct Watched {
+    std::unique_ptr<Child> child;
+    std::array<unsigned long long, 3> words{};  // received, passed, acknowledged
+    int deaths = 0;                             // without progress
+    bool done = false;
+  };
+
+  void start(std::size_t node) {
+    const auto text = [](auto number) { return std::to_string(number); };
+    std::vector<std::string> words{"tmk-students",
+                                   "node",
+                                   std::string(kNodeNames[node]),
+                                   "--state",
+                                   folder_.of(static_cast<Node>(node)),
+                                   "--in",
+                                   plan_.folder,
+                                   "--points",
+                                   text(plan_.maximum),
+                                   "--timeout",
+                                   text(plan_.timeout_s),
+                                   "--report",
+                                   text(Child::kReport)};
+    const auto add = [&words](const char* option, const std::string& value) {
+      words.insert(words.end(), {option, value});
+    };
+    if (node != kBasic) add("--listen", ports_[node - 1].address());
+    if (node != kProject) add("--next", ports_[node].address());
+    if (node == kProject) add("--output", plan_.target);
+    nodes_[node].child = std::make_unique<Child>(words);
+  }
+
+  bool done() const {
+    for (const Watched& each : nodes_) {
+      if (!each.done) return false;
+    }
+    return true;
+  }
+
+  // Until a node says something or ends, which closes what it says it on.
+  void wait() {
+    std::vector<pollfd> all;
+    for (const Watched& each : nodes_) {
+      if (each.done) continue;
+      for (const int descriptor : {each.child->report(), each.child->error()}) {
+        if (descriptor >= 0) all.push_back({descriptor, POLLIN, 0});
+      }
+    }
+    // Between the end of both pipes and that of the process there is a moment.
+    poll(all.data(), all.size(), all.empty() ? 1 : 100);
+  }
+
+  void look_at(std::size_t node) {
+    Watched& watched = nodes_[node];
+    if (watched.done) return;
+    const bool ended = watched.child->ended();  // before reading, so that nothing is missed
+    watched.child->read();
+    for (const std::string& line : watched.child->lines()) take(watched, line);
+    if (!ended) return;
+    const int status = watched.child->status();
+    if (WIFSIGNALED(status)) {
+      died(node, WTERMSIG(status));
+    } else {
+      left(node, WEXITSTATUS(status));
+    }
+  }
+
+  void take(Watched& watched, const std::string& line) {
+    std::array<unsigned long long, 3> words{};
+    if (line.starts_with("! ")) {
+      clear_line();
+      std::fprintf(stderr, "tmk-students: %s\n", line.c_str() + 2);
+    } else if (std::sscanf(line.c_str(), "%llu %llu %llu", &words[0], &words[1], &words[2]) == 3 &&
+               words != watched.words) {
+      watched.words = words;
+      watched.deaths = 0;
+    }
+  }
+
+  void left(std::size_t node, int status) {
+    Watched& watched = nodes_[node];
+    std::string sentence = watched.child->complaint();
+    if (sentence.ends_with('\n')) sentence.pop_back();
+    constexpr std::string_view kPrefix = "tmk-students: ";
+    if (sentence.starts_with(kPrefix)) sentence.erase(0, kPrefix.size());
+    if (status == kIncomplete && node == kProject) {
+      incomplete_ = sentence;
+    } else if (status == kUsage) {
+      throw BadRequest(sentence);
+    } else if (status != kOk) {
+      throw Failure(sentence.empty()
+                        ? "The node " + std::string(kNodeNames[node]) + " has ended with status " +
+                              std::to_string(status) + " and no word; begin again."
+                        : sentence);
+    }
+    watched.done = true;
+  }
+
+  void died(std::size_t node, int signal) {
+    Watched& watched = nodes_[node];
+    if (++watched.deaths >= kMostDeaths) {
+      throw Failure(
+          "The node " + std::string(kNodeNames[node]) + " was ended by signal " +
+          std::to_string(signal) + " (" + strsignal(signal) + ") " + std::to_string(kMostDeaths) +
+          " times without progress; see to its cause, such as a lack of memory. The state "
+          "in " +
+          folder_.path() + " lets the same command go on.");
+    }
+    clear_line();
+    std::fprintf(stderr,
+                 "tmk-students: The node %s was ended by signal %d (%s) and is started again.\n",
+                 std::string(kNodeNames[node]).c_str(), signal, strsignal(signal));
+    start(node);
+    // The next one may have left already, and this one may not know that it has all.
+    if (node != kProject && nodes_[node + 1].done) {
+      nodes_[node + 1].done = false;
+      start(node + 1);
+    }
+  }
+
+  // Ends all, and waits for it.
+  void stop() {
+    for (const Watched& each : nodes_) {
+      if (each.child) each.child->signal(SIGTERM);
+    }
+    const auto until = Clock::now() + kGrace;
+    for (const Watched& each : nodes_) {
+      while (each.child && !each.child->ended()) {
+        if (Clock::now() > until) each.child->signal(SIGKILL);
+        poll(nullptr, 0, 5);
+      }
+    }
+  }
+
+  void show() {
+    const auto now = Clock::now();
+    if (!plan_.progress || now < show_at_) return;
+    show_at_ = now + kShowEach;
+    const auto total = nodes_[kBasic].words[1];
+    const auto share = [total](unsigned long long count) {
+      return total == 0 ? 0 : static_cast<int>(100 * std::min(count, total) / total);
+    };
+    std::fprintf(stderr,
+                 "\r%llu students: basic %d %% passed on, exam %d %%, exercise %d %%, "
+                 "project %d %% received\x1b[K",
+                 total, share(nodes_[kBasic].words[2]), share(nodes_[kExam].words[2]),
+                 share(nodes_[kExercise].words[2]), share(nodes_[kProject].words[0]));
+    std::fflush(stderr);
+    shown_ = true;
+  }
+
+  void clear_line() {
+    if (shown_) std::fputs("\r\x1b[K", stderr);
+    shown_ = false;
+  }
+
+  const PipelinePlan& plan_;
+  Folder folder_;
+  std::array<Port, kNodes - 1> ports_;
+  std::array<Watched, kNodes> nodes_;
+  std::optional<std::string> incomplete_;
+  Clock::time_point show_at_ = Clock::now() + kShowEach;
+  bool shown_ = false;
+};
+
+}  // namespace
+
+void run_pipeline(const PipelinePlan& plan) {
+  std::optional<std::string> incomplete;
+  {
+    Pipeline pipeline(plan);
+    incomplete = pipeline.run();
+  }
+  if (incomplete) throw Incomplete(*incomplete);
+}
+
+}  // namespace students::nodes
