@@ -171,22 +171,12 @@ void LineReader::restart(const Input& input, std::uint64_t begin, std::uint64_t 
   offset_ = begin;
   end_ = end;
   at_ = line_ = stop_ = filled_ = buffer_.get();
-  if (begin > input.first() && begin < end) skip_begun_line();
-}
-
-// The line that begins before the part belongs to the part before.
-void LineReader::skip_begun_line() {
+  if (begin == input.first() || begin >= end) return;
+  // The line that begins before the part belongs to the part before.
   --offset_;
-  for (;;) {
-    const std::size_t got = input_->read(offset_, buffer_.get(), kBufferBytes);
-    const auto* const feed = static_cast<const char*>(std::memchr(buffer_.get(), '\n', got));
-    if (feed != nullptr) {
-      offset_ = offset_of(feed + 1);
-      return;
-    }
-    offset_ += got;
-    if (got == 0 || offset_ >= end_) return;
-  }
+  fill();
+  at_ =
+      static_cast<const char*>(std::memchr(at_, '\n', static_cast<std::size_t>(filled_ - at_))) + 1;
 }
 
 bool LineReader::fill() {

@@ -84,7 +84,6 @@ class LineReader {
     return offset_ + static_cast<std::uint64_t>(at - buffer_.get());
   }
   bool fill();
-  void skip_begun_line();
 
   const Input* input_ = nullptr;
   std::unique_ptr<char[]> buffer_;

@@ -17,14 +17,17 @@ int complain(const char* sentence, students::Status status) {
 int run(int argc, char** argv) {
   CLI::App app(
       "Test data of students in four files, as fast as they can be written, or as slowly "
-      "as threads that take turns write them.",
+      "as threads that take turns write them; and the join of the four files.",
       "tmk-students");
   app.require_subcommand(1);
   CLI::App* const generate = app.add_subcommand("generate", "Write the four files");
   CLI::App* const limit =
       app.add_subcommand("limit", "Write the same bytes from memory: the limit for generate");
+  CLI::App* const merge =
+      app.add_subcommand("merge", "Join the four files by student number, and grade");
   const students::Command run_generate = students::add_generate(*generate);
   const students::Command run_limit = students::add_limit(*limit);
+  const students::Command run_merge = students::add_merge(*merge);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {
@@ -32,14 +35,14 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (app.get_subcommands().empty()) {
       const std::string given = argc > 1 ? ", not '" + std::string(argv[1]) + "'" : "";
-      const std::string sentence =
-          "The first word must be a command, generate or limit" + given + "; --help explains them.";
+      const std::string sentence = "The first word must be a command, generate, limit or merge" +
+                                   given + "; --help explains them.";
       return complain(sentence.c_str(), students::kUsage);
     }
     return complain((std::string(error.what()) + "; --help lists the options.").c_str(),
                     students::kUsage);
   }
-  (*generate ? run_generate : run_limit)();
+  (*generate ? run_generate : *limit ? run_limit : run_merge)();
   return students::kOk;
 }
 
@@ -54,9 +57,12 @@ int main(int argc, char** argv) {
     return complain(error.what(), students::kUsage);
   } catch (const students::Interrupted& error) {
     interrupted = error.signal;
+  } catch (const students::Incomplete& error) {
+    return complain(error.what(), students::kIncomplete);
   } catch (const std::bad_alloc&) {
     return complain(
-        "There is not enough memory; choose a smaller --bufsize (-b) or fewer --threads.",
+        "There is not enough memory; choose a smaller --bufsize (-b) or --memory, or fewer "
+        "--threads.",
         students::kFailed);
   } catch (const std::exception& error) {
     return complain(error.what(), students::kFailed);

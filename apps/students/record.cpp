@@ -13,6 +13,14 @@ char* put(char* at, std::string_view text) { return std::ranges::copy(text, at).
 
 char* put(char* at, std::uint32_t number) { return std::to_chars(at, at + 10, number).ptr; }
 
+std::size_t digits_of(std::uint32_t number) {
+  std::size_t digits = 1;
+  for (; number >= 10; number /= 10) ++digits;
+  return digits;
+}
+
+std::size_t padded_bytes(std::uint32_t number) { return std::max(digits_of(number), kLeastDigits); }
+
 }  // namespace
 
 unsigned add_missing(Record& record, const Record& other) {
@@ -66,6 +74,12 @@ char* put_result(char* at, std::uint32_t number, std::string_view person, const 
   return at;
 }
 
+std::size_t result_bytes(std::uint32_t number, std::size_t person_bytes, const Points& points) {
+  constexpr std::size_t kTabsGradeAndFeed = 7;
+  return padded_bytes(number) + person_bytes + digits_of(points.exam) +
+         digits_of(points.exercises) + digits_of(points.project) + kTabsGradeAndFeed;
+}
+
 std::string result_line(const Record& record, const Scale& scale) {
   assert(record.complete() && record.person.size() <= kMostPersonBytes);
   std::array<char, kMostResultBytes> text{};
@@ -82,6 +96,14 @@ char* put_incomplete(char* at, std::uint32_t number, unsigned known) {
   }
   *at++ = '\n';
   return at;
+}
+
+std::size_t incomplete_bytes(std::uint32_t number, unsigned known) {
+  std::size_t bytes = padded_bytes(number) + 1;
+  for (std::size_t file = 0; file < kFiles; ++file) {
+    if ((known >> file & 1) == 0) bytes += 1 + kFileNames[file].size();
+  }
+  return bytes;
 }
 
 }  // namespace students
