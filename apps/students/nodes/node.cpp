@@ -53,6 +53,7 @@ class Station {
       const auto send = [this](const Message& message) { return wire_.to_next(message); };
       sender_.emplace(state_, feed, send, std::uint64_t{device()} << 32, now);
     }
+    released_ = state_.words().released != 0;
     if (plan_.node == kProject && state_.words().ended != 0) complete();
   }
 

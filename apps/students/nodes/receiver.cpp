@@ -51,7 +51,12 @@ void Receiver::take(const std::string& peer, const Message& message) {
     return;
   }
   if (message.kind == Kind::kBye) {
-    released_ |= state_.words().ended != 0;
+    if (state_.words().ended != 0) {
+      if (state_.words().released == 0) state_.release();
+      Message ended{.kind = Kind::kEnded};
+      ended.epoch = message.epoch;
+      send_(peer, ended);
+    }
     return;
   }
   if (message.epoch == epoch_ && peer == peer_) {

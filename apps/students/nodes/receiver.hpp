@@ -29,7 +29,7 @@ class Receiver {
   // Tells the sender of credit that it does not know of.
   void work();
   // The sender knows that its stream has ended.
-  bool released() const { return released_; }
+  bool released() const { return state_.words().released != 0; }
 
  private:
   void hello(const std::string& peer, const Message& message);
@@ -49,7 +49,6 @@ class Receiver {
   std::string peer_;
   std::uint64_t epoch_ = 0;  // 0: none
   std::uint32_t told_ = 0;   // the credit that the sender knows of
-  bool released_ = false;
   std::vector<std::uint32_t> used_;  // of the batch that is joined
   Record mine_;
 };

@@ -16,6 +16,7 @@ constexpr milliseconds kRetry{20};       // without a connection
 constexpr milliseconds kImpatient{250};  // for an answer, at first
 constexpr milliseconds kPatient{4000};   // at last
 constexpr milliseconds kIdle{1000};      // a greeting shows the next node that this one lives
+constexpr milliseconds kAgain{100};      // an unanswered BYE
 constexpr milliseconds kLeaving{1000};   // that the next node may be told of the end
 
 }  // namespace
@@ -120,7 +121,10 @@ void Sender::take(const Message& message, Time now) {
                       ? "The next node refuses: " + std::string(message.body)
                       : "The next node is of another version of tmk-students; use the same.");
   }
-  if (phase_ == Phase::kLeaving) return;
+  if (phase_ == Phase::kLeaving) {
+    if (message.kind == Kind::kEnded) phase_ = Phase::kDone;
+    return;
+  }
   if (message.kind == Kind::kWelcome && phase_ == Phase::kGreeting) welcome(message, now);
   if (message.kind == Kind::kAck) acknowledge(message, now);
   if (message.kind == Kind::kEnded && phase_ == Phase::kEnding) finish(now);
@@ -161,14 +165,16 @@ void Sender::finish(Time now) {
   state_.finish();
   phase_ = Phase::kLeaving;
   leave_until_ = now + kLeaving;
+  due_ = now;
   leave(now);
 }
 
 void Sender::leave(Time now) {
   Message bye{.kind = Kind::kBye};
   bye.epoch = epoch_;
-  if (send_(bye) || now >= leave_until_) phase_ = Phase::kDone;
-  due_ = now + kRetry;
+  if (now >= leave_until_) phase_ = Phase::kDone;  // the next node has everything without this
+  if (now < due_) return;
+  due_ = now + (send_(bye) ? kAgain : kRetry);
 }
 
 }  // namespace students::nodes

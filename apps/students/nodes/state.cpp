@@ -297,6 +297,12 @@ void State::finish() {
   change.commit();
 }
 
+void State::release() {
+  Change change(*this);
+  change.words.released = 1;
+  change.commit();
+}
+
 std::optional<Batch> State::batch(std::uint64_t first) const {
   const View view(*this);
   const auto value = view.get(Key(kLogKey, first));

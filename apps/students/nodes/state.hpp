@@ -46,7 +46,7 @@ struct Words {
   std::uint8_t node = 0;
   std::uint8_t ended = 0;
   std::uint8_t finished = 0;
-  std::uint8_t unused = 0;
+  std::uint8_t released = 0;
 };
 static_assert(sizeof(Words) == 80);
 
@@ -74,6 +74,7 @@ class State {
   void end(std::uint32_t exercises, const std::vector<Batch>& rest);
   void acknowledge(std::uint64_t number);
   void finish();
+  void release();
 
   // The batch of the log that begins with this number, if one does.
   std::optional<Batch> batch(std::uint64_t first) const;
