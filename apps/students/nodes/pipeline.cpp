@@ -74,7 +74,8 @@ class Port {
 class Folder {
  public:
   Folder(std::string path, bool fresh) : path_(std::move(path)) {
-    if (mkdir(path_.c_str(), 0777) != 0 && errno != EEXIST) fail(errno);
+    made_ = mkdir(path_.c_str(), 0777) == 0;
+    if (!made_ && errno != EEXIST) fail(errno);
     lock_ = ::open((path_ + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (lock_ < 0) fail(errno);
     try {
@@ -95,6 +96,7 @@ class Folder {
   ~Folder() { close(lock_); }
 
   const std::string& path() const { return path_; }
+  bool made() const { return made_; }  // it was not there
   std::string of(Node node) const { return path_ + "/" + name_of(node); }
 
   // Removes the states, and nothing else.
@@ -127,6 +129,7 @@ class Folder {
   }
 
   std::string path_;
+  bool made_ = false;
   int lock_ = -1;
 };
 
@@ -159,6 +162,7 @@ class Pipeline {
       throw;
     } catch (...) {
       stop();
+      if (folder_.made() && !begun()) folder_.remove_all();
       throw;
     }
     folder_.remove_all();
@@ -195,6 +199,14 @@ class Pipeline {
     if (node != kProject) add("--next", ports_[node].address());
     if (node == kProject) add("--output", plan_.target);
     nodes_[node].child = std::make_unique<Child>(words);
+  }
+
+  // Whether any node has said that its state holds more than its beginning.
+  bool begun() const {
+    for (const Watched& each : nodes_) {
+      if (each.words[0] != 0 || each.words[2] != 0) return true;
+    }
+    return false;
   }
 
   bool done() const {

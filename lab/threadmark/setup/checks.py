@@ -109,10 +109,11 @@ def checks() -> list[Check]:
         line = [sys.executable, str(ROOT / script), *of_build, *options]
         command = partial(lambda given: given, line)
         found.append(Check(f"explain-{name}", Level.ALL, command, preset, _lack(gcc)))
-    line = [sys.executable, str(ROOT / "tests/apps/students/bars.py")]
-    line += ["--bin", str(BUILD / preset / "apps/bin")]
-    command = partial(lambda given: given, line)
-    found.append(Check("students-bars", Level.ALL, command, preset, _lack(gcc)))
+    for script in ("bars", "kills"):
+        line = [sys.executable, str(ROOT / f"tests/apps/students/{script}.py")]
+        line += ["--bin", str(BUILD / preset / "apps/bin")]
+        command = partial(lambda given: given, line)
+        found.append(Check(f"students-{script}", Level.ALL, command, preset, _lack(gcc)))
     sanitized = next((each for each in platforms.platforms() if "clang" in each.compiler), None)
     # The schedulers of others give false reports under ThreadSanitizer, none under the other.
     sanitizers = (("asan", Level.CHECK), ("tsan", Level.CHECK), ("asan-all", Level.ALL))
