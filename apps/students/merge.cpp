@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <fstream>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "complaint.hpp"
 #include "merging/merge.hpp"
@@ -14,11 +16,22 @@
 namespace students {
 namespace {
 
+// The most memory that the process had so far, which the kernel counts; 0: it does not say.
+std::uint64_t peak_kib() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    std::uint64_t kib = 0;
+    if (word == "VmHWM:" && status >> kib) return kib;
+  }
+  return 0;
+}
+
 void say(const MergeFacts& facts) {
   print(std::to_string(facts.complete) + " students, " + std::to_string(facts.incomplete) +
         " incomplete, " + std::to_string(facts.input_bytes) + " bytes read, partitions " +
         std::to_string(facts.partitions) + ", threads " + std::to_string(facts.threads) +
-        ", temporary file " + std::to_string(facts.spilled_bytes) + " bytes\n");
+        ", temporary file " + std::to_string(facts.spilled_bytes) + " bytes, memory " +
+        std::to_string(peak_kib()) + " KiB\n");
 }
 
 void run(const MergePlan& plan, bool verbose) {

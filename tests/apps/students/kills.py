@@ -3,8 +3,8 @@
 
 Usage: kills.py [--bin FOLDER] [--folder DIR] [--runs N] [--seed N]
 
-Each run takes other data, of which some is incomplete, and other moments; some of the runs also kill
-the pipeline itself and begin it again. The exit status is 1 if a result differs.
+Each run takes other data, of which some is incomplete, and other moments. Every other run may also
+kill the pipeline itself and begin it again. The exit status is 1 if a result differs.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def torment(
 ) -> None:
     """Kills nodes of this pipeline at random moments until it ends or is killed itself."""
     while process.poll() is None and sum(kills.of.values()) < most:
-        time.sleep(rng.expovariate(1 / 0.03))
+        time.sleep(rng.expovariate(1 / 0.02))
         if too and rng.random() < 0.1:
             process.kill()
             kills.of["pipeline"] += 1

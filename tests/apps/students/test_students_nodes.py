@@ -40,6 +40,16 @@ def data(students: Students, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def large(students: Students, tmp_path: Path) -> Path:
+    """A folder with the files of so many students that a signal comes before their end."""
+    folder = tmp_path / "large"
+    folder.mkdir()
+    words = ("-s", 200_000, "-e", 3, "--seed", 4)
+    assert students("generate", *words, "--out", folder).returncode == 0
+    return folder
+
+
+@pytest.fixture
 def ports() -> list[str]:
     """Three addresses of loopback at which nobody listens."""
     sockets = [socket.socket() for _ in range(3)]
@@ -141,9 +151,9 @@ def test_the_pipeline_survives_kills_at_moments_of_a_fixed_seed(
 
 
 def test_the_pipeline_says_that_it_starts_a_node_again(
-    executable: Path, data: Path, tmp_path: Path
+    executable: Path, large: Path, tmp_path: Path
 ) -> None:
-    line = [executable, "pipeline", "--in", data, "-o", tmp_path / "result"]
+    line = [executable, "pipeline", "--in", large, "-o", tmp_path / "result"]
     with subprocess.Popen(line, stdout=-3, stderr=subprocess.PIPE, text=True) as process:
         wait_until(lambda: "exam" in kills.children(process.pid))
         os.kill(kills.children(process.pid)["exam"], signal.SIGKILL)
@@ -211,14 +221,10 @@ def test_the_points_are_those_of_merge(students: Students, data: Path, tmp_path:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_all_nodes_and_the_state_lets_the_command_go_on(
-    executable: Path, students: Students, data: Path, tmp_path: Path, number: signal.Signals
+    executable: Path, students: Students, large: Path, tmp_path: Path, number: signal.Signals
 ) -> None:
-    right = merged(students, data)
-    (data / "project-info.txt").rename(tmp_path / "away")
-    os.mkfifo(data / "project-info.txt")  # nothing can be read from it, and it is refused
-    os.unlink(data / "project-info.txt")
-    (tmp_path / "away").rename(data / "project-info.txt")
-    line = [executable, "pipeline", "--in", data, "-o", tmp_path / "result"]
+    right = merged(students, large)
+    line = [executable, "pipeline", "--in", large, "-o", tmp_path / "result"]
     process = subprocess.Popen(
         line,
         stdout=subprocess.PIPE,
@@ -244,9 +250,9 @@ def test_a_signal_ends_all_nodes_and_the_state_lets_the_command_go_on(
 
 
 def test_no_node_outlives_a_pipeline_that_is_killed(
-    executable: Path, data: Path, tmp_path: Path
+    executable: Path, large: Path, tmp_path: Path
 ) -> None:
-    line = [executable, "pipeline", "--in", data, "-o", tmp_path / "result"]
+    line = [executable, "pipeline", "--in", large, "-o", tmp_path / "result"]
     with subprocess.Popen(line, stdout=-3, stderr=-3) as process:
         wait_until(lambda: len(kills.children(process.pid)) == 4)
         numbers = list(kills.children(process.pid).values())
@@ -291,8 +297,7 @@ def test_a_student_who_is_twice_in_a_file_is_refused_as_by_merge(
 
 def test_a_second_node_on_a_state_is_refused(nodes: Nodes, data: Path) -> None:
     first = nodes.start("basic")
-    wait_until(lambda: (nodes.folder / "state-basic/data.mdb").exists())
-    time.sleep(0.1)
+    wait_until((nodes.folder / "state-basic/data.mdb").exists)
     status, out, error = ended(nodes.start("basic"))
     assert (status, out) == (1, "")
     assert error.startswith("tmk-students: basic: Another process works on the state in ")
@@ -300,13 +305,13 @@ def test_a_second_node_on_a_state_is_refused(nodes: Nodes, data: Path) -> None:
 
 
 def test_a_second_pipeline_on_a_state_is_refused(
-    executable: Path, students: Students, data: Path, tmp_path: Path
+    executable: Path, students: Students, large: Path, tmp_path: Path
 ) -> None:
-    line = [executable, "pipeline", "--in", data, "-o", tmp_path / "result"]
+    line = [executable, "pipeline", "--in", large, "-o", tmp_path / "result"]
     with subprocess.Popen(line, stdout=-3, stderr=-3) as process:
         wait_until(lambda: len(kills.children(process.pid)) == 4)
         process.send_signal(signal.SIGSTOP)
-        done = students("pipeline", "--in", data, "-o", "result")
+        done = students("pipeline", "--in", large, "-o", "result")
         process.send_signal(signal.SIGCONT)
     assert done.returncode == 1
     assert "Another pipeline works on the state in result.state" in done.stderr
@@ -326,13 +331,9 @@ def begun(executable: Path, data: Path, target: Path) -> None:
 
 
 def test_a_state_of_other_files_is_refused_until_it_is_to_be_fresh(
-    executable: Path, students: Students, tmp_path: Path
+    executable: Path, students: Students, data: Path, large: Path, tmp_path: Path
 ) -> None:
-    data = tmp_path / "data"
-    data.mkdir()
-    students("generate", "-s", 200_000, "--out", data)
-    begun(executable, data, tmp_path / "result")
-    students("generate", "-s", 3000, "--seed", 5, "--out", data)
+    begun(executable, large, tmp_path / "result")
     right = merged(students, data)
     done = students("pipeline", "--in", data, "-o", "result")
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
