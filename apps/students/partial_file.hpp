@@ -13,8 +13,8 @@ class PartialFile {
   // Makes an empty file beside the target. `other` names the remedy: what to choose instead of the
   // target. Throws Failure.
   PartialFile(const std::string& target, const std::string& other);
-  // Likewise, with a temporary name that ends so. The caller alone uses it: a file that is there was
-  // left by a process that was killed, and is begun anew.
+  // Likewise, with a temporary name that ends so. The caller alone uses it: a file that is there
+  // was left by a process that was killed, and is begun anew.
   PartialFile(const std::string& target, const std::string& other, const std::string& ending);
   PartialFile(const PartialFile&) = delete;
   PartialFile& operator=(const PartialFile&) = delete;

@@ -1,23 +1,14 @@
 // The definitions. One thread and no socket of ZeroMQ is here, so that a process may fork.
 #include "pipeline.hpp"
 
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
-#include <sys/file.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -26,6 +17,7 @@
 #include "../interruption.hpp"
 #include "child.hpp"
 #include "names.hpp"
+#include "run_folder.hpp"
 
 namespace students::nodes {
 namespace {
@@ -36,102 +28,6 @@ using std::chrono::milliseconds;
 constexpr int kMostDeaths = 10;  // of a node, one after the other without progress between
 constexpr milliseconds kGrace{3000};
 constexpr milliseconds kShowEach{200};
-
-// A port of loopback that nobody else gets while this lives. A node may listen there, because
-// this socket does not listen and both allow the other (SO_REUSEADDR).
-class Port {
- public:
-  Port() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    const int yes = 1;
-    auto* const any = reinterpret_cast<sockaddr*>(&address);
-    const bool bound = socket_ >= 0 &&
-                       setsockopt(socket_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
-                       bind(socket_, any, size) == 0 && getsockname(socket_, any, &size) == 0;
-    if (!bound) {
-      const int error = errno;
-      if (socket_ >= 0) close(socket_);
-      throw Failure(std::string("No port of the loopback interface can be had (") +
-                    std::strerror(error) + "); bring the interface up (ip link set lo up).");
-    }
-    number_ = ntohs(address.sin_port);
-  }
-  Port(const Port&) = delete;
-  Port& operator=(const Port&) = delete;
-  ~Port() { close(socket_); }
-
-  std::string address() const { return "127.0.0.1:" + std::to_string(number_); }
-
- private:
-  int socket_;
-  unsigned number_ = 0;
-};
-
-// The folder of all four states. One pipeline at a time has it.
-class Folder {
- public:
-  Folder(std::string path, bool fresh) : path_(std::move(path)) {
-    made_ = mkdir(path_.c_str(), 0777) == 0;
-    if (!made_ && errno != EEXIST) fail(errno);
-    lock_ = ::open((path_ + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (lock_ < 0) fail(errno);
-    try {
-      if (flock(lock_, LOCK_EX | LOCK_NB) != 0) {
-        if (errno != EWOULDBLOCK) fail(errno);
-        throw Failure("Another pipeline works on the state in " + path_ +
-                      "; wait until it has ended, or choose another --state.");
-      }
-      // It is there while states are removed, which a kill may have ended in between.
-      if (fresh || std::filesystem::exists(path_ + "/finished")) clear();
-    } catch (...) {
-      close(lock_);
-      throw;
-    }
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { close(lock_); }
-
-  const std::string& path() const { return path_; }
-  bool made() const { return made_; }  // it was not there
-  std::string of(Node node) const { return path_ + "/" + name_of(node); }
-
-  // Removes the states, and nothing else.
-  void clear() const {
-    const std::string mark = path_ + "/finished";
-    const int descriptor = ::open(mark.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    if (descriptor < 0) fail(errno);
-    close(descriptor);
-    for (std::size_t i = 0; i < kNodes; ++i) {
-      const std::string state = of(static_cast<Node>(i));
-      for (const char* name : {"/data.mdb", "/lock", ""}) remove(state + name);
-    }
-    remove(mark);
-  }
-
-  // The folder too, if nothing else is there.
-  void remove_all() const {
-    clear();
-    ::unlink((path_ + "/lock").c_str());
-    ::rmdir(path_.c_str());
-  }
-
- private:
-  void remove(const std::string& path) const {
-    if (std::remove(path.c_str()) != 0 && errno != ENOENT) fail(errno);
-  }
-  [[noreturn]] void fail(int error) const {
-    throw Failure("The state in " + path_ + " cannot be used (" + std::strerror(error) +
-                  "); choose another folder with --state.");
-  }
-
-  std::string path_;
-  bool made_ = false;
-  int lock_ = -1;
-};
 
 class Pipeline {
  public:
@@ -162,10 +58,10 @@ class Pipeline {
       throw;
     } catch (...) {
       stop();
-      if (folder_.made() && !begun()) folder_.remove_all();
+      if (folder_.made() && !begun()) folder_.remove();
       throw;
     }
-    folder_.remove_all();
+    folder_.remove();
     return incomplete_;
   }
 
@@ -334,7 +230,7 @@ class Pipeline {
   }
 
   const PipelinePlan& plan_;
-  Folder folder_;
+  RunFolder folder_;
   std::array<Port, kNodes - 1> ports_;
   std::array<Watched, kNodes> nodes_;
   std::optional<std::string> incomplete_;

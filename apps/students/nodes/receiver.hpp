@@ -47,8 +47,8 @@ class Receiver {
   std::function<void()> complete_;
   Node node_;
   std::string peer_;
-  std::uint64_t epoch_ = 0;  // 0: none
-  std::uint32_t told_ = 0;   // the credit that the sender knows of
+  std::uint64_t epoch_ = 0;          // 0: none
+  std::uint32_t told_ = 0;           // the credit that the sender knows of
   std::vector<std::uint32_t> used_;  // of the batch that is joined
   Record mine_;
 };

@@ -1,5 +1,5 @@
-// What a node must not forget, in a folder of its own: an LMDB database. Each function that changes
-// it is one transaction, so that a killed process leaves all of the change or nothing of it.
+// What a node must not forget, in a folder of its own. Each function that changes it is one
+// transaction, so that a killed process leaves all of the change or nothing of it.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,7 @@
 #include <vector>
 
 #include "names.hpp"
-
-struct MDB_env;
-struct MDB_txn;
+#include "store.hpp"
 
 namespace students::nodes {
 
@@ -55,9 +53,6 @@ class State {
   // Opens the state in the folder, which is made if it is not there. `fresh` removes what it holds.
   // Throws Failure if the folder is in use, or has the state of another node or another own file.
   State(const std::string& folder, Node node, const Fingerprint& own, bool fresh);
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
-  ~State();
 
   const Words& words() const { return words_; }
   // Batches in the log.
@@ -86,26 +81,17 @@ class State {
                 const std::function<void()>& use) const;
 
  private:
-  class Change;
-  class View;
   struct Piece {
     std::uint64_t first;
     std::uint64_t last;
   };
 
-  void lock(bool fresh);
-  void open();
   void check(Node node, const Fingerprint& own) const;
-  void read_log_pieces();
-  [[noreturn]] void fail(int error) const;
-  void need(int error) const {
-    if (error != 0) fail(error);
-  }
+  // Writes the words, commits, and knows them from then on.
+  void commit(Store::Writing& writing, const Words& words);
+  static void put(Store::Writing& writing, std::uint64_t first, const Batch& batch);
 
-  std::string folder_;
-  int lock_ = -1;
-  MDB_env* env_ = nullptr;
-  unsigned table_ = 0;
+  Store store_;
   Words words_;
   std::deque<Piece> log_;
 };

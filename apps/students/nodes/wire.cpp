@@ -79,7 +79,7 @@ std::string address_of(const std::string& text) {
   return text.find("://") == std::string::npos ? "tcp://" + text : text;
 }
 
-Wire::Wire(const std::string& listen, const std::string& next)
+Wire::Wire(const std::string& listen, const std::string& next) try
     : sockets_(std::make_unique<Sockets>()) {
   if (!next.empty()) {
     zmq::socket_t& socket = sockets_->next.emplace(sockets_->context, zmq::socket_type::dealer);
@@ -114,6 +114,9 @@ Wire::Wire(const std::string& listen, const std::string& next)
       refuse(listen, "--listen", error.num());
     }
   }
+} catch (const zmq::error_t& error) {
+  throw Failure(std::string("A socket cannot be made (") + error.what() +
+                "); raise the limit of open files (ulimit -n).");
 }
 
 Wire::~Wire() = default;

@@ -150,6 +150,7 @@ class World {
         if (chance(60)) throw Killed();  // after its commit, before its message
         Connection& connection = connections_[i - 1];
         if (peer == std::to_string(connection.number)) connection.back.push_back(encode(message));
+        if (chance(60)) throw Killed();  // after its message
       };
       node.receiver = std::make_unique<Receiver>(*node.state, *node.own, send, [this, i] {
         if (chance(3)) throw Killed();  // before the result is written
@@ -164,6 +165,7 @@ class World {
         if (chance(60)) throw Killed();
         if (!nodes_[i + 1].state) return false;
         connections_[i].forth.push_back(encode(message));
+        if (chance(60)) throw Killed();
         return true;
       };
       const auto feed = [this, i](std::uint64_t number) { return batch(i, number); };
@@ -190,12 +192,16 @@ class World {
     nodes_[i].sender.reset();
     nodes_[i].receiver.reset();
     nodes_[i].state.reset();
-    if (i > 0) disconnect(i - 1);
-    disconnect(i);
+    // What it has sent may still arrive; what was on its way to it is lost.
+    if (i > 0) connections_[i - 1].forth.clear();
+    if (i + 1 < kNodes) connections_[i].back.clear();
+    for (const std::size_t each : {i - 1, i}) {
+      if (random_() % 2 == 0) disconnect(each);
+    }
   }
 
   void disconnect(std::size_t i) {
-    if (i + 1 >= kNodes) return;
+    if (i >= connections_.size() - 1) return;
     connections_[i].forth.clear();
     connections_[i].back.clear();
     ++connections_[i].number;

@@ -16,9 +16,7 @@ from hypothesis import strategies as st
 Students = Callable[..., subprocess.CompletedProcess[str]]
 
 POINTS = st.integers(0, 1000).map(str)
-NAMES = st.text(
-    st.characters(min_codepoint=32, exclude_categories=["Cs", "Cc"]), min_size=1, max_size=30
-)
+NAMES = st.text(st.characters(min_codepoint=32, exclude_categories=["Cs", "Cc"]), min_size=1, max_size=30)
 ANY = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
