@@ -54,7 +54,6 @@ class Station {
       sender_.emplace(state_, feed, send, std::uint64_t{device()} << 32, now);
     }
     released_ = state_.words().released != 0;
-    if (plan_.node == kProject && state_.words().ended != 0) complete();
   }
 
   NodeFacts run() {

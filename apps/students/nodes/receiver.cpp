@@ -16,6 +16,7 @@ Receiver::Receiver(State& state, Own& own, Send send, std::function<void()> comp
       complete_(std::move(complete)),
       node_(static_cast<Node>(state.words().node)) {
   state_.read_used([this](std::span<const std::uint32_t> places) { own_.use(places); });
+  if (state_.words().ended != 0) complete_();
 }
 
 std::uint32_t Receiver::credit() const {

@@ -21,7 +21,7 @@ class Receiver {
   using Send = std::function<void(const std::string& peer, const Message&)>;
 
   // `own` learns which of its records the state has used. `complete` is called when the stream has
-  // ended, before the sender is told so.
+  // ended, before the sender is told so; here already if it ended before a restart.
   Receiver(State& state, Own& own, Send send, std::function<void()> complete);
 
   // A message of the node before. Throws Failure if the state refuses.

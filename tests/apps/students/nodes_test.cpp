@@ -105,7 +105,7 @@ class World {
       work(node);
     }
     for (std::size_t i = 0; i < kNodes; ++i) {
-      if (!nodes_[i].state && random_() % 4 == 0) start(i);
+      if (!nodes_[i].state && random_() % 4 == 0) guarded(i, [&] { start(i); });
     }
     check();
   }
@@ -189,6 +189,7 @@ class World {
 
   void kill(std::size_t i) {
     ++kills_;
+    if (nodes_[i].state) last_[i] = nodes_[i].state->words();
     nodes_[i].sender.reset();
     nodes_[i].receiver.reset();
     nodes_[i].state.reset();
