@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures the bars of tmk-students generate, interleaved, each run into a new folder.
+"""Measures the bars of tmk-students generate and merge, interleaved, each run into a new folder.
 
 Usage: bars.py [--bin FOLDER] [--folder DIR] [--runs N] [--block N]
 
@@ -29,17 +29,21 @@ WAYS: Mapping[str, tuple[str, ...]] = {
 } | {each: ("generate", "--writer", each) for each in records.WRITERS if each != "fast"}
 
 
-def time_ms(executable: Path, words: tuple[str, ...], folder: Path) -> float:
-    """What one run says that it took."""
-    out = Path(tempfile.mkdtemp(dir=folder))
-    try:
-        line = [executable, *words, "--seed", "7", "--out", out]
-        done = subprocess.run(line, check=True, stdout=subprocess.PIPE, text=True)
-    finally:
-        shutil.rmtree(out)
+def took_ms(executable: Path, words: tuple[str, ...]) -> float:
+    """What one process says that it took."""
+    done = subprocess.run([executable, *words], check=True, stdout=subprocess.PIPE, text=True)
     found = re.search(r"took ([\d.]+) ms", done.stdout)
     assert found
     return float(found[1])
+
+
+def time_ms(executable: Path, words: tuple[str, ...], folder: Path) -> float:
+    """What a run into a new folder says that it took."""
+    out = Path(tempfile.mkdtemp(dir=folder))
+    try:
+        return took_ms(executable, (*words, "--seed", "7", "--out", str(out)))
+    finally:
+        shutil.rmtree(out)
 
 
 def medians(
@@ -65,16 +69,42 @@ def pipeline_ms(given: argparse.Namespace) -> float:
     with tempfile.TemporaryDirectory(dir=given.folder) as name:
         words = ("generate", "-s", "50000", "-e", "10", "--seed", "7", "--out", name)
         subprocess.run([executable, *words], check=True, stdout=subprocess.DEVNULL)
-        line = [executable, "pipeline", "--in", name, "-o", f"{name}/result"]
-        times = []
-        for _ in range(max(5, given.runs // 2)):
-            done = subprocess.run(line, check=True, stdout=subprocess.PIPE, text=True)
-            found = re.search(r"took ([\d.]+) ms", done.stdout)
-            assert found
-            times.append(float(found[1]))
+        joined = ("pipeline", "--in", name, "-o", f"{name}/result")
+        times = [took_ms(executable, joined) for _ in range(max(5, given.runs // 2))]
     median = statistics.median(times)
     print(f"\npipeline of 50,000 students{median:10.2f} ms  ({min(times):.2f} to {max(times):.2f})")
     return median
+
+
+def merge_rates(given: argparse.Namespace, students: int, runs: int) -> dict[int, float]:
+    """Students a second and core by the number of threads, medians; prints them with extremes."""
+    executable = given.bin / "tmk-students"
+    times: dict[int, list[float]] = {1: [], 2: []}
+    source = Path(tempfile.mkdtemp(dir=given.folder))
+    try:
+        plan = ("-s", str(students), "-e", "10", "-b", str(given.block))
+        subprocess.run(
+            [executable, "generate", *plan, "--seed", "7", "--out", source],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        for _ in range(runs):
+            for threads, all_ms in times.items():
+                words = ("merge", "--in", str(source), "--threads", str(threads), "-o")
+                all_ms.append(took_ms(executable, (*words, str(source / f"{len(all_ms)}.txt"))))
+                (source / f"{len(all_ms) - 1}.txt").unlink()
+    finally:
+        shutil.rmtree(source)
+    print(f"\nmerge, {students} students, 10 exercises, median of {runs} runs")
+    rates = {}
+    for threads, all_ms in times.items():
+        middle = statistics.median(all_ms)
+        rates[threads] = students / middle * 1000 / threads
+        print(
+            f"{threads} thread{'s' if threads > 1 else ' '}{middle:19.2f} ms"
+            f"  ({min(all_ms):.2f} to {max(all_ms):.2f}), {rates[threads]:.0f} students/s and core"
+        )
+    return rates
 
 
 def main() -> int:
@@ -93,6 +123,8 @@ def main() -> int:
     scaled = [way for way in WAYS if way.startswith(("limit", "fast"))]
     large = medians(given, 5_000_000, scaled, max(5, given.runs // 2))
     pipeline = pipeline_ms(given)
+    rates = [merge_rates(given, each, max(5, given.runs // 2)) for each in (1_000_000, 5_000_000)]
+    slowest = min(rate for each in rates for rate in each.values())
     fast, published = small["fast, 1 thread"], small["as_published"]
     speed_up = large["fast, 1 thread"] / large["fast, 2 threads"]
     of_limit = large["fast, 2 threads"] / large["limit, 2 threads"]
@@ -108,6 +140,9 @@ def main() -> int:
         f"the pipeline takes {pipeline:.0f} ms, at most 1000": pipeline <= 1000,
         f"as_published takes {published / small['sequential']:.1f} x sequential, at least 1": (
             published >= small["sequential"]
+        ),
+        f"merge joins {slowest / 1e6:.1f} million students a second and core, at least 2": (
+            slowest >= 2e6
         ),
     }
     print()

@@ -169,8 +169,7 @@ TEST(Merge, of_files_with_any_other_byte_gives_a_sentence_or_a_result) {
   EXPECT_GT(refused, 1000);
 }
 
-// With so little memory that blocks go to the file, each thread has partitions, and most students
-// are in two pieces.
+// With so little memory that blocks go to the file.
 TEST(Merge, is_the_same_with_every_number_of_threads_and_in_a_small_memory) {
   const Folder folder;
   Contents contents;
@@ -178,12 +177,12 @@ TEST(Merge, is_the_same_with_every_number_of_threads_and_in_a_small_memory) {
     contents[i] = std::string(students::kContentTypes[i]) + "\n";
   const std::array<std::string, kFiles> rests{"\tVirtanen Veikko\tTUT\n", "\t4\n", "\t1\t2\n",
                                               "\t3\n"};
+  const std::array<std::uint32_t, kFiles> factors{7919, 7921, 7923, 7927};
   for (std::uint32_t i = 0; i < 40'000; ++i) {
     for (std::size_t file = 0; file < kFiles; ++file) {
       if ((i + file) % 1000 == 0) continue;
-      // 7919 is prime: another order in each file.
-      const std::uint32_t number =
-          1 + (i * (7919 + 2 * static_cast<std::uint32_t>(file))) % 40'000 * 25;
+      // Another order in each file: the factors have no divisor in common with 40,000.
+      const std::uint32_t number = 1 + i * factors[file] % 40'000 * 25;
       contents[file] += std::to_string(number) + rests[file];
     }
   }
