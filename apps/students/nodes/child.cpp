@@ -24,9 +24,15 @@ Failure refused(int error) {
 }
 
 // In the child: only what may be called between fork and exec.
-[[noreturn]] void become(char* const* words, pid_t parent, int report, int error) {
+[[noreturn]] void become(char* const* words, pid_t parent, int report, int error,
+                         const sigset_t& mask) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);  // it has ended before this
+  // The handler of this program would note a SIGTERM that comes now, and exec would forget it.
+  struct sigaction usual{};
+  usual.sa_handler = SIG_DFL;
+  sigaction(SIGTERM, &usual, nullptr);
+  sigprocmask(SIG_SETMASK, &mask, nullptr);
   struct sigaction ignored{};
   ignored.sa_handler = SIG_IGN;
   for (const int number : {SIGINT, SIGHUP, SIGQUIT}) sigaction(number, &ignored, nullptr);
@@ -75,10 +81,16 @@ Child::Child(const std::vector<std::string>& words) {
   for (const std::string& each : words) pointers.push_back(const_cast<char*>(each.c_str()));
   pointers.push_back(nullptr);
   const pid_t parent = getpid();
+  sigset_t term;
+  sigset_t before;
+  sigemptyset(&term);
+  sigaddset(&term, SIGTERM);
+  sigprocmask(SIG_BLOCK, &term, &before);
   id_ = fork();
-  if (id_ == 0) become(pointers.data(), parent, report[1], error[1]);
+  if (id_ == 0) become(pointers.data(), parent, report[1], error[1], before);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
   if (id_ < 0) {
-    const int why = errno;
+    const int why = errno;  // of fork: the mask that is restored cannot fail
     close_all();
     throw refused(why);
   }

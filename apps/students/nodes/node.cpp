@@ -29,6 +29,9 @@ constexpr milliseconds kSayAfter{3000};  // that a neighbour is awaited
 // How long a node whose work is done stays for one before it that does not know so yet. Started
 // again it would answer too.
 constexpr milliseconds kStay{5000};
+// How long a node still listens when it has ended: ZeroMQ forgets what was not read when the other
+// side has closed, and the answer to BYE was sent a moment ago.
+constexpr milliseconds kParting{20};
 constexpr int kMessagesInTurn = 64;  // of one neighbour, before the other's are read
 
 class Station {
@@ -69,6 +72,7 @@ class Station {
       if (!busy && !done()) wait(now);
     }
     report();
+    part();
     if (own_.above() > 0) {
       note(std::to_string(own_.above()) + " lines have points above " +
            std::to_string(plan_.maximum) +
@@ -80,6 +84,9 @@ class Station {
             .acknowledged = words.acknowledged,
             .results = results_.value_or(Results{})};
   }
+
+  // What was sent and is not delivered is sent again by the state.
+  void leave_at_once() { wire_.forget(); }
 
   // Clears the line of progress.
   ~Station() {
@@ -97,6 +104,14 @@ class Station {
   std::optional<Batch> batch(std::uint64_t number) const {
     if (plan_.node != kBasic) return state_.batch(number);
     return own_.batch(static_cast<std::uint32_t>(number - 1));
+  }
+
+  // Answers a neighbour who asks once more.
+  void part() {
+    const Time until = Clock::now() + kParting;
+    for (Time now = Clock::now(); receiver_ && now < until; now = Clock::now()) {
+      if (!take(now)) wire_.wait(std::chrono::ceil<milliseconds>(until - now));
+    }
   }
 
   // The stream that came in is whole.
@@ -230,7 +245,13 @@ class Station {
 
 NodeFacts run_node(const NodePlan& plan) {
   if (plan.report >= 0) fcntl(plan.report, F_SETFL, O_NONBLOCK);
-  return Station(plan).run();
+  Station station(plan);
+  try {
+    return station.run();
+  } catch (...) {
+    station.leave_at_once();
+    throw;
+  }
 }
 
 }  // namespace students::nodes

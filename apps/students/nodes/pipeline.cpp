@@ -173,6 +173,10 @@ class Pipeline {
 
   void died(std::size_t node, int signal) {
     Watched& watched = nodes_[node];
+    if (signal == SIGTERM) {  // of all processes of a session or service, perhaps
+      poll(nullptr, 0, 50);
+      check_signals();
+    }
     if (++watched.deaths >= kMostDeaths) {
       throw Failure(
           "The node " + std::string(kNodeNames[node]) + " was ended by signal " +

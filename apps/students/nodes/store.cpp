@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <lmdb.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -80,9 +81,15 @@ void Store::refuse() const { fail(MDB_INVALID); }
 void Store::fail(int error) const {
   std::string remedy = "choose another folder with --state";
   if (error == EIO) {  // LMDB also says so when it could write a part only
-    struct statvfs facts{};
-    if (statvfs(folder_.c_str(), &facts) == 0 && facts.f_bavail * facts.f_frsize < 1 << 20) {
+    struct statvfs disk{};
+    struct stat file{};
+    struct rlimit limit{};
+    if (statvfs(folder_.c_str(), &disk) == 0 && disk.f_bavail * disk.f_frsize < 1 << 20) {
       error = ENOSPC;
+    } else if (getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+               stat((folder_ + "/data.mdb").c_str(), &file) == 0 &&
+               static_cast<rlim_t>(file.st_size) >= limit.rlim_cur) {
+      error = EFBIG;
     }
   }
   if (error == ENOSPC || error == EDQUOT) {

@@ -121,6 +121,12 @@ Wire::Wire(const std::string& listen, const std::string& next) try
 
 Wire::~Wire() = default;
 
+void Wire::forget() {
+  for (auto* each : {&sockets_->before, &sockets_->next}) {
+    if (each->has_value()) (*each)->set(zmq::sockopt::linger, 0);
+  }
+}
+
 bool Wire::to_next(const Message& message) {
   return send(*sockets_->next, zmq::buffer(encode(message)), zmq::send_flags::none);
 }

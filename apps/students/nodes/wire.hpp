@@ -23,6 +23,9 @@ class Wire {
   Wire& operator=(const Wire&) = delete;
   ~Wire();  // tries for a second to deliver what was sent to the next node
 
+  // What was sent is not waited for.
+  void forget();
+
   // False if there is no connection to the next node, or it takes nothing more.
   bool to_next(const Message& message);
   void to_before(const std::string& peer, const Message& message);

@@ -318,13 +318,18 @@ def test_a_second_pipeline_on_a_state_is_refused(
     assert process.returncode == 0
 
 
+def size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
 def begun(executable: Path, data: Path, target: Path) -> None:
     """A run of the pipeline that is killed early, and leaves its state."""
     line = [executable, "pipeline", "--in", data, "-o", target]
     state = target.with_name(target.name + ".state")
     with subprocess.Popen(line, stdout=-3, stderr=-3) as process:
-        wait_until(lambda: all((state / each / "data.mdb").exists() for each in kills.NODES))
-        wait_until(lambda: len(kills.children(process.pid)) == 4)
+        wait_until(
+            lambda: all(size(state / each / "data.mdb") > 100_000 for each in kills.NODES[1:])
+        )
         numbers = list(kills.children(process.pid).values())
         process.kill()
     wait_until(lambda: not any(alive(each) for each in numbers))
@@ -420,7 +425,7 @@ def test_a_state_that_may_not_grow_is_one_sentence_and_goes_on_later(
     assert (tmp_path / "result").read_bytes() == merged(students, data)
 
 
-@pytest.mark.parametrize("kilobytes", [100, 300, 500, 900])
+@pytest.mark.parametrize("kilobytes", [60, 100, 200, 350])
 def test_a_full_disk_loses_nothing_that_was_acknowledged(
     executable: Path, students: Students, data: Path, tmp_path: Path, kilobytes: int
 ) -> None:
