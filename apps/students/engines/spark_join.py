@@ -88,7 +88,13 @@ def main() -> int:
     points = int(sys.argv[3]) if len(sys.argv) > 3 else 5
     builder = SparkSession.builder.appName("students")
     if "MASTER" not in os.environ and "SPARK_ENV_LOADED" not in os.environ:
-        builder = builder.master("local-cluster[2,1,1024]")
+        builder = builder.master("local-cluster[2,1,1024]").config(
+            map={
+                "spark.sql.shuffle.partitions": 4,  # 200 cost more than these files do
+                "spark.ui.enabled": False,
+                "spark.ui.showConsoleProgress": False,
+            }
+        )
     spark = builder.getOrCreate()
     try:
         join(spark, folder, target, points)

@@ -120,8 +120,8 @@ def checks() -> list[Check]:
         line = [sys.executable, str(ROOT / "tests/apps/students/engines.py"), engine]
         line += ["--bin", str(BUILD / preset / "apps/bin")]
         command = partial(lambda given: given, line)
-        lacks = partial(_lack_of_engine, *needs, otherwise=_lack(gcc))
-        found.append(Check(f"students-{engine}", Level.ALL, command, preset, lacks))
+        absent = partial(_lack_of_engine, *needs, first=_lack(gcc))
+        found.append(Check(f"students-{engine}", Level.ALL, command, preset, absent))
     sanitized = next((each for each in platforms.platforms() if "clang" in each.compiler), None)
     # The schedulers of others give false reports under ThreadSanitizer, none under the other.
     sanitizers = (("asan", Level.CHECK), ("tsan", Level.CHECK), ("asan-all", Level.ALL))
@@ -236,8 +236,10 @@ def _lack(platform: platforms.Platform | None, *needs: str) -> Callable[[], str]
     return reason
 
 
-def _lack_of_engine(package: str, program: str = "", *, otherwise: Callable[[], str]) -> str:
+def _lack_of_engine(package: str, program: str = "", *, first: Callable[[], str]) -> str:
     """Why an engine that others have made cannot be asked here."""
+    if reason := first():
+        return reason
     if importlib.util.find_spec(package) is None:
         return (
             f"the package {package} is missing; run: "
@@ -245,7 +247,7 @@ def _lack_of_engine(package: str, program: str = "", *, otherwise: Callable[[], 
         )
     if program and shutil.which(program) is None:
         return f"{program} is missing; run: apt-get install openjdk-17-jre-headless"
-    return otherwise()
+    return ""
 
 
 def _cpp() -> list[str]:
