@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 Students = Callable[..., subprocess.CompletedProcess[str]]
 
 POINTS = st.integers(0, 1000).map(str)
-NAMES = st.text(st.characters(min_codepoint=32, exclude_categories=["Cs", "Cc"]), min_size=1, max_size=30)
+NAMES = st.text(
+    st.characters(min_codepoint=32, exclude_categories=["Cs", "Cc"]), min_size=1, max_size=30
+)
 ANY = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -161,7 +163,7 @@ def test_points_above_the_maximum_count_and_are_said(students: Students, tmp_pat
 def test_files_without_students_give_a_result_without_students(
     students: Students, tmp_path: Path
 ) -> None:
-    joined.write(tmp_path, dict.fromkeys(records.FILES, {}))
+    joined.write(tmp_path, {key: {} for key in records.FILES})
     assert merged(students, tmp_path) == joined.Joined(b"summarydata\n", None)
 
 

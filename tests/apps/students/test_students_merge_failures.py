@@ -120,7 +120,9 @@ def test_the_lowest_double_student_is_named_for_every_number_of_threads(
             file.write(number + b"\t1\n")
     for threads in (1, 2, 5):
         sentence = refused(1, "merge", "--threads", threads)
-        assert re.search(r"exam-info.txt, line 200003: the student 31000 is already in line", sentence)
+        assert re.search(
+            r"exam-info.txt, line 200003: the student 31000 is already in line", sentence
+        )
 
 
 @pytest.mark.parametrize("target", ["there", "/dev/null", "missing/summary.txt", "/proc/summary"])
