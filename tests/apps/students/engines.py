@@ -64,7 +64,8 @@ def main() -> int:
         folder = Path(name)
         words = ["generate", "-s", str(given.students), "-e", "10", "--seed", "7", "--out", name]
         kills.run(executable, words)
-        found |= differs(executable, folder, given.engine, 5)
+        if given.engine != "spark":  # whose start takes long
+            found |= differs(executable, folder, given.engine, 5)
         for each in records.FILES:  # now with students that are incomplete
             kills.thin(folder / each, random.Random(each))
         found |= differs(executable, folder, given.engine, 3)
