@@ -25,9 +25,15 @@ int run(int argc, char** argv) {
       app.add_subcommand("limit", "Write the same bytes from memory: the limit for generate");
   CLI::App* const merge =
       app.add_subcommand("merge", "Join the four files by student number, and grade");
+  CLI::App* const node =
+      app.add_subcommand("node", "Join one of the four files with what the node before sends");
+  CLI::App* const pipeline = app.add_subcommand(
+      "pipeline", "Start all four nodes here and see to them: the result of merge");
   const students::Command run_generate = students::add_generate(*generate);
   const students::Command run_limit = students::add_limit(*limit);
   const students::Command run_merge = students::add_merge(*merge);
+  const students::Command run_node = students::add_node(*node);
+  const students::Command run_pipeline = students::add_pipeline(*pipeline);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {
@@ -35,14 +41,19 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (app.get_subcommands().empty()) {
       const std::string given = argc > 1 ? ", not '" + std::string(argv[1]) + "'" : "";
-      const std::string sentence = "The first word must be a command, generate, limit or merge" +
-                                   given + "; --help explains them.";
+      const std::string sentence =
+          "The first word must be a command, generate, limit, merge, node or pipeline" + given +
+          "; --help explains them.";
       return complain(sentence.c_str(), students::kUsage);
     }
     return complain((std::string(error.what()) + "; --help lists the options.").c_str(),
                     students::kUsage);
   }
-  (*generate ? run_generate : *limit ? run_limit : run_merge)();
+  if (*generate) run_generate();
+  if (*limit) run_limit();
+  if (*merge) run_merge();
+  if (*node) run_node();
+  if (*pipeline) run_pipeline();
   return students::kOk;
 }
 

@@ -53,5 +53,7 @@ using Command = std::function<void()>;
 Command add_generate(CLI::App& app);
 Command add_limit(CLI::App& app);
 Command add_merge(CLI::App& app);
+Command add_node(CLI::App& app);
+Command add_pipeline(CLI::App& app);
 
 }  // namespace students

@@ -15,9 +15,7 @@ namespace students {
 
 PartialFile::PartialFile(const std::string& target, const std::string& other)
     : target_(target), other_(other) {
-  if (std::error_code error; std::filesystem::is_directory(target, error)) {
-    throw Failure(target + " is a folder; remove it or choose " + other + ".");
-  }
+  refuse_folder();
   // Another process that was killed may have left a file of this name.
   for (int attempt = 0; attempt < 100; ++attempt) {
     path_ = target + ".partial-" + std::to_string(getpid()) + "-" + std::to_string(attempt);
@@ -28,9 +26,24 @@ PartialFile::PartialFile(const std::string& target, const std::string& other)
   exists_ = true;
 }
 
+PartialFile::PartialFile(const std::string& target, const std::string& other,
+                         const std::string& ending)
+    : target_(target), other_(other), path_(target + ending) {
+  refuse_folder();
+  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) throw write_failure(target, errno, other);
+  exists_ = true;
+}
+
 PartialFile::~PartialFile() {
   if (descriptor_ >= 0) close(descriptor_);
   if (exists_) unlink(path_.c_str());
+}
+
+void PartialFile::refuse_folder() const {
+  if (std::error_code error; std::filesystem::is_directory(target_, error)) {
+    throw Failure(target_ + " is a folder; remove it or choose " + other_ + ".");
+  }
 }
 
 void PartialFile::write(std::string_view text) const {

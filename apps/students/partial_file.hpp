@@ -13,6 +13,9 @@ class PartialFile {
   // Makes an empty file beside the target. `other` names the remedy: what to choose instead of the
   // target. Throws Failure.
   PartialFile(const std::string& target, const std::string& other);
+  // Likewise, with a temporary name that ends so. The caller alone uses it: a file that is there
+  // was left by a process that was killed, and is begun anew.
+  PartialFile(const std::string& target, const std::string& other, const std::string& ending);
   PartialFile(const PartialFile&) = delete;
   PartialFile& operator=(const PartialFile&) = delete;
   ~PartialFile();  // removes what has no name yet
@@ -38,6 +41,8 @@ class PartialFile {
   std::string path_;
   int descriptor_ = -1;
   bool exists_ = false;
+
+  void refuse_folder() const;
 };
 
 // Makes sure that names in this folder are on the device. Throws Failure.

@@ -6,8 +6,10 @@ ctest's, else it counts as one.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -109,10 +111,17 @@ def checks() -> list[Check]:
         line = [sys.executable, str(ROOT / script), *of_build, *options]
         command = partial(lambda given: given, line)
         found.append(Check(f"explain-{name}", Level.ALL, command, preset, _lack(gcc)))
-    line = [sys.executable, str(ROOT / "tests/apps/students/bars.py")]
-    line += ["--bin", str(BUILD / preset / "apps/bin")]
-    command = partial(lambda given: given, line)
-    found.append(Check("students-bars", Level.ALL, command, preset, _lack(gcc)))
+    for script in ("bars", "kills"):
+        line = [sys.executable, str(ROOT / f"tests/apps/students/{script}.py")]
+        line += ["--bin", str(BUILD / preset / "apps/bin")]
+        command = partial(lambda given: given, line)
+        found.append(Check(f"students-{script}", Level.ALL, command, preset, _lack(gcc)))
+    for engine, needs in (("duckdb", ("duckdb",)), ("spark", ("pyspark", "java"))):
+        line = [sys.executable, str(ROOT / "tests/apps/students/engines.py"), engine]
+        line += ["--bin", str(BUILD / preset / "apps/bin")]
+        command = partial(lambda given: given, line)
+        absent = partial(_lack_of_engine, *needs, first=_lack(gcc))
+        found.append(Check(f"students-{engine}", Level.ALL, command, preset, absent))
     sanitized = next((each for each in platforms.platforms() if "clang" in each.compiler), None)
     # The schedulers of others give false reports under ThreadSanitizer, none under the other.
     sanitizers = (("asan", Level.CHECK), ("tsan", Level.CHECK), ("asan-all", Level.ALL))
@@ -227,12 +236,26 @@ def _lack(platform: platforms.Platform | None, *needs: str) -> Callable[[], str]
     return reason
 
 
+def _lack_of_engine(package: str, program: str = "", *, first: Callable[[], str]) -> str:
+    """Why an engine that others have made cannot be asked here."""
+    if reason := first():
+        return reason
+    if importlib.util.find_spec(package) is None:
+        return (
+            f"the package {package} is missing; run: "
+            f"python3 -m pip --python .venv/bin/python install {package}"
+        )
+    if program and shutil.which(program) is None:
+        return f"{program} is missing; run: apt-get install openjdk-17-jre-headless"
+    return ""
+
+
 def _cpp() -> list[str]:
     return _files(("*.cpp", "*.hpp", "*.c"))
 
 
 def _python() -> list[str]:
-    return ["lab", "tests", "bars", "tools/figures", "tools/published.py", "tools/tidy"]
+    return ["lab", "tests", "bars", "apps", "tools/figures", "tools/published.py", "tools/tidy"]
 
 
 def _files(patterns: Sequence[str]) -> list[str]:

@@ -108,6 +108,21 @@ NEEDS = (
         "the checks asan and tsan",
         tests_only=True,
     ),
+    # Those who only measure have no use for the nodes; setup and check bring what they need.
+    Need(
+        "ZeroMQ",
+        ("usr/include/zmq.h", "usr/include/zmq.hpp", "usr/lib/*/libzmq.so"),
+        ("libzmq3-dev", "cppzmq-dev"),
+        "the nodes of tmk-students",
+        tests_only=True,
+    ),
+    Need(
+        "LMDB",
+        ("usr/include/lmdb.h", "usr/lib/*/liblmdb.so"),
+        ("liblmdb-dev",),
+        "the nodes of tmk-students",
+        tests_only=True,
+    ),
     Need(
         "Chromium",
         ("chromium", "chromedriver"),

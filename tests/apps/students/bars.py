@@ -63,6 +63,19 @@ def medians(
     return {way: statistics.median(all_ms) for way, all_ms in times.items()}
 
 
+def pipeline_ms(given: argparse.Namespace) -> float:
+    """The median time in which four nodes join the files of 50,000 students."""
+    executable = given.bin / "tmk-students"
+    with tempfile.TemporaryDirectory(dir=given.folder) as name:
+        words = ("generate", "-s", "50000", "-e", "10", "--seed", "7", "--out", name)
+        subprocess.run([executable, *words], check=True, stdout=subprocess.DEVNULL)
+        joined = ("pipeline", "--in", name, "-o", f"{name}/result")
+        times = [took_ms(executable, joined) for _ in range(max(5, given.runs // 2))]
+    median = statistics.median(times)
+    print(f"\npipeline of 50,000 students{median:10.2f} ms  ({min(times):.2f} to {max(times):.2f})")
+    return median
+
+
 def merge_rates(given: argparse.Namespace, students: int, runs: int) -> dict[int, float]:
     """Students a second and core by the number of threads, medians; prints them with extremes."""
     executable = given.bin / "tmk-students"
@@ -109,6 +122,7 @@ def main() -> int:
     small = medians(given, 50_000, list(WAYS), given.runs)
     scaled = [way for way in WAYS if way.startswith(("limit", "fast"))]
     large = medians(given, 5_000_000, scaled, max(5, given.runs // 2))
+    pipeline = pipeline_ms(given)
     rates = [merge_rates(given, each, max(5, given.runs // 2)) for each in (1_000_000, 5_000_000)]
     slowest = min(each[1] for each in rates)
     fast, published = small["fast, 1 thread"], small["as_published"]
@@ -123,6 +137,7 @@ def main() -> int:
         ),
         f"two threads are {speed_up:.2f} x faster than one, at least 1.6, or take"
         f" {of_limit:.1f} x the limit of two threads, at most 3": speed_up >= 1.6 or of_limit <= 3,
+        f"the pipeline takes {pipeline:.0f} ms, at most 1000": pipeline <= 1000,
         f"as_published takes {published / small['sequential']:.1f} x sequential, at least 1": (
             published >= small["sequential"]
         ),

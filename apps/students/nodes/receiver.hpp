@@ -1,0 +1,56 @@
+// The node after, of two neighbours: it joins what comes in with its own file, and says what it
+// has. No clock and no socket is here, so that tests can do to it what a network and a kill do.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "message.hpp"
+#include "own.hpp"
+#include "state.hpp"
+
+namespace students::nodes {
+
+inline constexpr std::size_t kWindow = 16;  // batches in flight, and in the log
+
+class Receiver {
+ public:
+  // Answers the neighbour who is known by these words.
+  using Send = std::function<void(const std::string& peer, const Message&)>;
+
+  // `own` learns which of its records the state has used. `complete` is called when the stream has
+  // ended, before the sender is told so; here already if it ended before a restart.
+  Receiver(State& state, Own& own, Send send, std::function<void()> complete);
+
+  // A message of the node before. Throws Failure if the state refuses.
+  void take(const std::string& peer, const Message& message);
+  // Tells the sender of credit that it does not know of.
+  void work();
+  // The sender knows that its stream has ended.
+  bool released() const { return state_.words().released != 0; }
+
+ private:
+  void hello(const std::string& peer, const Message& message);
+  void batch(const Message& message);
+  void end(const Message& message);
+  void answer(Kind kind);
+  void refuse(const std::string& peer, std::uint64_t epoch, const std::string& sentence);
+  std::uint32_t credit() const;
+  // Joins and strips what cannot become complete any more.
+  void join(Record& record);
+
+  State& state_;
+  Own& own_;
+  Send send_;
+  std::function<void()> complete_;
+  Node node_;
+  std::string peer_;
+  std::uint64_t epoch_ = 0;          // 0: none
+  std::uint32_t told_ = 0;           // the credit that the sender knows of
+  std::vector<std::uint32_t> used_;  // of the batch that is joined
+  Record mine_;
+};
+
+}  // namespace students::nodes

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Joins the students' files by DuckDB or by Spark, and compares the checksums with those of merge.
+
+Usage: engines.py duckdb|spark [--bin FOLDER] [--students N]
+
+The exit status is 1 if a checksum differs, 2 if the program or the engine is missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import kills
+import records
+
+ROOT = Path(__file__).resolve().parents[3]
+SCRIPTS = ROOT / "apps/students/engines"
+
+
+def checksum(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "no file"
+
+
+def differs(executable: Path, folder: Path, engine: str, points: int) -> bool:
+    """Whether the engine's result, or its list, is not that of merge; prints the checksums."""
+    merged, joined = folder / "merged", folder / "joined"
+    kills.run(
+        executable, ["merge", "--in", str(folder), "-o", str(merged), "--points", str(points)]
+    )
+    start = time.monotonic()
+    script = SCRIPTS / f"{engine}_join.py"
+    subprocess.run([sys.executable, script, folder, joined, str(points)], check=True)
+    took_s = time.monotonic() - start
+    found = False
+    for right, path in ((merged, joined), (kills.listed(merged), kills.listed(joined))):
+        same = checksum(right) == checksum(path)
+        found |= not same
+        print(f"{'as merge' if same else 'DIFFERS '}: {path.name} {checksum(path)}")
+        right.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
+    print(f"{engine} took {took_s:.1f} s with {points} points at most", flush=True)
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("engine", choices=("duckdb", "spark"))
+    parser.add_argument("--bin", type=Path, default=ROOT / "build/apps/bin")
+    parser.add_argument("--students", type=int, default=100_000)
+    given = parser.parse_args()
+    executable = (given.bin / "tmk-students").resolve()
+    if not executable.exists():
+        print(f"{executable} is not built; run ./threadmark setup --apps", file=sys.stderr)
+        return 2
+    found = False
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        words = ["generate", "-s", str(given.students), "-e", "10", "--seed", "7", "--out", name]
+        kills.run(executable, words)
+        if given.engine != "spark":  # whose start takes long
+            found |= differs(executable, folder, given.engine, 5)
+        for each in records.FILES:  # now with students that are incomplete
+            kills.thin(folder / each, random.Random(each))
+        found |= differs(executable, folder, given.engine, 3)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
