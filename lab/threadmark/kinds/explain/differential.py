@@ -20,10 +20,12 @@ from threadmark.kinds.explain.analysis.per_unit import Run, run_of
 from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.analysis.sharing import Sharing
 from threadmark.kinds.explain.knowledge import knowledge
-from threadmark.kinds.explain.output import Output, number
+from threadmark.kinds.explain.output import Output
 from threadmark.kinds.explain.symbols import Symbols
-from threadmark.kinds.explain.turns import PLACE, Turns
+from threadmark.kinds.explain.turns import Turns
+from threadmark.measure.printed import number
 from threadmark.model.errors import LabError
+from threadmark.model.workload import PLACE
 
 _ROUNDS = 3
 _FEWEST = 2  # that tell how much like runs differ

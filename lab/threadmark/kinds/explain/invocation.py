@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -26,6 +25,7 @@ from threadmark.kinds.explain.symbols import Symbols
 from threadmark.machine.version import version
 from threadmark.model.errors import LabError
 from threadmark.model.places import DEFAULT_STORE
+from threadmark.model.workload import is_signal
 from threadmark.present.terminal import print_table
 from threadmark.store.store import Store
 
@@ -79,7 +79,7 @@ class Wanted:
             raise LabError("--stop is for a program that explain starts; leave it or --pid out.")
         if self.stop and not self.load and not self.duration:
             raise LabError("--stop needs --load or --duration, after which the signal is sent.")
-        if self.stop and not _is_signal(self.stop):
+        if self.stop and not is_signal(self.stop):
             raise LabError(f"There is no signal {self.stop} for --stop; INT is one.")
         for name, value in (("--delay", self.delay), ("--duration", self.duration)):
             if value is not None and not 0 < value < 1e6:
@@ -110,11 +110,6 @@ class Wanted:
         return [*found, "--pid", str(self.pid)] if self.pid is not None else [
             *found, "--", *self.words
         ]  # fmt: skip
-
-
-def _is_signal(text: str) -> bool:
-    names = {each.name.removeprefix("SIG") for each in signal.Signals}
-    return text.removeprefix("SIG") in names | {str(each.value) for each in signal.Signals}
 
 
 def perform(wanted: Wanted, store: Path, *, as_json: bool) -> int:
