@@ -14,9 +14,11 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
 from threadmark.fixes.fix import Target
+from threadmark.machine import host
 
 _LISTED = re.compile(r"^\s*(\S+) => (/\S+)", re.MULTILINE)
 _LIST_S = 10
+_ONLINE = Path("/sys/devices/system/cpu/online")
 
 
 def target_of(program: str, environment: Mapping[str, str], threads: int | None) -> Target:
@@ -24,14 +26,15 @@ def target_of(program: str, environment: Mapping[str, str], threads: int | None)
     path = shutil.which(program) or program
     loader = _loader(path)
     listed = _libraries(loader, path, environment) if loader else {}
+    processors = tuple(sorted(os.sched_getaffinity(0)))
     libraries = None if loader is None else frozenset(listed)
     return Target(
         path,
         dynamic=loader != "" and not _is_set_uid(path),
         libraries=libraries,
         glibc=_glibc(),
-        processors=tuple(sorted(os.sched_getaffinity(0))),
-        all_processors=_online(),
+        processors=processors,
+        all_processors=tuple(host.expand(host.read(_ONLINE))) or processors,
         threads=threads,
         environment=environment,
         libraries_at=listed,
@@ -83,15 +86,3 @@ def _glibc() -> tuple[int, ...]:
     except ValueError:
         return ()
     return tuple(map(int, re.findall(r"\d+", said))) if said.startswith("glibc") else ()
-
-
-def _online() -> tuple[int, ...]:
-    """The processors of the machine that are switched on."""
-    try:
-        text = Path("/sys/devices/system/cpu/online").read_text(encoding="ascii")
-    except OSError:
-        return tuple(range(os.cpu_count() or 1))
-    found: list[int] = []
-    for first, last in re.findall(r"(\d+)(?:-(\d+))?", text):
-        found += range(int(first), int(last or first) + 1)
-    return tuple(found)

@@ -53,6 +53,7 @@ class Trial(Generic[Arm]):
         self._logs = logs
         self._family = max(family, len(logs), 1)
         self._final = ERROR * _AT_END / self._family
+        self._spreads: dict[int, Spread] = {}
 
     def open(self) -> list[Arm]:
         """The arms that are to be measured further."""
@@ -94,7 +95,10 @@ class Trial(Generic[Arm]):
 
     def _common(self, count: int) -> Spread:
         """Of the first `count` rounds."""
-        return pairs.pooled(logs[:count] for logs in self._logs.values())
+        if count not in self._spreads:
+            every = (logs[:count] for logs in self._logs.values())
+            self._spreads[count] = pairs.pooled(every)
+        return self._spreads[count]
 
 
 def looks(most: int) -> Iterator[int]:

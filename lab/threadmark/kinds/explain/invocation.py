@@ -21,6 +21,7 @@ from threadmark.kinds.explain.analysis.recording import WHOLE, Part, Recording
 from threadmark.kinds.explain.analysis.task_costs import tell
 from threadmark.kinds.explain.kind import ANSWER, DETAILS, KIND
 from threadmark.kinds.explain.knowledge import knowledge
+from threadmark.kinds.explain.output import Output
 from threadmark.kinds.explain.symbols import Symbols
 from threadmark.machine.version import version
 from threadmark.model.errors import LabError
@@ -153,6 +154,13 @@ def temporary(store: Path) -> Iterator[Path]:
         yield path
     finally:
         path.unlink(missing_ok=True)
+
+
+@contextmanager
+def unseen() -> Iterator[Output]:
+    """Where a program prints of which nobody wants to see it."""
+    with Output(echo=False, apart=True) as output:
+        yield output
 
 
 def _analysed_once(path: Path, store: Path, part: Part) -> tuple[int, dict[str, Any], Path]:

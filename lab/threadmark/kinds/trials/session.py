@@ -1,0 +1,282 @@
+"""One invocation of `try`: what is tried, the runs, what is kept of them, and what is printed."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path, PurePath
+from typing import Any
+
+from rich.console import Console
+
+from threadmark.fixes import registry
+from threadmark.fixes.fix import Candidate, Setting, together
+from threadmark.fixes.target import target_of
+from threadmark.kinds.trials import explaining, judgement
+from threadmark.kinds.trials.judgement import EXPLAINED, FIRST, FIXES, PAIR, Arm
+from threadmark.kinds.trials.kind import KIND
+from threadmark.kinds.trials.rounds import SCREENED, TOGETHER, Loop
+from threadmark.machine import host
+from threadmark.machine.limits import default_limits
+from threadmark.measure import program
+from threadmark.measure.cage import Cage
+from threadmark.model.cell import Cell, Row
+from threadmark.model.errors import LabError
+from threadmark.model.workload import Workload, progress_pattern, signal_number
+from threadmark.present.progress import Progress, duration
+from threadmark.present.terminal import print_table
+from threadmark.present.wording import printable
+from threadmark.store.store import Store
+
+BUDGET_S = 180.0
+FIRST_TABLE_S = 60.0
+INTERRUPTED = 130
+_BEST = 4  # fixes that are measured with fewer threads too
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line asks for beside the program."""
+
+    only: tuple[str, ...] = ()
+    budget_s: float = BUDGET_S
+    explain: bool = False
+    as_json: bool = False
+
+
+def seconds(text: str) -> float:
+    """'90', '90s', '3m' or '1h' in seconds. LabError for anything else."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip())
+    if not match or match[2] not in _UNITS or not 0 < float(match[1]) < 1e6:
+        raise LabError(f"'{text}' is no time for --budget; write for example 90s or 3m.")
+    return float(match[1]) * _UNITS[match[2]]
+
+
+def perform(workload: Workload, asked: Asked, path: Path) -> int:
+    """Do it; returns the exit status."""
+    workload.faults(KIND.command)
+    environment = dict(os.environ)
+    most = max(workload.counts)
+    placed = workload.threads and not workload.threads_env
+    target = target_of(workload.words[0], environment, most if placed else None)
+    candidates, left_out = registry.applicable(target, asked.only)
+    if not candidates:
+        why = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
+        raise LabError(f"No fix can be tried here ({why}).")
+    with Store.open(path, create=True) as store:
+        session = _Session(workload, asked, store, environment)
+        try:
+            with session.measuring():
+                session.try_all(candidates, left_out)
+        except KeyboardInterrupt:
+            session.interrupted = True
+        session.end()
+        return session.show()
+
+
+class _Session:
+    def __init__(
+        self, workload: Workload, asked: Asked, store: Store, environment: Mapping[str, str]
+    ) -> None:
+        self.interrupted = False
+        self._workload = workload
+        self._asked = asked
+        self._store = store
+        self._environment = environment
+        self._settings: dict[str, Setting] = {}
+        self._described: dict[str, Any] = {}
+        self._explained: dict[str, Any] = {}
+        self._shown = False
+        seed = random.SystemRandom().randrange(1 << 31)
+        request = {
+            "command": list(workload.words),
+            "workload": workload.as_json(),
+            "only": list(asked.only),
+            "budget_s": asked.budget_s,
+        }
+        self._run_id = store.start_run(KIND.profiles[0], seed, request, host.facts())
+        self._loop = Loop(self._run, self._keep, workload.counts, asked.budget_s, seed)
+
+    @contextmanager
+    def measuring(self) -> Iterator[None]:
+        """The cage of all runs, and a line that says what goes on."""
+        console = Console(stderr=True)
+        with Cage(default_limits(), cap_threads=False) as self._cage, Progress(console) as line:
+            self._line = line
+            yield
+
+    def try_all(self, candidates: Sequence[Candidate], left_out: Mapping[str, str]) -> None:
+        """All rounds."""
+        loop = self._loop
+        counts = self._workload.counts
+        if self._asked.explain:
+            candidates = registry.ordered(candidates, self._explain())
+        loop.first()
+        fitting = loop.fitting(len(candidates))
+        if fitting < 1:
+            raise LabError(
+                f"A run takes {duration(loop.usual_s)}, so {duration(loop.budget_s)} are too few "
+                f"for one fix; give more with --budget, such as {loop.needed_s(1):.0f}s."
+            )
+        dropped = {
+            each.name: f"no time; --budget {loop.needed_s(len(candidates)):.0f}s tries all"
+            for each in candidates[fitting:]
+        }
+        candidates = candidates[:fitting]
+        # Each fix with the most threads, a combination, and the best ones with fewer threads.
+        loop.family = len(candidates) + 1 + (_BEST + 1) * (len(counts) - 1)
+        self._described = {
+            "family": loop.family,
+            "tried": [],
+            "left_out": {**left_out, **dropped},
+            "checked": bool(self._workload.check),
+            "units": bool(self._workload.progress or self._workload.metric),
+        }
+        self._begin(candidates, [max(counts)])
+        self._until(TOGETHER * loop.budget_s)
+        best = self._found().best_of_kinds
+        named = [each for each in candidates if each.name in {one.name for one in best}]
+        # A fix that sets the number of threads says nothing of other numbers.
+        free = [each for each in named if self._settings[each.name].threads is None]
+        self._loop.add([Arm(e.name, n) for e in free[:_BEST] for n in counts if n != max(counts)])
+        if len(named) > 1:
+            self._begin([together(named)], [max(counts)])
+        loop.measure(loop.budget_s)
+        if self._asked.explain:
+            self._explain_best()
+
+    def end(self) -> None:
+        """Mark the run as complete; what an interrupt left is complete too."""
+        if self.interrupted:
+            self._store.add_note(self._run_id, "The try was interrupted; what was measured counts.")
+        self._store.finish(self._run_id)
+
+    def show(self) -> int:
+        """Print what is known; returns the exit status."""
+        stored = self._store.load(self._run_id)
+        if not stored.rows:
+            raise LabError("The try was interrupted before a run had ended.", INTERRUPTED)
+        found = KIND.judge(stored)
+        if self._asked.as_json:
+            sys.stdout.write(KIND.json(stored, found))
+        else:
+            print_table(Console(), partial(KIND.table, stored, found))
+            sys.stdout.write(f"Run {self._run_id}; page: ./threadmark report {self._run_id}\n")
+        return INTERRUPTED if self.interrupted else 0
+
+    def _begin(self, candidates: Sequence[Candidate], counts: Sequence[int]) -> None:
+        """Take up fixes, and keep what they are."""
+        for each in candidates:
+            self._settings[each.name] = each.setting
+            self._described["tried"].append(self._record(each))
+        self._loop.add([Arm(each.name, count) for each in candidates for count in counts])
+        self._store.add_document(self._run_id, FIXES, self._described)
+
+    def _explain(self) -> list[str]:
+        """Explain the program; returns the fixes that can help, the likeliest first."""
+        self._line.pause()
+        self._explained = explaining.program(
+            self._workload, Setting(), self._environment, self._store.path
+        )
+        self._store.add_document(self._run_id, EXPLAINED, self._explained)
+        return list(self._explained["bounds"])
+
+    def _explain_best(self) -> None:
+        """Explain the program with the best fix: what is left."""
+        best = next(iter(self._found().winners), None)
+        if best is None:
+            return
+        self._line.pause()
+        left = explaining.program(
+            self._workload, self._settings[best.name], self._environment, self._store.path
+        )
+        self._explained |= {"best": best.name, "left": left}
+        self._store.add_document(self._run_id, EXPLAINED, self._explained)
+
+    def _until(self, end_s: float) -> None:
+        """Measure, leave out what has no hope where time is short, and show a first table."""
+        loop = self._loop
+        loop.measure(end_s, SCREENED)
+        loop.race(end_s)
+        first = min(FIRST_TABLE_S, end_s)
+        if loop.measure(first) and first < end_s:
+            self._line.pause()
+            console = Console(stderr=True)
+            spent = duration(loop.spent_s)
+            console.print(f"After {spent}, before it is refined:", highlight=False)
+            stored = self._store.load(self._run_id)
+            print_table(console, partial(KIND.table, stored, KIND.judge(stored)))
+            console.print()
+            loop.measure(end_s)
+
+    def _found(self) -> judgement.Found:
+        return judgement.judged(self._loop.rows, self._described, self._explained)
+
+    def _record(self, candidate: Candidate) -> dict[str, Any]:
+        setting = candidate.setting
+        command = self._command(setting, max(self._workload.counts))
+        named = os.environ | self._workload.variables(max(self._workload.counts))
+        return {
+            "name": candidate.name,
+            "kind": candidate.kind,
+            "what": candidate.what,
+            "risk": candidate.risk,
+            "parts": list(candidate.parts),
+            "keep": {
+                "environment": setting.changes(named),
+                "command": setting.line(command, named),
+                "dockerfile": setting.dockerfile(command, named),
+            },
+        }
+
+    def _command(self, setting: Setting, count: int) -> tuple[str, ...]:
+        return self._workload.command(setting.threads or count)
+
+    def _run(self, variant: str, arm: Arm, number: int, limit_s: float) -> Row:
+        """One run of a pair."""
+        setting = self._settings.get(variant, Setting())
+        work, loop = self._workload, self._loop
+        command = (*setting.prefix, *self._command(setting, arm.threads))
+        environment = {**self._environment, **work.variables(arm.threads)}
+        environment |= setting.changes(environment)
+        name = PurePath(work.words[0]).name
+        cell = Cell(name, "custom", "program", variant, "", "", arm.threads)
+        self._line.note(
+            f"{duration(max(0.0, loop.left_s))} left  round {number}  {printable(variant)}"
+        )
+        started = datetime.now(UTC).isoformat(timespec="milliseconds")
+        result = program.run(self._job(command), environment, self._cage, limit_s)
+        facts = dict(result.facts)
+        if variant != FIRST:
+            facts[PAIR] = arm.fix
+        if setting.threads or work.check:
+            facts.pop(judgement.OUTPUT, None)  # it may say how many threads there were
+        nanoseconds = None if result.seconds is None else 1e9 * result.seconds
+        return Row(
+            cell, number, result.status, result.reason, nanoseconds, (), command, started,
+            facts=facts,
+        )  # fmt: skip
+
+    def _job(self, command: tuple[str, ...]) -> program.Job:
+        work = self._workload
+        return program.Job(
+            command,
+            prepare=work.prepare,
+            ready=work.ready,
+            load=work.load,
+            stop=signal_number(work.stop),
+            check=work.check,
+            metric=work.metric,
+            progress=progress_pattern(work.progress) if work.progress else None,
+        )
+
+    def _keep(self, rows: Sequence[Row]) -> None:
+        self._store.append_all(self._run_id, rows)
