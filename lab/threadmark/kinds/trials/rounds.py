@@ -148,7 +148,9 @@ class Loop:
         for row in made:
             if row.cell.variant == AS_IS and row.status is Status.OK:
                 self._known(arm.threads)
-        if arm.fix in judgement.broken(self.rows):
+        alike = len({row.facts.get(judgement.OUTPUT) for row in made}) == 1
+        fine = alike and all(row.status is Status.OK for row in made)
+        if not fine and arm.fix in judgement.broken(self.rows):
             self._open = [each for each in self._open if each.fix != arm.fix]
 
     def _known(self, count: int) -> None:
@@ -168,5 +170,7 @@ class Loop:
         still = set(trials.Trial(logs, self.family).open())
         out = judgement.broken(self.rows)
         self._open = [
-            arm for arm in self.arms if arm.fix not in out and (arm in still or arm not in logs)
+            arm
+            for arm in self.arms
+            if arm.fix not in out and arm not in self._out and (arm in still or arm not in logs)
         ]
