@@ -23,6 +23,7 @@ from threadmark.kinds.explain.kind import ANSWER, DETAILS, KIND
 from threadmark.kinds.explain.knowledge import knowledge
 from threadmark.kinds.explain.output import Output
 from threadmark.kinds.explain.symbols import Symbols
+from threadmark.kinds.explain.worth_trying import worth_trying
 from threadmark.machine.version import version
 from threadmark.model.errors import LabError
 from threadmark.model.places import DEFAULT_STORE
@@ -207,6 +208,8 @@ def answered(
     found["limits"] += [each for each in symbols.limits() if each not in found["limits"]]
     tell(found, float(about.get("cell", {}).get("tasks_recorded", 0)))
     found |= about
+    if "cell" not in found:
+        found["try"] = worth_trying(found["causes"], recording.command)
     request = {
         "command": list(recording.command),
         "record": path.name,
