@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from threadmark import cli
-from threadmark.kinds.trials.session import seconds
+from threadmark.model.effort import parse_seconds
 from threadmark.model.errors import LabError
 from threadmark.model.places import ROOT
 
@@ -143,10 +143,10 @@ def test_what_cannot_be_tried_is_one_sentence(
 
 @pytest.mark.parametrize(("text", "value"), [("90", 90), ("90s", 90), ("1.5m", 90), ("1h", 3600)])
 def test_a_budget_has_a_unit(text: str, value: float) -> None:
-    assert seconds(text) == value
+    assert parse_seconds(text) == value
     for bad in ("", "0", "-1", "1d", "m", "1e9"):
         with pytest.raises(LabError, match="is no time for --budget"):
-            seconds(bad)
+            parse_seconds(bad)
 
 
 def test_ctrl_c_shows_what_is_known_and_leaves_no_process(folder: Path) -> None:

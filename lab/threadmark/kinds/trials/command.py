@@ -47,11 +47,12 @@ def try_(
     explain
         Explain the program first, try the likeliest fixes first, and explain it with the best one.
     """
-    from threadmark.kinds.trials.session import BUDGET_S, Asked, perform, seconds
+    from threadmark.kinds.trials.session import BUDGET_S, Asked, perform
+    from threadmark.model.effort import parse_seconds
 
     asked = Asked(
         tuple(filter(None, (each.strip() for each in only.split(",")))),
-        seconds(budget) if budget else BUDGET_S,
+        parse_seconds(budget) if budget else BUDGET_S,
         explain,
         json,
     )

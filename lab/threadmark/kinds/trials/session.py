@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import random
-import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -19,17 +17,18 @@ from rich.console import Console
 from threadmark.fixes import registry
 from threadmark.fixes.fix import Candidate, Setting, together
 from threadmark.fixes.target import target_of
-from threadmark.kinds.trials import explaining, judgement
+from threadmark.kinds.explain.briefly import explained
+from threadmark.kinds.program_runs import cell_of, one_run
+from threadmark.kinds.trials import judgement
 from threadmark.kinds.trials.judgement import EXPLAINED, FIRST, FIXES, PAIR, Arm
 from threadmark.kinds.trials.kind import KIND
 from threadmark.kinds.trials.rounds import SCREENED, TOGETHER, Loop
 from threadmark.machine import host
 from threadmark.machine.limits import default_limits
-from threadmark.measure import program
 from threadmark.measure.cage import Cage
-from threadmark.model.cell import Cell, Row
+from threadmark.model.cell import Row
 from threadmark.model.errors import LabError
-from threadmark.model.workload import Workload, progress_pattern, signal_number
+from threadmark.model.workload import Workload
 from threadmark.present.progress import Progress, duration
 from threadmark.present.terminal import print_table
 from threadmark.present.wording import printable
@@ -39,7 +38,6 @@ BUDGET_S = 180.0
 FIRST_TABLE_S = 60.0
 INTERRUPTED = 130
 _BEST = 4  # fixes that are measured with fewer threads too
-_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
 @dataclass(frozen=True)
@@ -52,21 +50,12 @@ class Asked:
     as_json: bool = False
 
 
-def seconds(text: str) -> float:
-    """'90', '90s', '3m' or '1h' in seconds. LabError for anything else."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip())
-    if not match or match[2] not in _UNITS or not 0 < float(match[1]) < 1e6:
-        raise LabError(f"'{text}' is no time for --budget; write for example 90s or 3m.")
-    return float(match[1]) * _UNITS[match[2]]
-
-
 def perform(workload: Workload, asked: Asked, path: Path) -> int:
     """Do it; returns the exit status."""
     workload.faults(KIND.command)
     environment = dict(os.environ)
     most = max(workload.counts)
-    placed = workload.threads and not workload.threads_env
-    target = target_of(workload.words[0], environment, most if placed else None)
+    target = target_of(workload.words[0], environment, most or None)
     candidates, left_out = registry.applicable(target, asked.only)
     if not candidates:
         why = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
@@ -183,9 +172,7 @@ class _Session:
     def _explain(self) -> list[str]:
         """Explain the program; returns the fixes that can help, the likeliest first."""
         self._line.pause()
-        self._explained = explaining.program(
-            self._workload, Setting(), self._environment, self._store.path
-        )
+        self._explained = explained(self._workload, Setting(), self._environment, self._store.path)
         self._store.add_document(self._run_id, EXPLAINED, self._explained)
         return list(self._explained["bounds"])
 
@@ -195,7 +182,7 @@ class _Session:
         if best is None:
             return
         self._line.pause()
-        left = explaining.program(
+        left = explained(
             self._workload, self._settings[best.name], self._environment, self._store.path
         )
         self._explained |= {"best": best.name, "left": left}
@@ -222,6 +209,8 @@ class _Session:
 
     def _record(self, candidate: Candidate) -> dict[str, Any]:
         setting = candidate.setting
+        if setting.threads:
+            setting = setting | Setting(self._workload.variables(setting.threads))
         command = self._command(setting, max(self._workload.counts))
         named = os.environ | self._workload.variables(max(self._workload.counts))
         return {
@@ -242,41 +231,20 @@ class _Session:
 
     def _run(self, variant: str, arm: Arm, number: int, limit_s: float) -> Row:
         """One run of a pair."""
-        setting = self._settings.get(variant, Setting())
-        work, loop = self._workload, self._loop
-        command = (*setting.prefix, *self._command(setting, arm.threads))
-        environment = {**self._environment, **work.variables(arm.threads)}
-        environment |= setting.changes(environment)
-        name = PurePath(work.words[0]).name
-        cell = Cell(name, "custom", "program", variant, "", "", arm.threads)
+        loop = self._loop
         self._line.note(
             f"{duration(max(0.0, loop.left_s))} left  round {number}  {printable(variant)}"
         )
-        started = datetime.now(UTC).isoformat(timespec="milliseconds")
-        result = program.run(self._job(command), environment, self._cage, limit_s)
-        facts = dict(result.facts)
-        if variant != FIRST:
-            facts[PAIR] = arm.fix
-        if setting.threads or work.check:
-            facts.pop(judgement.OUTPUT, None)  # it may say how many threads there were
-        nanoseconds = None if result.seconds is None else 1e9 * result.seconds
-        return Row(
-            cell, number, result.status, result.reason, nanoseconds, (), command, started,
-            facts=facts,
-        )  # fmt: skip
-
-    def _job(self, command: tuple[str, ...]) -> program.Job:
-        work = self._workload
-        return program.Job(
-            command,
-            prepare=work.prepare,
-            ready=work.ready,
-            load=work.load,
-            stop=signal_number(work.stop),
-            check=work.check,
-            metric=work.metric,
-            progress=progress_pattern(work.progress) if work.progress else None,
+        setting = self._settings.get(variant, Setting())
+        facts = {} if variant == FIRST else {PAIR: arm.fix}
+        cell = cell_of(self._workload, variant, arm.threads)
+        row = one_run(
+            self._workload, cell, number, limit_s, (self._environment, setting), self._cage
         )
+        row.facts.update(facts)
+        if setting.threads or self._workload.check:
+            row.facts.pop(judgement.OUTPUT, None)  # it may say how many threads there were
+        return row
 
     def _keep(self, rows: Sequence[Row]) -> None:
         self._store.append_all(self._run_id, rows)

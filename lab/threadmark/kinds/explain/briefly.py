@@ -1,5 +1,5 @@
-"""What explain says of the program of a try, in a few words: its causes, their bounds, and which
-fixes can help."""
+"""What explain says of a program that another command runs, in a few words: its causes, their
+bounds, and which fixes can help."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from threadmark.model.workload import Workload
 _CAUSES = 3
 
 
-def program(
+def explained(
     workload: Workload, setting: Setting, environment: Mapping[str, str], store: Path
 ) -> dict[str, Any]:
     """Record a run with the most threads, keep that as a run of explain, and say what it says.
