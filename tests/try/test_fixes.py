@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from threadmark.fixes import known, registry
+from threadmark.fixes import choosing, known
 from threadmark.fixes.fix import NotApplicableError, Setting, Target, together
 from threadmark.fixes.target import target_of
 from threadmark.kinds.explain.table import _CATEGORIES
@@ -34,7 +34,7 @@ TARGET = Target(
 
 
 def test_each_file_is_a_fix_that_says_what_it_helps_with_and_risks() -> None:
-    fixes = registry.every()
+    fixes = choosing.every()
     files = {path.stem for path in Path(known.__path__[0]).glob("*.py")} - {"__init__"}
     assert {fix.name for fix in fixes} == {each.replace("_", "-") for each in files}
     for fix in fixes:
@@ -46,8 +46,8 @@ def test_each_file_is_a_fix_that_says_what_it_helps_with_and_risks() -> None:
 
 
 def test_every_fix_has_a_setting_or_a_reason() -> None:
-    found, left_out = registry.applicable(TARGET)
-    assert {each.name for each in found} | set(left_out) == {fix.name for fix in registry.every()}
+    found, left_out = choosing.applicable(TARGET)
+    assert {each.name for each in found} | set(left_out) == {fix.name for fix in choosing.every()}
     for each in found:
         line = each.setting.line(("prog", "2"), TARGET.environment)
         assert line != "prog 2" or each.setting.threads
@@ -58,21 +58,21 @@ def test_every_fix_has_a_setting_or_a_reason() -> None:
 
 def test_what_cannot_be_preloaded_or_tuned_is_left_out() -> None:
     static = replace(TARGET, dynamic=False, libraries=frozenset())
-    found, left_out = registry.applicable(static)
+    found, left_out = choosing.applicable(static)
     assert not any(each.setting.preload or each.setting.tunables for each in found)
     assert left_out["jemalloc"] == "the program is static or set-uid, so it takes no preload"
     assert "static" in left_out["arenas"]
     assert "not linked with OpenMP" in left_out["omp-bind"]
-    old = registry.applicable(replace(TARGET, glibc=(2, 31)))[1]
+    old = choosing.applicable(replace(TARGET, glibc=(2, 31)))[1]
     assert old["huge-pages"] == "it needs glibc 2.35, here is 2.31"
-    alone = registry.applicable(replace(TARGET, processors=(0,), threads=1))[1]
+    alone = choosing.applicable(replace(TARGET, processors=(0,), threads=1))[1]
     assert {"one-processor", "fewer-threads", "omp-threads"} <= set(alone)
 
 
 def test_only_and_its_names() -> None:
-    assert [each.name for each in registry.applicable(TARGET, ["batch"])[0]] == ["batch"]
+    assert [each.name for each in choosing.applicable(TARGET, ["batch"])[0]] == ["batch"]
     with pytest.raises(LabError, match="There is no fix 'jemaloc'; did you mean 'jemalloc'"):
-        registry.applicable(TARGET, ["jemaloc"])
+        choosing.applicable(TARGET, ["jemaloc"])
 
 
 def test_settings_keep_what_the_environment_has() -> None:
@@ -91,7 +91,7 @@ def test_settings_keep_what_the_environment_has() -> None:
 
 
 def test_a_combination_has_the_settings_of_all() -> None:
-    found = {each.name: each for each in registry.applicable(TARGET)[0]}
+    found = {each.name: each for each in choosing.applicable(TARGET)[0]}
     both = together([found["large-buffers"], found["adaptive-mutex"], found["batch"]])
     assert both.parts == ("large-buffers", "adaptive-mutex", "batch")
     assert len(both.setting.preload) == 2
@@ -101,12 +101,12 @@ def test_a_combination_has_the_settings_of_all() -> None:
 
 def test_likely_fixes_come_first_with_the_bound_of_their_cause() -> None:
     causes = [{"category": "allocator", "bound": 1.8}, {"category": "mutex", "bound": None}]
-    found = registry.likely(causes)
+    found = choosing.likely(causes)
     names = list(found)
     assert found["jemalloc"] == 1.8
     assert found["spinning-mutex"] is None
     assert names.index("jemalloc") < names.index("spinning-mutex")
-    ordered = registry.ordered(registry.applicable(TARGET)[0], ["batch", "arenas"])
+    ordered = choosing.ordered(choosing.applicable(TARGET)[0], ["batch", "arenas"])
     assert [each.name for each in ordered[:2]] == ["batch", "arenas"]
 
 
@@ -120,7 +120,7 @@ def test_a_program_is_known_by_its_file_and_its_loader(tmp_path: Path) -> None:
     script.chmod(0o755)
     assert target_of(str(script), {}, None).libraries is None
     with pytest.raises(NotApplicableError, match="not known whether what the script starts"):
-        next(fix for fix in registry.every() if fix.name == "omp-bind").setting(
+        next(fix for fix in choosing.every() if fix.name == "omp-bind").setting(
             target_of(str(script), {}, None)
         )
 

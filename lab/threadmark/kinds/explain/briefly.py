@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from threadmark.fixes import registry
+from threadmark.fixes import choosing
 from threadmark.fixes.fix import Setting
 from threadmark.kinds.explain import invocation, probe
 from threadmark.kinds.explain.table import summary
@@ -45,5 +45,5 @@ def explained(
     return {
         "run": number,
         "causes": [summary(each) for each in causes[:_CAUSES]],
-        "bounds": registry.likely(causes),
+        "bounds": choosing.likely(causes),
     }

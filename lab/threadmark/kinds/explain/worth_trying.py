@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from threadmark.fixes import registry
+from threadmark.fixes import choosing
 from threadmark.fixes.target import target_of
 
 _MOST = 6  # fixes
@@ -23,13 +23,13 @@ def worth_trying(
     tries them; nothing where no fix can help. `threads` is what the number of threads is given by,
     where `words` have a place for it."""
     promising = [each for each in causes[:_CAUSES] if (each["bound"] or 0) >= _BETTER]
-    likely = registry.likely(promising)
+    likely = choosing.likely(promising)
     if not likely or not words:
         return {}
     names = list(likely)
     if shutil.which(words[0]):
         target = target_of(words[0], os.environ, 2 if threads else None)
-        there = {each.name for each in registry.applicable(target, names)[0]}
+        there = {each.name for each in choosing.applicable(target, names)[0]}
         names = [name for name in names if name in there]
     names = names[:_MOST]
     if not names:

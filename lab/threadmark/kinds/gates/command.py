@@ -8,8 +8,7 @@ from typing import Annotated
 import cyclopts
 from cyclopts import Parameter
 
-from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption
-from threadmark.workload_options import WorkloadOptions
+from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption, WorkloadOptions
 
 
 def command(app: cyclopts.App) -> None:
@@ -67,7 +66,7 @@ def gate(
     budget
         How long it may take, such as 90s or 10m; 2m if not given.
     """
-    from threadmark.kinds.gates.session import Outputs, Wanted, perform
+    from threadmark.kinds.gates.gating import Outputs, Wanted, perform
 
     wanted = Wanted(min_efficiency, min_speedup, no_worse_than, by, write_baseline, explain, budget)
     outputs = Outputs(junit, summary, annotations, json)

@@ -63,12 +63,12 @@ class Found:
         return Verdict.UNDECIDED if Verdict.UNDECIDED in verdicts else Verdict.PASSED
 
 
-def judge(rows: Sequence[Row], demands: Sequence[Demand]) -> Found:
-    """What rows say."""
+def judge(rows: Sequence[Row], demands: Sequence[Demand], *, ended: bool = True) -> Found:
+    """What rows say. Before the end only the looks decide, because the end is looked at once."""
     logs, disturbed = _logs(rows)
     failed = next((row for row in rows if row.status is not Status.OK), None)
     return Found(
-        [_checked(each, logs.get(each.threads, []), len(demands)) for each in demands],
+        [_checked(each, logs.get(each.threads, []), len(demands), ended) for each in demands],
         {threads: pairs.interval(each, ERROR / 2) for threads, each in sorted(logs.items())},
         _seconds(rows),
         max((row.round for row in rows), default=0),
@@ -78,7 +78,7 @@ def judge(rows: Sequence[Row], demands: Sequence[Demand]) -> Found:
     )
 
 
-def _checked(demand: Demand, logs: Sequence[float], demands: int) -> Checked:
+def _checked(demand: Demand, logs: Sequence[float], demands: int, ended: bool) -> Checked:
     """As the first look that decided it, or the end, says."""
     for number, count in enumerate(looks(len(logs)), 1):
         error = ERROR * (1 - _AT_END) / (number * (number + 1)) / demands
@@ -87,7 +87,8 @@ def _checked(demand: Demand, logs: Sequence[float], demands: int) -> Checked:
         if verdict is not Verdict.UNDECIDED:
             return Checked(demand, verdict, ratio, count)
     ratio = pairs.interval(logs, ERROR * _AT_END / demands)
-    return Checked(demand, _verdict(ratio, demand.speedup), ratio, len(logs))
+    verdict = _verdict(ratio, demand.speedup) if ended else Verdict.UNDECIDED
+    return Checked(demand, verdict, ratio, len(logs))
 
 
 def _verdict(ratio: Interval, least: float) -> Verdict:

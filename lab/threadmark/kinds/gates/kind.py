@@ -66,7 +66,7 @@ class Gates(RunKind):
         )
         page.say(f"{name_of(stored)}: {found.verdict.value}.", "bold")
         for each in found.checked:
-            page.say(f"- {reports.sentence(each, found)}.")
+            page.say(f"- {reports.sentence(each)}.")
         if found.failure:
             page.say(f"- The program failed: {found.failure}.")
         page.say(f"Medians of {found.rounds} rounds: {times or 'none'}.")

@@ -20,13 +20,14 @@ def junit(name: str, found: Found, causes: Sequence[str]) -> str:
     cases = [
         ("runs to its end", Verdict.FAILED if found.failure else Verdict.PASSED, found.failure)
     ]
-    cases += [(each.demand.words, each.verdict, sentence(each, found)) for each in found.checked]
+    cases += [(each.demand.words, each.verdict, sentence(each)) for each in found.checked]
     for title, verdict, message in cases:
         case = ElementTree.SubElement(suite, "testcase", classname=_clean(name), name=_clean(title))
         if verdict is Verdict.FAILED:
             ElementTree.SubElement(case, "failure", message=_clean(message)).text = why
         elif verdict is Verdict.UNDECIDED:
-            ElementTree.SubElement(case, "skipped", message=_clean(message))
+            why_not = ". ".join(filter(None, (message, rounds(found))))
+            ElementTree.SubElement(case, "skipped", message=_clean(why_not))
     verdicts = [verdict for _, verdict, _ in cases]
     suite.set("tests", str(len(cases)))
     suite.set("failures", str(verdicts.count(Verdict.FAILED)))
@@ -60,9 +61,11 @@ def markdown(name: str, found: Found, causes: Sequence[str]) -> str:
 
 def annotated(form: str, name: str, found: Found, causes: Sequence[str]) -> list[str]:
     """Lines that a service shows beside the change; none where it has no such form."""
-    said = [sentence(each, found) for each in found.checked if each.verdict is not Verdict.PASSED]
+    said = [sentence(each) for each in found.checked if each.verdict is not Verdict.PASSED]
     said += [f"the program failed {found.failure}"] if found.failure else []
     first = f"; {causes[0]}" if causes and found.verdict is Verdict.FAILED else ""
+    if found.verdict is Verdict.UNDECIDED and found.disturbed:
+        first = f"; {rounds(found)}"
     text = f"{'; '.join(said)}{first}"
     fails = found.verdict is Verdict.FAILED
     if not said or form == "none":
@@ -82,11 +85,11 @@ def form_here(environment: Mapping[str, str] = os.environ) -> str:
     return "azure" if environment.get("TF_BUILD") else "none"
 
 
-def sentence(each: Checked, found: Found) -> str:
+def sentence(each: Checked) -> str:
     """'a speed-up of 1.5 on 2 threads was asked for and it is 1.12 (1.08 to 1.17)'."""
     asked = f"{each.demand.words}: "
     if not each.rounds:
-        return f"{asked}no round counts. {rounds(found)}".strip()
+        return f"{asked}no round counts"
     return f"{asked}{each.verdict.value}, the speed-up is {_span(each)}"
 
 
@@ -96,7 +99,7 @@ def rounds(found: Found) -> str:
         return ""
     return (
         f"{found.disturbed} of {found.rounds} rounds do not count, because the machine was busy: "
-        f"{found.why}."
+        f"{found.why.rstrip('.')}."
     )
 
 

@@ -7,8 +7,7 @@ from typing import Annotated
 import cyclopts
 from cyclopts import Parameter
 
-from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption
-from threadmark.workload_options import WorkloadOptions
+from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption, WorkloadOptions
 
 
 def command(app: cyclopts.App) -> None:
@@ -47,7 +46,7 @@ def try_(
     explain
         Explain the program first, try the likeliest fixes first, and explain it with the best one.
     """
-    from threadmark.kinds.trials.session import BUDGET_S, Asked, perform
+    from threadmark.kinds.trials.trying import BUDGET_S, Asked, perform
     from threadmark.model.effort import parse_seconds
 
     asked = Asked(

@@ -3,35 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
 from threadmark.judge import pairs
 from threadmark.judge.estimates import Interval
 from threadmark.judge.trials import Finding, Judgement, Trial
+from threadmark.kinds.trials.arms import (
+    AGAIN,
+    AS_IS,
+    EQUAL,
+    OUTPUT,
+    PAIR,
+    Arm,
+    broken,
+    is_base,
+    usual_outputs,
+)
 from threadmark.model.cell import Row, Status, Stored
 
-AS_IS = "as is"
-AGAIN = "as is again"  # the other run of a pair without a fix
-FIRST = "first"  # runs before all pairs
-PAIR = "pair"  # in the facts of a row: the fix of its pair
-OUTPUT = "output"  # in the facts of a row: what tells one output from another
 FIXES = "fixes"  # the document with what was to be tried
 EXPLAINED = "explained"  # the document with what explain says
-_EQUAL = 2  # runs as is that print the same, before another output is a fault
-_OFTEN = 0.5  # share of failures that is the fix's, where the program fails as it is too
 _ERROR = 0.025  # of each limit of a figure that claims nothing
 _KEPT_SHORT = 0.01  # seconds: below, starting a process is a good part of a run
-
-
-class Arm(NamedTuple):
-    """A fix with a number of threads."""
-
-    fix: str
-    threads: int
 
 
 @dataclass(frozen=True)
@@ -166,63 +163,11 @@ def logs_of(rows: Iterable[Row]) -> dict[Arm, list[float]]:
     return dict(found)
 
 
-def broken(rows: Sequence[Row]) -> dict[str, str]:
-    """The fixes that break the program, with what happened first.
-
-    A fix breaks it where a run under the fix failed and none as is has, or most runs failed, or
-    printed something else than all runs as is, which are at least two.
-    """
-    usual = _outputs(rows)
-    failed_as_is = any(_is_base(row) and row.status is not Status.OK for row in rows)
-    runs: Counter[str] = Counter()
-    failures: Counter[str] = Counter()
-    reasons: dict[str, str] = {}
-    for row in rows:
-        name = row.cell.variant
-        if _is_base(row):
-            continue
-        runs[name] += 1
-        reason = row.reason if row.status is not Status.OK else ""
-        expected = usual.get(row.cell.threads, "")
-        if not reason and expected and row.facts.get(OUTPUT, expected) != expected:
-            reason = "its output differs from that of the program as it is"
-        if reason:
-            failures[name] += 1
-            reasons.setdefault(name, reason)
-    return {
-        name: reason
-        for name, reason in reasons.items()
-        if not failed_as_is or failures[name] > _OFTEN * runs[name]
-    }
-
-
-def wall_s(row: Row) -> float:
-    """How long the run took."""
-    return float(row.facts.get("wall_s", 0.0))
-
-
-def _is_base(row: Row) -> bool:
-    return row.cell.variant in (AS_IS, AGAIN, FIRST)
-
-
-def _outputs(rows: Iterable[Row]) -> dict[int, str]:
-    """What the program prints with each number of threads, where it prints the same each time."""
-    seen: dict[int, Counter[str]] = defaultdict(Counter)
-    for row in rows:
-        if _is_base(row) and row.status is Status.OK:
-            seen[row.cell.threads][row.facts.get(OUTPUT, "")] += 1
-    return {
-        count: next(iter(outputs))
-        for count, outputs in seen.items()
-        if len(outputs) == 1 and sum(outputs.values()) >= _EQUAL
-    }
-
-
 def _bases(rows: Sequence[Row]) -> dict[int, Base]:
     found = {}
-    constant = _outputs(rows)
+    constant = usual_outputs(rows)
     for count in sorted({row.cell.threads for row in rows}):
-        own = [row for row in rows if row.cell.threads == count and _is_base(row)]
+        own = [row for row in rows if row.cell.threads == count and is_base(row)]
         times = [row.sample_ns / 1e9 for row in own if row.sample_ns]
         if times:
             printed = any(row.facts.get(OUTPUT) for row in own)
@@ -230,7 +175,7 @@ def _bases(rows: Sequence[Row]) -> dict[int, Base]:
                 median(times),
                 len(own),
                 sum(row.status is not Status.OK for row in own),
-                bool(constant.get(count)) if printed and len(own) >= _EQUAL else None,
+                bool(constant.get(count)) if printed and len(own) >= EQUAL else None,
             )
     return found
 
@@ -241,7 +186,7 @@ def _speedups(rows: Sequence[Row], counts: Sequence[int]) -> dict[int, Interval]
         return {}
     logs: dict[int, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
-        if _is_base(row) and row.sample_ns:
+        if is_base(row) and row.sample_ns:
             logs[row.cell.threads][row.round].append(math.log(row.sample_ns))
     least = logs[counts[0]]
     found = {}

@@ -13,7 +13,7 @@ from threadmark.judge.estimates import Interval
 from threadmark.judge.pairs import FEWEST
 from threadmark.judge.trials import WORTH, Finding, Judgement
 from threadmark.kinds.trials.judgement import Found, Tried
-from threadmark.kinds.trials.rounds import SCREENED
+from threadmark.kinds.trials.loop import SCREENED
 from threadmark.model.cell import Stored
 from threadmark.present import wording
 from threadmark.present.terminal import TextPage

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from threadmark.judge import trials
-from threadmark.kinds.trials import judgement
-from threadmark.kinds.trials.judgement import AGAIN, AS_IS, FIRST, Arm
+from threadmark.kinds.trials import arms, judgement
+from threadmark.kinds.trials.arms import AGAIN, AS_IS, FIRST, Arm
 from threadmark.model.cell import Row, Status
 from threadmark.model.errors import LabError
 
@@ -76,7 +76,7 @@ class Loop:
                 )
             if row.status is not Status.OK:
                 raise LabError(f"The program as it is failed: {row.reason}; correct that first.")
-            self._usual[count] = judgement.wall_s(row)
+            self._usual[count] = arms.wall_s(row)
 
     def fitting(self, fixes: int) -> int:
         """How many fixes the budget has the first rounds for."""
@@ -148,14 +148,14 @@ class Loop:
         for row in made:
             if row.cell.variant == AS_IS and row.status is Status.OK:
                 self._known(arm.threads)
-        alike = len({row.facts.get(judgement.OUTPUT) for row in made}) == 1
+        alike = len({row.facts.get(arms.OUTPUT) for row in made}) == 1
         fine = alike and all(row.status is Status.OK for row in made)
-        if not fine and arm.fix in judgement.broken(self.rows):
+        if not fine and arm.fix in arms.broken(self.rows):
             self._open = [each for each in self._open if each.fix != arm.fix]
 
     def _known(self, count: int) -> None:
         times = [
-            judgement.wall_s(row)
+            arms.wall_s(row)
             for row in self.rows[-60:]
             if row.cell.threads == count and row.cell.variant in (AS_IS, AGAIN, FIRST)
         ]
@@ -168,7 +168,7 @@ class Loop:
         if not {len(logs.get(arm, ())) for arm in self._open} & set(trials.looks(self.number)):
             return
         still = set(trials.Trial(logs, self.family).open())
-        out = judgement.broken(self.rows)
+        out = arms.broken(self.rows)
         self._open = [
             arm
             for arm in self.arms

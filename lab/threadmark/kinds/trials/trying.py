@@ -14,15 +14,16 @@ from typing import Any
 
 from rich.console import Console
 
-from threadmark.fixes import registry
+from threadmark.fixes import choosing
 from threadmark.fixes.fix import Candidate, Setting, together
 from threadmark.fixes.target import target_of
 from threadmark.kinds.explain.briefly import explained
 from threadmark.kinds.program_runs import cell_of, one_run
 from threadmark.kinds.trials import judgement
-from threadmark.kinds.trials.judgement import EXPLAINED, FIRST, FIXES, PAIR, Arm
+from threadmark.kinds.trials.arms import FIRST, OUTPUT, PAIR, Arm
+from threadmark.kinds.trials.judgement import EXPLAINED, FIXES
 from threadmark.kinds.trials.kind import KIND
-from threadmark.kinds.trials.rounds import SCREENED, TOGETHER, Loop
+from threadmark.kinds.trials.loop import SCREENED, TOGETHER, Loop
 from threadmark.machine import host
 from threadmark.machine.limits import default_limits
 from threadmark.measure.cage import Cage
@@ -56,7 +57,7 @@ def perform(workload: Workload, asked: Asked, path: Path) -> int:
     environment = dict(os.environ)
     most = max(workload.counts)
     target = target_of(workload.words[0], environment, most or None)
-    candidates, left_out = registry.applicable(target, asked.only)
+    candidates, left_out = choosing.applicable(target, asked.only)
     if not candidates:
         why = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
         raise LabError(f"No fix can be tried here ({why}).")
@@ -107,7 +108,7 @@ class _Session:
         loop = self._loop
         counts = self._workload.counts
         if self._asked.explain:
-            candidates = registry.ordered(candidates, self._explain())
+            candidates = choosing.ordered(candidates, self._explain())
         loop.first()
         fitting = loop.fitting(len(candidates))
         if fitting < 1:
@@ -243,7 +244,7 @@ class _Session:
         )
         row.facts.update(facts)
         if setting.threads or self._workload.check:
-            row.facts.pop(judgement.OUTPUT, None)  # it may say how many threads there were
+            row.facts.pop(OUTPUT, None)  # it may say how many threads there were
         return row
 
     def _keep(self, rows: Sequence[Row]) -> None:

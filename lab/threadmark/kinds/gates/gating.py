@@ -163,10 +163,8 @@ class Loop:
                 return
 
     def _decided(self) -> bool:
-        found = judgement.judge(self.rows, self.demands)
-        return bool(found.checked) and (
-            found.verdict is Verdict.FAILED or found.verdict is Verdict.PASSED
-        )
+        found = judgement.judge(self.rows, self.demands, ended=False)
+        return bool(found.checked) and found.verdict is not Verdict.UNDECIDED
 
 
 def _measured(

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from threadmark.judge.trials import Finding
-from threadmark.kinds.trials import judgement
-from threadmark.kinds.trials.judgement import AGAIN, AS_IS, FIRST, Arm
-from threadmark.kinds.trials.rounds import MOST_ROUNDS, SCREENED, Loop
+from threadmark.kinds.trials import arms, judgement
+from threadmark.kinds.trials.arms import AGAIN, AS_IS, FIRST, Arm
+from threadmark.kinds.trials.loop import MOST_ROUNDS, SCREENED, Loop
 from threadmark.model.cell import Cell, Row, Status
 from threadmark.model.errors import LabError
 
@@ -143,9 +143,9 @@ def test_a_program_that_prints_something_else_each_time_is_not_held_to_its_outpu
 
 def test_a_program_that_fails_now_and_then_as_it_is_blames_no_fix_for_as_much() -> None:
     rows = [row for number in range(1, 9) for row in _pair(number, fails=number in (2, 5))]
-    assert judgement.broken(rows) == {}
+    assert arms.broken(rows) == {}
     worse = [row for number in range(1, 9) for row in _pair(number, fails=number > 2)]
-    assert judgement.broken(worse) == {"a": "it ended"}
+    assert arms.broken(worse) == {"a": "it ended"}
     limits = judgement.judged(rows, described("a"), {}).limits
     assert any("failed in 1 of 8 runs on 2 threads" in each for each in limits)
 
