@@ -55,10 +55,9 @@ class Machine:
         return Row(cell, number, status, reason, sample, disturbed=why, facts=facts)
 
     def judged(self, asked: Sequence[Demand], *, budget_s: float = 120.0) -> Found:
-        loop = Loop(
-            self.run, self.kept.extend, (1, 2), asked, budget_s, 0, self.seed, lambda: self.now
-        )
-        loop.measure()
+        loop = Loop(self.run, (1, 2), asked, budget_s, 0, self.seed, lambda: self.now)
+        loop.first()
+        loop.measure(self.kept.extend)
         assert loop.rows == self.kept
         return judgement.judge(loop.rows, asked)
 
@@ -265,6 +264,7 @@ def test_what_cannot_be_judged_is_one_sentence(
     said = gate(capfd, *words, status=2)
     assert sentence in said
     assert "Traceback" not in said
+    assert not Path("s.db").exists()
 
 
 PROGRAM = """

@@ -35,7 +35,7 @@ def run(cage: Cage, script: str, limit_s: float = 10, **options: object) -> Resu
 def test_a_run_has_its_time_its_peak_and_what_tells_its_output(cage: Cage) -> None:
     found = run(cage, "echo 12,000 units; sleep 0.1")
     assert found.status is Status.OK
-    assert found.seconds == found.facts["wall_s"] >= 0.1
+    assert found.seconds == found.facts["wall_s"] > 0.08
     assert found.facts["peak_bytes"] > 100_000
     assert found.facts["output"] == run(cage, "echo 12,000 units").facts["output"]
     assert found.facts["output"] != run(cage, "echo 12,001 units").facts["output"]
@@ -103,7 +103,7 @@ def test_a_server_is_measured_by_its_load_and_ended_by_its_signal(
     )
     assert found.status is Status.OK
     assert found.seconds is not None
-    assert 0.2 <= 50 * found.seconds < 2
+    assert 0.15 < 50 * found.seconds < 5
     assert found.facts["peak_bytes"] > 100_000
 
 

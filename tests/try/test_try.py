@@ -139,6 +139,7 @@ def test_what_cannot_be_tried_is_one_sentence(
     assert last.startswith("threadmark: ")
     assert sentence in last
     assert "Traceback" not in said
+    assert not Path("s.db").exists() or "--progress" in words
 
 
 @pytest.mark.parametrize(("text", "value"), [("90", 90), ("90s", 90), ("1.5m", 90), ("1h", 3600)])

@@ -6,7 +6,8 @@ import os
 import random
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -102,9 +103,12 @@ def perform(workload: Workload, wanted: Wanted, outputs: Outputs, path: Path) ->
         "demands": [asdict(each) for each in asked],
         "budget_s": budget_s,
     }
-    with Store.open(path, create=True) as store:
-        number = store.start_run(KIND.profiles[0], 0, request, host.facts())
-        loop = _measured(workload, asked, wanted, budget_s, partial(store.append_all, number))
+    with ExitStack() as stack:
+        loop = stack.enter_context(_loop(workload, asked, wanted, budget_s))
+        loop.first()
+        store = stack.enter_context(Store.open(path, create=True))
+        number = store.start_run(KIND.profiles[0], loop.seed, request, host.facts())
+        loop.measure(partial(store.append_all, number))
         found = judgement.judge(loop.rows, asked)
         if found.verdict is Verdict.FAILED and wanted.explain and not found.failure:
             said = _explained(workload, found, path)
@@ -128,7 +132,6 @@ class Loop:
     """Rounds of a run with each number of threads, in a random order, until all is decided."""
 
     run: Callable[[int, int, float], Row]  # threads, round, limit in seconds
-    keep: Callable[[Sequence[Row]], None]
     counts: Sequence[int]
     demands: Sequence[Demand]
     budget_s: float
@@ -137,43 +140,57 @@ class Loop:
     clock: Callable[[], float] = time.monotonic
     rows: list[Row] = field(default_factory=list)
 
-    def measure(self) -> None:
-        """All rounds. LabError where the program is too slow for the budget."""
-        began = self.clock()
-        order, limits = random.Random(self.seed), dict.fromkeys(self.counts, self.budget_s)
-        for number in range(MOST_ROUNDS + 1):  # the first one only warms up
-            counts = list(self.counts)
-            order.shuffle(counts)
-            before = self.clock()
-            for threads in counts:
-                row = self.run(threads, number, limits[threads])
-                self.rows.append(row)
-                self.keep([row])
-                if row.status is not Status.OK:
-                    return
-                wall_s = row.facts["wall_s"]
-                limits[threads] = max(_LEAST_LIMIT_S, _LIMIT * wall_s)
-            took, spent = self.clock() - before, self.clock() - began
-            if number == 0 and took * (FEWEST + 1) > self.budget_s:
-                raise LabError(
-                    f"A round takes {duration(took)}, so {duration(self.budget_s)} are too few; "
-                    f"give more with --budget, such as {took * (FEWEST + 4):.0f}s."
-                )
-            if spent + took > self.budget_s or (number >= self.least and self._decided()):
+    def __post_init__(self) -> None:
+        self._began = self.clock()
+        self._order = random.Random(self.seed)
+        self._limits = dict.fromkeys(self.counts, self.budget_s)
+
+    def first(self) -> None:
+        """A round that only warms up. LabError where the program is too slow for the budget."""
+        took = self._round(0, lambda _: None)
+        if took * (FEWEST + 1) > self.budget_s:
+            raise LabError(
+                f"A round takes {duration(took)}, so {duration(self.budget_s)} are too few; "
+                f"give more with --budget, such as {took * (FEWEST + 4):.0f}s."
+            )
+
+    def measure(self, keep: Callable[[Sequence[Row]], None]) -> None:
+        """All rounds; `keep` stores the rows, those of the first round too."""
+        keep(self.rows)
+        for number in range(1, MOST_ROUNDS + 1):
+            if self._failed():
                 return
+            took = self._round(number, keep)
+            over = self.clock() - self._began + took > self.budget_s
+            if over or (number >= self.least and self._decided()):
+                return
+
+    def _round(self, number: int, keep: Callable[[Sequence[Row]], None]) -> float:
+        """How long it took; it ends where the program fails."""
+        counts, before = list(self.counts), self.clock()
+        self._order.shuffle(counts)
+        for threads in counts:
+            row = self.run(threads, number, self._limits[threads])
+            self.rows.append(row)
+            keep([row])
+            if self._failed():
+                break
+            self._limits[threads] = max(_LEAST_LIMIT_S, _LIMIT * row.facts["wall_s"])
+        return self.clock() - before
+
+    def _failed(self) -> bool:
+        return bool(self.rows) and self.rows[-1].status is not Status.OK
 
     def _decided(self) -> bool:
         found = judgement.judge(self.rows, self.demands, ended=False)
         return bool(found.checked) and found.verdict is not Verdict.UNDECIDED
 
 
-def _measured(
-    workload: Workload,
-    asked: Sequence[Demand],
-    wanted: Wanted,
-    budget_s: float,
-    keep: Callable[[Sequence[Row]], None],
-) -> Loop:
+@contextmanager
+def _loop(
+    workload: Workload, asked: Sequence[Demand], wanted: Wanted, budget_s: float
+) -> Iterator[Loop]:
+    """The rounds of real runs, while their cage is there."""
     environment = dict(os.environ)
     cpus = tuple(sorted(os.sched_getaffinity(0)))
     with Cage(default_limits(), cap_threads=False) as cage, Progress(Console(stderr=True)) as line:
@@ -190,9 +207,7 @@ def _measured(
 
         least = _FOR_BASELINE if wanted.write is not None else 0
         seed = random.SystemRandom().randrange(1 << 31)
-        loop = Loop(run, keep, workload.counts, asked, budget_s, least, seed)
-        loop.measure()
-    return loop
+        yield Loop(run, workload.counts, asked, budget_s, least, seed)
 
 
 def _explained(workload: Workload, found: Found, path: Path) -> dict[str, object]:

@@ -6,7 +6,7 @@ import os
 import random
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -61,39 +61,33 @@ def perform(workload: Workload, asked: Asked, path: Path) -> int:
     if not candidates:
         why = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
         raise LabError(f"No fix can be tried here ({why}).")
-    with Store.open(path, create=True) as store:
-        session = _Session(workload, asked, store, environment)
+    with ExitStack() as stack:
+        session = _Session(workload, asked, stack, path)
         try:
             with session.measuring():
                 session.try_all(candidates, left_out)
         except KeyboardInterrupt:
             session.interrupted = True
-        session.end()
-        return session.show()
+        return session.end()
 
 
 class _Session:
-    def __init__(
-        self, workload: Workload, asked: Asked, store: Store, environment: Mapping[str, str]
-    ) -> None:
+    """`stack` closes the store, which is opened when the program has run once."""
+
+    def __init__(self, workload: Workload, asked: Asked, stack: ExitStack, path: Path) -> None:
         self.interrupted = False
         self._workload = workload
         self._asked = asked
-        self._store = store
-        self._environment = environment
+        self._stack = stack
+        self._path = path
+        self._store: Store | None = None
+        self._environment = dict(os.environ)
         self._settings: dict[str, Setting] = {}
         self._described: dict[str, Any] = {}
         self._explained: dict[str, Any] = {}
-        self._shown = False
-        seed = random.SystemRandom().randrange(1 << 31)
-        request = {
-            "command": list(workload.words),
-            "workload": workload.as_json(),
-            "only": list(asked.only),
-            "budget_s": asked.budget_s,
-        }
-        self._run_id = store.start_run(KIND.profiles[0], seed, request, host.facts())
-        self._loop = Loop(self._run, self._keep, workload.counts, asked.budget_s, seed)
+        self._run_id = 0
+        self._seed = random.SystemRandom().randrange(1 << 31)
+        self._loop = Loop(self._run, self._keep, workload.counts, asked.budget_s, self._seed)
 
     @contextmanager
     def measuring(self) -> Iterator[None]:
@@ -107,8 +101,6 @@ class _Session:
         """All rounds."""
         loop = self._loop
         counts = self._workload.counts
-        if self._asked.explain:
-            candidates = choosing.ordered(candidates, self._explain())
         loop.first()
         fitting = loop.fitting(len(candidates))
         if fitting < 1:
@@ -116,6 +108,9 @@ class _Session:
                 f"A run takes {duration(loop.usual_s)}, so {duration(loop.budget_s)} are too few "
                 f"for one fix; give more with --budget, such as {loop.needed_s(1):.0f}s."
             )
+        self._start()
+        if self._asked.explain:
+            candidates = choosing.ordered(candidates, self._explain())
         dropped = {
             each.name: f"no time; --budget {loop.needed_s(len(candidates)):.0f}s tries all"
             for each in candidates[fitting:]
@@ -143,17 +138,15 @@ class _Session:
         if self._asked.explain:
             self._explain_best()
 
-    def end(self) -> None:
-        """Mark the run as complete; what an interrupt left is complete too."""
+    def end(self) -> int:
+        """Mark the run as complete, also where an interrupt left it, and print what is known;
+        returns the exit status."""
+        if self._store is None:
+            raise LabError("The try was interrupted before its first round.", INTERRUPTED)
         if self.interrupted:
             self._store.add_note(self._run_id, "The try was interrupted; what was measured counts.")
         self._store.finish(self._run_id)
-
-    def show(self) -> int:
-        """Print what is known; returns the exit status."""
         stored = self._store.load(self._run_id)
-        if not stored.rows:
-            raise LabError("The try was interrupted before a run had ended.", INTERRUPTED)
         found = KIND.judge(stored)
         if self._asked.as_json:
             sys.stdout.write(KIND.json(stored, found))
@@ -168,13 +161,13 @@ class _Session:
             self._settings[each.name] = each.setting
             self._described["tried"].append(self._record(each))
         self._loop.add([Arm(each.name, count) for each in candidates for count in counts])
-        self._store.add_document(self._run_id, FIXES, self._described)
+        self._document(FIXES, self._described)
 
     def _explain(self) -> list[str]:
         """Explain the program; returns the fixes that can help, the likeliest first."""
         self._line.pause()
-        self._explained = explained(self._workload, Setting(), self._environment, self._store.path)
-        self._store.add_document(self._run_id, EXPLAINED, self._explained)
+        self._explained = explained(self._workload, Setting(), self._environment, self._path)
+        self._document(EXPLAINED, self._explained)
         return list(self._explained["bounds"])
 
     def _explain_best(self) -> None:
@@ -183,11 +176,9 @@ class _Session:
         if best is None:
             return
         self._line.pause()
-        left = explained(
-            self._workload, self._settings[best.name], self._environment, self._store.path
-        )
+        left = explained(self._workload, self._settings[best.name], self._environment, self._path)
         self._explained |= {"best": best.name, "left": left}
-        self._store.add_document(self._run_id, EXPLAINED, self._explained)
+        self._document(EXPLAINED, self._explained)
 
     def _until(self, end_s: float) -> None:
         """Measure, leave out what has no hope where time is short, and show a first table."""
@@ -200,6 +191,7 @@ class _Session:
             console = Console(stderr=True)
             spent = duration(loop.spent_s)
             console.print(f"After {spent}, before it is refined:", highlight=False)
+            assert self._store is not None
             stored = self._store.load(self._run_id)
             print_table(console, partial(KIND.table, stored, KIND.judge(stored)))
             console.print()
@@ -247,5 +239,22 @@ class _Session:
             row.facts.pop(OUTPUT, None)  # it may say how many threads there were
         return row
 
+    def _start(self) -> None:
+        """Open the store, and keep the runs that were made before."""
+        self._store = self._stack.enter_context(Store.open(self._path, create=True))
+        request = {
+            "command": list(self._workload.words),
+            "workload": self._workload.as_json(),
+            "only": list(self._asked.only),
+            "budget_s": self._asked.budget_s,
+        }
+        self._run_id = self._store.start_run(KIND.profiles[0], self._seed, request, host.facts())
+        self._keep(self._loop.rows)
+
     def _keep(self, rows: Sequence[Row]) -> None:
-        self._store.append_all(self._run_id, rows)
+        if self._store is not None:
+            self._store.append_all(self._run_id, rows)
+
+    def _document(self, name: str, document: Mapping[str, Any]) -> None:
+        assert self._store is not None
+        self._store.add_document(self._run_id, name, document)
