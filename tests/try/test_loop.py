@@ -68,7 +68,7 @@ def described(*fixes: str) -> dict[str, Any]:
 def test_each_round_has_pairs_of_neighbours_in_both_orders_and_one_without_a_fix() -> None:
     machine = Machine()
     loop = machine.loop(["a", "b"], counts=(1, 2))
-    loop.measure(1000, rounds=12)
+    loop.measure(1000, rounds=8)
     runs = machine.order[2:]
     firsts = set()
     for one, other in zip(runs[::2], runs[1::2], strict=True):
@@ -79,8 +79,10 @@ def test_each_round_has_pairs_of_neighbours_in_both_orders_and_one_without_a_fix
         Arm("a", 2), Arm("b", 2), Arm(AGAIN, 1), Arm(AGAIN, 2)
     }  # fmt: skip
     assert len(firsts) == 8  # as it is comes first, and last, of every arm
-    assert len(runs) == 12 * 8
+    assert len(runs) == 8 * 8
     assert machine.stored == loop.rows
+    loop.measure(1000, rounds=10)
+    assert {arm.threads for _, arm in machine.order[2 + 8 * 8 :]} == {2}
 
 
 def test_a_gain_is_found_and_what_is_settled_is_measured_no_more() -> None:

@@ -47,10 +47,10 @@ def likely(causes: Sequence[Mapping[str, object]]) -> dict[str, float | None]:
     bound of the first such cause."""
     found: dict[str, float | None] = {}
     for cause in causes:
-        category, bound = str(cause["category"]), cause.get("bound")
-        helping = [fix for fix in every() if category in fix.helps]
-        for fix in sorted(helping, key=lambda fix: fix.helps.index(category)):
-            found.setdefault(fix.name, bound if isinstance(bound, float | int) else None)
+        bound = cause.get("bound")
+        places = [(place, fix.name) for fix in every() if (place := fix.place(cause)) is not None]
+        for _, name in sorted(places, key=lambda each: each[0]):
+            found.setdefault(name, bound if isinstance(bound, float | int) else None)
     return found
 
 

@@ -104,7 +104,8 @@ def _escaped(word: str) -> str:
 @dataclass(frozen=True)
 class Fix:
     """`kind`: of the fixes of a kind a program keeps one. `helps`: categories of causes of explain
-    that it can help with, the likeliest first."""
+    that it can help with, the likeliest first; "mutex/locale" are causes of the category mutex of
+    which the name or the piece of knowledge has locale in it."""
 
     name: str
     kind: str
@@ -112,6 +113,15 @@ class Fix:
     helps: tuple[str, ...]
     risk: str
     setting: Callable[[Target], Setting]  # NotApplicableError where there is none
+
+    def place(self, cause: Mapping[str, object]) -> int | None:
+        """Where in `helps` a cause of explain is; None where the fix cannot help with it."""
+        about = f"{cause.get('name', '')} {cause.get('knowledge', '')}".lower()
+        for place, each in enumerate(self.helps):
+            category, _, word = each.partition("/")
+            if category == cause["category"] and word in about:
+                return place
+        return None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ FIX = Fix(
     name="arenas",
     kind="malloc",
     what="up to 1,024 arenas of malloc",
-    helps=("allocator", "mutex"),
+    helps=("allocator",),
     risk=("Each arena keeps its own free memory, so the program takes more."),
     setting=tunables("glibc.malloc.arena_max=1024"),
 )

@@ -18,7 +18,7 @@ FIX = Fix(
     name="c-locale",
     kind="locale",
     what="LC_ALL=C",
-    helps=("atomic", "mutex"),
+    helps=("atomic/locale", "mutex/locale"),
     risk="Letters beyond ASCII are not letters, and numbers have no marks of thousands.",
     setting=_setting,
 )

@@ -9,7 +9,7 @@ FIX = Fix(
     name="classic-locale",
     kind="locale",
     what="the classic locale in the place of any other",
-    helps=("atomic", "mutex"),
+    helps=("atomic/locale", "mutex/locale"),
     risk=("Numbers, dates and letters are those of the locale C."),
     setting=own_library("classic_locale", variables={"LC_ALL": "C"}),
 )

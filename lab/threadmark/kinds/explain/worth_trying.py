@@ -11,7 +11,7 @@ from typing import Any
 from threadmark.fixes import choosing
 from threadmark.fixes.target import target_of
 
-_MOST = 6  # fixes
+_MOST = 8  # fixes
 _CAUSES = 2  # that are looked at
 _BETTER = 1.05  # a bound below is not worth an attempt
 

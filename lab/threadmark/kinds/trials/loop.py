@@ -24,6 +24,7 @@ _LIMIT = 5.0  # times the usual time: a fix that slow is no fix
 _LEAST_LIMIT_S = 2.0
 _SHARE = 0.5  # of the budget that the first rounds may take
 SCREENED = 2  # rounds after which the hopeless are left out, where there is no time for all
+_OF_SPEEDUP = 8  # rounds that tell how much faster more threads are
 _ENOUGH = 6  # rounds that the others are to have beside these
 
 # Of a variant, with a number of threads, in a round, as part of an arm, within seconds.
@@ -126,7 +127,10 @@ class Loop:
     def _round(self, until: float) -> bool:
         """Whether there was time for all of it."""
         self.number += 1
-        pairs = [*self._open, *(Arm(AGAIN, count) for count in self.counts)]
+        # Fewer threads than the most are of interest for the speed-up, and where a fix has them.
+        asked = {max(self.counts), *(arm.threads for arm in self._open)}
+        counts = self.counts if self.number <= _OF_SPEEDUP else sorted(asked)
+        pairs = [*self._open, *(Arm(AGAIN, count) for count in counts)]
         self._random.shuffle(pairs)
         for arm in pairs:
             if self.spent_s + 2 * self._usual[arm.threads] > until and self.number > 1:
