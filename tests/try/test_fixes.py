@@ -45,6 +45,13 @@ def test_each_file_is_a_fix_that_says_what_it_helps_with_and_risks() -> None:
         assert not fix.what.endswith("."), fix.name
 
 
+def test_a_short_list_has_fixes_of_all_kinds() -> None:
+    fixes = choosing.every()
+    kinds = {fix.kind for fix in fixes}
+    assert {fix.kind for fix in fixes[: len(kinds)]} == kinds
+    assert fixes[0].kind == "allocator"
+
+
 def test_every_fix_has_a_setting_or_a_reason() -> None:
     found, left_out = choosing.applicable(TARGET)
     assert {each.name for each in found} | set(left_out) == {fix.name for fix in choosing.every()}

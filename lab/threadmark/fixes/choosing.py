@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from threadmark.fixes import known
@@ -18,10 +19,15 @@ _KINDS = ("allocator", "malloc", "mutex", "locale", "stdio", "threads", "affinit
 
 
 def every() -> list[Fix]:
-    """All of them, those of the likeliest kinds first."""
+    """All of them: first one of each kind, the likeliest kinds first, then the second ones."""
     names = sorted(each.name for each in pkgutil.iter_modules(known.__path__))
     found = [importlib.import_module(f"{known.__name__}.{name}").FIX for name in names]
-    return sorted(found, key=lambda fix: (_place(fix.kind, _KINDS), fix.name))
+    seen: Counter[str] = Counter()
+    turns = {}
+    for fix in found:
+        turns[fix.name] = seen[fix.kind]
+        seen[fix.kind] += 1
+    return sorted(found, key=lambda fix: (turns[fix.name], _place(fix.kind, _KINDS)))
 
 
 def applicable(target: Target, only: Iterable[str] = ()) -> tuple[list[Candidate], dict[str, str]]:

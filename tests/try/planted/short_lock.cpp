@@ -8,9 +8,13 @@ int main(int, char** words) {
   static std::mutex mutex;
   static long sum = 0;
   in_threads(words[1], [](long share) {
-    for (long i = 0; i < share; ++i) {
-      std::lock_guard<std::mutex> held(mutex);
-      sum += i;
+    for (long i = 0; i < share / 10; ++i) {
+      {
+        std::lock_guard<std::mutex> held(mutex);
+        work(300);
+        ++sum;
+      }
+      work(300);
     }
   });
 }
