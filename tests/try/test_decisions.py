@@ -107,3 +107,19 @@ def test_a_loss_and_a_gain_that_are_known_well_need_no_more_pairs() -> None:
 def test_looks_come_after_ever_more_rounds() -> None:
     assert list(trials.looks(30)) == [4, 6, 9, 14, 20, 30]
     assert list(trials.looks(3)) == []
+
+
+def test_what_was_left_out_claims_nothing_though_more_pairs_came() -> None:
+    rng = np.random.default_rng(7)
+    logs = [*rng.normal(-0.05, 0.005, 9), *rng.normal(0.4, 0.005, 60)]
+    found = Trial({"fix": logs}).judge()["fix"]
+    assert found.ratio.low > 1
+    assert (found.finding, found.settled) == (Finding.NONE, True)
+
+
+def test_a_look_needs_more_than_the_end_because_there_are_many() -> None:
+    logs = {"fix": [0.024, 0.020, 0.028, 0.026], **{f"other {at}": [0.0] for at in range(7)}}
+    alone = pairs.interval(logs["fix"], trials.ERROR)
+    assert alone.low > 1
+    assert alone.half_width < trials.PRECISE
+    assert "fix" in Trial(logs).open()

@@ -71,15 +71,14 @@ class Trial(Generic[Arm]):
     def _judged(self, logs: Sequence[float]) -> Judgement:
         ratio = pairs.interval(logs, self._final, self._common(len(logs)))
         settled = self._settled(logs)
-        # An arm that was left out for gaining nothing claims nothing.
-        if settled is not Finding.NONE and ratio.low > 1:
+        if settled in (Finding.NONE, Finding.LOSS):  # it was left out, so it claims nothing
+            finding = Finding.LOSS if ratio.high < 1 else Finding.NONE
+        elif ratio.low > 1:
             finding = Finding.GAIN if ratio.high > 1 + WORTH else Finding.NONE
         elif ratio.high < 1:
             finding = Finding.LOSS
-        elif ratio.high <= 1 + WORTH or settled is Finding.NONE:
-            finding = Finding.NONE
         else:
-            finding = Finding.UNCLEAR
+            finding = Finding.NONE if ratio.high <= 1 + WORTH else Finding.UNCLEAR
         return Judgement(finding, ratio, len(logs), settled is not None)
 
     def _settled(self, logs: Sequence[float]) -> Finding | None:
