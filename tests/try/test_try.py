@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from threadmark import cli
+from threadmark.kinds.trials.loop import Loop
 from threadmark.model.effort import parse_seconds
 from threadmark.model.errors import LabError
 from threadmark.model.places import ROOT
@@ -78,6 +79,25 @@ def test_what_helps_is_found_kept_and_shown_again(capfd: pytest.CaptureFixture[s
     assert "LC_ALL=C ./prog" in page
     assert cli.main(["compare", "1", "1", "--store", "s.db"]) == 0
     assert "c-locale" in capfd.readouterr().out
+
+
+def test_the_best_of_two_kinds_are_measured_together(
+    folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Loop, "race", lambda *_: [])  # which gives one up in so short a time
+    script = """#!/bin/sh
+    case "$LC_ALL $(chrt -p $$)" in C\\ *|*BATCH*) sleep 0.005 ;; *) sleep 0.04 ;; esac
+    """
+    (folder / "prog").write_text(script, encoding="ascii")
+    options = ("--only", "c-locale,batch", "--budget", "4s", "--json")
+    found = json.loads(run(capfd, *options, "--", "./prog"))
+    both = next(each for each in found["fixes"] if len(each["parts"]) == 2)
+    assert set(both["parts"]) == {"c-locale", "batch"}
+    assert both["keep"]["command"] == "LC_ALL=C chrt --batch 0 ./prog"
+    assert both["threads"]["0"]["pairs"] >= 1
+    assert cli.main(["show", "--store", "s.db"]) == 0
+    if both["threads"]["0"]["pairs"] >= 6:
+        assert "The gains do not add up" in capfd.readouterr().out
 
 
 def test_where_nothing_helps_it_says_what_would_have_been_seen(

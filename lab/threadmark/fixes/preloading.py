@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from threadmark.fixes.fix import NotApplicableError, Setting, Target
 from threadmark.machine.preload import preloadable
+from threadmark.model.errors import LabError
 from threadmark.setup import allocators
 from threadmark.setup.preload_library import preload_library
 
@@ -39,11 +40,15 @@ def own_library(
     def setting(target: Target) -> Setting:
         target.needs_loader()
         target.needs_glibc()
-        library = preload_library(name)
+        try:
+            library = preload_library(name)
+            path = preloadable(library) if library else ""
+        except LabError as error:
+            raise NotApplicableError(str(error).rstrip(".")) from error
         if library is None:
             raise NotApplicableError("there is no C compiler for the library to preload")
         copy = f"COPY {library.name} {_IN_IMAGE}/"
-        return Setting(variables or {}, (preloadable(library),), tunables, setup=(copy,))
+        return Setting(variables or {}, (path,), tunables, setup=(copy,))
 
     return setting
 
