@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-# Tests here record programs while they run. Where other machines take this one's processors for a
-# moment, too little of the program is seen, so these may try again; what is broken fails each time.
+# Tests here record or measure programs while they run. Where other machines take this one's
+# processors for a moment, too little of the program is seen, so these may try again; what is broken
+# fails each time.
 _LIVE = (
     "tests/probe/",
     "tests/explain/test_carried.py",
@@ -16,6 +17,8 @@ _LIVE = (
     "tests/explain/test_ordinary_user.py",
     "tests/explain/test_part_of_program.py",
     "tests/explain/test_wakes_as_root.py",
+    "tests/try/test_try.py",
+    "tests/try/test_gate.py",
 )
 _TRIES_MORE = 2
 

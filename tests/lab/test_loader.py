@@ -18,7 +18,7 @@ from threadmark.measure.cage import Cage
 from threadmark.model.cell import Status
 from threadmark.model.errors import LabError
 from threadmark.present import plain
-from threadmark.setup import allocators, discovery, thread_cap
+from threadmark.setup import allocators, discovery, preload_library
 from threadmark.setup.platforms import platforms
 
 PLACES = ("a pläce/lib", "a:b", "a  b")
@@ -115,7 +115,7 @@ def test_an_allocator_and_the_thread_cap_below_a_path_with_a_space_are_preloaded
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(allocators, "_ENVIRONMENT", tmp_path / "a b")
-    monkeypatch.setattr(thread_cap, "BUILD", tmp_path / "a b")
+    monkeypatch.setattr(preload_library, "BUILD", tmp_path / "a b")
     (tmp_path / "a b").mkdir()
     libraries = [tmp_path / f"a b/libtbbmalloc{part}.so.2" for part in ("_proxy", "")]
     for each in libraries:

@@ -30,6 +30,18 @@ def resident_bytes(pid: int) -> int:
     return pages * _PAGE_BYTES + sum(resident_bytes(child) for child in children(pid))
 
 
+def peak_bytes(pid: int) -> int:
+    """The largest resident sets so far of a process and its living descendants, added up; 0 when it
+    has ended."""
+    try:
+        text = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return 0
+    _, found, rest = text.partition("VmHWM:")
+    own = int(rest.split(maxsplit=1)[0]) * 1024 if found else 0
+    return own + sum(peak_bytes(child) for child in children(pid))
+
+
 def children(pid: int) -> list[int]:
     """The children of the first thread of a process."""
     try:

@@ -22,7 +22,7 @@ from typing import Self
 from threadmark.machine import cgroups, owner, processes
 from threadmark.machine.limits import Limits
 from threadmark.machine.preload import preloadable
-from threadmark.setup.thread_cap import thread_cap_library
+from threadmark.setup.preload_library import preload_library
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -30,17 +30,20 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Cage:
-    """Holds one program at a time. Use as a context manager; `with` ends when no child is left."""
+    """Holds one program at a time. Use as a context manager; `with` ends when no child is left.
+    Without `cap_threads` nothing is preloaded into a program to count its threads."""
 
-    def __init__(self, limits: Limits, *, use_groups: bool = True) -> None:
+    def __init__(
+        self, limits: Limits, *, use_groups: bool = True, cap_threads: bool = True
+    ) -> None:
         self.limits = limits
         self.lab = owner.this().label()
         self.preload: Path | None = None
         make = cgroups.make if use_groups else _no_group
         self.memory = make("memory", self.lab, limits.memory_bytes)
         self.pids = make("pids", self.lab, limits.threads)
-        if not self.pids:
-            self.preload = thread_cap_library()
+        if not self.pids and cap_threads:
+            self.preload = preload_library("thread_cap")
         self._groups = [group for group in (self.memory, self.pids) if group]
         # Orphaned grandchildren become ours, so they are found and killed like children.
         _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

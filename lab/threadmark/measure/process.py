@@ -89,42 +89,24 @@ def execute(
     memory_events = cage.memory.events() if cage.memory else 0
     thread_events = cage.pids.events() if cage.pids else 0
     start = time.monotonic()
-    # Python ignores what a signal's handler raises in the hooks that it runs around a fork, so that
-    # Ctrl-C would be lost there.
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
-    try:
-        child = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-            preexec_fn=cage.entrance(cpus, mask),  # noqa: PLW1509 (the lab has one thread)
-            env=dict(environment),
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        reason = getattr(error, "strerror", None) or str(error)
-        return Ending(
-            "", "", 127, None, Killed.NO, 0, 0, 0, 0, 0, load.Load(0, 0, 0), not_started=reason
-        )
     streams = _Streams(heard)
+    pipe = subprocess.PIPE
     try:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        with _open_files(child) as (pidfd, pipes):
+        with (
+            spawned(command, cage, cpus, environment, (subprocess.DEVNULL, pipe, pipe)) as child,
+            _open_files(child) as (pidfd, pipes),
+        ):
             killed = _watch(child.pid, pidfd, pipes, streams, cage, limits)
             wall_s = time.monotonic() - start
             # The leader is not yet reaped, so its number still names this group and no other.
-            _kill_group(child.pid)
-            usage, status = _reap(child)
+            kill_group(child.pid)
+            usage, status = reap(child)
             cage.empty()
-            for pipe in pipes:
-                _drain(pipe, streams, pipe is child.stdout)
-    finally:
-        if child.returncode is None:  # interrupted
-            _kill_group(child.pid)
-            _reap(child)
-            cage.empty()
+            for each in pipes:
+                _drain(each, streams, each is child.stdout)
+    except NotStartedError as error:
+        nothing = load.Load(0, 0, 0)
+        return Ending("", "", 127, None, Killed.NO, 0, 0, 0, 0, 0, nothing, not_started=str(error))
     code = os.waitstatus_to_exitcode(status)
     cpu_s = usage.ru_utime + usage.ru_stime
     return Ending(
@@ -140,6 +122,48 @@ def execute(
         thread_events=(cage.pids.events() if cage.pids else 0) - thread_events,
         load=load.between(before, load.read(cpus), cpu_s),
     )
+
+
+class NotStartedError(Exception):
+    """Why there is no process."""
+
+
+@contextlib.contextmanager
+def spawned(
+    command: Sequence[str],
+    cage: Cage,
+    cpus: tuple[int, ...],
+    environment: Mapping[str, str],
+    files: tuple[int, int, int],
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A process in the cage, which leads a session of its own; `files` are its standard input,
+    output and error, as descriptors or what subprocess has for them. What is left of it and of
+    others in the cage dies with the block, unless it was reaped. NotStartedError where there is
+    none."""
+    # Python ignores what a signal's handler raises in the hooks that it runs around a fork, so that
+    # Ctrl-C would be lost there.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        child = subprocess.Popen(
+            command,
+            stdin=files[0],
+            stdout=files[1],
+            stderr=files[2],
+            start_new_session=True,
+            preexec_fn=cage.entrance(cpus, mask),  # noqa: PLW1509 (the lab has one thread)
+            env=dict(environment),
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        raise NotStartedError(getattr(error, "strerror", None) or str(error)) from error
+    try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        yield child
+    finally:
+        if child.returncode is None:  # interrupted
+            kill_group(child.pid)
+            reap(child)
+            cage.empty()
 
 
 def _watch(
@@ -214,12 +238,14 @@ def _open_files(child: subprocess.Popen[bytes]) -> Iterator[tuple[int, list[obje
                 pipe.close()
 
 
-def _kill_group(leader: int) -> None:
+def kill_group(leader: int) -> None:
+    """Kill a process that was spawned, which is not yet reaped, and what it started."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(leader, signal.SIGKILL)
 
 
-def _reap(child: subprocess.Popen[bytes]) -> tuple[resource.struct_rusage, int]:
+def reap(child: subprocess.Popen[bytes]) -> tuple[resource.struct_rusage, int]:
+    """Wait for the end; returns what it used and its status."""
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     return usage, status

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from threadmark.model.errors import LabError
+
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +70,14 @@ def parse_threads(text: str) -> tuple[int, ...]:
             )
         result.update(range(low, high + 1))
     return tuple(sorted(result))
+
+
+def parse_seconds(text: str) -> float:
+    """'90', '90s', '3m' or '1h' in seconds. LabError for anything else."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip())
+    if not match or match[2] not in _UNITS or not 0 < float(match[1]) < 1e6:
+        raise LabError(f"'{text}' is no time for --budget; write for example 90s or 3m.")
+    return float(match[1]) * _UNITS[match[2]]
 
 
 IMPORTED = "imported"  # profile of a run that was not measured here

@@ -47,10 +47,8 @@ class Progress:
 
     def before(self, cell: Cell, done: int, total: int, left_s: float) -> None:
         """`cell` is about to run; `done` of `total` processes have ended."""
-        now = time.monotonic()
-        if now - self._drawn < (_DRAW_S if self._terminal else _LINE_S):
+        if not self._due():
             return
-        self._drawn = now
         failed = ", ".join(f"{count} {status}" for status, count in self._failed.items())
         text = Text.assemble(
             (f"{done}/{total}", "bold"),
@@ -61,6 +59,27 @@ class Progress:
                 "dim",
             ),
         )
+        self._draw(text)
+
+    def note(self, sentence: str) -> None:
+        """What goes on, where it is no cell."""
+        if self._due():
+            self._draw(Text(sentence))
+
+    def pause(self) -> None:
+        """Take the line away, so that something else can be printed."""
+        self._drawn = -1e9
+        if self._terminal:
+            self._live.update(Text(), refresh=True)
+
+    def _due(self) -> bool:
+        now = time.monotonic()
+        if now - self._drawn < (_DRAW_S if self._terminal else _LINE_S):
+            return False
+        self._drawn = now
+        return True
+
+    def _draw(self, text: Text) -> None:
         text.truncate(self._console.width - 1)
         if self._terminal:
             self._live.update(text, refresh=True)

@@ -55,6 +55,12 @@ def absent(names: Iterable[str]) -> dict[str, str]:
     return {name: reason for name, reason in found.items() if reason}
 
 
+def package(name: str) -> str:
+    """The Debian package that brings a library. LabError for a name that has none."""
+    check_name("allocator", name, _LIBRARIES)
+    return _LIBRARIES[name][1]
+
+
 def _is_glibc() -> bool:
     try:
         return (os.confstr("CS_GNU_LIBC_VERSION") or "").startswith("glibc")

@@ -111,6 +111,8 @@ def checks() -> list[Check]:
         line = [sys.executable, str(ROOT / script), *of_build, *options]
         command = partial(lambda given: given, line)
         found.append(Check(f"explain-{name}", Level.ALL, command, preset, _lack(gcc)))
+    of_try = str(ROOT / "tests/try/bars.py")
+    found.append(Check("try-bars", Level.ALL, lambda: [sys.executable, of_try]))
     for script in ("bars", "kills"):
         line = [sys.executable, str(ROOT / f"tests/apps/students/{script}.py")]
         line += ["--bin", str(BUILD / preset / "apps/bin")]

@@ -20,10 +20,13 @@ from threadmark.kinds.explain.analysis.per_unit import Run, run_of
 from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.analysis.sharing import Sharing
 from threadmark.kinds.explain.knowledge import knowledge
-from threadmark.kinds.explain.output import Output, number
+from threadmark.kinds.explain.output import Output
 from threadmark.kinds.explain.symbols import Symbols
-from threadmark.kinds.explain.turns import PLACE, Turns
+from threadmark.kinds.explain.turns import Turns
+from threadmark.kinds.explain.worth_trying import worth_trying
+from threadmark.measure.printed import number
 from threadmark.model.errors import LabError
+from threadmark.model.workload import PLACE
 
 _ROUNDS = 3
 _FEWEST = 2  # that tell how much like runs differ
@@ -42,6 +45,8 @@ def perform(wanted: invocation.Wanted, turns: Turns, store: Path, *, as_json: bo
         session.run()
         recording, found, details = session.answer()
         asked = {"command": list(wanted.words), "threads": list(turns.counts)}
+        given = "" if turns.variable else turns.threads or ""
+        found["try"] = worth_trying(found["causes"], wanted.words, given)
         run = invocation.keep(recording, found, details, store, asked)
         kept = invocation.record_path(store, run)
         for count, path in session.paths.items():

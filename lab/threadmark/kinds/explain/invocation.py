@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -22,10 +21,13 @@ from threadmark.kinds.explain.analysis.recording import WHOLE, Part, Recording
 from threadmark.kinds.explain.analysis.task_costs import tell
 from threadmark.kinds.explain.kind import ANSWER, DETAILS, KIND
 from threadmark.kinds.explain.knowledge import knowledge
+from threadmark.kinds.explain.output import Output
 from threadmark.kinds.explain.symbols import Symbols
+from threadmark.kinds.explain.worth_trying import worth_trying
 from threadmark.machine.version import version
 from threadmark.model.errors import LabError
 from threadmark.model.places import DEFAULT_STORE
+from threadmark.model.workload import is_signal
 from threadmark.present.terminal import print_table
 from threadmark.store.store import Store
 
@@ -79,7 +81,7 @@ class Wanted:
             raise LabError("--stop is for a program that explain starts; leave it or --pid out.")
         if self.stop and not self.load and not self.duration:
             raise LabError("--stop needs --load or --duration, after which the signal is sent.")
-        if self.stop and not _is_signal(self.stop):
+        if self.stop and not is_signal(self.stop):
             raise LabError(f"There is no signal {self.stop} for --stop; INT is one.")
         for name, value in (("--delay", self.delay), ("--duration", self.duration)):
             if value is not None and not 0 < value < 1e6:
@@ -110,11 +112,6 @@ class Wanted:
         return [*found, "--pid", str(self.pid)] if self.pid is not None else [
             *found, "--", *self.words
         ]  # fmt: skip
-
-
-def _is_signal(text: str) -> bool:
-    names = {each.name.removeprefix("SIG") for each in signal.Signals}
-    return text.removeprefix("SIG") in names | {str(each.value) for each in signal.Signals}
 
 
 def perform(wanted: Wanted, store: Path, *, as_json: bool) -> int:
@@ -158,6 +155,13 @@ def temporary(store: Path) -> Iterator[Path]:
         yield path
     finally:
         path.unlink(missing_ok=True)
+
+
+@contextmanager
+def unseen() -> Iterator[Output]:
+    """Where a program prints of which nobody wants to see it."""
+    with Output(echo=False, apart=True) as output:
+        yield output
 
 
 def _analysed_once(path: Path, store: Path, part: Part) -> tuple[int, dict[str, Any], Path]:
@@ -204,6 +208,8 @@ def answered(
     found["limits"] += [each for each in symbols.limits() if each not in found["limits"]]
     tell(found, float(about.get("cell", {}).get("tasks_recorded", 0)))
     found |= about
+    if "cell" not in found:
+        found["try"] = worth_trying(found["causes"], recording.command)
     request = {
         "command": list(recording.command),
         "record": path.name,

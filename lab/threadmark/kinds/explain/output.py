@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import sys
-from collections.abc import Iterator
 from tempfile import TemporaryFile
 from types import TracebackType
 from typing import IO
 
-_LONGEST = 1 << 20  # of a line that is searched
-_LAST = 4096  # bytes that may have the last words
-
-
-def number(text: str) -> float | None:
-    """A number above 0, which may have marks of thousands; None for anything else."""
-    try:
-        found = float(re.sub(r"(?<=\d)[,'_](?=\d)", "", text.strip()))
-    except ValueError:
-        return None
-    return found if 0 < found < math.inf else None
+from threadmark.measure import printed
 
 
 class Output:
@@ -61,29 +49,13 @@ class Output:
 
     def last_number(self, pattern: re.Pattern[str]) -> float | None:
         """The group of the last match in the output, else in what was printed as errors."""
-        for source in (self.out, self.err):
-            found = None
-            for line in _lines(source):
-                for match in pattern.finditer(line):
-                    found = number(match[1] or "") or found
-            if found is not None:
-                return found
-        return None
+        found = (printed.last_number(source, pattern) for source in (self.out, self.err))
+        return next((each for each in found if each is not None), None)
 
     def last_words(self) -> str:
         """The last line that was printed as an error."""
-        self.err.seek(0, 2)
-        text = _at(self.err, max(0, self.err.tell() - _LAST), _LAST).decode("utf-8", "replace")
-        lines = [line.strip() for line in text.splitlines() if line.strip()]
-        return lines[-1][:200].rstrip(".") if lines else ""
+        return printed.last_words(self.err)
 
 
 def _at(source: IO[bytes], place: int, size: int) -> bytes:
     return os.pread(source.fileno(), size, place)
-
-
-def _lines(source: IO[bytes]) -> Iterator[str]:
-    """Lines; a carriage return ends one too."""
-    source.seek(0)
-    for block in iter(lambda: source.readline(_LONGEST), b""):
-        yield from block.decode("utf-8", "replace").splitlines()

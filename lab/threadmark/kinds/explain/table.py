@@ -93,6 +93,11 @@ def lines(found: Mapping[str, Any], width: int, *, utf8: bool) -> list[Text]:
     _head(page, found)
     for number, cause in enumerate(found["causes"], 1):
         _cause(page, number, cause, found)
+    if worth := found.get("try"):
+        names = [f"{each['name']} ({_bounded(each['bound'])})" for each in worth["fixes"]]
+        page.lines.append(Text())
+        page.say("", f"Worth trying: {', '.join(names)}. What each gives, measured:")
+        page.lines.append(Text(f"   {_shown(worth['command'])}"))
     page.lines.append(Text())
     shares = sorted(found["states"].items(), key=lambda each: -each[1])
     for state, share in shares:
@@ -173,6 +178,10 @@ def gain(cause: Mapping[str, Any]) -> str:
     if bound is None or bound < _BETTER:
         return ""
     return f"without it at most {bound:.3g} times as fast"
+
+
+def _bounded(bound: float | None) -> str:
+    return "bound not known" if bound is None else f"at most x{bound:.3g}"
 
 
 def _path(found: Mapping[str, Any]) -> str:

@@ -9,8 +9,8 @@ from pathlib import Path
 from threadmark.kinds.explain import invocation
 from threadmark.kinds.explain.analysis.recording import WHOLE
 from threadmark.model.errors import LabError
+from threadmark.model.workload import PLACE, progress_pattern
 
-PLACE = "{threads}"
 _MOST = 4096  # threads
 
 
@@ -62,11 +62,4 @@ class Turns:
         if self.progress is not None and self.counter is not None:
             raise LabError("--progress and --counter both tell the units of work; give one.")
         if self.progress is not None:
-            try:
-                groups = re.compile(self.progress).groups
-            except re.error as error:
-                raise LabError(f"--progress is no regular expression ({error}).") from error
-            if groups != 1:
-                raise LabError(
-                    r"--progress needs one group, which is the number: --progress 'done (\d+)'."
-                )
+            progress_pattern(self.progress)

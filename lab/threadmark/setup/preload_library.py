@@ -1,4 +1,4 @@
-"""The library that counts threads where no control group can, compiled once."""
+"""The small libraries of lab/preload/, each compiled once, when it is first needed."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from pathlib import Path
 from threadmark.model.errors import LabError
 from threadmark.model.places import BUILD, ROOT
 
+SOURCES = ROOT / "lab/preload"
 
-def thread_cap_library() -> Path | None:
-    """The interposed pthread_create, compiled once; None without a C compiler."""
-    source = ROOT / "lab/preload/thread_cap.c"
-    library = BUILD / "preload/thread_cap.so"
+
+def preload_library(name: str) -> Path | None:
+    """The library that lab/preload/NAME.c gives; None without a C compiler."""
+    source = SOURCES / f"{name}.c"
+    library = BUILD / f"preload/{name}.so"
     if library.exists() and library.stat().st_mtime >= source.stat().st_mtime:
         return library
     partial = library.with_suffix(f".{os.getpid()}")

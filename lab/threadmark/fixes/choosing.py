@@ -1,0 +1,70 @@
+"""The fixes that there are, and those that a program can have.
+
+A fix is a file in known/ with an instance FIX. No other file says which fixes there are.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from threadmark.fixes import known
+from threadmark.fixes.fix import Candidate, Fix, NotApplicableError, Target
+from threadmark.model.names import check_name
+
+# What a program gains most from, by the experience of others, where nothing is known of it.
+_KINDS = ("allocator", "malloc", "mutex", "locale", "stdio", "threads", "affinity", "openmp")
+
+
+def every() -> list[Fix]:
+    """All of them: first one of each kind, the likeliest kinds first, then the second ones."""
+    names = sorted(each.name for each in pkgutil.iter_modules(known.__path__))
+    found = [importlib.import_module(f"{known.__name__}.{name}").FIX for name in names]
+    seen: Counter[str] = Counter()
+    turns = {}
+    for fix in found:
+        turns[fix.name] = seen[fix.kind]
+        seen[fix.kind] += 1
+    return sorted(found, key=lambda fix: (turns[fix.name], _place(fix.kind, _KINDS)))
+
+
+def applicable(target: Target, only: Iterable[str] = ()) -> tuple[list[Candidate], dict[str, str]]:
+    """The fixes that a program can have, and of the others why not. LabError for a name in `only`
+    that no fix has."""
+    fixes = every()
+    wanted = list(only)
+    for name in wanted:
+        check_name("fix", name, [fix.name for fix in fixes])
+    found, left_out = [], {}
+    for fix in fixes:
+        if wanted and fix.name not in wanted:
+            continue
+        try:
+            found.append(Candidate.of(fix, target))
+        except NotApplicableError as why:
+            left_out[fix.name] = str(why)
+    return found, left_out
+
+
+def likely(causes: Sequence[Mapping[str, object]]) -> dict[str, float | None]:
+    """The fixes that can help with causes that explain named, the likeliest first, each with the
+    bound of the first such cause."""
+    found: dict[str, float | None] = {}
+    for cause in causes:
+        bound = cause.get("bound")
+        places = [(place, fix.name) for fix in every() if (place := fix.place(cause)) is not None]
+        for _, name in sorted(places, key=lambda each: each[0]):
+            found.setdefault(name, bound if isinstance(bound, float | int) else None)
+    return found
+
+
+def ordered(candidates: Iterable[Candidate], first: Iterable[str]) -> list[Candidate]:
+    """The candidates, those of the names in `first` before the others."""
+    names = list(first)
+    return sorted(candidates, key=lambda each: _place(each.name, names))
+
+
+def _place(name: str, names: Sequence[str]) -> int:
+    return names.index(name) if name in names else len(names)

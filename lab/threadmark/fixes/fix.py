@@ -1,0 +1,157 @@
+"""The interface of a fix: a setting that a program can be run under, without building it anew."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+TUNABLES = "GLIBC_TUNABLES"
+PRELOAD = "LD_PRELOAD"
+
+
+class NotApplicableError(Exception):
+    """Why a program cannot have a fix, or need not: one clause without a full stop."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is known of a program before it runs. `libraries` are the names of the shared libraries
+    that it is linked with; None where it is a script, whose programs are not known."""
+
+    path: str
+    dynamic: bool  # the loader looks at LD_PRELOAD for it
+    libraries: frozenset[str] | None
+    glibc: tuple[int, ...]  # version; () for another C library
+    processors: tuple[int, ...]  # that it may use
+    all_processors: tuple[int, ...]  # of the machine
+    threads: int | None  # the most that it is to be run with, where that is an argument of it
+    environment: Mapping[str, str]
+    libraries_at: Mapping[str, str] = field(default_factory=dict)  # name -> path
+
+    def needs_loader(self) -> None:
+        """NotApplicableError for a program that no library can be preloaded for."""
+        if not self.dynamic:
+            raise NotApplicableError("the program is static or set-uid, so it takes no preload")
+
+    def needs_glibc(self, *version: int) -> None:
+        """NotApplicableError where this is no glibc, or an older one."""
+        if self.libraries is not None and not self.dynamic:
+            raise NotApplicableError("the program is static, so it reads no tunables of glibc")
+        if not self.glibc:
+            raise NotApplicableError("this C library is not glibc")
+        if self.glibc < version:
+            raise NotApplicableError(
+                f"it needs glibc {'.'.join(map(str, version))}, here is "
+                f"{'.'.join(map(str, self.glibc))}"
+            )
+
+    def links(self, *beginnings: str) -> bool:
+        """Whether it is linked with a library of which the name begins so."""
+        return any(each.startswith(beginnings) for each in self.libraries or ())
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a process gets. `setup` is what an image needs besides, as lines of a Dockerfile."""
+
+    variables: Mapping[str, str] = field(default_factory=dict)
+    preload: tuple[str, ...] = ()  # paths
+    tunables: tuple[str, ...] = ()  # of glibc
+    prefix: tuple[str, ...] = ()  # words before the command
+    threads: int | None = None  # in the place of the most threads
+    setup: tuple[str, ...] = ()
+
+    def __or__(self, other: Setting) -> Setting:
+        """Both at once; of a variable the second one's value counts."""
+        return Setting(
+            {**self.variables, **other.variables},
+            self.preload + other.preload,
+            self.tunables + other.tunables,
+            self.prefix + other.prefix,
+            other.threads or self.threads,
+            self.setup + other.setup,
+        )
+
+    def changes(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """The variables that differ from `environment`, which may have a list of its own."""
+        found = dict(self.variables)
+        if self.preload:
+            old = environment.get(PRELOAD, "")
+            found[PRELOAD] = ":".join([*self.preload, *([old] if old else [])])
+        if self.tunables:
+            old = environment.get(TUNABLES, "")
+            found[TUNABLES] = ":".join([*([old] if old else []), *self.tunables])
+        return found
+
+    def line(self, command: Sequence[str], environment: Mapping[str, str]) -> str:
+        """The command with the setting, to be typed into a shell."""
+        set_ = [f"{name}={shlex.quote(value)}" for name, value in self.changes(environment).items()]
+        return " ".join([*set_, shlex.join([*self.prefix, *command])])
+
+    def dockerfile(self, command: Sequence[str], environment: Mapping[str, str]) -> list[str]:
+        """Lines that keep the setting in an image."""
+        quoted = [f'ENV {name}="{value}"' for name, value in self.changes(environment).items()]
+        words = [*self.prefix, *command]
+        start = "CMD [" + ", ".join(f'"{_escaped(word)}"' for word in words) + "]"
+        return [*self.setup, *quoted, *([start] if self.prefix or self.threads else [])]
+
+
+def _escaped(word: str) -> str:
+    return word.replace("\\", "\\\\").replace('"', '\\"')
+
+
+@dataclass(frozen=True)
+class Fix:
+    """`kind`: of the fixes of a kind a program keeps one. `helps`: categories of causes of explain
+    that it can help with, the likeliest first; "mutex/locale" are causes of the category mutex of
+    which the name or the piece of knowledge has locale in it."""
+
+    name: str
+    kind: str
+    what: str
+    helps: tuple[str, ...]
+    risk: str
+    setting: Callable[[Target], Setting]  # NotApplicableError where there is none
+
+    def place(self, cause: Mapping[str, object]) -> int | None:
+        """Where in `helps` a cause of explain is; None where the fix cannot help with it."""
+        about = f"{cause.get('name', '')} {cause.get('knowledge', '')}".lower()
+        for place, each in enumerate(self.helps):
+            category, _, word = each.partition("/")
+            if category == cause["category"] and word in about:
+                return place
+        return None
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A fix with its setting for one program."""
+
+    name: str
+    kind: str
+    what: str
+    risk: str
+    setting: Setting
+    parts: tuple[str, ...] = ()  # names, of a combination
+
+    @staticmethod
+    def of(fix: Fix, target: Target) -> Candidate:
+        """NotApplicableError where the program cannot have it."""
+        return Candidate(fix.name, fix.kind, fix.what, fix.risk, fix.setting(target))
+
+
+def together(parts: Sequence[Candidate]) -> Candidate:
+    """Several fixes at once."""
+    setting = Setting()
+    for each in parts:
+        setting = setting | each.setting
+    names = tuple(each.name for each in parts)
+    return Candidate(
+        " + ".join(names),
+        "combination",
+        f"{' and '.join(names)} together",
+        " ".join(each.risk for each in parts),
+        setting,
+        names,
+    )

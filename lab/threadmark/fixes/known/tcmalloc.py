@@ -1,0 +1,18 @@
+"""tcmalloc in the place of the C library's malloc."""
+
+from __future__ import annotations
+
+from threadmark.fixes.fix import Fix
+from threadmark.fixes.preloading import allocator
+
+FIX = Fix(
+    name="tcmalloc",
+    kind="allocator",
+    what="tcmalloc as malloc",
+    helps=("allocator", "kernel_memory", "false_sharing"),
+    risk=(
+        "It gives memory back late, and its caches grow with the threads. "
+        "What relies on calls of glibc alone (mallinfo, mallopt) breaks."
+    ),
+    setting=allocator("tcmalloc"),
+)

@@ -1,0 +1,63 @@
+"""Settings that preload a library, as several fixes need them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from threadmark.fixes.fix import NotApplicableError, Setting, Target
+from threadmark.machine.preload import preloadable
+from threadmark.model.errors import LabError
+from threadmark.setup import allocators
+from threadmark.setup.preload_library import preload_library
+
+_IN_IMAGE = "/usr/local/lib"
+
+
+def allocator(name: str) -> Callable[[Target], Setting]:
+    """Another malloc."""
+
+    def setting(target: Target) -> Setting:
+        target.needs_loader()
+        if target.glibc == ():
+            raise NotApplicableError("this C library is not glibc, and has its own idea of malloc")
+        if target.links(f"lib{name}"):
+            raise NotApplicableError(f"the program is linked with {name} already")
+        paths, reason = allocators.library(name)
+        if reason:
+            raise NotApplicableError(reason)
+        package = allocators.package(name)
+        install = f"RUN apt-get update && apt-get install -y --no-install-recommends {package}"
+        return Setting(preload=tuple(paths.split(":")), setup=(install,))
+
+    return setting
+
+
+def own_library(
+    name: str, *, variables: Mapping[str, str] | None = None, tunables: tuple[str, ...] = ()
+) -> Callable[[Target], Setting]:
+    """A library of lab/preload/."""
+
+    def setting(target: Target) -> Setting:
+        target.needs_loader()
+        target.needs_glibc()
+        try:
+            library = preload_library(name)
+            path = preloadable(library) if library else ""
+        except LabError as error:
+            raise NotApplicableError(str(error).rstrip(".")) from error
+        if library is None:
+            raise NotApplicableError("there is no C compiler for the library to preload")
+        copy = f"COPY {library.name} {_IN_IMAGE}/"
+        return Setting(variables or {}, (path,), tunables, setup=(copy,))
+
+    return setting
+
+
+def tunables(*names: str, since: tuple[int, int] = (2, 26)) -> Callable[[Target], Setting]:
+    """Settings of glibc's own, which has them since a version."""
+
+    def setting(target: Target) -> Setting:
+        target.needs_glibc(*since)
+        return Setting(tunables=names)
+
+    return setting

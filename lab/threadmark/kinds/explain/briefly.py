@@ -1,0 +1,49 @@
+"""What explain says of a program that another command runs, in a few words: its causes, their
+bounds, and which fixes can help."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from threadmark.fixes import choosing
+from threadmark.fixes.fix import Setting
+from threadmark.kinds.explain import invocation, probe
+from threadmark.kinds.explain.table import summary
+from threadmark.model.errors import LabError
+from threadmark.model.workload import Workload
+
+_CAUSES = 3
+
+
+def explained(
+    workload: Workload, setting: Setting, environment: Mapping[str, str], store: Path
+) -> dict[str, Any]:
+    """Record a run with the most threads, keep that as a run of explain, and say what it says.
+    LabError where it cannot be recorded."""
+    count = max(workload.counts)
+    wanted = invocation.Wanted(
+        (*setting.prefix, *workload.command(setting.threads or count)),
+        ready=workload.ready or None,
+        load=workload.load or None,
+        stop=workload.stop or None,
+    )
+    variables = {**environment, **workload.variables(setting.threads or count)}
+    variables |= setting.changes(variables)
+    with invocation.temporary(store) as made:
+        # What the program prints must not stand among what the try prints.
+        with invocation.unseen() as output:
+            status = probe.record(
+                wanted.options(), made, apart=True, environment=variables, output=output
+            )
+        if not made.exists() or made.stat().st_size == 0:
+            raise LabError(f"Nothing was recorded (the recorder's status is {status}).")
+        number, found = invocation.analysed(made, store)
+        invocation.kept(made, store, number)
+    causes = found["causes"]
+    return {
+        "run": number,
+        "causes": [summary(each) for each in causes[:_CAUSES]],
+        "bounds": choosing.likely(causes),
+    }

@@ -1,0 +1,41 @@
+"""The fixes of ./threadmark try that can help with the causes that were found."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from threadmark.fixes import choosing
+from threadmark.fixes.target import target_of
+
+_MOST = 8  # fixes
+_CAUSES = 2  # that are looked at
+_BETTER = 1.05  # a bound below is not worth an attempt
+
+
+def worth_trying(
+    causes: Sequence[Mapping[str, Any]], words: Sequence[str], threads: str = ""
+) -> dict[str, Any]:
+    """Names of fixes with the bound of the cause that each can help with, and the command that
+    tries them; nothing where no fix can help. `threads` is what the number of threads is given by,
+    where `words` have a place for it."""
+    promising = [each for each in causes[:_CAUSES] if (each["bound"] or 0) >= _BETTER]
+    likely = choosing.likely(promising)
+    if not likely or not words:
+        return {}
+    names = list(likely)
+    if shutil.which(words[0]):
+        target = target_of(words[0], os.environ, 2 if threads else None)
+        there = {each.name for each in choosing.applicable(target, names)[0]}
+        names = [name for name in names if name in there]
+    names = names[:_MOST]
+    if not names:
+        return {}
+    options = [*(["--threads", threads] if threads else []), "--only", ",".join(names)]
+    return {
+        "fixes": [{"name": name, "bound": likely[name]} for name in names],
+        "command": shlex.join(["./threadmark", "try", *options, "--", *words]),
+    }

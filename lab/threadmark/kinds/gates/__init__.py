@@ -1,0 +1,3 @@
+"""Runs of `gate`: whether a program still scales as well as it must."""
+
+COMMAND = "gate"

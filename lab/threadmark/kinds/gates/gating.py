@@ -1,0 +1,248 @@
+"""One invocation of `gate`: the rounds, when they suffice, and what is written of them."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+
+from threadmark.fixes.fix import Setting
+from threadmark.judge.pairs import FEWEST
+from threadmark.kinds.explain.briefly import explained
+from threadmark.kinds.gates import demands, judgement, reports
+from threadmark.kinds.gates.demands import Demand
+from threadmark.kinds.gates.judgement import Found, Verdict
+from threadmark.kinds.gates.kind import CAUSES, KIND, causes_of, name_of
+from threadmark.kinds.program_runs import cell_of, one_run
+from threadmark.machine import host, load
+from threadmark.machine.limits import default_limits
+from threadmark.measure.cage import Cage
+from threadmark.model.cell import Row, Status
+from threadmark.model.effort import parse_seconds
+from threadmark.model.errors import LabError
+from threadmark.model.names import check_name
+from threadmark.model.workload import Workload
+from threadmark.present.files import write_atomically
+from threadmark.present.progress import Progress, duration
+from threadmark.present.terminal import print_table
+from threadmark.store.store import Store
+
+BUDGET_S = 120.0
+MOST_ROUNDS = 200
+STATUS = {Verdict.PASSED: 0, Verdict.FAILED: 1, Verdict.UNDECIDED: 3}
+_LIMIT = 5.0  # times the usual time
+_LEAST_LIMIT_S = 2.0
+_FOR_BASELINE = 12  # rounds
+_SUMMARY = "GITHUB_STEP_SUMMARY"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the command line demands."""
+
+    efficiency: str = ""
+    speedup: str = ""
+    baseline: Path | None = None
+    by: str = ""
+    write: Path | None = None
+    explain: bool = True
+    budget: str = ""
+
+    def demands(self, workload: Workload) -> list[Demand]:
+        """All of them. LabError where there is none, or what contradicts itself."""
+        if self.by and self.baseline is None:
+            raise LabError("--by is for a baseline; give --no-worse-than FILE too.")
+        found = demands.efficiencies(self.efficiency) + demands.speedups(self.speedup)
+        if self.baseline is not None:
+            allowed = demands.share(self.by or "5%")
+            found += demands.of_baseline(self.baseline, allowed, workload.words)
+        if not found and self.write is None:
+            raise LabError(
+                "Say what the program must reach, such as --min-efficiency 0.7@2, or keep what it "
+                "reaches with --write-baseline FILE."
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What is written beside the answer."""
+
+    junit: Path | None = None
+    summary: Path | None = None
+    annotations: str = ""
+    as_json: bool = False
+
+    def check(self) -> None:
+        """LabError for a form of annotations that there is not."""
+        if self.annotations:
+            check_name("form of annotations", self.annotations, reports.FORMS)
+
+
+def perform(workload: Workload, wanted: Wanted, outputs: Outputs, path: Path) -> int:
+    """Do it; returns the exit status."""
+    outputs.check()
+    asked = wanted.demands(workload)
+    budget_s = parse_seconds(wanted.budget) if wanted.budget else BUDGET_S
+    given = set(workload.counts) - {0}
+    counts = sorted({1, *given, *(each.threads for each in asked)})
+    if len(counts) < 2:
+        raise LabError("A baseline is of two numbers of threads and more; give --threads 1,2.")
+    workload = replace(workload, threads=",".join(map(str, counts)))
+    workload.faults(KIND.command)
+    request = {
+        "workload": workload.as_json(),
+        "demands": [asdict(each) for each in asked],
+        "budget_s": budget_s,
+    }
+    with ExitStack() as stack:
+        loop = stack.enter_context(_loop(workload, asked, wanted, budget_s))
+        loop.first()
+        store = stack.enter_context(Store.open(path, create=True))
+        number = store.start_run(KIND.profiles[0], loop.seed, request, host.facts())
+        loop.measure(partial(store.append_all, number))
+        found = judgement.judge(loop.rows, asked)
+        if found.verdict is Verdict.FAILED and wanted.explain and not found.failure:
+            said = _explained(workload, found, path)
+            if said:
+                store.add_document(number, CAUSES, said)
+        store.finish(number)
+        stored = store.load(number)
+    if wanted.write is not None:
+        _write_baseline(wanted.write, workload, found)
+    _write(outputs, name_of(stored), found, causes_of(stored))
+    if outputs.as_json:
+        sys.stdout.write(KIND.json(stored, found))
+    else:
+        print_table(Console(), partial(KIND.table, stored, found))
+        sys.stdout.write(f"Run {number}; page: ./threadmark report {number}\n")
+    return STATUS[found.verdict]
+
+
+@dataclass
+class Loop:
+    """Rounds of a run with each number of threads, in a random order, until all is decided."""
+
+    run: Callable[[int, int, float], Row]  # threads, round, limit in seconds
+    counts: Sequence[int]
+    demands: Sequence[Demand]
+    budget_s: float
+    least: int = 0  # rounds that are wanted even where all is decided
+    seed: int = 0
+    clock: Callable[[], float] = time.monotonic
+    rows: list[Row] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._began = self.clock()
+        self._order = random.Random(self.seed)
+        self._limits = dict.fromkeys(self.counts, self.budget_s)
+
+    def first(self) -> None:
+        """A round that only warms up. LabError where the program is too slow for the budget."""
+        took = self._round(0, lambda _: None)
+        if took * (FEWEST + 1) > self.budget_s:
+            raise LabError(
+                f"A round takes {duration(took)}, so {duration(self.budget_s)} are too few; "
+                f"give more with --budget, such as {took * (FEWEST + 4):.0f}s."
+            )
+
+    def measure(self, keep: Callable[[Sequence[Row]], None]) -> None:
+        """All rounds; `keep` stores the rows, those of the first round too."""
+        keep(self.rows)
+        for number in range(1, MOST_ROUNDS + 1):
+            if self._failed():
+                return
+            took = self._round(number, keep)
+            over = self.clock() - self._began + took > self.budget_s
+            if over or (number >= self.least and self._decided()):
+                return
+
+    def _round(self, number: int, keep: Callable[[Sequence[Row]], None]) -> float:
+        """How long it took; it ends where the program fails."""
+        counts, before = list(self.counts), self.clock()
+        self._order.shuffle(counts)
+        for threads in counts:
+            row = self.run(threads, number, self._limits[threads])
+            self.rows.append(row)
+            keep([row])
+            if self._failed():
+                break
+            self._limits[threads] = max(_LEAST_LIMIT_S, _LIMIT * row.facts["wall_s"])
+        return self.clock() - before
+
+    def _failed(self) -> bool:
+        return bool(self.rows) and self.rows[-1].status is not Status.OK
+
+    def _decided(self) -> bool:
+        found = judgement.judge(self.rows, self.demands, ended=False)
+        return bool(found.checked) and found.verdict is not Verdict.UNDECIDED
+
+
+@contextmanager
+def _loop(
+    workload: Workload, asked: Sequence[Demand], wanted: Wanted, budget_s: float
+) -> Iterator[Loop]:
+    """The rounds of real runs, while their cage is there."""
+    environment = dict(os.environ)
+    cpus = tuple(sorted(os.sched_getaffinity(0)))
+    with Cage(default_limits(), cap_threads=False) as cage, Progress(Console(stderr=True)) as line:
+
+        def run(threads: int, number: int, limit_s: float) -> Row:
+            line.note(f"round {number}, {threads} thread{'s' * (threads != 1)}")
+            cell = cell_of(workload, "as is", threads)
+            before = load.read(cpus)
+            row = one_run(workload, cell, number, limit_s, (environment, Setting()), cage)
+            wall_s, cpu_s = row.facts.get("wall_s", 0.0), row.facts.get("cpu_s", 0.0)
+            seen = load.between(before, load.read(cpus), cpu_s)
+            disturbed = "" if workload.load else load.disturbance(seen, wall_s, (), threads)
+            return replace(row, disturbed=disturbed)
+
+        least = _FOR_BASELINE if wanted.write is not None else 0
+        seed = random.SystemRandom().randrange(1 << 31)
+        yield Loop(run, workload.counts, asked, budget_s, least, seed)
+
+
+def _explained(workload: Workload, found: Found, path: Path) -> dict[str, object]:
+    """What explain says of the program with the threads that fail; nothing where it cannot."""
+    failed = next(each for each in found.checked if each.verdict is Verdict.FAILED)
+    threads = str(failed.demand.threads)
+    try:
+        return explained(replace(workload, threads=threads), Setting(), os.environ, path)
+    except LabError as error:
+        sys.stderr.write(f"threadmark: the failure is not explained: {error}\n")
+        return {}
+
+
+def _write_baseline(path: Path, workload: Workload, found: Found) -> None:
+    """LabError where the speed-ups are not known."""
+    known = {n: each for n, each in found.speedups.items() if each.high < 1e6}
+    if found.failure or len(known) < len(workload.counts) - 1:
+        why = found.failure or reports.rounds(found) or "there were too few rounds."
+        raise LabError(f"No baseline is written: {why.rstrip('.')}; try again.", 3)
+    demands.write_baseline(path, workload.words, known)
+
+
+def _write(outputs: Outputs, name: str, found: Found, causes: Sequence[str]) -> None:
+    if outputs.junit is not None:
+        write_atomically(outputs.junit, reports.junit(name, found, causes))
+    of_service = os.environ.get(_SUMMARY)
+    summary = outputs.summary or (Path(of_service) if of_service else None)
+    if summary is not None:
+        try:
+            with summary.open("a", encoding="utf-8") as file:
+                file.write(reports.markdown(name, found, causes))
+        except OSError as error:
+            raise LabError(
+                f"{summary} cannot be written ({error.strerror}); name another file with --summary."
+            ) from error
+    form = outputs.annotations or reports.form_here()
+    for each in reports.annotated(form, name, found, causes):
+        (sys.stderr if outputs.as_json else sys.stdout).write(f"{each}\n")

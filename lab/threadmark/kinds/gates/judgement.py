@@ -1,0 +1,130 @@
+"""From the rows of a gate to whether the program passes; pure.
+
+All demands together are wrongly found unmet, or met, with a probability of at most ERROR each,
+however often they are looked at, see threadmark.judge.trials.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from statistics import median
+
+from threadmark.judge import pairs
+from threadmark.judge.estimates import Interval
+from threadmark.judge.trials import looks
+from threadmark.kinds.gates.demands import Demand
+from threadmark.model.cell import Row, Status
+
+ERROR = 0.02
+_AT_END = 0.5  # of ERROR
+
+
+class Verdict(StrEnum):
+    """Of a demand, and of all of them."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    UNDECIDED = "not decidable on this machine today"
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A demand, and the speed-up that decided it."""
+
+    demand: Demand
+    verdict: Verdict
+    speedup: Interval
+    rounds: int
+
+
+@dataclass(frozen=True)
+class Found:
+    """All that a gate says. `seconds`: medians by the number of threads. `failure`: how the program
+    failed, if it did. `disturbed`: rounds that do not count, and what happened in the last."""
+
+    checked: Sequence[Checked]
+    speedups: Mapping[int, Interval]
+    seconds: Mapping[int, float]
+    rounds: int
+    disturbed: int
+    why: str = ""
+    failure: str = ""
+
+    @property
+    def verdict(self) -> Verdict:
+        """One unmet demand fails; one that cannot be decided leaves all undecided."""
+        verdicts = {each.verdict for each in self.checked}
+        if self.failure or Verdict.FAILED in verdicts:
+            return Verdict.FAILED
+        return Verdict.UNDECIDED if Verdict.UNDECIDED in verdicts else Verdict.PASSED
+
+
+def judge(rows: Sequence[Row], demands: Sequence[Demand], *, ended: bool = True) -> Found:
+    """What rows say. Before the end only the looks decide, because the end is looked at once."""
+    logs, disturbed = _logs(rows)
+    failed = next((row for row in rows if row.status is not Status.OK), None)
+    return Found(
+        [_checked(each, logs.get(each.threads, []), len(demands), ended) for each in demands],
+        {threads: pairs.interval(each, ERROR / 2) for threads, each in sorted(logs.items())},
+        _seconds(rows),
+        max((row.round for row in rows), default=0),
+        len(disturbed),
+        next(reversed(disturbed.values()), ""),
+        _failure(failed) if failed else "",
+    )
+
+
+def _checked(demand: Demand, logs: Sequence[float], demands: int, ended: bool) -> Checked:
+    """As the first look that decided it, or the end, says."""
+    for number, count in enumerate(looks(len(logs)), 1):
+        error = ERROR * (1 - _AT_END) / (number * (number + 1)) / demands
+        ratio = pairs.interval(logs[:count], error)
+        verdict = _verdict(ratio, demand.speedup)
+        if verdict is not Verdict.UNDECIDED:
+            return Checked(demand, verdict, ratio, count)
+    ratio = pairs.interval(logs, ERROR * _AT_END / demands)
+    verdict = _verdict(ratio, demand.speedup) if ended else Verdict.UNDECIDED
+    return Checked(demand, verdict, ratio, len(logs))
+
+
+def _verdict(ratio: Interval, least: float) -> Verdict:
+    if ratio.low >= least:
+        return Verdict.PASSED
+    return Verdict.FAILED if ratio.high < least else Verdict.UNDECIDED
+
+
+def _logs(rows: Iterable[Row]) -> tuple[dict[int, list[float]], dict[int, str]]:
+    """Of each number of threads the logarithms of its speed-ups by rounds, and why rounds do not
+    count."""
+    rounds: dict[int, dict[int, float]] = defaultdict(dict)
+    disturbed: dict[int, str] = {}
+    for row in rows:
+        if row.round and row.disturbed:
+            disturbed[row.round] = row.disturbed
+        if row.round and row.sample_ns:
+            rounds[row.round][row.cell.threads] = math.log(row.sample_ns)
+    found: dict[int, list[float]] = defaultdict(list)
+    for number, times in sorted(rounds.items()):
+        if number in disturbed or 1 not in times:
+            continue
+        for threads, log in times.items():
+            if threads > 1:
+                found[threads].append(times[1] - log)
+    return dict(found), disturbed
+
+
+def _seconds(rows: Iterable[Row]) -> dict[int, float]:
+    times: dict[int, list[float]] = defaultdict(list)
+    for row in rows:
+        if row.sample_ns:
+            times[row.cell.threads].append(row.sample_ns / 1e9)
+    return {threads: median(each) for threads, each in sorted(times.items())}
+
+
+def _failure(row: Row) -> str:
+    threads = row.cell.threads
+    return f"with {threads:,} thread{'s' * (threads != 1)} {row.reason}"

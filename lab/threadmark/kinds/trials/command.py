@@ -1,0 +1,58 @@
+"""`threadmark try`: run a program under each fix that needs no edit, and say which gain."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import cyclopts
+from cyclopts import Parameter
+
+from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption, WorkloadOptions
+
+
+def command(app: cyclopts.App) -> None:
+    """Register the command."""
+    app.command(try_, name="try")
+
+
+def try_(
+    *words: Annotated[str, Parameter(allow_leading_hyphen=True, show=False)],
+    workload: WorkloadOptions = WorkloadOptions(),
+    only: Annotated[str, Parameter(show_default=False)] = "",
+    budget: Annotated[str, Parameter(show_default=False)] = "",
+    explain: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+    store: StoreOption = DEFAULT_STORE,
+    json: JsonOption = False,
+) -> int:
+    """Run a program as it is and under each fix that needs no edit, in pairs, and say which gain.
+
+    `./threadmark try -- ./prog arguments` tries other allocators, settings of glibc, the locale,
+    affinity, mutexes that spin, larger buffers and more, and prints the line that keeps what helps.
+    `./threadmark try --threads 1,2 -- ./prog {threads}` says it for each number of threads. A
+    server is measured by its load: `./threadmark try --ready "curl -fs localhost:8080" --load "wrk
+    -d 2 http://localhost:8080" --metric "awk '/Requests.sec/ {print $2}'" -- ./server`.
+
+    Ctrl-C shows what is known. What was measured is in the store: ./threadmark show.
+
+    Exit status: 0 when there is an answer, also that nothing helps; 2 when the program or the
+    request does not allow one; 130 after Ctrl-C.
+
+    Parameters
+    ----------
+    only
+        Only these fixes, separated by commas; the answer without it names all that there are.
+    budget
+        How long it may take, such as 90s or 10m; 3m if not given.
+    explain
+        Explain the program first, try the likeliest fixes first, and explain it with the best one.
+    """
+    from threadmark.kinds.trials.trying import BUDGET_S, Asked, perform
+    from threadmark.model.effort import parse_seconds
+
+    asked = Asked(
+        tuple(filter(None, (each.strip() for each in only.split(",")))),
+        parse_seconds(budget) if budget else BUDGET_S,
+        explain,
+        json,
+    )
+    return perform(workload.of(words), asked, store)

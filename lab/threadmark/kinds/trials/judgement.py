@@ -1,0 +1,249 @@
+"""From the rows of a try to what each fix gains; pure."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+from threadmark.judge import pairs
+from threadmark.judge.estimates import Interval
+from threadmark.judge.trials import Finding, Judgement, Trial
+from threadmark.kinds.trials.arms import (
+    AGAIN,
+    AS_IS,
+    EQUAL,
+    OUTPUT,
+    PAIR,
+    Arm,
+    broken,
+    is_base,
+    usual_outputs,
+)
+from threadmark.model.cell import Row, Status, Stored
+
+FIXES = "fixes"  # the document with what was to be tried
+EXPLAINED = "explained"  # the document with what explain says
+_ERROR = 0.025  # of each limit of a figure that claims nothing
+_KEPT_SHORT = 0.01  # seconds: below, starting a process is a good part of a run
+
+
+@dataclass(frozen=True)
+class Base:
+    """The program as it is: median seconds for a unit, how many runs there were, how many failed,
+    and whether all printed the same (None where nothing tells)."""
+
+    seconds: float
+    runs: int
+    failed: int
+    constant: bool | None
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One fix. `memory`: its peak against that as is. `keep`: how it is kept."""
+
+    name: str
+    kind: str
+    what: str
+    risk: str
+    keep: Mapping[str, Any]
+    arms: Mapping[int, Judgement]
+    broken: str = ""
+    memory: float | None = None
+    parts: tuple[str, ...] = ()
+    bound: float | None = None  # of the cause that explain named, which it can help with
+
+    @property
+    def most(self) -> Judgement | None:
+        """What is known of it with the most threads."""
+        return self.arms[max(self.arms)] if self.arms else None
+
+    @property
+    def gains(self) -> bool:
+        """Whether it is faster with the most threads, for sure."""
+        most = self.most
+        return not self.broken and most is not None and most.finding is Finding.GAIN
+
+
+@dataclass(frozen=True)
+class Found:
+    """All that a try says. `speedups`: against the fewest threads. `seen`: the least gain that the
+    fixes without one can still have been, as a share; None where nothing was measured."""
+
+    bases: Mapping[int, Base]
+    speedups: Mapping[int, Interval]
+    noise: Mapping[int, Interval]
+    tried: Sequence[Tried]
+    left_out: Mapping[str, str]
+    rounds: int
+    seen: float | None
+    limits: Sequence[str] = ()
+    explained: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def winners(self) -> list[Tried]:
+        """What gains with the most threads, the best first; of a combination its parts too."""
+        return [each for each in self.tried if each.gains]
+
+    @property
+    def best_of_kinds(self) -> list[Tried]:
+        """Of each kind the best that gains."""
+        found: dict[str, Tried] = {}
+        for each in self.winners:
+            if not each.parts:
+                found.setdefault(each.kind, each)
+        return list(found.values())
+
+
+def judge(stored: Stored) -> Found:
+    """What a stored try says."""
+    described = stored.documents.get(FIXES, {})
+    return judged(stored.rows, described, stored.documents.get(EXPLAINED, {}))
+
+
+def judged(
+    rows: Sequence[Row], described: Mapping[str, Any], explained: Mapping[str, Any]
+) -> Found:
+    """The same of rows and of what was to be tried."""
+    logs = logs_of(rows)
+    trial = Trial(logs, described.get("family", 0))
+    judgements = trial.judge()
+    faults = broken(rows)
+    bounds = explained.get("bounds", {})
+    tried = []
+    for each in described.get("tried", ()):
+        name = each["name"]
+        arms = {arm.threads: found for arm, found in judgements.items() if arm.fix == name}
+        if not arms and name not in faults:
+            continue
+        tried.append(
+            Tried(
+                name,
+                each["kind"],
+                each["what"],
+                each["risk"],
+                each["keep"],
+                arms,
+                faults.get(name, ""),
+                _memory(rows, name),
+                tuple(each["parts"]),
+                bounds.get(name),
+            )
+        )
+    bases = _bases(rows)
+    counts = sorted(bases)
+    return Found(
+        bases,
+        _speedups(rows, counts),
+        {count: trial.noise(Arm(AGAIN, count)) for count in counts},
+        sorted(tried, key=_rank),
+        described.get("left_out", {}),
+        max((row.round for row in rows), default=0),
+        _seen(tried),
+        _limits(rows, bases, described),
+        explained,
+    )
+
+
+def logs_of(rows: Iterable[Row]) -> dict[Arm, list[float]]:
+    """Of each arm the logarithms of time as is / time with the fix, in the order of the rounds."""
+    sides: dict[tuple[Arm, int], dict[bool, float]] = defaultdict(dict)
+    for row in rows:
+        if row.sample_ns and PAIR in row.facts:
+            arm = Arm(row.facts[PAIR], row.cell.threads)
+            sides[arm, row.round][row.cell.variant == AS_IS] = row.sample_ns
+    found: dict[Arm, list[float]] = defaultdict(list)
+    for (arm, _), each in sides.items():
+        if len(each) == 2:
+            found[arm].append(math.log(each[True] / each[False]))
+    return dict(found)
+
+
+def _bases(rows: Sequence[Row]) -> dict[int, Base]:
+    found = {}
+    constant = usual_outputs(rows)
+    for count in sorted({row.cell.threads for row in rows}):
+        own = [row for row in rows if row.cell.threads == count and is_base(row)]
+        times = [row.sample_ns / 1e9 for row in own if row.sample_ns]
+        if times:
+            printed = any(row.facts.get(OUTPUT) for row in own)
+            found[count] = Base(
+                median(times),
+                len(own),
+                sum(row.status is not Status.OK for row in own),
+                bool(constant.get(count)) if printed and len(own) >= EQUAL else None,
+            )
+    return found
+
+
+def _speedups(rows: Sequence[Row], counts: Sequence[int]) -> dict[int, Interval]:
+    """Of each number of threads as is against the fewest, by rounds."""
+    if len(counts) < 2:
+        return {}
+    logs: dict[int, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        if is_base(row) and row.sample_ns:
+            logs[row.cell.threads][row.round].append(math.log(row.sample_ns))
+    least = logs[counts[0]]
+    found = {}
+    for count in counts[1:]:
+        own = logs[count]
+        ratios = [median(least[r]) - median(own[r]) for r in sorted(own) if r and r in least]
+        found[count] = pairs.interval(ratios, _ERROR)
+    return found
+
+
+def _memory(rows: Sequence[Row], name: str) -> float | None:
+    """With the most threads, by medians of the peaks."""
+    peaks: dict[bool, list[float]] = {True: [], False: []}
+    most = max((row.cell.threads for row in rows), default=0)
+    for row in rows:
+        peak = row.facts.get("peak_bytes")
+        if row.cell.threads == most and row.facts.get(PAIR) == name and peak:
+            peaks[row.cell.variant == AS_IS].append(peak)
+    return median(peaks[False]) / median(peaks[True]) if all(peaks.values()) else None
+
+
+def _rank(tried: Tried) -> tuple[int, float]:
+    """Gains first, by what they gain; what breaks the program last."""
+    order = (Finding.GAIN, Finding.UNCLEAR, Finding.NONE, Finding.LOSS)
+    most = tried.most
+    if tried.broken or most is None:
+        return len(order), 0.0
+    return order.index(most.finding), -most.ratio.estimate
+
+
+def _seen(tried: Iterable[Tried]) -> float | None:
+    """The highest limit of what fixes without a gain can gain with the most threads."""
+    highs = [
+        each.most.ratio.high - 1
+        for each in tried
+        if each.most
+        and not each.broken
+        and each.most.finding is not Finding.GAIN
+        and each.most.pairs >= pairs.FEWEST
+    ]
+    return max(0.0, *highs) if highs else None
+
+
+def _limits(
+    rows: Sequence[Row], bases: Mapping[int, Base], described: Mapping[str, Any]
+) -> list[str]:
+    found = []
+    for count, base in bases.items():
+        threads = f" on {count:,} thread{'s' * (count != 1)}" if count else ""
+        if base.failed:
+            found.append(f"The program as it is failed in {base.failed} of {base.runs} "
+                         f"runs{threads}; these and their pairs count for nothing.")  # fmt: skip
+        if base.constant is False and not described.get("checked"):
+            found.append(f"The program as it is does not print the same each time{threads}, so "
+                         "only its exit status was checked; --check CMD checks what it "
+                         "prints.")  # fmt: skip
+        if base.seconds < _KEPT_SHORT and not described.get("units"):
+            found.append(f"A run{threads} takes {1e3 * base.seconds:.2g} ms, of which starting "
+                         "the process is a good part; give the program more to do.")  # fmt: skip
+    return found

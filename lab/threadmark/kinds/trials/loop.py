@@ -1,0 +1,180 @@
+"""The order of the runs of a try: which pair is next, and when it is enough.
+
+A round has a pair of each arm that is open, in a random order: one run of the program as it is and
+one under the fix, whichever chance puts first. A pair with no fix at all shows the noise.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+from threadmark.judge import trials
+from threadmark.kinds.trials import arms, judgement
+from threadmark.kinds.trials.arms import AGAIN, AS_IS, FIRST, Arm
+from threadmark.model.cell import Row, Status
+from threadmark.model.errors import LabError
+
+MOST_ROUNDS = 200  # more would tell gains below what anybody keeps a fix for
+TOGETHER = 0.65  # of the budget, after which the best fixes are tried together
+_LIMIT = 5.0  # times the usual time: a fix that slow is no fix
+_LEAST_LIMIT_S = 2.0
+_SHARE = 0.5  # of the budget that the first rounds may take
+SCREENED = 2  # rounds after which the hopeless are left out, where there is no time for all
+_OF_SPEEDUP = 8  # rounds that tell how much faster more threads are
+_ENOUGH = 6  # rounds that the others are to have beside these
+
+# Of a variant, with a number of threads, in a round, as part of an arm, within seconds.
+Runs = Callable[[str, Arm, int, float], Row]
+
+
+@dataclass
+class Loop:
+    """`keep` stores rows, `arms_of` are the arms of a fix. All that was measured is in `rows`."""
+
+    run: Runs
+    keep: Callable[[Sequence[Row]], None]
+    counts: Sequence[int]
+    budget_s: float
+    seed: int
+    family: int = 0  # arms that there can be at most
+    clock: Callable[[], float] = time.monotonic
+    rows: list[Row] = field(default_factory=list)
+    arms: list[Arm] = field(default_factory=list)
+    number: int = 0  # of the round
+    _open: list[Arm] = field(default_factory=list)
+    _out: list[Arm] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._random = random.Random(self.seed)
+        self._began = self.clock()
+        self._usual: dict[int, float] = {}
+
+    @property
+    def spent_s(self) -> float:
+        """Since the beginning."""
+        return self.clock() - self._began
+
+    @property
+    def left_s(self) -> float:
+        """Of the budget."""
+        return self.budget_s - self.spent_s
+
+    def first(self) -> None:
+        """One run as it is with each number of threads, which counts for no pair. LabError where
+        the program fails."""
+        for count in self.counts:
+            row = self.run(FIRST, Arm(AS_IS, count), 0, max(self.left_s, _LEAST_LIMIT_S))
+            self.keep([row])
+            self.rows.append(row)
+            if row.status is Status.TIMEOUT:
+                raise LabError(
+                    f"The program as it is took more than the budget of {self.budget_s:.3g} s; "
+                    "give more with --budget, or --load for a server."
+                )
+            if row.status is not Status.OK:
+                raise LabError(f"The program as it is failed: {row.reason}; correct that first.")
+            self._usual[count] = arms.wall_s(row)
+
+    def fitting(self, fixes: int) -> int:
+        """How many fixes the budget has the first rounds for."""
+        of_fix = SCREENED * 2 * self._usual[max(self.counts)]
+        return min(fixes, int((_SHARE * self.left_s - self._of_nothing_s(SCREENED)) / of_fix))
+
+    def needed_s(self, fixes: int) -> float:
+        """The budget that would have the first rounds for so many fixes."""
+        of_fixes = SCREENED * 2 * self._usual[max(self.counts)] * fixes
+        return self.spent_s + (self._of_nothing_s(SCREENED) + of_fixes) / _SHARE
+
+    def race(self, until: float) -> list[Arm]:
+        """Where there is no time for enough pairs of all, leave out those that gained least so far;
+        returns these. That claims nothing, so it makes no claim of others less sure."""
+        logs = judgement.logs_of(self.rows)
+        room = until - self.spent_s - self._of_nothing_s(_ENOUGH)
+        of_arm = _ENOUGH * 2 * max(self._usual.values())
+        most = max(1, int(room / of_arm))
+        ordered = sorted(self._open, key=lambda arm: -sum(logs.get(arm, ())))
+        self._open = [arm for arm in self._open if arm in ordered[:most]]
+        self._out = ordered[most:]
+        return self._out
+
+    def _of_nothing_s(self, rounds: int) -> float:
+        """How long the pairs without a fix take."""
+        return rounds * 2 * self.usual_s
+
+    @property
+    def usual_s(self) -> float:
+        """How long a run takes with all numbers of threads, one after the other."""
+        return sum(self._usual.values())
+
+    def add(self, arms: Sequence[Arm]) -> None:
+        """More arms, which the next round has."""
+        self.arms += arms
+        self._open += arms
+
+    def measure(self, until: float, rounds: int = MOST_ROUNDS) -> bool:
+        """Rounds until so many seconds are spent, or so many are made; returns whether an arm is
+        still open."""
+        while self._open and self.number < rounds:
+            if self.spent_s >= until or not self._round(until):
+                break
+            self._look()
+        return bool(self._open)
+
+    def _round(self, until: float) -> bool:
+        """Whether there was time for all of it."""
+        self.number += 1
+        # Fewer threads than the most are of interest for the speed-up, and where a fix has them.
+        asked = {max(self.counts), *(arm.threads for arm in self._open)}
+        counts = self.counts if self.number <= _OF_SPEEDUP else sorted(asked)
+        pairs = [*self._open, *(Arm(AGAIN, count) for count in counts)]
+        self._random.shuffle(pairs)
+        for arm in pairs:
+            if self.spent_s + 2 * self._usual[arm.threads] > until and self.number > 1:
+                return False
+            self._pair(arm)
+        return True
+
+    def _pair(self, arm: Arm) -> None:
+        order = [AS_IS, arm.fix]
+        self._random.shuffle(order)
+        limit_s = max(_LEAST_LIMIT_S, _LIMIT * self._usual[arm.threads])
+        made: list[Row] = []
+        try:
+            for variant in order:
+                made.append(self.run(variant, arm, self.number, limit_s))
+        finally:  # an interrupt leaves what was measured
+            self.rows += made
+            self.keep(made)
+        for row in made:
+            if row.cell.variant == AS_IS and row.status is Status.OK:
+                self._known(arm.threads)
+        alike = len({row.facts.get(arms.OUTPUT) for row in made}) == 1
+        fine = alike and all(row.status is Status.OK for row in made)
+        if not fine and arm.fix in arms.broken(self.rows):
+            self._open = [each for each in self._open if each.fix != arm.fix]
+
+    def _known(self, count: int) -> None:
+        times = [
+            arms.wall_s(row)
+            for row in self.rows[-60:]
+            if row.cell.threads == count and row.cell.variant in (AS_IS, AGAIN, FIRST)
+        ]
+        if times:
+            self._usual[count] = median(times)
+
+    def _look(self) -> None:
+        """Leave out what needs no more pairs. Between two looks nothing can settle."""
+        logs = judgement.logs_of(self.rows)
+        if not {len(logs.get(arm, ())) for arm in self._open} & set(trials.looks(self.number)):
+            return
+        still = set(trials.Trial(logs, self.family).open())
+        out = arms.broken(self.rows)
+        self._open = [
+            arm
+            for arm in self.arms
+            if arm.fix not in out and arm not in self._out and (arm in still or arm not in logs)
+        ]

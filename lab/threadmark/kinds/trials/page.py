@@ -1,0 +1,66 @@
+"""A try as one HTML file without a script: what each fix gains, and how to keep it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from threadmark.judge.trials import Finding, Judgement
+from threadmark.kinds.trials import table
+from threadmark.kinds.trials.judgement import Found, Tried
+from threadmark.model.cell import Stored
+from threadmark.present import pages
+
+_WIDTH = 200.0  # of the picture of an interval
+_SPAN = 0.5  # of the gain or loss at its ends
+_COLOURS = {
+    Finding.GAIN: "scales", Finding.LOSS: "slower", Finding.NONE: "none",
+    Finding.UNCLEAR: "unclear",
+}  # fmt: skip
+
+
+def page(stored: Stored, found: Found) -> str:
+    """The file as text."""
+    environment = pages.environment(Path(__file__).parent)
+    return environment.get_template("page.html.j2").render(
+        run=stored.run,
+        command=table.command_line(stored.run.request),
+        lines=[line.plain for line in table.lines(stored, found, 100, utf8=True)],
+        counts=[(count, f"{count:,} threads" if count else "gain") for count in found.bases],
+        tried=[_fix(each, found) for each in found.tried],
+        winners=found.winners,
+        left_out=found.left_out,
+        width=_WIDTH,
+        machine=pages.facts(stored.run.machine),
+    )
+
+
+def _fix(tried: Tried, found: Found) -> dict[str, Any]:
+    return {
+        "tried": tried,
+        "arms": [_arm(tried.arms.get(count)) for count in found.bases],
+        "memory": "" if tried.memory is None else f"x{tried.memory:.2f}",
+        "bound": "" if tried.bound is None else f"at most x{tried.bound:.3g}",
+    }
+
+
+def _arm(judged: Judgement | None) -> dict[str, Any] | None:
+    if judged is None:
+        return None
+    ratio = judged.ratio
+    return {
+        "kind": _COLOURS[judged.finding],
+        "finding": judged.finding.value,
+        "words": table.percent(ratio.estimate),
+        "span": f"{table.percent(ratio.low)} to {table.percent(ratio.high)}",
+        "pairs": judged.pairs,
+        "low": _place(ratio.low),
+        "middle": _place(ratio.estimate),
+        "high": _place(ratio.high),
+    }
+
+
+def _place(ratio: float) -> float:
+    """Where a ratio is in the picture, whose middle is no gain."""
+    share = max(-_SPAN, min(_SPAN, ratio - 1)) / _SPAN
+    return round(_WIDTH / 2 * (1 + share), 1)

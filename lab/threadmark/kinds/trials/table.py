@@ -1,0 +1,248 @@
+"""The answer of a try as lines of a terminal."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+from pathlib import PurePath
+from typing import Any
+
+from rich.text import Text
+
+from threadmark.judge.estimates import Interval
+from threadmark.judge.pairs import FEWEST
+from threadmark.judge.trials import WORTH, Finding, Judgement
+from threadmark.kinds.trials.judgement import Found, Tried
+from threadmark.kinds.trials.loop import SCREENED
+from threadmark.model.cell import Stored
+from threadmark.present import wording
+from threadmark.present.terminal import TextPage
+
+_KEPT = 2  # fixes whose lines are printed
+_UNCLEAR = 3  # fixes with a line that are not clear
+_ENDLESS = 10.0  # a gain up to ten times as fast says nothing
+
+
+def lines(stored: Stored, found: Found, width: int, *, utf8: bool) -> list[Text]:
+    """What `show` and `try` print."""
+    page = TextPage(max(60, min(width, 100)), utf8=utf8)
+    _head(page, stored, found)
+    if not found.bases:
+        return page.lines
+    shown = _shown(found)
+    if shown:
+        _table(page, found, shown)
+    page.lines.append(Text())
+    _answer(page, found)
+    _others(page, found)
+    _explained(page, found)
+    if found.left_out:
+        _left_out(page, found)
+    for each in (*found.limits, *stored.run.notes):
+        page.say(f"- {each}", "dim")
+    return page.lines
+
+
+def _head(page: TextPage, stored: Stored, found: Found) -> None:
+    name = PurePath(stored.run.request["command"][0]).name
+    said = []
+    for count, base in found.bases.items():
+        unit = _unit(stored, base.seconds)
+        faster = found.speedups.get(count)
+        than = min(found.bases)
+        ratio = f" ({faster.estimate:.2f} times as fast as on {than})" if faster else ""
+        said.append(f"{unit}{_on(count)}{ratio}")
+    page.say(f"{name} as it is: {', '.join(said) or 'nothing was measured'}.", "bold")
+    noise = [
+        f"{_span(each)}{_on(count)}" for count, each in found.noise.items() if each.high < _ENDLESS
+    ]
+    page.say(
+        f"{found.rounds} round{'s' * (found.rounds != 1)} of pairs of runs, as is and with each "
+        "fix."
+        + (f" As is against as is: {', '.join(noise)}." if noise else "")
+    )  # fmt: skip
+
+
+def _unit(stored: Stored, seconds: float) -> str:
+    work = stored.run.request["workload"]
+    if work["metric"]:
+        return f"{1 / seconds:,.4g} by --metric"
+    return wording.duration(1e9 * seconds) + (" a unit" if work["progress"] else "")
+
+
+def _on(count: int) -> str:
+    return f" on {count:,} thread{'s' * (count != 1)}" if count else ""
+
+
+def _shown(found: Found) -> list[Tried]:
+    """What has a line: what gains or loses somewhere, and of what is not clear the likeliest."""
+    clear: list[Tried] = []
+    unclear: list[Tried] = []
+    for each in found.tried:
+        findings = {one.finding for one in each.arms.values() if one.pairs >= FEWEST}
+        if each.broken or findings <= {Finding.NONE}:
+            continue
+        (unclear if findings <= {Finding.NONE, Finding.UNCLEAR} else clear).append(each)
+    return [each for each in found.tried if each in clear or each in unclear[:_UNCLEAR]]
+
+
+def _is_short(tried: Tried) -> bool:
+    """Whether there were too few pairs to say anything."""
+    return not tried.broken and all(each.pairs < FEWEST for each in tried.arms.values())
+
+
+def _table(page: TextPage, found: Found, shown: Sequence[Tried]) -> None:
+    counts = list(found.bases)
+    heads = ["fix", *(_on(count).removeprefix(" on ") or "faster by" for count in counts), "memory"]
+    rows = [
+        [
+            each.name,
+            *(_cell(each.arms.get(count)) for count in counts),
+            "" if each.memory is None else f"x{each.memory:.2f}",
+        ]
+        for each in shown
+    ]
+    widths = [max(len(row[at]) for row in [heads, *rows]) for at in range(len(heads))]
+    page.lines.append(Text())
+    for row in [heads, *rows]:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        text = "  ".join(cells).rstrip()
+        gains = row is not heads and next(each for each in shown if each.name == row[0]).gains
+        style = "dim" if row is heads else "bold" if gains else ""
+        page.lines.append(Text(wording.printable(text), style=style))
+
+
+def _cell(judged: Judgement | None) -> str:
+    if judged is None:
+        return ""
+    if judged.ratio.high >= _ENDLESS and judged.finding is Finding.UNCLEAR:
+        return f"unclear, {judged.pairs} pair{'s' * (judged.pairs != 1)}"
+    words = _span(judged.ratio)
+    if judged.finding is Finding.UNCLEAR:
+        return f"unclear {words}"
+    if judged.finding is Finding.NONE:
+        return "none"
+    return f"{percent(judged.ratio.estimate)} {words}"
+
+
+def percent(ratio: float) -> str:
+    """How much faster: 1.43 as '+43 %', 0.9 as '-10 %'; a factor from two on."""
+    if ratio >= 2:
+        return f"x{wording.speed(ratio)}"
+    share = 100 * (ratio - 1)
+    return f"{share:+.{1 if abs(share) < 9.95 else 0}f} %"
+
+
+def _span(ratio: Interval) -> str:
+    """'(+38 % to +49 %)'."""
+    return f"({percent(ratio.low)} to {percent(ratio.high)})"
+
+
+def _answer(page: TextPage, found: Found) -> None:
+    winners = found.winners
+    if not winners:
+        tried = [each for each in found.tried if not each.broken and each.most]
+        helps = f"None of the {len(tried)} fixes that were tried helps"
+        if len(tried) == 1:
+            helps = f"{tried[0].name} does not help"
+        page.say(f"{helps}; {_could_be(found)}" if tried else "No fix could be measured.", "bold")
+        return
+    for each in winners[:_KEPT]:
+        _keep(page, each)
+    _sum(page, found)
+
+
+def _could_be(found: Found) -> str:
+    if found.seen is None or found.seen >= _ENDLESS - 1:
+        return "there are too few runs to say more, give more time with --budget."
+    least = max(found.seen, WORTH)
+    return f"a gain of {100 * least:.{1 if least < 0.0995 else 0}f} % or more would have been seen."
+
+
+def _keep(page: TextPage, tried: Tried) -> None:
+    most = tried.most
+    assert most
+    page.say(f"{tried.name}: {tried.what}, {percent(most.ratio.estimate)}. To keep it:", "bold")
+    page.lines.append(Text(f"  {wording.printable(tried.keep['command'])}"))
+    page.lines.append(Text("  or in a Dockerfile:", style="dim"))
+    page.lines += [Text(f"  {wording.printable(each)}") for each in tried.keep["dockerfile"]]
+    page.say(f"  Mind: {tried.risk}")
+
+
+def _sum(page: TextPage, found: Found) -> None:
+    """What a combination says beside its parts."""
+    known = {each.name: each for each in found.tried}
+    for each in found.tried:
+        parts = [known[name].most for name in each.parts if name in known]
+        if not parts or each.most is None or each.broken:
+            continue
+        measured = each.most.ratio
+        product, best = 1.0, 1.0
+        for part in filter(None, parts):
+            product *= part.ratio.estimate
+            best = max(best, part.ratio.estimate)
+        if measured.high < product:
+            page.say(
+                f"The gains do not add up: {each.name} gives {percent(measured.estimate)} "
+                f"{_span(measured)}, and its parts would give {percent(product)}"
+                + (", which one alone reaches." if measured.high < best else ".")
+            )
+
+
+def _others(page: TextPage, found: Found) -> None:
+    shown = _shown(found)
+    quiet = [each for each in found.tried if not each.broken and each not in shown and each.arms]
+    for finding, words in ((Finding.NONE, "No gain"), (Finding.UNCLEAR, "Not clear, but no gain")):
+        known = [(each, each.most) for each in quiet if not _is_short(each)]
+        some = [(each, most.ratio.high) for each, most in known if most and most.finding is finding]
+        if some:
+            highest = max(max(high for _, high in some) - 1, WORTH)
+            names = _listed(each for each, _ in some)
+            page.say(f"{words} above {100 * highest:.1f} %: {names}.")
+    if short := [each for each in quiet if _is_short(each)]:
+        page.say(
+            f"Given up after {SCREENED} rounds, as others promised more and time was short: "
+            f"{_listed(short)}."
+        )
+    for each in found.tried:
+        if each.broken:
+            page.say(f"{each.name} breaks the program: {each.broken}.")
+
+
+def _listed(tried: Iterable[Tried]) -> str:
+    return ", ".join(each.name for each in tried)
+
+
+def _explained(page: TextPage, found: Found) -> None:
+    said = found.explained
+    if not said:
+        return
+    page.heading(f"What explain says (./threadmark show {said['run']})")
+    for cause in said["causes"]:
+        page.say(f"- {cause}")
+    bounded = [each for each in found.tried if each.bound and each.most and not each.broken]
+    for each in bounded[:_KEPT]:
+        assert each.most and each.bound
+        beyond = each.most.ratio.low > each.bound
+        page.say(
+            f"{each.name}: at most {each.bound:.3g} times as fast by that cause, measured "
+            f"{each.most.ratio.estimate:.3g}"
+            + ("; the fix changes more than that cause." if beyond else ".")
+        )
+    if left := said.get("left"):
+        page.say(f"What is left with {said['best']} (./threadmark show {left['run']}):")
+        for cause in left["causes"]:
+            page.say(f"- {cause}")
+
+
+def _left_out(page: TextPage, found: Found) -> None:
+    reasons: dict[str, list[str]] = {}
+    for name, why in found.left_out.items():
+        reasons.setdefault(why, []).append(name)
+    said = [f"{', '.join(names)} ({why})" for why, names in reasons.items()]
+    page.say(f"Not tried: {'; '.join(said)}.", "dim")
+
+
+def command_line(request: dict[str, Any]) -> str:
+    """The program as it was named."""
+    return shlex.join(request["command"])

@@ -1,0 +1,260 @@
+"""One invocation of `try`: what is tried, the runs, what is kept of them, and what is printed."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from threadmark.fixes import choosing
+from threadmark.fixes.fix import Candidate, Setting, together
+from threadmark.fixes.target import target_of
+from threadmark.kinds.explain.briefly import explained
+from threadmark.kinds.program_runs import cell_of, one_run
+from threadmark.kinds.trials import judgement
+from threadmark.kinds.trials.arms import FIRST, OUTPUT, PAIR, Arm
+from threadmark.kinds.trials.judgement import EXPLAINED, FIXES
+from threadmark.kinds.trials.kind import KIND
+from threadmark.kinds.trials.loop import SCREENED, TOGETHER, Loop
+from threadmark.machine import host
+from threadmark.machine.limits import default_limits
+from threadmark.measure.cage import Cage
+from threadmark.model.cell import Row
+from threadmark.model.errors import LabError
+from threadmark.model.workload import Workload
+from threadmark.present.progress import Progress, duration
+from threadmark.present.terminal import print_table
+from threadmark.present.wording import printable
+from threadmark.store.store import Store
+
+BUDGET_S = 180.0
+FIRST_TABLE_S = 60.0
+INTERRUPTED = 130
+_BEST = 4  # fixes that are measured with fewer threads too
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line asks for beside the program."""
+
+    only: tuple[str, ...] = ()
+    budget_s: float = BUDGET_S
+    explain: bool = False
+    as_json: bool = False
+
+
+def perform(workload: Workload, asked: Asked, path: Path) -> int:
+    """Do it; returns the exit status."""
+    workload.faults(KIND.command)
+    environment = dict(os.environ)
+    most = max(workload.counts)
+    target = target_of(workload.words[0], environment, most or None)
+    candidates, left_out = choosing.applicable(target, asked.only)
+    if not candidates:
+        why = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
+        raise LabError(f"No fix can be tried here ({why}).")
+    with ExitStack() as stack:
+        session = _Session(workload, asked, stack, path)
+        try:
+            with session.measuring():
+                session.try_all(candidates, left_out)
+        except KeyboardInterrupt:
+            session.interrupted = True
+        return session.end()
+
+
+class _Session:
+    """`stack` closes the store, which is opened when the program has run once."""
+
+    def __init__(self, workload: Workload, asked: Asked, stack: ExitStack, path: Path) -> None:
+        self.interrupted = False
+        self._workload = workload
+        self._asked = asked
+        self._stack = stack
+        self._path = path
+        self._store: Store | None = None
+        self._environment = dict(os.environ)
+        self._settings: dict[str, Setting] = {}
+        self._described: dict[str, Any] = {}
+        self._explained: dict[str, Any] = {}
+        self._run_id = 0
+        self._seed = random.SystemRandom().randrange(1 << 31)
+        self._loop = Loop(self._run, self._keep, workload.counts, asked.budget_s, self._seed)
+
+    @contextmanager
+    def measuring(self) -> Iterator[None]:
+        """The cage of all runs, and a line that says what goes on."""
+        console = Console(stderr=True)
+        with Cage(default_limits(), cap_threads=False) as self._cage, Progress(console) as line:
+            self._line = line
+            yield
+
+    def try_all(self, candidates: Sequence[Candidate], left_out: Mapping[str, str]) -> None:
+        """All rounds."""
+        loop = self._loop
+        counts = self._workload.counts
+        loop.first()
+        fitting = loop.fitting(len(candidates))
+        if fitting < 1:
+            raise LabError(
+                f"A run takes {duration(loop.usual_s)}, so {duration(loop.budget_s)} are too few "
+                f"for one fix; give more with --budget, such as {loop.needed_s(1):.0f}s."
+            )
+        self._start()
+        if self._asked.explain:
+            candidates = choosing.ordered(candidates, self._explain())
+        dropped = {
+            each.name: f"no time; --budget {loop.needed_s(len(candidates)):.0f}s tries all"
+            for each in candidates[fitting:]
+        }
+        candidates = candidates[:fitting]
+        # Each fix with the most threads, a combination, and the best ones with fewer threads.
+        loop.family = len(candidates) + 1 + (_BEST + 1) * (len(counts) - 1)
+        self._described = {
+            "family": loop.family,
+            "tried": [],
+            "left_out": {**left_out, **dropped},
+            "checked": bool(self._workload.check),
+            "units": bool(self._workload.progress or self._workload.metric),
+        }
+        self._begin(candidates, [max(counts)])
+        self._until(TOGETHER * loop.budget_s)
+        best = self._found().best_of_kinds
+        named = [each for each in candidates if each.name in {one.name for one in best}]
+        # A fix that sets the number of threads says nothing of other numbers.
+        free = [each for each in named if self._settings[each.name].threads is None]
+        self._loop.add([Arm(e.name, n) for e in free[:_BEST] for n in counts if n != max(counts)])
+        if len(named) > 1:
+            self._begin([together(named)], [max(counts)])
+        loop.measure(loop.budget_s)
+        if self._asked.explain:
+            self._explain_best()
+
+    def end(self) -> int:
+        """Mark the run as complete, also where an interrupt left it, and print what is known;
+        returns the exit status."""
+        if self._store is None:
+            raise LabError("The try was interrupted before its first round.", INTERRUPTED)
+        if self.interrupted:
+            self._store.add_note(self._run_id, "The try was interrupted; what was measured counts.")
+        self._store.finish(self._run_id)
+        stored = self._store.load(self._run_id)
+        found = KIND.judge(stored)
+        if self._asked.as_json:
+            sys.stdout.write(KIND.json(stored, found))
+        else:
+            print_table(Console(), partial(KIND.table, stored, found))
+            sys.stdout.write(f"Run {self._run_id}; page: ./threadmark report {self._run_id}\n")
+        return INTERRUPTED if self.interrupted else 0
+
+    def _begin(self, candidates: Sequence[Candidate], counts: Sequence[int]) -> None:
+        """Take up fixes, and keep what they are."""
+        for each in candidates:
+            self._settings[each.name] = each.setting
+            self._described["tried"].append(self._record(each))
+        self._loop.add([Arm(each.name, count) for each in candidates for count in counts])
+        self._document(FIXES, self._described)
+
+    def _explain(self) -> list[str]:
+        """Explain the program; returns the fixes that can help, the likeliest first."""
+        self._line.pause()
+        self._explained = explained(self._workload, Setting(), self._environment, self._path)
+        self._document(EXPLAINED, self._explained)
+        return list(self._explained["bounds"])
+
+    def _explain_best(self) -> None:
+        """Explain the program with the best fix: what is left."""
+        best = next(iter(self._found().winners), None)
+        if best is None:
+            return
+        self._line.pause()
+        left = explained(self._workload, self._settings[best.name], self._environment, self._path)
+        self._explained |= {"best": best.name, "left": left}
+        self._document(EXPLAINED, self._explained)
+
+    def _until(self, end_s: float) -> None:
+        """Measure, leave out what has no hope where time is short, and show a first table."""
+        loop = self._loop
+        loop.measure(end_s, SCREENED)
+        loop.race(end_s)
+        first = min(FIRST_TABLE_S, end_s)
+        if loop.measure(first) and first < end_s:
+            self._line.pause()
+            console = Console(stderr=True)
+            spent = duration(loop.spent_s)
+            console.print(f"After {spent}, before it is refined:", highlight=False)
+            assert self._store is not None
+            stored = self._store.load(self._run_id)
+            print_table(console, partial(KIND.table, stored, KIND.judge(stored)))
+            console.print()
+            loop.measure(end_s)
+
+    def _found(self) -> judgement.Found:
+        return judgement.judged(self._loop.rows, self._described, self._explained)
+
+    def _record(self, candidate: Candidate) -> dict[str, Any]:
+        setting = candidate.setting
+        if setting.threads:
+            setting = setting | Setting(self._workload.variables(setting.threads))
+        command = self._command(setting, max(self._workload.counts))
+        named = os.environ | self._workload.variables(max(self._workload.counts))
+        return {
+            "name": candidate.name,
+            "kind": candidate.kind,
+            "what": candidate.what,
+            "risk": candidate.risk,
+            "parts": list(candidate.parts),
+            "keep": {
+                "environment": setting.changes(named),
+                "command": setting.line(command, named),
+                "dockerfile": setting.dockerfile(command, named),
+            },
+        }
+
+    def _command(self, setting: Setting, count: int) -> tuple[str, ...]:
+        return self._workload.command(setting.threads or count)
+
+    def _run(self, variant: str, arm: Arm, number: int, limit_s: float) -> Row:
+        """One run of a pair."""
+        loop = self._loop
+        self._line.note(
+            f"{duration(max(0.0, loop.left_s))} left  round {number}  {printable(variant)}"
+        )
+        setting = self._settings.get(variant, Setting())
+        facts = {} if variant == FIRST else {PAIR: arm.fix}
+        cell = cell_of(self._workload, variant, arm.threads)
+        row = one_run(
+            self._workload, cell, number, limit_s, (self._environment, setting), self._cage
+        )
+        row.facts.update(facts)
+        if setting.threads or self._workload.check:
+            row.facts.pop(OUTPUT, None)  # it may say how many threads there were
+        return row
+
+    def _start(self) -> None:
+        """Open the store, and keep the runs that were made before."""
+        self._store = self._stack.enter_context(Store.open(self._path, create=True))
+        request = {
+            "command": list(self._workload.words),
+            "workload": self._workload.as_json(),
+            "only": list(self._asked.only),
+            "budget_s": self._asked.budget_s,
+        }
+        self._run_id = self._store.start_run(KIND.profiles[0], self._seed, request, host.facts())
+        self._keep(self._loop.rows)
+
+    def _keep(self, rows: Sequence[Row]) -> None:
+        if self._store is not None:
+            self._store.append_all(self._run_id, rows)
+
+    def _document(self, name: str, document: Mapping[str, Any]) -> None:
+        assert self._store is not None
+        self._store.add_document(self._run_id, name, document)

@@ -1,0 +1,52 @@
+"""The fixes that explain proposes are those that can help with a cause worth removing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from threadmark.kinds.explain import table
+from threadmark.kinds.explain.worth_trying import worth_trying
+
+
+def cause(category: str, bound: float | None) -> dict[str, Any]:
+    """As much of a cause as is looked at."""
+    return {"category": category, "bound": bound}
+
+
+def test_the_fixes_of_the_first_causes_are_named_with_their_bounds_and_a_command() -> None:
+    found = worth_trying([cause("allocator", 1.8), cause("mutex", 1.2)], ["./absent", "a b"])
+    names = [each["name"] for each in found["fixes"]]
+    assert names[0] in ("jemalloc", "mimalloc", "tcmalloc", "tbbmalloc")
+    assert {each["bound"] for each in found["fixes"][:4]} == {1.8}
+    assert found["command"] == f"./threadmark try --only {','.join(names)} -- ./absent 'a b'"
+
+
+def test_a_number_of_threads_is_asked_for_again() -> None:
+    found = worth_trying([cause("mutex", 1.4)], ["true", "{threads}"], "1,2")
+    assert found["command"].startswith("./threadmark try --threads 1,2 --only ")
+    assert found["command"].endswith("-- true '{threads}'")
+    assert "fewer-threads" in found["command"]
+
+
+def test_nothing_is_proposed_where_nothing_can_help() -> None:
+    assert worth_trying([cause("none", None)], ["true"]) == {}
+    assert worth_trying([cause("mutex", 1.01)], ["true"]) == {}
+    assert worth_trying([cause("mutex", None)], ["true"]) == {}
+    assert worth_trying([cause("serial_dependency", 1.9)], ["true"]) == {}
+    later = [cause("none", None), cause("unknown", None), cause("allocator", 2.0)]
+    assert worth_trying(later, ["true"]) == {}
+
+
+def test_the_answer_ends_with_what_is_worth_trying() -> None:
+    found: dict[str, Any] = {
+        "command": ["p"], "threads": 2, "wall_s": 1.0, "thread_s": 2.0, "accounted": 1.0,
+        "states": {}, "causes": [{"category": "none", "words": "It scales."}], "limits": [],
+        "try": {
+            "fixes": [{"name": "jemalloc", "bound": 1.8}, {"name": "batch", "bound": None}],
+            "command": "./threadmark try --only jemalloc,batch -- p",
+        },
+    }  # fmt: skip
+    said = [line.plain for line in table.lines(found, 80, utf8=True)]
+    text = " ".join(" ".join(said).split())
+    assert "Worth trying: jemalloc (at most x1.8), batch (bound not known). What each gives" in text
+    assert "   ./threadmark try --only jemalloc,batch -- p" in said

@@ -1,0 +1,207 @@
+"""Fixes: each is one file, says what it can help with, and is left out with a reason."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from threadmark.fixes import choosing, known
+from threadmark.fixes.fix import NotApplicableError, Setting, Target, together
+from threadmark.fixes.target import target_of
+from threadmark.kinds.explain.table import _CATEGORIES
+from threadmark.model.errors import LabError
+from threadmark.model.places import ROOT
+from threadmark.setup.preload_library import SOURCES, preload_library
+
+CATEGORIES = {
+    *_CATEGORIES, "condition", "barrier", "join", "semaphore", "once", "allocator", "stdio",
+    "loader", "sleep", "imbalance", "memory_bandwidth", "task_overhead", "task_idle",
+    "runtime_idle",
+}  # fmt: skip
+TARGET = Target(
+    path="/bin/true",
+    dynamic=True,
+    libraries=frozenset({"libgomp.so.1", "libtbbmalloc.so.2", "libstdc++.so.6"}),
+    glibc=(2, 36),
+    processors=(0, 1, 2, 3),
+    all_processors=(0, 1, 2, 3, 4, 5, 6, 7),
+    threads=4,
+    environment={"LANG": "de_DE.UTF-8", "LD_PRELOAD": "/own.so", "GLIBC_TUNABLES": "a=1"},
+)
+
+
+def test_each_file_is_a_fix_that_says_what_it_helps_with_and_risks() -> None:
+    fixes = choosing.every()
+    files = {path.stem for path in Path(known.__path__[0]).glob("*.py")} - {"__init__"}
+    assert {fix.name for fix in fixes} == {each.replace("_", "-") for each in files}
+    for fix in fixes:
+        assert fix.helps
+        assert {each.partition("/")[0] for each in fix.helps} <= CATEGORIES, fix.name
+        assert fix.risk.endswith("."), fix.name
+        assert fix.what, fix.name
+        assert not fix.what.endswith("."), fix.name
+
+
+def test_a_short_list_has_fixes_of_all_kinds() -> None:
+    fixes = choosing.every()
+    kinds = {fix.kind for fix in fixes}
+    assert {fix.kind for fix in fixes[: len(kinds)]} == kinds
+    assert fixes[0].kind == "allocator"
+
+
+def test_every_fix_has_a_setting_or_a_reason() -> None:
+    found, left_out = choosing.applicable(TARGET)
+    assert {each.name for each in found} | set(left_out) == {fix.name for fix in choosing.every()}
+    for each in found:
+        line = each.setting.line(("prog", "2"), TARGET.environment)
+        assert line != "prog 2" or each.setting.threads
+    assert all(reason and not reason.endswith(".") for reason in left_out.values())
+    names = {each.name for each in found}
+    assert {"omp-passive", "tbb-huge-pages", "all-processors", "c-locale", "fewer-threads"} <= names
+
+
+def test_what_cannot_be_preloaded_or_tuned_is_left_out() -> None:
+    static = replace(TARGET, dynamic=False, libraries=frozenset())
+    found, left_out = choosing.applicable(static)
+    assert not any(each.setting.preload or each.setting.tunables for each in found)
+    assert left_out["jemalloc"] == "the program is static or set-uid, so it takes no preload"
+    assert "static" in left_out["arenas"]
+    assert "not linked with OpenMP" in left_out["omp-bind"]
+    old = choosing.applicable(replace(TARGET, glibc=(2, 31)))[1]
+    assert old["huge-pages"] == "it needs glibc 2.35, here is 2.31"
+    alone = choosing.applicable(replace(TARGET, processors=(0,), threads=1))[1]
+    assert {"one-processor", "fewer-threads", "omp-threads"} <= set(alone)
+
+
+def test_only_and_its_names() -> None:
+    assert [each.name for each in choosing.applicable(TARGET, ["batch"])[0]] == ["batch"]
+    with pytest.raises(LabError, match="There is no fix 'jemaloc'; did you mean 'jemalloc'"):
+        choosing.applicable(TARGET, ["jemaloc"])
+
+
+def test_settings_keep_what_the_environment_has() -> None:
+    setting = Setting({"A": "b c"}, ("/lib/x.so",), ("glibc.a=2",), ("nice", "-n", "1"))
+    assert setting.changes(TARGET.environment) == {
+        "A": "b c",
+        "LD_PRELOAD": "/lib/x.so:/own.so",
+        "GLIBC_TUNABLES": "a=1:glibc.a=2",
+    }
+    assert setting.line(("./p", "a b"), {}) == (
+        "A='b c' LD_PRELOAD=/lib/x.so GLIBC_TUNABLES=glibc.a=2 nice -n 1 ./p 'a b'"
+    )
+    assert setting.dockerfile(("./p", 'say "x"'), {})[-1] == (
+        'CMD ["nice", "-n", "1", "./p", "say \\"x\\""]'
+    )
+
+
+def test_a_combination_has_the_settings_of_all() -> None:
+    found = {each.name: each for each in choosing.applicable(TARGET)[0]}
+    both = together([found["large-buffers"], found["adaptive-mutex"], found["batch"]])
+    assert both.parts == ("large-buffers", "adaptive-mutex", "batch")
+    assert len(both.setting.preload) == 2
+    assert both.setting.tunables == found["adaptive-mutex"].setting.tunables
+    assert both.setting.prefix == ("chrt", "--batch", "0")
+
+
+def test_likely_fixes_come_first_with_the_bound_of_their_cause() -> None:
+    causes = [{"category": "allocator", "bound": 1.8}, {"category": "mutex", "bound": None}]
+    found = choosing.likely(causes)
+    names = list(found)
+    assert found["jemalloc"] == 1.8
+    assert found["spinning-mutex"] is None
+    assert names.index("jemalloc") < names.index("spinning-mutex")
+    locks = [
+        {"category": "mutex", "name": name, "knowledge": None} for name in ("table", "locale::")
+    ]
+    assert ["c-locale" in choosing.likely([each]) for each in locks] == [False, True]
+    ordered = choosing.ordered(choosing.applicable(TARGET)[0], ["batch", "arenas"])
+    assert [each.name for each in ordered[:2]] == ["batch", "arenas"]
+
+
+def test_a_program_is_known_by_its_file_and_its_loader(tmp_path: Path) -> None:
+    found = target_of("true", {}, None)
+    assert found.dynamic
+    assert found.links("libc.so")
+    assert found.libraries_at["libc.so.6"].startswith("/")
+    script = tmp_path / "a.sh"
+    script.write_text("#!/bin/sh\n", encoding="ascii")
+    script.chmod(0o755)
+    assert target_of(str(script), {}, None).libraries is None
+    with pytest.raises(NotApplicableError, match="not known whether what the script starts"):
+        next(fix for fix in choosing.every() if fix.name == "omp-bind").setting(
+            target_of(str(script), {}, None)
+        )
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_a_static_program_is_told_from_others(tmp_path: Path) -> None:
+    (tmp_path / "a.c").write_text("int main(void) { return 0; }\n", encoding="ascii")
+    line = ["cc", "-static", "a.c", "-o", "prog"]
+    if subprocess.run(line, check=False, cwd=tmp_path, capture_output=True).returncode:
+        pytest.skip("there is no static C library")
+    assert not target_of(str(tmp_path / "prog"), {}, None).dynamic
+
+
+PROGRAM = """
+#include <clocale>
+#include <cstdio>
+#include <locale>
+#include <mutex>
+#include <sched.h>
+#include <thread>
+int main() {
+  std::mutex mutex;
+  long sum = 0;
+  auto work = [&] { for (int i = 0; i < 20000; ++i) { std::lock_guard<std::mutex> held(mutex); ++sum; } };
+  std::thread one(work), two(work);
+  one.join();
+  two.join();
+  std::thread bound([] { cpu_set_t set; sched_getaffinity(0, sizeof set, &set); std::printf("%d ", CPU_COUNT(&set)); });
+  bound.join();
+  cpu_set_t one_processor;
+  CPU_ZERO(&one_processor);
+  CPU_SET(0, &one_processor);
+  sched_setaffinity(0, sizeof one_processor, &one_processor);
+  sched_getaffinity(0, sizeof one_processor, &one_processor);
+  std::locale::global(std::locale("C.UTF-8"));
+  std::setlocale(LC_ALL, "C.UTF-8");
+  std::FILE* file = std::fopen("/dev/null", "w");
+  std::fputs("text", file);
+  std::printf("%ld %d %s %s\\n", sum, CPU_COUNT(&one_processor), std::locale().name().c_str(), std::setlocale(LC_ALL, nullptr));
+  return std::fclose(file);
+}
+"""  # noqa: E501
+
+
+@pytest.fixture(scope="module")
+def uses_all(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program whose output shows what the libraries of lab/preload/ change."""
+    folder = tmp_path_factory.mktemp("uses")
+    (folder / "a.cpp").write_text(PROGRAM, encoding="ascii")
+    subprocess.run(["g++", "-pthread", "a.cpp", "-o", "prog"], cwd=folder, check=True)
+    return folder / "prog"
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++ compiler")
+@pytest.mark.parametrize("name", sorted(each.stem for each in SOURCES.glob("*.c")))
+def test_a_library_of_ours_changes_what_it_says_and_nothing_else(uses_all: Path, name: str) -> None:
+    library = preload_library(name)
+    assert library == ROOT / f"build/preload/{name}.so"
+
+    def output(environment: dict[str, str]) -> list[str]:
+        done = subprocess.run(
+            [uses_all], env=environment, capture_output=True, text=True, check=True
+        )
+        return done.stdout.split()
+
+    usual, changed = output({}), output({"LD_PRELOAD": str(library)})
+    expected = {
+        "bound_threads": ["1", *usual[1:]],
+        "classic_locale": [*usual[:3], "C", "C"],
+        "free_affinity": [*usual[:2], usual[0], *usual[3:]],
+    }
+    assert usual[1:3] == ["40000", "1"]
+    assert changed == expected.get(name, usual)

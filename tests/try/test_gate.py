@@ -1,0 +1,309 @@
+"""gate: what it demands, when it is sure, what it writes, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from threadmark import cli
+from threadmark.kinds.gates import demands, gating, judgement, reports
+from threadmark.kinds.gates.demands import Demand
+from threadmark.kinds.gates.gating import MOST_ROUNDS, Loop
+from threadmark.kinds.gates.judgement import Found, Verdict
+from threadmark.machine import load
+from threadmark.model.cell import Cell, Row, Status
+from threadmark.model.errors import LabError
+from threadmark.model.places import ROOT
+
+TWO = demands.efficiencies("0.7@2")
+
+
+@dataclass
+class Machine:
+    """A program of which `serial` of the work is serial, on a machine with noise."""
+
+    serial: float = 0.0
+    noise: float = 0.03
+    disturbed: float = 0.0  # share of the runs
+    fails_on: int = 0  # threads
+    seed: int = 1
+    now: float = 0.0
+    kept: list[Row] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.random = random.Random(self.seed)
+
+    def run(self, threads: int, number: int, limit_s: float) -> Row:
+        time_s = self.serial + (1 - self.serial) / threads
+        time_s *= self.random.lognormvariate(0, self.noise)
+        if self.random.random() < 0.05:
+            time_s *= 1.5  # a neighbour
+        self.now += time_s
+        bad = threads == self.fails_on
+        why = "other processes took 40 %" if self.random.random() < self.disturbed else ""
+        cell = Cell("p", "custom", "program", "as is", "", "", threads)
+        status, reason = (Status.CRASHED, "it was ended by SIGSEGV") if bad else (Status.OK, "")
+        sample = None if bad else 1e9 * time_s
+        facts = {"wall_s": time_s}
+        return Row(cell, number, status, reason, sample, disturbed=why, facts=facts)
+
+    def judged(self, asked: Sequence[Demand], *, budget_s: float = 120.0) -> Found:
+        loop = Loop(self.run, (1, 2), asked, budget_s, 0, self.seed, lambda: self.now)
+        loop.first()
+        loop.measure(self.kept.extend)
+        assert loop.rows == self.kept
+        return judgement.judge(loop.rows, asked)
+
+
+def test_a_program_that_scales_hardly_ever_fails_and_is_soon_passed() -> None:
+    found = [Machine(seed=seed).judged(TWO) for seed in range(200)]
+    assert sum(each.verdict is Verdict.FAILED for each in found) <= 4
+    assert sum(each.verdict is Verdict.PASSED for each in found) >= 195
+    assert sorted(each.rounds for each in found)[100] < 10
+
+
+def test_a_program_at_its_limit_is_not_guessed_at() -> None:
+    least = [Demand(2, 1 / (0.2 + 0.8 / 2), "as now")]
+    found = [Machine(serial=0.2, seed=seed).judged(least, budget_s=60) for seed in range(100)]
+    assert sum(each.verdict is Verdict.FAILED for each in found) <= 2
+    assert sum(each.verdict is Verdict.PASSED for each in found) <= 2
+
+
+@pytest.mark.parametrize(("serial", "efficiency"), [(0.2, "0.9@2"), (0.8, "0.7@2")])
+def test_what_does_not_scale_is_caught(serial: float, efficiency: str) -> None:
+    asked = demands.efficiencies(efficiency)
+    found = [Machine(serial, seed=seed).judged(asked) for seed in range(40)]
+    assert sum(each.verdict is Verdict.FAILED for each in found) >= 38
+
+
+def test_rounds_beside_other_work_do_not_count() -> None:
+    found = Machine(disturbed=1.0).judged(TWO)
+    assert found.verdict is Verdict.UNDECIDED
+    assert found.disturbed == found.rounds
+    assert "no round counts" in reports.sentence(found.checked[0])
+    half = Machine(disturbed=0.4).judged(TWO)
+    assert half.verdict is Verdict.PASSED
+    assert half.disturbed > 0
+
+
+def test_a_program_that_fails_fails_the_gate_at_once() -> None:
+    machine = Machine(fails_on=2)
+    found = machine.judged(TWO)
+    assert found.verdict is Verdict.FAILED
+    assert found.failure == "with 2 threads it was ended by SIGSEGV"
+    assert len(machine.kept) <= 2
+
+
+def test_one_unmet_demand_is_enough_and_one_open_one_leaves_all_open() -> None:
+    both = TWO + demands.speedups("1.99@2")
+    assert Machine(serial=0.1).judged(both).verdict is Verdict.FAILED
+    nothing = judgement.judge([], TWO)
+    assert nothing.verdict is Verdict.UNDECIDED
+    endless = Machine(noise=0.0001).judged([], budget_s=1e9)
+    assert endless.rounds == MOST_ROUNDS
+
+
+def test_demands_are_read_as_they_are_written() -> None:
+    assert demands.efficiencies("0.7@2, 0.5@8") == [
+        Demand(2, 1.4, "efficiency of 0.7 on 2 threads"),
+        Demand(8, 4.0, "efficiency of 0.5 on 8 threads"),
+    ]
+    assert demands.speedups("1.5@2") == [Demand(2, 1.5, "speed-up of 1.5 on 2 threads")]
+    assert demands.share("5%") == demands.share("0.05") == 0.05
+    for text in ("0.7", "0.7@1", "x@2", "0@2", "0.7@2@3", "0.7@99999"):
+        with pytest.raises(LabError, match=r"write for example --min-efficiency 0\.7@2"):
+            demands.efficiencies(text)
+    for text in ("", "x", "200%", "-5%"):
+        with pytest.raises(LabError, match="is no share for --by"):
+            demands.share(text)
+
+
+def test_a_baseline_is_held_to_its_lower_limit(tmp_path: Path) -> None:
+    found = Machine().judged(TWO)
+    path = tmp_path / "base.json"
+    demands.write_baseline(path, ["./p", "{threads}"], found.speedups)
+    asked = demands.of_baseline(path, 0.05, ["./p", "{threads}"])
+    assert asked[0].speedup == pytest.approx(0.95 * found.speedups[2].low)
+    unchanged = [Machine(seed=seed).judged(asked).verdict for seed in range(100, 200)]
+    assert unchanged.count(Verdict.FAILED) <= 2
+    assert Machine(serial=0.3).judged(asked).verdict is Verdict.FAILED
+    with pytest.raises(LabError, match=r"is of another program \(./p \{threads\}\)"):
+        demands.of_baseline(path, 0.05, ["./q"])
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema":"threadmark/gate-baseline/1"}',
+                                  '{"schema":"threadmark/gate-baseline/1","program":["p"],'
+                                  '"speedups":{"2":{"low":"1"}}}'])  # fmt: skip
+def test_a_file_that_is_no_baseline_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "base.json"
+    path.write_text(text, encoding="ascii")
+    with pytest.raises(LabError, match="is no baseline; name a file that --write-baseline wrote"):
+        demands.of_baseline(path, 0.05, ["p"])
+
+
+def test_reports_say_the_same_in_each_form() -> None:
+    found = Machine(serial=0.8).judged(TWO)
+    causes = ["80 % waits for a lock: table|mutex <x>"]
+    suite = ElementTree.fromstring(reports.junit('p "&\x1b', found, causes))[0]
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("2", "1", "0")
+    failure = suite.find("testcase/failure")
+    assert failure is not None
+    assert failure.text == causes[0]
+    assert "failed, the speed-up is 1.1" in str(failure.get("message"))
+    text = reports.markdown("p", found, causes)
+    assert text.startswith("## Threadmark gate: p failed\n")
+    assert "* 80 % waits for a lock: table\\|mutex &lt;x>" in text
+    (line,) = reports.annotated("github", "p", found, causes)
+    assert line.startswith("::error title=threadmark gate p::efficiency of 0.7 on 2 threads: ")
+    assert "80 %25 waits" in line
+    assert reports.annotated("azure", "p", found, causes)[0].startswith(
+        "##vso[task.logissue type=e"
+    )
+    assert reports.annotated("none", "p", found, causes) == []
+    assert reports.annotated("github", "p", Machine().judged(TWO), []) == []
+    skipped = ElementTree.fromstring(reports.junit("p", judgement.judge([], TWO), []))[0]
+    assert skipped.get("skipped") == "1"
+
+
+def test_the_service_is_told_by_its_variables() -> None:
+    assert reports.form_here({"GITHUB_ACTIONS": "true"}) == "github"
+    assert reports.form_here({"TF_BUILD": "True"}) == "azure"
+    assert reports.form_here({}) == "none"
+
+
+# With two threads in half the time; serial where it is told so.
+SCRIPT = '[ "$1" = 2 ] && [ "$2" != serial ] && sleep 0.03 || sleep 0.06'
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of one's own, on a machine of one's own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(load, "disturbance", lambda *_: "")
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    monkeypatch.setattr(gating, "BUDGET_S", 6.0)
+    return tmp_path
+
+
+def gate(capfd: pytest.CaptureFixture[str], *words: str, status: int) -> str:
+    """What the command prints."""
+    line = ["gate", "--store", "s.db", "--no-explain", *words]
+    assert cli.main(line) == status
+    captured = capfd.readouterr()
+    return captured.err if status == 2 else captured.out
+
+
+def test_from_the_command_line_to_all_that_is_written(
+    here: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    program = ("--", "sh", "-c", SCRIPT, "sh", "{threads}")
+    options = ("--min-efficiency", "0.6@2", "--write-baseline", "base.json")
+    said = gate(capfd, *options, *program, status=0)
+    assert "sh: passed." in said
+    assert json.loads(Path("base.json").read_text())["speedups"]["2"]["low"] > 1
+    files = ("--junit", "j.xml", "--summary", "sum.md", "--annotations", "github")
+    options = ("--no-worse-than", "base.json", "--by", "20%", *files)
+    said = gate(capfd, *options, *program, status=0)
+    assert "::" not in said
+    options = ("--min-speedup", "1.5@2", *files)
+    said = gate(capfd, *options, *program, "serial", status=1)
+    assert "sh: failed." in said
+    assert "::error title=threadmark gate sh::speed-up of 1.5 on 2 threads: failed" in said
+    assert ElementTree.parse("j.xml").getroot()[0].get("failures") == "1"
+    assert Path("sum.md").read_text().count("## Threadmark gate") == 2
+    assert cli.main(["show", "3", "--json", "--store", "s.db"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert (found["schema"], found["verdict"]) == ("threadmark/gate/1", "failed")
+    for words in (["report", "3", "--output", "p.html"], ["compare", "1", "3"]):
+        assert cli.main([*words, "--store", "s.db"]) == 0
+    assert "sh: failed." in Path("p.html").read_text()
+
+
+def test_what_cannot_be_decided_has_a_status_of_its_own(
+    here: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(load, "disturbance", lambda *_: "other processes took 60 %")
+    options = ("--min-efficiency", "0.7@2", "--budget", "1s", "--json")
+    program = ("--", "sh", "-c", SCRIPT, "sh", "{threads}")
+    found = json.loads(gate(capfd, *options, *program, status=3))
+    assert found["verdict"] == "not decidable on this machine today"
+    assert found["disturbed_rounds"] == found["rounds"] > 0
+
+
+def test_a_program_that_fails_has_its_reason(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    program = ("--", "sh", "-c", "echo oh >&2; exit $(({threads} - 1))")
+    said = gate(capfd, "--min-efficiency", "0.7@2", *program, status=1)
+    assert "with 2 threads it ended with exit status 1; it said: oh" in " ".join(said.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--", "echo", "{threads}"), "Say what the program must reach"),
+        (("--min-efficiency", "0.7@2"), "Name a program: ./threadmark gate -- ./prog arguments"),
+        (("--min-efficiency", "0.7@2", "--", "true"), "Write {threads} where the program takes"),
+        (("--min-efficiency", "0.7", "--", "true"), "'0.7' is no value for --min-efficiency"),
+        (("--by", "5%", "--", "true"), "--by is for a baseline; give --no-worse-than FILE too."),
+        (("--no-worse-than", "none", "--", "true"), "none cannot be read"),
+        (("--write-baseline", "b", "--", "echo", "{threads}"), "give --threads 1,2."),
+        (("--min-speedup", "1@2", "--annotations", "x", "--", "true"), "There is no form of ann"),
+        (("--min-speedup", "1@2", "--budget", "0.3s", "--", "sleep", "0.{threads}"),
+         "are too few; give more with --budget, such as"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_judged_is_one_sentence(
+    here: Path, capfd: pytest.CaptureFixture[str], words: tuple[str, ...], sentence: str
+) -> None:
+    said = gate(capfd, *words, status=2)
+    assert sentence in said
+    assert "Traceback" not in said
+    assert not Path("s.db").exists()
+
+
+PROGRAM = """
+#include <cstdlib>
+#include <thread>
+#include <vector>
+int main(int, char** words) {
+  const int count = std::atoi(words[1]);
+  std::vector<std::thread> all;
+  for (int i = 0; i < count; ++i)
+    all.emplace_back([=] { for (long k = 0; k < 60'000'000 / count; ++k) asm volatile(""); });
+  for (auto& each : all) each.join();
+}
+"""
+
+
+def test_the_steps_of_the_example_workflow_run(here: Path) -> None:
+    """A machine that is busy decides nothing, which the step allows; a gate that fails does not."""
+    steps = _steps((ROOT / "examples/gate.yml").read_text(encoding="utf-8"))
+    assert [name for name, _ in steps] == ["Build", "Gate"]
+    (here / "threadmark").symlink_to(ROOT)
+    (here / "prog.cpp").write_text(PROGRAM, encoding="ascii")
+    for _, script in steps:
+        # A shorter budget, and a store of this test: the rest is as it stands there.
+        shorter = f"--budget 4s --no-explain --store {here / 's.db'}"
+        line = ["bash", "-e", "-c", script.replace("--budget 60s", shorter)]
+        subprocess.run(line, cwd=here, check=True, capture_output=True)
+    (suite,) = ElementTree.parse(here / "scaling.xml").getroot()
+    assert suite.get("failures") == "0"
+    names = [case.get("name") for case in suite.iter("testcase")]
+    assert names == ["runs to its end", "efficiency of 0.6 on 2 threads"]
+
+
+def _steps(text: str) -> list[tuple[str, str]]:
+    """The names of the steps that run something, and what they run."""
+    found = []
+    for step in re.split(r"^ {6}- ", text, flags=re.MULTILINE)[1:]:
+        name = re.match(r"name: (.*)", step)
+        script = re.search(r"^ {8}run: (?:\|\n)?((?:.*\n(?: {10}.*\n)*))", step, flags=re.MULTILINE)
+        if name and script:
+            found.append((name[1], script[1]))
+    return found

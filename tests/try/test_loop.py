@@ -1,0 +1,216 @@
+"""The order of the runs of a try, and what is said of their rows: with made-up runs and clock."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from threadmark.judge.trials import Finding
+from threadmark.kinds.trials import arms, judgement
+from threadmark.kinds.trials.arms import AGAIN, AS_IS, FIRST, Arm
+from threadmark.kinds.trials.loop import MOST_ROUNDS, SCREENED, Loop
+from threadmark.model.cell import Cell, Row, Status
+from threadmark.model.errors import LabError
+
+
+@dataclass
+class Machine:
+    """Runs take `seconds` divided by the gain of their fix, give or take `noise`."""
+
+    seconds: float = 1.0
+    gains: dict[str, float] = field(default_factory=dict)
+    noise: float = 0.02
+    breaks: dict[str, tuple[Status, str]] = field(default_factory=dict)
+    prints: dict[str, str] = field(default_factory=dict)
+    interrupt_after: int = 10**9
+    now: float = 0.0
+    stored: list[Row] = field(default_factory=list)
+    limits: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.random = random.Random(3)
+        self.order: list[tuple[str, Arm]] = []
+
+    def run(self, variant: str, arm: Arm, number: int, limit_s: float) -> Row:
+        if len(self.order) >= self.interrupt_after:
+            raise KeyboardInterrupt
+        self.order.append((variant, arm))
+        self.limits.append(limit_s)
+        time_s = self.seconds / self.gains.get(variant, 1.0)
+        time_s *= self.random.lognormvariate(0, self.noise)
+        status, reason = self.breaks.get(variant, (Status.OK, ""))
+        if time_s > limit_s:
+            time_s, status, reason = limit_s, Status.TIMEOUT, "it did not end"
+        self.now += time_s
+        facts: dict[str, Any] = {"wall_s": time_s, "output": self.prints.get(variant, "same")}
+        if variant != FIRST:
+            facts["pair"] = arm.fix
+        cell = Cell("p", "custom", "program", variant, "", "", arm.threads)
+        sample = 1e9 * time_s if status is Status.OK else None
+        return Row(cell, number, status, reason, sample, facts=facts)
+
+    def loop(self, fixes: Sequence[str], *, counts: Sequence[int] = (2,), budget_s: float = 300):
+        made = Loop(self.run, self.stored.extend, counts, budget_s, seed=1, clock=lambda: self.now)
+        made.first()
+        made.add([Arm(fix, max(counts)) for fix in fixes])
+        return made
+
+
+def described(*fixes: str) -> dict[str, Any]:
+    """The document of a try."""
+    own = {"kind": "k", "what": "w", "risk": "r.", "keep": {}, "parts": []}
+    return {"tried": [{"name": each, **own} for each in fixes], "left_out": {}}
+
+
+def test_each_round_has_pairs_of_neighbours_in_both_orders_and_one_without_a_fix() -> None:
+    machine = Machine()
+    loop = machine.loop(["a", "b"], counts=(1, 2))
+    loop.measure(1000, rounds=8)
+    runs = machine.order[2:]
+    firsts = set()
+    for one, other in zip(runs[::2], runs[1::2], strict=True):
+        assert one[1] == other[1]
+        assert {one[0], other[0]} == {AS_IS, one[1].fix}
+        firsts.add((one[1], one[0] == AS_IS))
+    assert {arm for arm, _ in firsts} == {
+        Arm("a", 2), Arm("b", 2), Arm(AGAIN, 1), Arm(AGAIN, 2)
+    }  # fmt: skip
+    assert len(firsts) == 8  # as it is comes first, and last, of every arm
+    assert len(runs) == 8 * 8
+    assert machine.stored == loop.rows
+    loop.measure(1000, rounds=10)
+    assert {arm.threads for _, arm in machine.order[2 + 8 * 8 :]} == {2}
+
+
+def test_a_gain_is_found_and_what_is_settled_is_measured_no_more() -> None:
+    machine = Machine(gains={"good": 1.5, "bad": 0.5})
+    loop = machine.loop(["good", "bad", "none"])
+    loop.measure(290)
+    found = judgement.judged(loop.rows, described("good", "bad", "none"), {})
+    by_name = {each.name: each.arms[2] for each in found.tried}
+    assert by_name["good"].finding is Finding.GAIN
+    assert by_name["good"].ratio.low < 1.5 < by_name["good"].ratio.high
+    assert by_name["bad"].finding is Finding.LOSS
+    assert by_name["bad"].pairs < by_name["none"].pairs
+    assert [each.name for each in found.winners] == ["good"]
+    assert found.tried[-1].name == "bad"
+    assert found.seen is not None
+    assert 0 <= found.seen < 0.1
+
+
+def test_the_budget_is_kept_and_nobody_measures_without_end() -> None:
+    machine = Machine()
+    machine.loop(["a", "b"]).measure(100)
+    assert 95 < machine.now < 102
+    short = Machine(seconds=0.001, noise=0.5)
+    loop = short.loop(["a"])
+    loop.measure(300)
+    assert loop.number == MOST_ROUNDS
+    assert short.now < 10
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"breaks": {"a": (Status.CRASHED, "it was ended by SIGSEGV")}}, "it was ended by SIGSEGV"),
+        ({"prints": {"a": "other"}}, "its output differs from that of the program as it is"),
+        ({"gains": {"a": 0.01}}, "it did not end"),
+    ],
+)
+def test_a_fix_that_breaks_the_program_costs_that_fix_only(
+    change: dict[str, Any], reason: str
+) -> None:
+    machine = Machine(**change)
+    loop = machine.loop(["a", "b"])
+    loop.measure(100)
+    found = judgement.judged(loop.rows, described("a", "b"), {})
+    broken = {each.name: each.broken for each in found.tried}
+    assert broken == {"a": reason, "b": ""}
+    assert sum(variant == "a" for variant, _ in machine.order) <= 2
+    assert max(machine.limits[1:]) < 5 * 1.5
+    assert not found.winners
+
+
+def test_a_program_that_prints_something_else_each_time_is_not_held_to_its_output() -> None:
+    machine = Machine(prints={"a": "other", AGAIN: "third"})
+    loop = machine.loop(["a"])
+    loop.measure(60)
+    found = judgement.judged(loop.rows, described("a"), {})
+    assert not found.tried[0].broken
+    assert any("does not print the same each time" in each for each in found.limits)
+
+
+def test_a_program_that_fails_now_and_then_as_it_is_blames_no_fix_for_as_much() -> None:
+    rows = [row for number in range(1, 9) for row in _pair(number, fails=number in (2, 5))]
+    assert arms.broken(rows) == {}
+    worse = [row for number in range(1, 9) for row in _pair(number, fails=number > 2)]
+    assert arms.broken(worse) == {"a": "it ended"}
+    limits = judgement.judged(rows, described("a"), {}).limits
+    assert any("failed in 1 of 8 runs on 2 threads" in each for each in limits)
+
+
+def _pair(number: int, *, fails: bool) -> list[Row]:
+    made = []
+    for variant, bad in ((AS_IS, number == 2), ("a", fails)):
+        cell = Cell("p", "custom", "program", variant, "", "", 2)
+        status = Status.CRASHED if bad else Status.OK
+        facts = {"pair": "a", "wall_s": 1.0}
+        sample = None if bad else 1e9
+        made.append(Row(cell, number, status, "it ended" if bad else "", sample, facts=facts))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("machine", "sentence"),
+    [
+        (Machine(breaks={FIRST: (Status.CRASHED, "it ended with exit status 1")}),
+         "The program as it is failed: it ended with exit status 1; correct that first"),
+        (Machine(seconds=400), "took more than the budget of 300 s"),
+    ],
+)  # fmt: skip
+def test_a_program_that_fails_as_it_is_is_not_tried(machine: Machine, sentence: str) -> None:
+    with pytest.raises(LabError, match=sentence):
+        machine.loop(["a"])
+    assert len(machine.stored) == 1
+
+
+def test_where_time_is_short_the_hopeless_are_left_out() -> None:
+    names = [f"fix {number}" for number in range(8)]
+    machine = Machine(gains={"fix 5": 1.4, "fix 2": 1.2})
+    loop = machine.loop(names, budget_s=100)
+    assert loop.fitting(8) == 8
+    assert loop.fitting(30) < 30
+    loop.measure(100, SCREENED)
+    out = loop.race(100)
+    assert out
+    assert not {Arm("fix 5", 2), Arm("fix 2", 2)} & set(out)
+    before = len(machine.order)
+    loop.measure(100)
+    assert not {arm for _, arm in machine.order[before:]} & set(out)
+
+
+def test_an_interrupt_leaves_all_that_was_measured() -> None:
+    machine = Machine(interrupt_after=12)
+    loop = machine.loop(["a", "b"])
+    with pytest.raises(KeyboardInterrupt):
+        loop.measure(100)
+    assert len(machine.stored) == 12
+    assert machine.stored == loop.rows
+
+
+def test_the_rounds_as_is_tell_how_much_faster_more_threads_are() -> None:
+    rows = []
+    for number in range(1, 9):
+        for threads, time in ((1, 2.0), (2, 1.25)):
+            for variant in (AS_IS, AGAIN):
+                cell = Cell("p", "custom", "program", variant, "", "", threads)
+                facts = {"pair": AGAIN, "wall_s": time, "peak_bytes": 1 << 20}
+                sample = 1e9 * time * (1 + number / 1000)
+                rows.append(Row(cell, number, Status.OK, "", sample, facts=facts))
+    found = judgement.judged(rows, described(), {})
+    assert found.speedups[2].estimate == pytest.approx(1.6)
+    assert 1 not in found.speedups
+    assert found.bases[1].runs == 16

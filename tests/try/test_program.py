@@ -1,0 +1,127 @@
+"""One run of a program of the user's own: how it ends, what it took, and that nothing is left."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from threadmark.machine.limits import default_limits
+from threadmark.measure import program
+from threadmark.measure.cage import Cage
+from threadmark.measure.program import Job, Result
+from threadmark.model.cell import Status
+from threadmark.model.errors import LabError
+
+
+@pytest.fixture(params=["groups", "polling"])
+def cage(request: pytest.FixtureRequest) -> Iterator[Cage]:
+    """With control groups where they can be had, and without."""
+    groups = request.param == "groups"
+    with Cage(default_limits(), use_groups=groups, cap_threads=False) as made:
+        yield made
+
+
+def run(cage: Cage, script: str, limit_s: float = 10, **options: object) -> Result:
+    job = replace(Job(("sh", "-c", script)), **options)  # type: ignore[arg-type]
+    return program.run(job, os.environ, cage, limit_s)
+
+
+def test_a_run_has_its_time_its_peak_and_what_tells_its_output(cage: Cage) -> None:
+    found = run(cage, "echo 12,000 units; sleep 0.1")
+    assert found.status is Status.OK
+    assert found.seconds == found.facts["wall_s"] > 0.08
+    assert found.facts["peak_bytes"] > 100_000
+    assert found.facts["output"] == run(cage, "echo 12,000 units").facts["output"]
+    assert found.facts["output"] != run(cage, "echo 12,001 units").facts["output"]
+    by_units = run(cage, "echo 5 units; echo 12,000 units", progress=re.compile(r"([\d,]+) units"))
+    assert by_units.seconds == by_units.facts["wall_s"] / 12_000
+    assert run(cage, "echo 4", metric="sed s/4/8/").seconds == 1 / 8
+
+
+@pytest.mark.parametrize(
+    ("script", "status", "reason"),
+    [
+        ("echo no. >&2; exit 3", Status.CRASHED, "it ended with exit status 3; it said: no"),
+        ("kill -SEGV $$", Status.CRASHED, "it was ended by SIGSEGV"),
+        ("sleep 30", Status.TIMEOUT, "it did not end within 0.2 s"),
+    ],
+)
+def test_a_run_that_fails_has_a_reason(
+    cage: Cage, script: str, status: Status, reason: str
+) -> None:
+    found = run(cage, script, limit_s=0.2 if "sleep" in script else 10)
+    assert (found.status, found.reason, found.seconds) == (status, reason, None)
+
+
+def test_output_that_the_check_refuses_is_wrong(cage: Cage) -> None:
+    assert run(cage, "echo 41", check="grep -q 42").status is Status.WRONG
+    found = run(cage, "echo 41", check="echo too small; exit 1")
+    assert found.reason == "--check refused its output; it said: too small"
+    assert run(cage, "echo 42", check="grep -q 42").status is Status.OK
+
+
+def test_nothing_that_a_program_started_outlives_it(cage: Cage, tmp_path: Path) -> None:
+    started = tmp_path / "pid"
+    script = (
+        f"setsid sh -c 'echo $$ > {started}; exec sleep 60' & while ! [ -s {started} ]; do :; done"
+    )
+    assert run(cage, script).status is Status.OK
+    assert not Path(f"/proc/{started.read_text().strip()}").exists()
+
+
+def test_what_runs_beside_the_program_is_at_fault_itself(cage: Cage) -> None:
+    with pytest.raises(LabError, match="--prepare ended with exit status 1; it said: oh"):
+        run(cage, "true", prepare="echo oh; exit 1")
+    with pytest.raises(LabError, match="--metric printed no number above 0"):
+        run(cage, "echo none", metric="cat")
+    with pytest.raises(LabError, match="finds a number above 0"):
+        run(cage, "echo none", progress=re.compile(r"(\d+)"))
+    with pytest.raises(LabError, match="no-such-program cannot be started"):
+        program.run(Job(("./no-such-program",)), os.environ, cage, 1)
+
+
+SERVER = "trap 'echo bye; exit 0' USR1; touch {0}; while :; do sleep 0.02; done"
+
+
+def test_a_server_is_measured_by_its_load_and_ended_by_its_signal(
+    cage: Cage, tmp_path: Path
+) -> None:
+    up = tmp_path / "up"
+    found = run(
+        cage,
+        SERVER.format(up),
+        ready=f"test -e {up}",
+        load="sleep 0.2; echo 50 requests",
+        stop=signal.SIGUSR1,
+        progress=re.compile(r"(\d+) requests"),
+    )
+    assert found.status is Status.OK
+    assert found.seconds is not None
+    assert 0.15 < 50 * found.seconds < 5
+    assert found.facts["peak_bytes"] > 100_000
+
+
+@pytest.mark.parametrize(
+    ("script", "load", "status", "reason"),
+    [
+        ("exit 5", "sleep 1", Status.CRASHED, "it ended before it was ready"),
+        ("sleep 0.1; kill -SEGV $$", "sleep 0.4", Status.CRASHED, "it ended before its load had"),
+        ("exec sleep 60", "echo oh; exit 4", Status.CRASHED,
+         "its load ended with exit status 4; it said: oh"),
+        ("exec sleep 60", "sleep 60", Status.TIMEOUT, "its load did not end within 0.5 s"),
+    ],
+)  # fmt: skip
+def test_a_server_that_fails_has_a_reason(
+    cage: Cage, script: str, load: str, status: Status, reason: str
+) -> None:
+    ready = "test ! -e /proc/self/none" if "ready" not in reason else "sleep 0.1; false"
+    began = time.monotonic()
+    found = run(cage, script, limit_s=0.5, ready=ready, load=load)
+    assert (found.status, found.reason) == (status, reason)
+    assert time.monotonic() - began < 5

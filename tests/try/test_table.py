@@ -1,0 +1,140 @@
+"""What a try prints, against a golden file of 80 columns, and what documents say of the fixes.
+
+    THREADMARK_GOLDEN=1 pytest tests/try/test_table.py
+
+writes the golden file anew.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from threadmark.fixes import choosing
+from threadmark.kinds.trials import judgement, page, table
+from threadmark.kinds.trials.arms import AGAIN, AS_IS
+from threadmark.kinds.trials.kind import KIND
+from threadmark.model.cell import Cell, Row, Run, Status, Stored
+from threadmark.model.places import ROOT
+from threadmark.model.workload import Workload
+
+from bars import PLANTED, expectation
+
+GOLDEN = Path(__file__).parent / "golden.txt"
+GAINS = {
+    "jemalloc": 1.5, "batch": 1.2, "jemalloc + batch": 1.55, "tcache": 1.0, "one-processor": 0.6,
+    "arenas": 1.0, "c-locale": 1.03, AGAIN: 1.0,
+}  # fmt: skip
+
+
+def described() -> dict[str, Any]:
+    """What was to be tried; the last one broke."""
+    tried = []
+    for name in [*GAINS, "spinning-mutex"]:
+        if name == AGAIN:
+            continue
+        line = f"FIX={name.replace(' + ', '+')} ./prog 2"
+        keep = {"environment": {}, "command": line, "dockerfile": [f'ENV FIX="{name}"']}
+        parts = name.split(" + ") if " + " in name else []
+        own = {"kind": name, "what": f"the fix {name}", "risk": "It costs.", "keep": keep}
+        tried.append({"name": name, "parts": parts, **own})
+    left_out = {"omp-bind": "the program is not linked with OpenMP", "arenas2": "no time"}
+    return {"family": 12, "tried": tried, "left_out": left_out, "checked": False, "units": False}
+
+
+def stored(*, gains: dict[str, float], rounds: int = 16) -> Stored:
+    """A run whose runs take what GAINS say, give or take a percent."""
+    noise = random.Random(4)
+    rows = []
+    for number in range(1, rounds + 1):
+        for threads in (1, 2):
+            for fix, gain in gains.items():
+                if threads == 1 and fix not in ("jemalloc", AGAIN):
+                    continue
+                for variant, factor in ((AS_IS, 1.0), (fix, gain)):
+                    time_s = 0.4 / threads**0.5 / factor * noise.lognormvariate(0, 0.01)
+                    peak = (2 if variant == "jemalloc" else 1) << 20
+                    facts = {"pair": fix, "wall_s": time_s, "peak_bytes": peak, "output": "x"}
+                    cell = Cell("prog", "custom", "program", variant, "", "", threads)
+                    row = Row(cell, number, Status.OK, "", 1e9 * time_s, facts=facts)
+                    rows.append(row)
+    cell = Cell("prog", "custom", "program", "spinning-mutex", "", "", 2)
+    facts = {"pair": "spinning-mutex", "wall_s": 0.1}
+    rows.append(Row(cell, 1, Status.CRASHED, "it was ended by SIGSEGV", facts=facts))
+    workload = Workload(("./prog", "{threads}"), "1,2").as_json()
+    request = {"command": ["./prog", "{threads}"], "workload": workload}
+    run = Run(7, "2026-11-25T10:00:00.000+00:00", "x", "try", 1, request, {"kernel": "<k>"})
+    explained = {
+        "run": 6,
+        "causes": ["40 % allocator; without it at most 1.6 times as fast"],
+        "bounds": {"jemalloc": 1.6, "tcache": 1.6, "batch": 1.1},
+    }
+    return Stored(run, rows, [], {judgement.FIXES: described(), judgement.EXPLAINED: explained})
+
+
+def printed(run: Stored, width: int = 80) -> list[str]:
+    """The lines of a terminal."""
+    return [line.plain for line in table.lines(run, KIND.judge(run), width, utf8=True)]
+
+
+def test_the_answer_is_as_in_the_golden_file() -> None:
+    text = "\n".join(printed(stored(gains=GAINS))) + "\n"
+    if os.environ.get("THREADMARK_GOLDEN"):
+        GOLDEN.write_text(text, encoding="utf-8")
+    assert text == GOLDEN.read_text(encoding="utf-8")
+    assert all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_the_answer_says_what_counts() -> None:
+    text = " ".join(" ".join(printed(stored(gains=GAINS))).split())
+    assert "spinning-mutex breaks the program: it was ended by SIGSEGV." in text
+    assert "The gains do not add up: jemalloc + batch gives +5" in text
+    assert "its parts would give +80 %" in text
+    assert "jemalloc: at most 1.6 times as fast by that cause, measured 1.5." in text
+    assert "batch: at most 1.1 times as fast by that cause, measured 1.2; the fix changes" in text
+    assert "Not tried: omp-bind (the program is not linked with OpenMP)" in text
+    assert "(1.41 times as fast as on 1)" in text
+
+
+def test_where_nothing_gains_the_least_gain_is_said_that_would_have_been_seen() -> None:
+    run = stored(gains={"tcache": 1.0, "arenas": 0.99, AGAIN: 1.0})
+    text = " ".join(" ".join(printed(run)).split())
+    assert "None of the 2 fixes that were tried helps; a gain of 2.0 % or more would" in text
+    assert "To keep it" not in text
+    few = stored(gains={"tcache": 1.5, AGAIN: 1.0}, rounds=2)
+    text = " ".join(" ".join(printed(few)).split())
+    assert "tcache does not help; there are too few runs to say more" in text
+    assert "x1e" not in text
+
+
+def test_the_page_escapes_and_the_record_is_plain() -> None:
+    run = stored(gains=GAINS)
+    found = KIND.judge(run)
+    text = page.page(run, found)
+    assert "&lt;k&gt;" in text
+    assert "<k>" not in text
+    assert "does not add up" in text or "do not add up" in text
+    record = KIND.json(run, found)
+    assert "Infinity" not in record
+    assert '"gains": [\n    "jemalloc' in record
+
+
+@pytest.mark.parametrize("path", sorted(PLANTED.glob("*.cpp")), ids=lambda path: path.stem)
+def test_a_planted_program_says_which_fixes_help_and_why(path: Path) -> None:
+    found = expectation(path.read_text(encoding="utf-8"))
+    names = {fix.name for fix in choosing.every()}
+    right = {each.strip() for each in found["fix"].split("|")}
+    assert right == {"none"} or right <= names
+    assert found["why"].endswith(".")
+
+
+def test_the_document_has_all_fixes_and_no_other() -> None:
+    text = (ROOT / "docs/try.md").read_text(encoding="utf-8")
+    section = text.split("## The fixes")[1].split("\n## ")[0]
+    rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    listed = re.findall(r"`([^`]+)`", " ".join(rows))
+    assert sorted(listed) == sorted(fix.name for fix in choosing.every())

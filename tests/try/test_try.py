@@ -1,0 +1,203 @@
+"""The command line of try: from a program to the answer, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from threadmark import cli
+from threadmark.kinds.trials.loop import Loop
+from threadmark.model.effort import parse_seconds
+from threadmark.model.errors import LabError
+from threadmark.model.places import ROOT
+
+# What is started in the background of a shell ignores Ctrl-C, and so would what is started here.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Five times as fast where the locale is C, and broken by a priority.
+SCRIPT = """#!/bin/sh
+[ "$(nice)" -lt {nice} ] && exit 7
+[ "$LC_ALL" = C ] && sleep 0.02 || sleep 0.1
+echo done
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where everything is written."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LANG", "C.UTF-8")
+    monkeypatch.delenv("LC_ALL", raising=False)
+    script = tmp_path / "prog"
+    nice = os.getpriority(os.PRIO_PROCESS, 0)
+    script.write_text(SCRIPT.format(nice=nice), encoding="ascii")
+    script.chmod(0o755)
+    return tmp_path
+
+
+def run(capfd: pytest.CaptureFixture[str], *words: str, status: int = 0) -> str:
+    """What the command prints."""
+    assert cli.main(["try", "--store", "s.db", *words]) == status
+    captured = capfd.readouterr()
+    return captured.err if status == 2 else captured.out
+
+
+def test_what_helps_is_found_kept_and_shown_again(capfd: pytest.CaptureFixture[str]) -> None:
+    fixes = "c-locale" + (",priority" if os.geteuid() == 0 else "")
+    options = ("--only", fixes, "--budget", "4s", "--json")
+    found = json.loads(run(capfd, *options, "--", "./prog"))
+    assert found["schema"] == "threadmark/try/1"
+    assert found["gains"] == ["c-locale"]
+    by_name = {each["name"]: each for each in found["fixes"]}
+    gain = by_name["c-locale"]["threads"]["0"]["times_as_fast"]
+    assert 1.2 < gain["low"] < gain["high"] < 8
+    assert by_name["c-locale"]["keep"] == {
+        "environment": {"LC_ALL": "C"},
+        "command": "LC_ALL=C ./prog",
+        "dockerfile": ['ENV LC_ALL="C"'],
+    }
+    if os.geteuid() == 0:
+        assert by_name["priority"]["broken"] == "it ended with exit status 7"
+    variants = {row["variant"] for row in found["rows"]}
+    assert variants >= {"first", "as is", "as is again", "c-locale"}
+    assert found["run"]["finished_at"]
+
+    assert cli.main(["show", "--store", "s.db"]) == 0
+    shown = capfd.readouterr().out
+    assert "c-locale: LC_ALL=C" in shown
+    assert "LC_ALL=C ./prog" in shown
+    assert cli.main(["report", "1", "--store", "s.db", "--output", "page.html"]) == 0
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert "LC_ALL=C ./prog" in page
+    assert cli.main(["compare", "1", "1", "--store", "s.db"]) == 0
+    assert "c-locale" in capfd.readouterr().out
+
+
+def test_the_best_of_two_kinds_are_measured_together(
+    folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Loop, "race", lambda *_: [])  # which gives one up in so short a time
+    script = """#!/bin/sh
+    case "$LC_ALL $(chrt -p $$)" in C\\ *|*BATCH*) sleep 0.005 ;; *) sleep 0.04 ;; esac
+    """
+    (folder / "prog").write_text(script, encoding="ascii")
+    options = ("--only", "c-locale,batch", "--budget", "4s", "--json")
+    found = json.loads(run(capfd, *options, "--", "./prog"))
+    both = next(each for each in found["fixes"] if len(each["parts"]) == 2)
+    assert set(both["parts"]) == {"c-locale", "batch"}
+    assert both["keep"]["command"] == "LC_ALL=C chrt --batch 0 ./prog"
+    assert both["threads"]["0"]["pairs"] >= 1
+    assert cli.main(["show", "--store", "s.db"]) == 0
+    if both["threads"]["0"]["pairs"] >= 6:
+        assert "The gains do not add up" in capfd.readouterr().out
+
+
+def test_where_nothing_helps_it_says_what_would_have_been_seen(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    said = run(capfd, "--only", "batch", "--budget", "1500ms", "--", "true", status=2)
+    assert "no time for --budget" in said
+    said = run(capfd, "--only", "batch", "--budget", "2s", "--", "sleep", "0.02")
+    assert "sleep as it is:" in said
+    assert "batch does not help; a gain of" in " ".join(said.split())
+    assert "would have been seen" in " ".join(said.split())
+
+
+def test_threads_and_a_metric_reach_the_runs(capfd: pytest.CaptureFixture[str]) -> None:
+    options = ("--only", "batch", "--budget", "2s", "--threads", "1,2", "--metric", "cat", "--json")
+    found = json.loads(run(capfd, *options, "--", "echo", "{threads}0"))
+    assert {count: each["seconds"] for count, each in found["as_is"].items()} == {
+        "1": 1 / 10, "2": 1 / 20
+    }  # fmt: skip
+    assert found["as_is"]["2"]["speedup"]["estimate"] == pytest.approx(2)
+    assert {row["threads"] for row in found["rows"]} == {1, 2}
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ((), "Name a program: ./threadmark try -- ./prog arguments"),
+        (("--", "./absent"), "There is no program ./absent that can be started; check its path."),
+        (("--nonsense", "--", "true"), "try has no option --nonsense"),
+        (("--only", "jemaloc", "--", "true"), "There is no fix 'jemaloc'; did you mean 'jemalloc'"),
+        (
+            ("--only", "omp-bind", "--", "true"),
+            "No fix can be tried here (omp-bind: the program is",
+        ),
+        (("--threads", "1,2", "--", "true"), "Write {threads} where the program takes"),
+        (("--", "echo", "{threads}"), "Say how many threads the program is to have: --threads 1,2"),
+        (("--threads", "0", "--", "echo", "{threads}"), "Thread counts go from 1 to 4096"),
+        (("--threads-env", "A B", "--threads", "2", "--", "true"), "takes the name of a variable"),
+        (("--progress", "(", "--", "true"), "--progress is no regular expression"),
+        (("--progress", "x", "--", "true"), "--progress needs one group"),
+        (("--progress", "(x)", "--metric", "cat", "--", "true"), "both tell what a run achieved"),
+        (("--stop", "NONE", "--load", "true", "--", "true"), "There is no signal NONE"),
+        (("--ready", "true", "--", "true"), "--ready and --stop are for a server"),
+        (("--check", " ", "--", "true"), "--check needs a value."),
+        (("--budget", "fast", "--", "true"), "'fast' is no time for --budget"),
+        (("--", "false"), "The program as it is failed: it ended with exit status 1"),
+        (("--budget", "0.2s", "--", "sleep", "9"), "took more than the budget of 0.2 s"),
+        (("--budget", "0.4s", "--", "sleep", "0.1"), "are too few for one fix; give more with"),
+        (("--prepare", "exit 3", "--", "true"), "--prepare ended with exit status 3; correct it."),
+        (("--progress", r"(\d+)", "--", "true"), "finds a number above 0 in"),
+        (("--load", "true", "--only", "batch", "--", "false"), "it ended before its load had"),
+    ],
+)
+def test_what_cannot_be_tried_is_one_sentence(
+    capfd: pytest.CaptureFixture[str], words: tuple[str, ...], sentence: str
+) -> None:
+    said = run(capfd, *words, status=2)
+    last = said.strip().splitlines()[-1]
+    assert last.startswith("threadmark: ")
+    assert sentence in last
+    assert "Traceback" not in said
+    assert not Path("s.db").exists() or "--progress" in words
+
+
+@pytest.mark.parametrize(("text", "value"), [("90", 90), ("90s", 90), ("1.5m", 90), ("1h", 3600)])
+def test_a_budget_has_a_unit(text: str, value: float) -> None:
+    assert parse_seconds(text) == value
+    for bad in ("", "0", "-1", "1d", "m", "1e9"):
+        with pytest.raises(LabError, match="is no time for --budget"):
+            parse_seconds(bad)
+
+
+def test_ctrl_c_shows_what_is_known_and_leaves_no_process(folder: Path) -> None:
+    marker = folder / "marker"
+    script = f"echo run >> runs; sleep 0.02; [ -e {marker} ] && exec sleep 71; true"
+    line = [sys.executable, "-P", "-m", "threadmark", "try", "--store", "s.db", "--only", "batch"]
+    line += ["--budget", "60s", "--", "sh", "-c", script]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "lab")}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(line, stdout=pipe, stderr=pipe, text=True, env=environment) as process:
+        _wait_for(lambda: _runs() >= 12)
+        marker.touch()
+        seen = _runs()
+        _wait_for(lambda: _runs() > seen)
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+    assert process.returncode == 130, err
+    assert "sh as it is:" in out
+    assert "The try was interrupted" in " ".join(out.split())
+    left = subprocess.run(["pgrep", "-f", "^sleep 71$"], capture_output=True, check=False)
+    assert not left.stdout
+
+
+def _runs() -> int:
+    path = Path("runs")
+    return len(path.read_text(encoding="ascii").split()) if path.exists() else 0
+
+
+def _wait_for(condition: Callable[[], bool]) -> None:
+    until = time.monotonic() + 30
+    while not condition() and time.monotonic() < until:
+        time.sleep(0.01)
