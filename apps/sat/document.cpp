@@ -9,6 +9,9 @@
 namespace sat {
 namespace {
 
+// So that one can be added to a number.
+constexpr std::int64_t kMostNumber = std::int64_t{1} << 62;
+
 // Either throws, or keeps the problem.
 void report(Document& document, const ReadOptions& options, Problem problem) {
   if (!options.partial) throw BadFile(problem);

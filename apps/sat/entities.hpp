@@ -1,5 +1,6 @@
-// The objects of a file. Entity is what all have in common; a class has the fields of its record,
-// in the order in which schema.hpp reads and writes them. References are indices of records.
+// The objects of a file; long because all classes are here, each a few lines. Entity is what all
+// have in common; a class has the fields of its record, in the order in which schema.hpp reads and
+// writes them. References are indices of records.
 //
 // A field that a file may lack has a value that says so: kNull (also written as $-1), kAbsent,
 // kAbsentReal, Choice::kNone. Objects own no memory; texts lie in the bytes of the file.

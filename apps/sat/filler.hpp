@@ -1,6 +1,7 @@
-// Pass 2 on one record: its text becomes the fields of its object. A Source is a form of taking
-// numbers and words out of a text; the schema says which come. What is shared between threads,
-// the kinds and the numbers of all records, is only read.
+// Pass 2 on one record: its text becomes the fields of its object. It is long because all that a
+// field can be is here, which shares where the record has been read to. A Source is a form of
+// taking numbers and words out of a text; the schema says which come. What is shared between
+// threads, the kinds and the numbers of all records, is only read.
 #pragma once
 
 #include <algorithm>
@@ -69,7 +70,7 @@ class Filler {
       fail(field, expected("a reference such as $7"));
     }
     std::int64_t number = 0;
-    if (!in_.integer(number)) fail(field, expected("the number of a record"));
+    if (in_.peek() == '+' || !in_.integer(number)) fail(field, expected("the number of a record"));
     value = resolved(field, number, wanted);
   }
 
@@ -136,7 +137,7 @@ class Filler {
   void maybe_bound(const char* field, double& value) {
     const char next = in_.peek();
     if (next != 'I' && next != 'F') return;
-    in_.skip();
+    letter(field);
     value = kInfinite;
     if (next == 'F') real(field, value);
   }
@@ -148,7 +149,7 @@ class Filler {
   void maybe_box(const char* field, Box& value) {
     const char next = in_.peek();
     if (next != 'T' && next != 'F') return;
-    in_.skip();
+    letter(field);
     value.given = next == 'T' ? Choice::kSecond : Choice::kFirst;
     if (next == 'F') return;
     vector(field, value.low);
@@ -159,6 +160,8 @@ class Filler {
   void maybe_subtype(const char* field, std::uint32_t& value) {
     if (in_.peek() != '{') return;
     const std::size_t begin = in_.position();
+    if (begin + 1 == text_.size() || !is_blank(text_[begin + 1]))
+      fail(field, "a blank is expected after {.");
     const std::uint32_t mine = next_subtype_;
     const std::size_t end = scan(field, begin, /*one=*/true);
     if (next_subtype_ == mine) {
@@ -181,6 +184,12 @@ class Filler {
   std::string expected(const std::string& what) {
     if (in_.peek() == '\0') return "the record ends where " + what + " is expected.";
     return what + " is expected, not " + quoted(in_.word()) + ".";
+  }
+
+  // A token of one character.
+  void letter(const char* field) {
+    const std::string_view word = in_.word();
+    if (word.size() != 1) fail(field, "one letter is expected, not " + quoted(word) + ".");
   }
 
   // The place after one blank behind a length that was just read.
@@ -231,6 +240,8 @@ class Filler {
       const bool starts = at == text_.data() || is_blank(at[-1]);
       const char which = *at++;
       if (!starts) continue;
+      const bool alone = at == end || is_blank(*at);
+      if ((which == '{' || which == '}') && !alone) continue;
       if (which == '{') {
         at = open_subtype(field, at, end);
       } else if (which == '}') {
@@ -303,9 +314,9 @@ class Filler {
   // The B-spline at the beginning of a subtype, if there is one. Surfaces of other constructions
   // than exactsur have it at their end, behind what only their own schema could tell.
   void read_nurbs(Subtype& subtype) {
-    const std::string_view name = subtype.name;
-    const bool surface = name.ends_with("sur");
-    if (surface && name != "exactsur") return;
+    const Kind kind = model_.kinds[record_];
+    const bool surface = kind == Kind::kSpline;
+    if (surface && subtype.name != "exactsur" && subtype.name != "exact_spl_sur") return;
     if (begins_number(in_.peek())) skip_word();  // its number in the table, from 2500 on
     std::string_view word = word_if_letter();
     if (word == "full") word = word_if_letter();
@@ -313,15 +324,19 @@ class Filler {
     if (!rational && word != "nubs") return;
     auto nurbs = std::make_unique<Nurbs>();
     nurbs->rational = rational;
-    nurbs->form = surface                              ? Nurbs::Form::kSurface
-                  : name == "exppc" || name == "parpc" ? Nurbs::Form::kCurve2
-                                                       : Nurbs::Form::kCurve3;
-    if (surface) {
-      read_surface(*nurbs);
-    } else {
-      read_curve(*nurbs);
+    nurbs->form = surface                 ? Nurbs::Form::kSurface
+                  : kind == Kind::kPcurve ? Nurbs::Form::kCurve2
+                                          : Nurbs::Form::kCurve3;
+    try {
+      if (surface ? read_surface(*nurbs) : read_curve(*nurbs)) subtype.nurbs = std::move(nurbs);
+    } catch (const FieldError&) {
+      // Others may begin otherwise than those that were seen: then they are kept as text.
+      if (is_seen(subtype.name)) throw;
     }
-    subtype.nurbs = std::move(nurbs);
+  }
+  static bool is_seen(std::string_view name) {
+    return name == "exactcur" || name == "exactsur" || name == "exppc" || name == "surfintcur" ||
+           name == "parcur" || name == "lawintcur" || name == "offintcur" || name == "bldcur";
   }
 
   void skip_word() {
@@ -359,24 +374,29 @@ class Filler {
       direction.multiplicities[i] = count("multiplicity");
     }
   }
-  void poles(Nurbs& nurbs, std::size_t number) {
+  // False if the subtype ends before it has so many: then it is kept as text.
+  bool poles(Nurbs& nurbs, std::size_t number) {
     const std::size_t each = nurbs.coordinates();
     if (number > text_.size() / 2 / each) {
       fail("poles", std::to_string(number) + " are wanted, for which the record has no room.");
     }
-    nurbs.poles.resize(number * each);
-    for (double& coordinate : nurbs.poles) real("pole", coordinate);
+    nurbs.poles.reserve(number * each);
+    for (std::size_t i = 0; i < number; ++i) {
+      if (in_.peek() == '}') return false;
+      for (std::size_t j = 0; j < each; ++j) real("pole", nurbs.poles.emplace_back());
+    }
+    return true;
   }
 
-  void read_curve(Nurbs& nurbs) {
+  bool read_curve(Nurbs& nurbs) {
     nurbs.u.degree = count("degree");
     closure(nurbs.u);
     const std::uint32_t number = count("number of knots");
     knots(nurbs.u, number);
-    poles(nurbs, nurbs.u.poles());
+    return poles(nurbs, nurbs.u.poles());
   }
 
-  void read_surface(Nurbs& nurbs) {
+  bool read_surface(Nurbs& nurbs) {
     nurbs.u.degree = count("degree");
     nurbs.v.degree = count("degree");
     // Of which directions the weights depend on; `both`, `u`, `v`.
@@ -394,8 +414,10 @@ class Filler {
     knots(nurbs.v, v_knots);
     const std::size_t rows = nurbs.v.poles();
     const std::size_t most = text_.size();
-    if (rows > most || nurbs.u.poles() > most) fail("poles", "the record has no room for them.");
-    poles(nurbs, rows * nurbs.u.poles());
+    if (nurbs.u.poles() > most || rows > most / (nurbs.u.poles() + 1)) {
+      fail("poles", "the record has no room for them.");
+    }
+    return poles(nurbs, rows * nurbs.u.poles());
   }
 
   Model& model_;

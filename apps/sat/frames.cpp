@@ -93,6 +93,7 @@ class Framer {
 
   bool defines_subtype(const char* p) const {
     if (p != begin_ && !is_blank(p[-1])) return false;
+    if (p + 1 != end_ && !is_blank(p[1])) return false;
     return token_at(skip_blanks(p + 1, end_), end_) != "ref";
   }
 

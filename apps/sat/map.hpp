@@ -1,6 +1,6 @@
 // sat::map: from the table of records to linked objects, in two passes. The first makes an empty
 // object for each record, the second fills them; then no order of the records matters, and threads
-// share them without a lock. map.md says why.
+// share them without a lock. frames.md says why.
 #pragma once
 
 #include <span>

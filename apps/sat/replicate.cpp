@@ -119,12 +119,12 @@ void check(const Given& given, const Model& model) {
 
 std::string header_text(const Model& model, std::uint64_t copies) {
   Header header = model.document.header;
-  header.records *= static_cast<std::int64_t>(copies);
-  header.tops *= static_cast<std::int64_t>(copies);
-  if (model.document.history) {
+  if (model.document.history) {  // its records may be among those that are counted
     header.records = 0;
     header.flags &= ~std::int64_t{1};
   }
+  header.records *= static_cast<std::int64_t>(copies);
+  header.tops *= static_cast<std::int64_t>(copies);
   header.has_key = false;  // it belongs to the contents
   std::string text;
   write_header(header, text);

@@ -1,5 +1,6 @@
-// The fields of each class, in the order of its record, written once for whatever goes over them:
-// Filler reads them out of a record (in several forms), Writer writes them.
+// The fields of each class, in the order of its record; long because it has all. Written once for
+// whatever goes over them: Filler reads them out of a record (in several forms), Writer writes
+// them.
 //
 // An archive says what a field is; `maybe_` means that a file may lack it, which the next token
 // tells: a reference begins with $, a number with a digit or a sign, a word with its letter.

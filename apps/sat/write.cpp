@@ -86,6 +86,7 @@ bool is_choice(std::string_view word, std::size_t which) {
 
 bool equal_tokens(std::string_view a, std::string_view b) {
   if (a == b) return true;
+  if (a.starts_with('$') && b.starts_with('$')) return equal_tokens(a.substr(1), b.substr(1));
   const auto number = [](std::string_view token, double& value) {
     const char* at = token.data();
     return parse_real(at, token.data() + token.size(), value);
@@ -93,7 +94,11 @@ bool equal_tokens(std::string_view a, std::string_view b) {
   double x = 0;
   double y = 0;
   if (number(a, x) && number(b, y)) return same(x, y);
-  if (a == "0" || a == "1") return is_choice(b, a == "0" ? 0 : 1);
+  // The words of a Choice may be written as numbers.
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::string_view number_text = i == 0 ? "0" : "1";
+    if ((a == number_text && is_choice(b, i)) || (b == number_text && is_choice(a, i))) return true;
+  }
   return false;
 }
 

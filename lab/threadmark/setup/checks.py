@@ -109,10 +109,11 @@ def checks() -> list[Check]:
         line = [sys.executable, str(ROOT / script), *of_build, *options]
         command = partial(lambda given: given, line)
         found.append(Check(f"explain-{name}", Level.ALL, command, preset, _lack(gcc)))
-    line = [sys.executable, str(ROOT / "tests/apps/students/bars.py")]
-    line += ["--bin", str(BUILD / preset / "apps/bin")]
-    command = partial(lambda given: given, line)
-    found.append(Check("students-bars", Level.ALL, command, preset, _lack(gcc)))
+    for app in ("students", "sat"):
+        line = [sys.executable, str(ROOT / f"tests/apps/{app}/bars.py")]
+        line += ["--bin", str(BUILD / preset / "apps/bin")]
+        command = partial(lambda given: given, line)
+        found.append(Check(f"{app}-bars", Level.ALL, command, preset, _lack(gcc)))
     sanitized = next((each for each in platforms.platforms() if "clang" in each.compiler), None)
     # The schedulers of others give false reports under ThreadSanitizer, none under the other.
     sanitizers = (("asan", Level.CHECK), ("tsan", Level.CHECK), ("asan-all", Level.ALL))
@@ -126,9 +127,11 @@ def checks() -> list[Check]:
                 lacks=_lack(sanitized, "sanitizers of clang 19"),
             )
         )
-    fuzz = [sys.executable, str(ROOT / "tests/fuzz/long.py"), str(BUILD / "asan"), "record", "1e7"]
-    lacks = _lack(sanitized, "sanitizers of clang 19")
-    found.append(Check("fuzz-record", Level.ALL, lambda: fuzz, "asan", lacks))
+    for reader in ("record", "sat"):
+        fuzz = [sys.executable, str(ROOT / "tests/fuzz/long.py"), str(BUILD / "asan"), reader, "1e7"]
+        command = partial(lambda given: given, fuzz)
+        lacks = _lack(sanitized, "sanitizers of clang 19")
+        found.append(Check(f"fuzz-{reader}", Level.ALL, command, "asan", lacks))
     return found
 
 
