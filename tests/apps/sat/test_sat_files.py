@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
 from sat_data import REAL
 
 Sat = Callable[..., subprocess.CompletedProcess[str]]
@@ -98,7 +97,11 @@ def test_replicated_subtypes_stay_within_their_copy(sat: Sat, tmp_path: Path) ->
     path = tmp_path / "curves.sat"
     curves = "".join(
         f"intcurve-curve $-1 -1 $-1 forward {{ {text} }} I I #\n"
-        for text in ("exactcur 0 full nubs 1 open 2 0 1 1 1 0 0 0 1 1 1 0 { x 1 }", "ref 1", "ref 0")
+        for text in (
+            "exactcur 0 full nubs 1 open 2 0 1 1 1 0 0 0 1 1 1 0 { x 1 }",
+            "ref 1",
+            "ref 0",
+        )
     )
     path.write_text(f"2600 0 0 0\n1 a 1 b 1 c\n1 1e-6 1e-10\n{curves}End-of-ACIS-data\n")
     whole(sat("replicate", path, 2, "-o", "two.sat"))
