@@ -4,13 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "frames.hpp"
 #include "header.hpp"
+#include "large_memory.hpp"
 #include "problem.hpp"
 #include "team.hpp"
 
@@ -20,14 +20,14 @@ namespace sat {
 class Bytes {
  public:
   Bytes() = default;
-  explicit Bytes(std::size_t size) : data_(new char[size]), size_(size) {}
+  explicit Bytes(std::size_t size) : data_(allocate_large<char>(size)), size_(size) {}
   explicit Bytes(std::string_view text);
   char* data() { return data_.get(); }
   void shrink(std::size_t size) { size_ = size; }
   std::string_view view() const { return {data_.get(), size_}; }
 
  private:
-  std::unique_ptr<char[]> data_;
+  LargeMemory<char> data_;
   std::size_t size_ = 0;
 };
 

@@ -134,8 +134,12 @@ class Filler {
       fail(field, "the text is to have " + std::to_string(size) +
                       " characters, and the record has not so many.");
     }
+    const std::size_t end = begin + static_cast<std::size_t>(size);
+    if (end != text_.size() && !is_blank(text_[end])) {
+      fail(field, "the text does not end after " + std::to_string(size) + " characters.");
+    }
     value = text_.substr(begin, static_cast<std::size_t>(size));
-    in_.seek(begin + value.size());
+    in_.seek(end);
   }
 
   void maybe_bound(const char* field, double& value) {
@@ -212,8 +216,7 @@ class Filler {
     }
     const Kind kind = model_.kinds[found];
     if (!contains(wanted, kind) && kind != Kind::kUnknown) {
-      fail(field, reference_text(number) + " is a " +
-                      std::string(model_.document.identifier(found).substr(0, 60)) +
+      fail(field, reference_text(number) + " is a " + printable(model_.document.identifier(found)) +
                       ", which this field cannot name.");
     }
     if (counts_) std::atomic_ref(model_.entity(found).handles).fetch_add(1);

@@ -15,6 +15,7 @@
 
 #include "document.hpp"
 #include "entities.hpp"
+#include "large_memory.hpp"
 #include "team.hpp"
 
 namespace sat {
@@ -27,7 +28,7 @@ class Array {
 
   Array() = default;
   void reserve(std::size_t size) {
-    data_.reset(static_cast<T*>(::operator new(size * sizeof(T))));
+    data_ = allocate_large<T>(size);
     size_ = size;
   }
   void make(std::size_t i) { ::new (static_cast<void*>(data_.get() + i)) T(); }
@@ -40,10 +41,7 @@ class Array {
   const T* end() const { return data_.get() + size_; }
 
  private:
-  struct Free {
-    void operator()(T* p) const { ::operator delete(p); }
-  };
-  std::unique_ptr<T, Free> data_;
+  LargeMemory<T> data_;
   std::size_t size_ = 0;
 };
 

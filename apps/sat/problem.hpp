@@ -24,6 +24,7 @@ struct Problem {
 std::string sentence(const Problem& problem);
 
 // Characters of a file as they may stand in a sentence: short, without control characters.
+std::string printable(std::string_view text);
 std::string quoted(std::string_view text);
 
 // "$7"

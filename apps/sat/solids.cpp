@@ -199,7 +199,7 @@ Solid block(Dice& dice, const Placement& place, std::size_t subtype) {
   Solid solid;
   const Position size{dice.between(8, 20), dice.between(8, 20), dice.between(4, 9)};
   add_corners(solid, place, size);
-  const std::size_t count = 6 + dice.below(9);
+  const std::size_t count = 12 + dice.below(8);
   // Poles above the knots' averages, so that x and y are linear in u and v.
   std::vector<double> abscissae;
   const auto spans = static_cast<double>(count - 3);

@@ -90,7 +90,7 @@ def bars(times: dict[Way, Times], size: int) -> dict[str, bool]:
     both = zip(one.steps["mapping"], two.steps["mapping"], strict=True)
     speed_up = statistics.median(first / second for first, second in both)
     text = times[Way("tmk_text", 1)].median("mapping") / one.median("mapping")
-    memory = max(max(one.memory), max(two.memory))
+    memory = max(*one.memory, *two.memory)
     return {
         f"the file has {size / 1e6:.1f} MB, 14 to 15": 14e6 <= size <= 15e6,
         f"from_chars maps {rate:.0f} MB/s with one thread, at least 300": rate >= 300,

@@ -219,6 +219,71 @@ TEST(Read, reads_versions_before_strings_had_an_at_sign) {
   EXPECT_EQ(model.get<sat::Edge>(0).convexity, "unknown");
   EXPECT_EQ(model.get<sat::Edge>(0).sense, sat::Choice::kSecond);
   EXPECT_EQ(model.get<sat::Attribute>(3).rest, "3 a#b ");
+  expect_place(refused(replaced(text, "7 unknown", "5 unknown")), 0, "convexity",
+               "does not end after 5 characters");
+  expect_place(refused(replaced(text, "7 unknown", "70 unknown")), 0, "convexity", "not so many");
+}
+
+// Version 400 without parameters of edges and scale of cones, and with logicals as numbers; and
+// Autodesk's with its additions.
+TEST(Read, takes_the_fields_of_version_400_and_of_autodesk) {
+  const std::string old =
+      "400 15 1 0 \n"
+      "11 Scheme AIDE 8 ACIS 4.0 3 now \n"
+      "1 9.9999999999999995e-007 1e-010 \n"
+      "body $1 $2 $-1 $3 #\n"
+      "name-at-attrib $-1 $-1 $-1 $0 6 a name #\n"
+      "lump $-1 $-1 $4 $0 #\n"
+      "transform $-1 1 0 0 0 1 0 0 0 1 0 0 0 1 no_rotate no_reflect no_shear #\n"
+      "shell $-1 $-1 $-1 $5 $-1 $2 #\n"
+      "face $-1 $-1 $6 $4 $-1 $7 forward double out #\n"
+      "loop $-1 $-1 $8 $5 #\n"
+      "cone-surface $-1 0 0 0 0 0 1 1 0 0 1 I I 0 1 forward I I I I #\n"
+      "coedge $-1 $9 $9 $-1 $10 0 $6 $-1 #\n"
+      "coedge $-1 $8 $8 $-1 $11 1 $6 $-1 #\n"
+      "edge $-1 $12 $12 $8 $14 0 #\n"
+      "edge $-1 $12 $12 $9 $14 forward #\n"
+      "vertex $-1 $10 $13 #\n"
+      "point $-1 1 0 0 #\n"
+      "ellipse-curve $-1 0 0 0 0 0 1 1 0 0 1 I I #\n";
+  const std::string autodesk =
+      "22600 0 2 4 \n"
+      "18 Autodesk Inventor 9 ASM 226.0 3 now \n"
+      "10 9.999999999999999547e-07 1.000000000000000036e-10 \n"
+      "asmheader $-1 -1 @13 226.0.0.65535 #\n"
+      "body $2 -1 $-1 $3 $-1 $-1 F #\n"
+      "ATTRIB_CUSTOM-attrib $-1 -1 $-1 $-1 $1 @5 Color 1 2 { a b } #\n"
+      "lump $-1 -1 $-1 $-1 $4 $1 F #\n"
+      "shell $-1 -1 $-1 $-1 $-1 $5 $-1 $3 T 0 0 0 1 1 1 #\n"
+      "face $-1 -1 $-1 $-1 $6 $4 $-1 $7 forward single F F #\n"
+      "loop $-1 -1 $-1 $-1 $8 $5 F unknown #\n"
+      "cone-surface $-1 -1 $-1 0 0 0 0 0 1 1 0 0 1 I I 0 1 1 forward I I I I #\n"
+      "coedge $-1 -1 $-1 $8 $8 $-1 $9 forward $6 0 $-1 #\n"
+      "tedge-edge $-1 -1 $-1 $10 0 $10 6.28 $8 $12 forward @7 unknown F 0.001 0 0 #\n"
+      "tvertex-vertex $-1 -1 $-1 $9 0 $11 0.001 -1 -1 #\n"
+      "point $-1 -1 $-1 1 0 0 #\n"
+      "intcurve-curve $-1 -1 $-1 forward { exact_int_cur full nubs 3 open 2 0 3 1 3 0 0 0 1 0 0 2 "
+      "0 0 3 0 0 0 } I I #\n"
+      "End-of-ASM-data\n";
+  for (const std::string& text : {old, autodesk}) {
+    const sat::Model model = model_of(text);
+    EXPECT_TRUE(model.document.header.names_line.empty());
+    EXPECT_TRUE(sat::verify(model).empty());
+    std::string why;
+    EXPECT_EQ(first_difference(model.document, document_of(sat::write(model)), why), sat::kNull)
+        << why;
+  }
+  const sat::Model first = model_of(old);
+  EXPECT_EQ(first.get<sat::Coedge>(9).sense, sat::Choice::kSecond);
+  EXPECT_TRUE(sat::same(first.get<sat::Cone>(7).u_scale, sat::kAbsentReal));
+  EXPECT_EQ(first.get<sat::Cone>(7).sense, sat::Choice::kFirst);
+  const sat::Model second = model_of(autodesk);
+  EXPECT_EQ(second.get<sat::Coedge>(8).extra, 0);
+  EXPECT_EQ(second.get<sat::Vertex>(10).extra, 0);
+  EXPECT_EQ(second.get<sat::Vertex>(10).tolerance, 0.001);
+  EXPECT_EQ(second.get<sat::Edge>(9).tolerance, 0.001);
+  EXPECT_EQ(second.get<sat::Edge>(9).rest, "0 0 ");
+  EXPECT_EQ(second.subtypes[1].nurbs->poles.size(), 12U);
 }
 
 TEST(Read, refuses_what_is_no_text_of_a_model) {
