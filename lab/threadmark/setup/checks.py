@@ -113,11 +113,11 @@ def checks() -> list[Check]:
         found.append(Check(f"explain-{name}", Level.ALL, command, preset, _lack(gcc)))
     of_try = str(ROOT / "tests/try/bars.py")
     found.append(Check("try-bars", Level.ALL, lambda: [sys.executable, of_try]))
-    for script in ("bars", "kills"):
-        line = [sys.executable, str(ROOT / f"tests/apps/students/{script}.py")]
+    for app, script in (("students", "bars"), ("students", "kills"), ("sat", "bars")):
+        line = [sys.executable, str(ROOT / f"tests/apps/{app}/{script}.py")]
         line += ["--bin", str(BUILD / preset / "apps/bin")]
         command = partial(lambda given: given, line)
-        found.append(Check(f"students-{script}", Level.ALL, command, preset, _lack(gcc)))
+        found.append(Check(f"{app}-{script}", Level.ALL, command, preset, _lack(gcc)))
     for engine, needs in (("duckdb", ("duckdb",)), ("spark", ("pyspark", "java"))):
         line = [sys.executable, str(ROOT / "tests/apps/students/engines.py"), engine]
         line += ["--bin", str(BUILD / preset / "apps/bin")]
@@ -137,9 +137,17 @@ def checks() -> list[Check]:
                 lacks=_lack(sanitized, "sanitizers of clang 19"),
             )
         )
-    fuzz = [sys.executable, str(ROOT / "tests/fuzz/long.py"), str(BUILD / "asan"), "record", "1e7"]
-    lacks = _lack(sanitized, "sanitizers of clang 19")
-    found.append(Check("fuzz-record", Level.ALL, lambda: fuzz, "asan", lacks))
+    for reader in ("record", "sat"):
+        fuzz = [
+            sys.executable,
+            str(ROOT / "tests/fuzz/long.py"),
+            str(BUILD / "asan"),
+            reader,
+            "1e7",
+        ]
+        command = partial(lambda given: given, fuzz)
+        lacks = _lack(sanitized, "sanitizers of clang 19")
+        found.append(Check(f"fuzz-{reader}", Level.ALL, command, "asan", lacks))
     return found
 
 

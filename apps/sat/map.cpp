@@ -1,0 +1,157 @@
+// The definitions.
+#include "map.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "characters.hpp"
+
+namespace sat {
+namespace {
+
+constexpr std::size_t kLeastRecords = 512;
+
+using Counts = std::array<std::uint32_t, kKinds>;
+
+// What a part of the records says of itself in the first pass.
+struct Part {
+  Counts kinds{};
+  bool consecutive = true;  // its records' numbers follow one another
+  std::int64_t first_number = 0;
+  std::vector<Problem> problems;
+};
+
+void classify(Model& model, Range range, bool partial, std::vector<std::int64_t>& numbers,
+              Part& part) {
+  const Document& document = model.document;
+  for (std::size_t i = range.first; i < range.last; ++i) {
+    const std::string_view identifier = document.identifier(i);
+    const Kind kind = kind_of(identifier);
+    model.kinds[i] = kind;
+    ++part.kinds[static_cast<std::size_t>(kind)];
+    const bool named = !identifier.empty() && !begins_number(identifier[0]) &&
+                       identifier[0] != '$' && identifier[0] != '@';
+    const char* field = "identifier";
+    std::string what = "the name of a class is expected, not " + quoted(identifier) + ".";
+    bool good = named;
+    if (document.numbered) {
+      try {
+        numbers[i] = document.written_number(i);
+      } catch (const FieldError& error) {
+        good = false;
+        field = error.field;
+        what = error.what();
+        numbers[i] = kAbsent + static_cast<std::int64_t>(i);
+      }
+      if (i == range.first) part.first_number = numbers[i];
+      if (i > range.first && numbers[i] != numbers[i - 1] + 1) part.consecutive = false;
+    }
+    if (good) continue;
+    part.problems.push_back({.line = document.line(i),
+                             .record = static_cast<std::int64_t>(i),
+                             .identifier = {},
+                             .field = field,
+                             .what = what});
+    if (!partial) return;
+  }
+}
+
+void take_numbers(Model& model, const std::vector<Part>& parts, std::vector<std::int64_t> numbers,
+                  bool partial) {
+  if (!model.document.numbered) {
+    model.numbers.count_from(0, model.size());
+    return;
+  }
+  bool consecutive = true;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::size_t first = Range(model.size(), parts.size(), i).first;
+    consecutive = consecutive && parts[i].consecutive;
+    if (first != 0 && parts[i].first_number != numbers[first - 1] + 1) consecutive = false;
+  }
+  if (consecutive) {
+    model.numbers.count_from(parts.front().first_number, model.size());
+    return;
+  }
+  std::int64_t twice = 0;
+  const std::vector<std::int64_t> kept = numbers;
+  if (model.numbers.take(std::move(numbers), twice)) return;
+  const auto first = std::ranges::find(kept, twice);
+  const auto second = std::find(first + 1, kept.end(), twice);
+  const auto record = static_cast<std::size_t>(second - kept.begin());
+  const Problem problem{.line = model.document.line(record),
+                        .record = twice,
+                        .identifier = std::string(model.document.identifier(record).substr(0, 60)),
+                        .field = "number",
+                        .what = "an earlier record has the same number."};
+  if (!partial) throw BadFile(problem);
+  model.problems.push_back(problem);
+}
+
+// Throws the first problem, or keeps all.
+void take_problems(Model& model, std::vector<Problem>& problems, bool partial) {
+  if (problems.empty()) return;
+  if (!partial) throw BadFile(problems.front());
+  for (Problem& each : problems) model.problems.push_back(std::move(each));
+  problems.clear();
+}
+
+}  // namespace
+
+Model make_objects(Document document, Team& team, const MapOptions& options) {
+  Model model;
+  model.document = std::move(document);
+  model.problems = std::move(model.document.problems);
+  const std::size_t records = model.document.frames.size();
+  model.kinds.resize(records);
+  model.places.resize(records);
+  model.subtypes.resize(static_cast<std::size_t>(model.document.subtypes));
+  std::vector<std::int64_t> numbers(model.document.numbered ? records : 0);
+  std::vector<Part> parts(team.parts(records, kLeastRecords));
+  team.each(parts.size(), [&](std::size_t i) {
+    classify(model, Range(records, parts.size(), i), options.partial, numbers, parts[i]);
+  });
+  for (Part& each : parts) take_problems(model, each.problems, options.partial);
+  take_numbers(model, parts, std::move(numbers), options.partial);
+  Counts next{};
+  for (Part& each : parts) {
+    for (std::size_t kind = 0; kind < kKinds; ++kind) {
+      const std::uint32_t count = each.kinds[kind];
+      each.kinds[kind] = next[kind];
+      next[kind] += count;
+    }
+  }
+  for (std::size_t kind = 0; kind < kKinds; ++kind) {
+    dispatch(static_cast<Kind>(kind), [&]<class T>() { model.all<T>().reserve(next[kind]); });
+  }
+  team.each(parts.size(), [&](std::size_t i) {
+    Counts& places = parts[i].kinds;
+    const Range range(records, parts.size(), i);
+    for (std::size_t record = range.first; record < range.last; ++record) {
+      const Kind kind = model.kinds[record];
+      const std::uint32_t place = places[static_cast<std::size_t>(kind)]++;
+      model.places[record] = place;
+      dispatch(kind, [&]<class T>() { model.all<T>().make(place); });
+    }
+  });
+  return model;
+}
+
+void fill_objects(Model& model, Team& team, const MapOptions& options) {
+  const Form& form = options.form != nullptr ? *options.form : forms().front();
+  const std::size_t records = model.size();
+  std::vector<std::vector<Problem>> problems(team.parts(records, kLeastRecords));
+  team.each(problems.size(), [&](std::size_t i) {
+    form.fill(model, Range(records, problems.size(), i), options.counted, problems[i],
+              options.partial);
+  });
+  for (std::vector<Problem>& each : problems) take_problems(model, each, options.partial);
+}
+
+Model map(Document document, Team& team, const MapOptions& options) {
+  Model model = make_objects(std::move(document), team, options);
+  fill_objects(model, team, options);
+  return model;
+}
+
+}  // namespace sat

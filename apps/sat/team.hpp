@@ -1,0 +1,59 @@
+// Threads of tmk for passes over many records: each part of the work is a task, and whoever waits
+// runs tasks too. team.each() returns when all parts have ended; it throws the first exception.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <system_error>
+
+#include "students/complaint.hpp"
+#include "tmk/fork_join.hpp"
+#include "tmk/pool.hpp"
+
+namespace sat {
+
+class Team {
+ public:
+  explicit Team(unsigned threads) : threads_(threads) {
+    if (threads > 1) pool_ = std::make_unique<tmk::pool>(threads);
+  }
+
+  unsigned threads() const { return threads_; }
+
+  // Parts that keep all threads busy to the end, of at least `least` items.
+  std::size_t parts(std::size_t items, std::size_t least) const {
+    const std::size_t most = threads_ == 1 ? 1 : std::size_t{8} * threads_;
+    const std::size_t wanted = items / least;
+    return wanted < 1 ? 1 : wanted > most ? most : wanted;
+  }
+
+  // call(i) for each i below `parts`, in no order.
+  template <class Call>
+  void each(std::size_t parts, const Call& call) {
+    if (pool_ == nullptr || parts <= 1) {
+      for (std::size_t i = 0; i < parts; ++i) call(i);
+      return;
+    }
+    pool_->run([&] {
+      tmk::task_scope scope;
+      for (std::size_t i = 0; i < parts; ++i) scope.run([&call, i] { call(i); });
+      scope.wait();
+    });
+  }
+
+ private:
+  unsigned threads_;
+  std::unique_ptr<tmk::pool> pool_;
+};
+
+// Part i of `parts` nearly equal ones of `items`.
+struct Range {
+  Range(std::size_t items, std::size_t parts, std::size_t i)
+      : first(items / parts * i + (i < items % parts ? i : items % parts)),
+        last(first + items / parts + (i < items % parts ? 1 : 0)) {}
+  std::size_t first;
+  std::size_t last;
+};
+
+}  // namespace sat

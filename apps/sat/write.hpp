@@ -1,0 +1,25 @@
+// sat::write: a model as a SAT file again, of the same version and with the same record numbers.
+// Objects are written from their fields, reals with the fewest digits that give the same bits;
+// what no schema knows is written as it stood in the file. Comparing two files, token by token.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "document.hpp"
+#include "header.hpp"
+#include "model.hpp"
+
+namespace sat {
+
+// Appends.
+void write_header(const Header& header, std::string& out);
+// `mark`: of the file's end.
+void write_records(const Model& model, std::string& out);
+std::string write(const Model& model);
+
+// The first record whose tokens differ, numbers by their bits; kNull if all are equal. `why` says
+// what differs. Blanks between tokens, and 0 and 1 for the words of a Choice, are no difference.
+Ref first_difference(const Document& a, const Document& b, std::string& why);
+
+}  // namespace sat

@@ -1,0 +1,32 @@
+// `tmk-sat write`: reads a file, maps it, and writes it again from its objects.
+#include <memory>
+
+#include "command.hpp"
+#include "map.hpp"
+#include "output.hpp"
+#include "write.hpp"
+
+namespace sat {
+
+Command add_write(CLI::App& app) {
+  struct Given {
+    Input input;
+    std::string out;
+  };
+  const auto given = std::make_shared<Given>();
+  app.add_option("file", given->input.path, "The SAT file")->required()->type_name("FILE");
+  add_threads(app, given->input.threads);
+  app.add_option("-o,--out", given->out, "The file to write")->required()->type_name("FILE");
+  return [given] {
+    name_file(given->input, [&] {
+      Team team = given->input.team();
+      const Model model = map(read(load(given->input.path), team), team);
+      Output output(given->out);
+      output.write(write(model));
+      print(given->out + ": " + std::to_string(output.commit()) + " bytes\n");
+    });
+    return Outcome::kWhole;
+  };
+}
+
+}  // namespace sat

@@ -1,0 +1,231 @@
+// Mapping and writing: all forms give the same objects with any threads, and a file written again
+// is equal, reals bit for bit. Also with the real files, where they are.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "sat/characters.hpp"
+#include "sat/verify.hpp"
+#include "sat/write.hpp"
+#include "sat/writer.hpp"
+#include "small.hpp"
+
+namespace {
+
+using sat_test::document_of;
+using sat_test::kHeader;
+using sat_test::model_of;
+using sat_test::small_file;
+
+// SAT_TEST_DATA is the folder beside this checkout where real files may be.
+std::vector<std::string> real_files() {
+  std::vector<std::string> paths;
+  const char* const given = std::getenv("THREADMARK_DATA");
+  const std::filesystem::path folder = given != nullptr ? std::filesystem::path(given) / "sat"
+                                                        : std::filesystem::path(SAT_TEST_DATA);
+  std::error_code error;
+  for (const auto& each : std::filesystem::directory_iterator(folder, error)) {
+    if (each.path().extension() == ".sat") paths.push_back(each.path().string());
+  }
+  return paths;
+}
+
+// All that objects and subtypes hold, as text: the written file and the B-splines.
+std::string contents(const sat::Model& model) {
+  std::string text = sat::write(model);
+  for (const sat::Subtype& each : model.subtypes) {
+    text += std::string(each.name) + " of " + std::to_string(each.record) + ":";
+    if (each.nurbs == nullptr) continue;
+    for (const double pole : each.nurbs->poles) sat::append_real(pole, text += ' ');
+    for (const double knot : each.nurbs->u.knots) sat::append_real(knot, text += ' ');
+  }
+  return text;
+}
+
+TEST(Map, gives_the_same_objects_in_every_form) {
+  const std::string right = contents(model_of(small_file()));
+  for (const sat::Form& form : sat::forms()) {
+    EXPECT_EQ(contents(model_of(small_file(), {.form = &form})), right) << form.name;
+  }
+}
+
+TEST(Map, refuses_alike_in_every_form) {
+  for (const auto& [from, to] :
+       std::map<std::string, std::string>{{"1 1 0.5 I I", "1 1.x 0.5 I I"},
+                                          {"1 1 0.5 I I", "1 1e999 0.5 I I"},
+                                          {"1 1 0.5 I I", "1 inf 1 I I"},
+                                          {"2 2 \n\t0", "2 2.5 \n\t0"},
+                                          {"nubs 1 1", "nubs 1x 1"},
+                                          {"$9 $16", "$9x $16"},
+                                          {"1 1 0.5 I I", "1 1"}}) {
+    const std::string text = sat_test::replaced(small_file(), from, to);
+    for (const sat::Form& form : sat::forms()) {
+      EXPECT_THROW(model_of(text, {.form = &form}), sat::BadFile) << form.name << ": " << to;
+    }
+  }
+}
+
+TEST(Map, gives_the_same_objects_and_counts_with_any_threads) {
+  std::string text(kHeader);
+  for (int i = 0; i < 3000; ++i) {
+    text += "vertex $-1 -1 $-1 $-1 $" + std::to_string(2 * i + 1) + " #\npoint $-1 -1 $-1 " +
+            std::to_string(i) + " 0.1 1e-5 #\n";
+  }
+  text += "a-attrib $-1 -1 $-1 $-1 $5 $5 { x { y } } #\n";
+  text += "End-of-ACIS-data";
+  const sat::Model one = model_of(text, {.counted = true}, 1);
+  const sat::Model three = model_of(text, {.counted = true}, 3);
+  EXPECT_EQ(contents(one), contents(three));
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    const auto record = static_cast<sat::Ref>(i);
+    ASSERT_EQ(one.entity(record).handles, i == 5 ? 3U : i % 2);
+    ASSERT_EQ(three.entity(record).handles, one.entity(record).handles);
+  }
+}
+
+TEST(Map, reports_the_first_problem_with_any_threads) {
+  std::string text(kHeader);
+  for (int i = 0; i < 5000; ++i) {
+    text += i % 1000 == 700 ? "point $-1 -1 $-1 0 x 0 #\n" : "point $-1 -1 $-1 0 0 0 #\n";
+  }
+  text += "End-of-ACIS-data";
+  for (const unsigned threads : {1U, 3U}) {
+    try {
+      model_of(text, {}, threads);
+      ADD_FAILURE();
+    } catch (const sat::BadFile& error) {
+      EXPECT_EQ(error.problem.record, 700);
+      EXPECT_EQ(error.problem.line, 704U);
+    }
+    EXPECT_EQ(model_of(text, {.partial = true}, threads).problems.size(), 5U);
+  }
+}
+
+// The streams of libc++ refuse numbers below 2.2e-308.
+#if defined(_LIBCPP_VERSION)
+constexpr bool kReadsSubnormals = false;
+#else
+constexpr bool kReadsSubnormals = true;
+#endif
+
+TEST(Write, gives_every_real_back_bit_for_bit) {
+  std::mt19937_64 random(3);
+  std::vector<double> values{0.0, -0.0, -1.7976931348623157e308, 0.1, 1e22, 123456789012345};
+  if (kReadsSubnormals) values.push_back(5e-324);
+  while (values.size() < 30'000) {
+    const double value = std::bit_cast<double>(random());
+    if (std::isfinite(value) && (kReadsSubnormals || std::abs(value) > 1e-300)) {
+      values.push_back(value);
+    }
+    values.push_back(static_cast<double>(random() % 100'000) / 100);
+  }
+  values.resize(values.size() / 3 * 3);
+  std::string text(kHeader);
+  for (std::size_t i = 0; i < values.size(); i += 3) {
+    text += "point $-1 -1 $-1";
+    for (std::size_t j = 0; j < 3; ++j) sat::append_real(values[i + j], text += ' ');
+    text += " #\n";
+  }
+  text += "End-of-ACIS-data";
+  for (const sat::Form& form : sat::forms()) {
+    const sat::Model model = model_of(text, {.form = &form});
+    for (std::size_t i = 0; i < values.size(); i += 3) {
+      const sat::Vector& read = model.get<sat::Point>(static_cast<sat::Ref>(i / 3)).position;
+      ASSERT_TRUE(sat::same(read.x, values[i])) << form.name << " " << values[i];
+      ASSERT_TRUE(sat::same(read.y, values[i + 1])) << form.name << " " << values[i + 1];
+      ASSERT_TRUE(sat::same(read.z, values[i + 2])) << form.name << " " << values[i + 2];
+    }
+  }
+}
+
+TEST(Write, gives_an_equal_file_and_first_difference_sees_what_is_not) {
+  const sat::Model model = model_of(small_file());
+  std::string why;
+  EXPECT_EQ(first_difference(model.document, document_of(sat::write(model)), why), sat::kNull)
+      << why;
+  const std::map<std::string, std::string> changes{{"1 1 0.5 I", "1 1 0.50000000000000011 I"},
+                                                   {"1 0 -0 ", "1 0 0 "},
+                                                   {"double out", "double in"},
+                                                   {"a # b", "a # c"},
+                                                   {"1 1 0.5 I I", "1 1 0.5 I"}};
+  for (const auto& [from, to] : changes) {
+    const sat::Document other = document_of(sat_test::replaced(small_file(), from, to));
+    EXPECT_NE(first_difference(model.document, other, why), sat::kNull) << to;
+  }
+}
+
+// Lines of three numbers: in real files each pole of a curve or surface has one of its own, and
+// knots come in pairs.
+std::size_t lines_of_three(std::string_view text) {
+  std::size_t lines = 0;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    std::size_t tokens = 0;
+    const char* const end = line.data() + line.size();
+    for (const char* at = sat::skip_blanks(line.data(), end); at != end;
+         at = sat::skip_blanks(sat::token_end(at, end), end)) {
+      ++tokens;
+    }
+    if (tokens == 3) {
+      ++lines;
+    } else if (lines != 0) {
+      break;
+    }
+  }
+  return lines;
+}
+
+// Whether as many poles are taken as there are.
+void check_poles(const sat::Model& model, const std::string& path) {
+  for (const sat::Subtype& each : model.subtypes) {
+    const bool exact = each.name == "exactcur" || each.name == "exactsur";
+    if (each.nurbs == nullptr || each.nurbs->rational || !exact) continue;
+    const std::size_t lines = lines_of_three(each.text);
+    if (lines != 0) {
+      EXPECT_EQ(each.nurbs->poles.size(), 3 * lines) << path << "\n" << each.text;
+    }
+  }
+}
+
+TEST(RealFiles, are_read_their_references_resolve_and_they_are_written_equal) {
+  const std::vector<std::string> paths = real_files();
+  if (paths.empty()) GTEST_SKIP() << "no real files";
+  for (const std::string& path : paths) {
+    sat::Team team(2);
+    sat::Model model;
+    ASSERT_NO_THROW(model = sat::map(sat::read(sat::load(path), team), team)) << path;
+    const std::vector<sat::Problem> wrong = sat::verify(model);
+    EXPECT_TRUE(wrong.empty()) << path << ": " << sentence(wrong.front());
+    const std::string written = sat::write(model);
+    std::string why;
+    const sat::Ref record = first_difference(model.document, document_of(written), why);
+    EXPECT_EQ(record, sat::kNull) << path << ", record " << record << ": " << why;
+    EXPECT_EQ(sat::write(model_of(written)), written) << path;
+    check_poles(model, path);
+  }
+}
+
+TEST(RealFiles, give_the_same_objects_in_every_form) {
+  const std::vector<std::string> paths = real_files();
+  if (paths.empty()) GTEST_SKIP() << "no real files";
+  for (const std::string& path : paths) {
+    if (std::filesystem::file_size(path) > 200'000) continue;
+    sat::Team team(1);
+    const std::string right = contents(sat::map(sat::read(sat::load(path), team), team));
+    for (const sat::Form& form : sat::forms()) {
+      const sat::Model model = sat::map(sat::read(sat::load(path), team), team, {.form = &form});
+      EXPECT_EQ(contents(model), right) << path << " " << form.name;
+    }
+  }
+}
+
+}  // namespace

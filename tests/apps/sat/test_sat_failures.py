@@ -1,0 +1,176 @@
+"""Bad files, options and machines: one sentence with line, record and field, and no file left."""
+
+from __future__ import annotations
+
+import re
+import resource
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Sat = Callable[..., subprocess.CompletedProcess[str]]
+Refused = Callable[..., str]
+READERS = ("info", "check", "map")
+
+
+@pytest.mark.parametrize("command", READERS)
+def test_a_file_that_is_cut_off_is_refused_and_read_in_part_on_request(
+    sat: Sat, refused: Refused, generated: Path, tmp_path: Path, command: str
+) -> None:
+    text = generated.read_bytes()
+    cut = tmp_path / "cut.sat"
+    cut.write_bytes(text[: len(text) // 2])
+    line = text[: len(text) // 2].count(b"\n") + 1
+    found = re.search(r"cut\.sat: line (\d+), record \d+", refused(1, command, cut))
+    assert found
+    assert line - 40 < int(found[1]) <= line
+    done = sat(command, cut, "--partial")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "PARTIAL     this is not the whole file" in done.stdout
+
+
+def test_a_reference_to_nothing_names_line_record_and_field(
+    refused: Refused, generated: Path, tmp_path: Path
+) -> None:
+    lines = generated.read_text("ascii").split("\n")
+    number = next(i for i, line in enumerate(lines) if line.startswith("lump"))
+    lines[number] = re.sub(r"\$(\d+) \$(\d+) #", r"$99999 $\2 #", lines[number])
+    bad = tmp_path / "bad.sat"
+    bad.write_text("\n".join(lines), "ascii")
+    sentence = refused(1, "map", bad, "--threads", 2)
+    assert f"bad.sat: line {number + 1}, record {number - 3} (lump), field shell: " in sentence
+    assert "$99999 names no record" in sentence
+    assert "--partial reads what it can of the rest." in sentence
+
+
+@pytest.mark.parametrize("command", ["check", "map"])
+def test_a_list_without_an_end_is_refused(
+    sat: Sat, refused: Refused, generated: Path, tmp_path: Path, command: str
+) -> None:
+    text = generated.read_text("ascii")
+    faces = re.findall(r"^face \$-1 -1 \$-1 \$(\d+) ", text, re.MULTILINE)
+    bad = tmp_path / "bad.sat"
+    second = f"face $-1 -1 $-1 ${faces[1]} "
+    bad.write_text(text.replace(second, f"face $-1 -1 $-1 ${faces[0]} ", 1), "ascii")
+    assert "which never ends" in refused(1, command, bad)
+    assert "which never ends" in sat(command, bad, "--partial").stdout
+
+
+@pytest.mark.parametrize(
+    ("contents", "said"),
+    [
+        (b"", "the file is empty."),
+        (b"ACIS BinaryFile4\x01\x02", "the file is binary (SAB); save it as text (SAT)."),
+        (b"hello", "line 1, field version: a whole number is expected, not 'hello'."),
+        (b"700 0 1 0\n", "line 2, field product: the file ends where the length"),
+    ],
+)
+def test_what_is_no_sat_file_is_refused(
+    refused: Refused, tmp_path: Path, contents: bytes, said: str
+) -> None:
+    path = tmp_path / "x.sat"
+    path.write_bytes(contents)
+    for command in READERS:
+        assert said in refused(1, command, path)
+
+
+def test_a_file_that_memory_has_no_room_for_is_refused_before_it_is_read(
+    refused: Refused, tmp_path: Path
+) -> None:
+    path = tmp_path / "huge.sat"
+    with path.open("wb") as file:
+        file.truncate(1 << 43)  # takes no space on the disk
+    start = time.monotonic()
+    sentence = refused(1, "map", path)
+    assert time.monotonic() - start < 5
+    assert re.search(r"has 8388608 MiB and needs up to \d+ MiB of memory, of which \d+", sentence)
+    with path.open("wb") as file:
+        file.truncate(1 << 30)
+
+    def little() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (1 << 29, 1 << 29))
+
+    assert "MiB are free" in refused(1, "info", path, preexec_fn=little)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "The first word must be a command"),
+        (("view",), "not 'view'"),
+        (("info",), "file is required"),
+        (("map", "x", "--form", "magic"), "--form must be one of from_chars, tmk_text"),
+        (("map", "x", "--threads", "0"), "--threads must be a whole number from 1"),
+        (("generate", "-o", "x", "--entities", "0"), "--entities must be a whole number from 1"),
+        (("generate", "-o", "x", "--seed", "-1"), "--seed must be a whole number from 0"),
+        (("generate",), "--out is required"),
+        (("replicate", "x", "0", "-o", "y"), "copies must be from 1"),
+        (("replicate", "x", "3"), "--out is required"),
+    ],
+)
+def test_what_cannot_be_granted_is_refused(
+    refused: Refused, words: tuple[str, ...], said: str
+) -> None:
+    assert said in refused(2, *words)
+
+
+def test_paths_that_cannot_be_read_or_written_are_refused(
+    refused: Refused, generated: Path, tmp_path: Path
+) -> None:
+    assert "(No such file or directory)" in refused(1, "info", "absent.sat")
+    assert "is not a file" in refused(1, "info", tmp_path)
+    for words in (("generate",), ("write", generated), ("replicate", generated, 2)):
+        assert "is a folder" in refused(1, *words, "-o", tmp_path)
+        assert "cannot be written" in refused(1, *words, "-o", "absent/x.sat")
+
+
+def test_versions_without_dollars_are_not_replicated(refused: Refused, tmp_path: Path) -> None:
+    path = tmp_path / "old.sat"
+    path.write_text("105 0 1 0\nbody -1 -1 -1 -1 #\nEnd-of-ACIS-data\n", "ascii")
+    assert "references as plain numbers" in refused(1, "replicate", path, 2, "-o", "y.sat")
+
+
+def test_a_limit_of_file_sizes_leaves_nothing_and_keeps_the_earlier_file(
+    sat: Sat, refused: Refused, tmp_path: Path
+) -> None:
+    def small_files() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
+
+    assert sat("generate", "-o", "x.sat").returncode == 0
+    before = (tmp_path / "x.sat").read_bytes()
+    words = ("generate", "-o", "x.sat", "--entities", 50_000)
+    assert "cannot be written (File too large)" in refused(1, *words, preexec_fn=small_files)
+    assert (tmp_path / "x.sat").read_bytes() == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_no_part_of_a_file(
+    executable: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    process = subprocess.Popen(
+        [executable, "generate", "-o", "x.sat", "--entities", "1000000000"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # Whoever runs the tests may ignore Ctrl-C or hang-ups, which a child would inherit.
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # noqa: PLW1509
+    )
+    end = time.monotonic() + 20
+    while not list(tmp_path.iterdir()):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    process.send_signal(number)
+    assert process.communicate(timeout=30) == (b"", b"")
+    assert process.returncode == -number
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_standard_output_is_a_failure(sat: Sat, generated: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = sat("info", generated, capture_output=False, stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 1
+    assert "Standard output cannot be written (No space left on device)" in done.stderr
