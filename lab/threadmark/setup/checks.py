@@ -138,13 +138,8 @@ def checks() -> list[Check]:
             )
         )
     for reader in ("record", "sat"):
-        fuzz = [
-            sys.executable,
-            str(ROOT / "tests/fuzz/long.py"),
-            str(BUILD / "asan"),
-            reader,
-            "1e7",
-        ]
+        script = str(ROOT / "tests/fuzz/long.py")
+        fuzz = [sys.executable, script, str(BUILD / "asan"), reader, "1e7"]
         command = partial(lambda given: given, fuzz)
         lacks = _lack(sanitized, "sanitizers of clang 19")
         found.append(Check(f"fuzz-{reader}", Level.ALL, command, "asan", lacks))
