@@ -23,8 +23,16 @@ int run(int argc, char** argv) {
   CLI::App* const generate = app.add_subcommand("generate", "Write the four files");
   CLI::App* const limit =
       app.add_subcommand("limit", "Write the same bytes from memory: the limit for generate");
+  CLI::App* const bench = app.add_subcommand(
+      "bench", "Compare all writers in turns; bench --help explains its options");
+  CLI::App* const writers = app.add_subcommand(
+      "writers",
+      "List the writers: name, threads (0: --threads), the writer with which it is compared, "
+      "whether it flushes each line, what it is");
   const students::Command run_generate = students::add_generate(*generate);
   const students::Command run_limit = students::add_limit(*limit);
+  const students::Command run_bench = students::add_bench(*bench);
+  const students::Command run_writers = students::add_writers(*writers);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {
@@ -33,13 +41,14 @@ int run(int argc, char** argv) {
     if (app.get_subcommands().empty()) {
       const std::string given = argc > 1 ? ", not '" + std::string(argv[1]) + "'" : "";
       const std::string sentence =
-          "The first word must be a command, generate or limit" + given + "; --help explains them.";
+          "The first word must be a command, generate, limit, bench or writers" + given +
+          "; --help explains them.";
       return complain(sentence.c_str(), students::kUsage);
     }
     return complain((std::string(error.what()) + "; --help lists the options.").c_str(),
                     students::kUsage);
   }
-  (*generate ? run_generate : run_limit)();
+  (*generate ? run_generate : *limit ? run_limit : *bench ? run_bench : run_writers)();
   return students::kOk;
 }
 

@@ -47,5 +47,7 @@ std::string milliseconds(double elapsed_ms);
 using Command = std::function<void()>;
 Command add_generate(CLI::App& app);
 Command add_limit(CLI::App& app);
+Command add_bench(CLI::App& app);
+Command add_writers(CLI::App& app);
 
 }  // namespace students
