@@ -18,7 +18,6 @@ from threadmark.model.errors import LabError
 from threadmark.model.request import Request, Selection
 from threadmark.options import Measuring
 from threadmark.present import files
-from threadmark.present.terminal import print_table
 from threadmark.present.wording import say
 from threadmark.store.store import Store
 

@@ -69,7 +69,9 @@ class _Page(TextPage):
         self.heading(f"{students:,} students")
         sign = "±" if self.utf8 else "+-"
         head = "writer".ljust(_NAME) + "thr.".rjust(_THREADS) + "ms".rjust(_TIME)
-        head += f"{sign}95 %".rjust(_REACH + 2) + "faster".rjust(_FASTER) + "  what the threads gain"
+        head += (
+            f"{sign}95 %".rjust(_REACH + 2) + "faster".rjust(_FASTER) + "  what the threads gain"
+        )
         self.lines.append(Text(head[: self.width].rstrip(), style="dim"))
         for entry in entries:
             self.lines.append(self._line(entry))

@@ -38,9 +38,7 @@ def executable(path: Path) -> Executable:
             f"{path} is not a program; build it with ./threadmark setup --apps, or name it with "
             "--tool."
         )
-    variants = [
-        {**asdict(each), "parallel": each.threads != 1} for each in _writers(_answer(path))
-    ]
+    variants = [{**asdict(each), "parallel": each.threads != 1} for each in _writers(_answer(path))]
     if not variants:
         raise LabError(f"{path} names no writers; build it again with ./threadmark setup --apps.")
     said = {"program": PROGRAM, "backend": "writers", "variants": variants, "platform": {}}
