@@ -9,7 +9,7 @@
 namespace students {
 
 // Exit statuses; part of the interface.
-enum Status : int { kOk = 0, kFailed = 1, kUsage = 2 };
+enum Status : int { kOk = 0, kFailed = 1, kUsage = 2, kIncomplete = 3 };
 
 // The request cannot be understood or granted; exit status 2.
 struct BadRequest : std::runtime_error {
@@ -27,10 +27,17 @@ struct Interrupted : std::runtime_error {
   int signal;
 };
 
-// Why `path` could not be written, and what to do. `error` is a value of errno; 0: not known.
-inline Failure write_failure(const std::string& path, int error) {
+// Some students are not in all four files; exit status 3.
+struct Incomplete : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Why `path` could not be written, and what to do: `other` is what can be chosen instead. `error`
+// is a value of errno; 0: not known.
+inline Failure write_failure(const std::string& path, int error,
+                             const std::string& other = "another folder with --out") {
   const std::string why = error == 0 ? "the system does not say why" : std::strerror(error);
-  std::string remedy = "choose another folder with --out";
+  std::string remedy = "choose " + other;
   if (error == ENOSPC || error == EDQUOT) remedy = "free some space or " + remedy;
   if (error == EFBIG) remedy = "raise the limit of file sizes (ulimit -f) or " + remedy;
   if (error == EACCES || error == EPERM) remedy = "give write permission or " + remedy;

@@ -24,8 +24,8 @@ class Crew {
       threads_.emplace_back(std::move(call));
     } catch (const std::system_error& error) {
       throw Failure(std::string("A thread cannot be started (") + error.code().message() +
-                    "); choose fewer --threads, raise the limit (ulimit -u), or use --writer "
-                    "sequential, which needs none.");
+                    "); choose fewer --threads, raise the limit (ulimit -u), or use one "
+                    "thread (in generate: --writer sequential).");
     }
   }
 

@@ -17,12 +17,14 @@ int complain(const char* sentence, students::Status status) {
 int run(int argc, char** argv) {
   CLI::App app(
       "Test data of students in four files, as fast as they can be written, or as slowly "
-      "as threads that take turns write them.",
+      "as threads that take turns write them; and the join of the four files.",
       "tmk-students");
   app.require_subcommand(1);
   CLI::App* const generate = app.add_subcommand("generate", "Write the four files");
   CLI::App* const limit =
       app.add_subcommand("limit", "Write the same bytes from memory: the limit for generate");
+  CLI::App* const merge =
+      app.add_subcommand("merge", "Join the four files by student number, and grade");
   CLI::App* const bench = app.add_subcommand(
       "bench", "Compare all writers in turns; bench --help explains its options");
   CLI::App* const writers = app.add_subcommand(
@@ -31,6 +33,7 @@ int run(int argc, char** argv) {
       "whether it flushes each line, what it is");
   const students::Command run_generate = students::add_generate(*generate);
   const students::Command run_limit = students::add_limit(*limit);
+  const students::Command run_merge = students::add_merge(*merge);
   const students::Command run_bench = students::add_bench(*bench);
   const students::Command run_writers = students::add_writers(*writers);
   try {
@@ -41,14 +44,18 @@ int run(int argc, char** argv) {
     if (app.get_subcommands().empty()) {
       const std::string given = argc > 1 ? ", not '" + std::string(argv[1]) + "'" : "";
       const std::string sentence =
-          "The first word must be a command, generate, limit, bench or writers" + given +
+          "The first word must be a command, generate, limit, merge, bench or writers" + given +
           "; --help explains them.";
       return complain(sentence.c_str(), students::kUsage);
     }
     return complain((std::string(error.what()) + "; --help lists the options.").c_str(),
                     students::kUsage);
   }
-  (*generate ? run_generate : *limit ? run_limit : *bench ? run_bench : run_writers)();
+  (*generate ? run_generate
+   : *limit  ? run_limit
+   : *merge  ? run_merge
+   : *bench  ? run_bench
+             : run_writers)();
   return students::kOk;
 }
 
@@ -63,9 +70,12 @@ int main(int argc, char** argv) {
     return complain(error.what(), students::kUsage);
   } catch (const students::Interrupted& error) {
     interrupted = error.signal;
+  } catch (const students::Incomplete& error) {
+    return complain(error.what(), students::kIncomplete);
   } catch (const std::bad_alloc&) {
     return complain(
-        "There is not enough memory; choose a smaller --bufsize (-b) or fewer --threads.",
+        "There is not enough memory; choose a smaller --bufsize (-b) or --memory, or fewer "
+        "--threads.",
         students::kFailed);
   } catch (const std::exception& error) {
     return complain(error.what(), students::kFailed);

@@ -12,6 +12,27 @@
 #include "complaint.hpp"
 
 namespace students {
+namespace {
+
+// 0 if the text is no size.
+std::uint64_t size_of(std::string text) {
+  constexpr std::string_view kUnits = "KMGT";
+  unsigned shift = 0;
+  if (!text.empty()) {
+    const auto unit = kUnits.find(text.back());
+    if (unit != std::string_view::npos) {
+      shift = 10 * (static_cast<unsigned>(unit) + 1);
+      text.pop_back();
+    }
+  }
+  std::uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, number);
+  if (result.ec != std::errc() || result.ptr != end || number >> (63 - shift) != 0) return 0;
+  return number << shift;
+}
+
+}  // namespace
 
 CLI::Option* add_number(CLI::App& app, const std::string& names, const std::string& help,
                         std::uint64_t least, std::uint64_t most,
@@ -27,6 +48,22 @@ CLI::Option* add_number(CLI::App& app, const std::string& names, const std::stri
     take(number);
   };
   return app.add_option_function<std::string>(names, parse, help)->type_name("N");
+}
+
+CLI::Option* add_size(CLI::App& app, const std::string& names, const std::string& help,
+                      std::uint64_t least, const std::function<void(std::uint64_t)>& take) {
+  const auto parse = [=](const std::string& text) {
+    const std::uint64_t bytes = size_of(text);
+    if (bytes == 0) {
+      throw BadRequest(names + " must be a size such as 64M or 2G, not '" + text + "'.");
+    }
+    if (bytes < least) {
+      throw BadRequest(names + " must be at least " + std::to_string(least >> 20) + "M, not '" +
+                       text + "': the program and its buffers take that much.");
+    }
+    take(bytes);
+  };
+  return app.add_option_function<std::string>(names, parse, help)->type_name("SIZE");
 }
 
 void add_data_options(CLI::App& app, Wishes& wishes) {

@@ -25,6 +25,11 @@ CLI::Option* add_number(CLI::App& app, const std::string& names, const std::stri
                         std::uint64_t least, std::uint64_t most,
                         const std::function<void(std::uint64_t)>& take);
 
+// An option whose value is a number of bytes, with K, M, G or T for powers of 1024; any other, or
+// less than `least`, is a BadRequest.
+CLI::Option* add_size(CLI::App& app, const std::string& names, const std::string& help,
+                      std::uint64_t least, const std::function<void(std::uint64_t)>& take);
+
 // -s -e -b --seed --out --fsync
 void add_data_options(CLI::App& app, Wishes& wishes);
 // `absent` says what holds without the option.
@@ -49,5 +54,6 @@ Command add_generate(CLI::App& app);
 Command add_limit(CLI::App& app);
 Command add_bench(CLI::App& app);
 Command add_writers(CLI::App& app);
+Command add_merge(CLI::App& app);
 
 }  // namespace students

@@ -4,48 +4,36 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "data.hpp"
+#include "partial_file.hpp"
 
 namespace students {
 
 class Output {
  public:
-  // Makes four empty files in the folder, or throws Failure.
+  // Makes four empty files in the folder, or throws Failure. What was not committed is removed.
   Output(const std::string& folder, bool fsync);
-  Output(const Output&) = delete;
-  Output& operator=(const Output&) = delete;
-  ~Output();  // removes what was not committed
 
   // The temporary path of a file, for writers that open it themselves.
-  const std::string& path(File file) const { return files_[file].path; }
+  const std::string& path(File file) const { return files_[file]->path(); }
   // The path that it is to have.
-  const std::string& target(File file) const { return files_[file].target; }
+  const std::string& target(File file) const { return files_[file]->target(); }
 
   // Appends the text to the file. Several threads may write to different files. Throws Failure.
-  void write(File file, std::string_view text) { write_all(files_[file], text); }
+  void write(File file, std::string_view text) { files_[file]->write(text); }
 
   // Gives the files their names, in place of earlier ones, and returns the bytes of each.
   // With fsync the files and their names are on the device then. Throws Failure.
   std::array<std::uint64_t, kFiles> commit();
 
  private:
-  struct One {
-    std::string path;
-    std::string target;
-    int descriptor = -1;
-    bool exists = false;
-  };
-
-  static void write_all(const One& file, std::string_view text);
-  void open(One& file, const std::string& target);
-  void remove() noexcept;
-
   std::string folder_;
   bool fsync_;
-  std::array<One, kFiles> files_;
+  std::array<std::optional<PartialFile>, kFiles> files_;
 };
 
 }  // namespace students

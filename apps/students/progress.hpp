@@ -1,4 +1,4 @@
-// How far a run is, on a terminal: students, rate and time left, a few times a second.
+// How far a run is, on a terminal: students (or bytes), rate and time left, a few times a second.
 #pragma once
 
 #include <chrono>
@@ -9,24 +9,32 @@ namespace students {
 
 class Progress {
  public:
+  struct Unit {
+    const char* name = "students";
+    double count = 1;  // of what advance() counts
+  };
+
   // Shows nothing unless `shown`.
-  Progress(std::uint64_t students, bool shown) : total_(students), shown_(shown) {}
+  Progress(std::uint64_t total, bool shown) : Progress(total, shown, Unit()) {}
+  Progress(std::uint64_t total, bool shown, Unit unit)
+      : total_(total), shown_(shown), unit_(unit) {}
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   ~Progress();  // clears its line
 
-  // So many more students are written. Any thread may call it.
-  void advance(std::uint64_t students) {
-    if (shown_) show(students);
+  // So many more are done. Any thread may call it.
+  void advance(std::uint64_t more) {
+    if (shown_) show(more);
   }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  void show(std::uint64_t students);
+  void show(std::uint64_t more);
 
   std::uint64_t total_;
   bool shown_;
+  Unit unit_;
   std::mutex mutex_;  // of what follows
   std::uint64_t done_ = 0;
   Clock::time_point start_ = Clock::now();

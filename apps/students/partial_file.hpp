@@ -1,0 +1,46 @@
+// A file that is being written. It has a temporary name until it is whole, so that nobody takes a
+// part of it for the whole one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace students {
+
+class PartialFile {
+ public:
+  // Makes an empty file beside the target. `other` names the remedy: what to choose instead of the
+  // target. Throws Failure.
+  PartialFile(const std::string& target, const std::string& other);
+  PartialFile(const PartialFile&) = delete;
+  PartialFile& operator=(const PartialFile&) = delete;
+  ~PartialFile();  // removes what has no name yet
+
+  // The temporary path, for writers that open it themselves.
+  const std::string& path() const { return path_; }
+  // The path that it is to have.
+  const std::string& target() const { return target_; }
+
+  // Appends the text. Throws Failure.
+  void write(std::string_view text) const;
+  // Writes the text at this offset. Any threads may write different parts. Throws Failure.
+  void write_at(std::uint64_t offset, std::string_view text) const;
+
+  // Closes the file, with fsync after it is on the device, and returns how many bytes it has.
+  std::uint64_t finish(bool fsync);
+  // Gives it its name, in place of an earlier file; it was finished.
+  void rename();
+
+ private:
+  std::string target_;
+  std::string other_;
+  std::string path_;
+  int descriptor_ = -1;
+  bool exists_ = false;
+};
+
+// Makes sure that names in this folder are on the device. Throws Failure.
+void sync_folder(const std::string& folder, const std::string& other);
+
+}  // namespace students
