@@ -134,7 +134,8 @@ def _request(compared: Compared, way: Way) -> Request:
     from threadmark.kinds.students.tool import DEFAULT_TOOL
     from threadmark.machine import host
 
-    most = {"--runs": (compared.runs, _MOST_RUNS), "--threads": (compared.threads or 1, 256)}
+    threads = len(host.processors()) if compared.threads is None else compared.threads
+    most = {"--runs": (compared.runs, _MOST_RUNS), "--threads": (threads, 256)}
     most |= {"--exercises": (compared.exercises, 10_000), "--block": (compared.block, 1_000_000)}
     for name, (value, limit) in most.items():
         check(name, value, limit)
@@ -147,7 +148,7 @@ def _request(compared: Compared, way: Way) -> Request:
     )
     return Request(
         variants=tuple(name for each in compared.writers for name in each.split(",") if name),
-        threads=(compared.threads or len(host.processors()),),
+        threads=(threads,),
         size="custom",
         arguments=asked.arguments(),
         profile=PROFILE,
