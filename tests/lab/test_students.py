@@ -15,7 +15,6 @@ from typing import Any
 
 import browsing
 import pytest
-from browsing import browser  # noqa: F401
 from hypothesis import given
 from hypothesis import strategies as st
 from lab_support import LAB, lab_environment
@@ -51,6 +50,7 @@ echo $students > $out/exam-info.txt
 echo "Generation took $ms.25 ms"
 """
 Say = Callable[..., str]
+browser = browsing.browser  # a fixture
 
 
 def write(folder: Path, body: str = ":") -> Path:
@@ -112,10 +112,11 @@ def test_all_writers_are_measured_judged_and_written_into_a_folder(
 
 
 def test_the_page_draws_its_charts_without_a_network(
-    say: Say, tmp_path: Path, browser: Any
+    say: Say, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     write(tmp_path)
     say("students", *SMALL)
+    browser = request.getfixturevalue("browser")  # a lab ends all children of its process
     browsing.visit(browser, tmp_path / "students.html", browsing.DESKTOP)
     assert browsing.complaints(browser) == []
     assert browsing.requests(browser) == []
