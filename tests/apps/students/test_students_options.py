@@ -112,7 +112,7 @@ def test_verbose_says_what_is_done_so_that_it_can_be_repeated(
         (("generate", "-s", "9", "--seed", "-1"), "--seed must be"),
         (("generate", "-s", "9", "--threads", "0"), "--threads must be"),
         (("generate", "-s", "9", "--threads", "257"), "from 1 to 256"),
-        (("generate", "-s", "9", "--writer", "slow"), "as_published, fast, persistent"),
+        (("generate", "-s", "9", "--writer", "slow"), "as_published, buffered, fast, persistent"),
         (("generate", "-s", "9", "-z", "--threads", "2"), "choose --writer fast"),
         (("generate", "-s", "9", "-z", "--writer", "fast"), "excludes"),
         (("generate", "-s", "9", "--unknown"), "--unknown"),

@@ -13,7 +13,7 @@ from rich.console import Console
 from threadmark.kinds.session import Session
 from threadmark.kinds.students import recordings, selection
 from threadmark.kinds.students.kind import KIND
-from threadmark.model.cell import Stored
+from threadmark.model.cell import Cell, Stored
 from threadmark.model.errors import LabError
 from threadmark.model.request import Request, Selection
 from threadmark.options import Measuring
@@ -59,12 +59,10 @@ class Comparison(Session):
         self._write(store, stored)
 
     def _record(self, store: Store, stored: Stored) -> None:
-        times = {
-            cell: entry.time.estimate
-            for entry in KIND.judge(stored)
-            if entry.time
-            for cell in {row.cell for rows in entry.judged.rows.values() for row in rows}
-        }
+        times: dict[Cell, float] = {}
+        for row in stored.rows:
+            if row.sample_ns:  # also a disturbed one: it says about how long a record is
+                times[row.cell] = min(row.sample_ns, times.get(row.cell, row.sample_ns))
         tool = next(iter(KIND.select(self.request, (), ()).cells.values()))
         cells = recordings.chosen(times)
         tell = partial(say, self.console)
