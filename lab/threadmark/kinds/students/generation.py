@@ -10,6 +10,7 @@ import re
 import shutil
 import signal
 import tempfile
+import weakref
 import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -39,7 +40,9 @@ class Generation:
         self._request = request
         self._cells = cells
         self._attempts = Attempts(request, cells, cage)
-        self._folder = selection.asked(request).folder
+        self._folder = _folder_in(selection.asked(request).folder)
+        # Also when an interrupt comes while a folder of a process is made or removed.
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self._written: dict[tuple[object, ...], str] = {}  # problem -> checksum of the files
         for row in rows:
             if row.status is Status.OK:
@@ -47,13 +50,7 @@ class Generation:
 
     def __call__(self, task: Task) -> Sequence[Row]:
         """Run the process of a task; LabError where its folder cannot be made."""
-        try:
-            made = tempfile.mkdtemp(prefix=".students-", dir=self._folder)
-        except OSError as error:
-            raise LabError(
-                f"No folder can be made in {self._folder} ({error.strerror}); choose another "
-                "--folder."
-            ) from error
+        made = _folder_in(self._folder)
         try:
             line = selection.command_line(
                 task.cell, self._cells[task.cell], self._request.seed, made
@@ -104,6 +101,15 @@ class Generation:
                 "stderr": ending.errors[-500:] if status is not Status.OK else "",
             },
         )
+
+
+def _folder_in(parent: str) -> str:
+    try:
+        return tempfile.mkdtemp(prefix=".students-", dir=parent)
+    except OSError as error:
+        raise LabError(
+            f"No folder can be made in {parent} ({error.strerror}); choose another --folder."
+        ) from error
 
 
 def checksum(folder: Path) -> str:
