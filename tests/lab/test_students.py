@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,9 @@ from lab_support import LAB, lab_environment
 from threadmark import cli
 from threadmark.judge.verdict import Kind, Point
 from threadmark.kinds.students import judgement, selection, tool
+from threadmark.kinds.students.kind import KIND
 from threadmark.machine import load
+from threadmark.measure.observation import Observation
 from threadmark.model.cell import Cell, Row, Status
 from threadmark.model.errors import LabError
 from threadmark.model.request import Request
@@ -188,14 +191,24 @@ def test_bad_requests_are_one_sentence(
     assert said.count("\n") == 1
 
 
-def test_a_budget_leaves_out_the_costliest_writer_and_says_so(say: Say, tmp_path: Path) -> None:
-    write(tmp_path, '[ "$writer" = sequential ] && sleep 1.7')
-    printed = say("students", *SMALL[:-1], "10", "--budget", "4")
-    assert "time budget of 4 s was used up" in " ".join(printed.split())
-    found = json.loads(say("show", "--json"))["writers"]
-    processes = {(each["writer"], each["threads"]): each["processes"] for each in found}
-    assert processes.pop(("sequential", 1)) < 3
-    assert set(processes.values()) == {3}
+def test_a_budget_leaves_out_the_costliest_writer_and_says_so(tmp_path: Path) -> None:
+    found = tool.executable(write(tmp_path))
+    asked = selection.Asked((10,), 10, 500, 5, ".")
+    request = Request(arguments=asked.arguments(), threads=(2,), budget_s=10)
+    schedule = KIND.schedule(request, selection.select(request, found))
+    done: Counter[Cell] = Counter()
+    elapsed_s = 0.0
+    while task := schedule.next(elapsed_s):
+        cost_s = 3.0 if task.cell.variant == "sequential" else 0.1
+        elapsed_s += cost_s
+        done[task.cell] += 1
+        schedule.record(
+            Observation(task.cell, task.round, Status.OK, cost_s, 1e6, 1e6, disturbed=False)
+        )
+    assert {cell.variant: count for cell, count in done.items() if count != 5} == {"sequential": 1}
+    note = "budget of 10 s left 0 cells unmeasured and 1 with fewer than 5 samples"
+    assert note in schedule.notes()[0]
+    assert "fewer --writers" in schedule.notes()[0]
 
 
 def test_ctrl_c_shows_what_is_known_and_resume_goes_on(tmp_path: Path) -> None:

@@ -36,6 +36,9 @@ class _Turns(Schedule):
     def _may_drop(self, cell: Cell) -> bool:
         return True
 
+    def notes(self) -> list[str]:
+        return [each.replace("--programs", "--writers") for each in super().notes()]
+
 
 class Students(CellKind):
     """Runs of `students`."""
