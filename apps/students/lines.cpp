@@ -71,6 +71,32 @@ void save_buffer(const Job& job, Buffers& buffers, File file, std::uint64_t bloc
   check();
 }
 
+OpenFiles::OpenFiles(const Job& job) : job_(job) {
+  for (std::size_t i = 0; i < kFiles; ++i) {
+    const File file = static_cast<File>(i);
+    errno = 0;
+    files_[i].open(job.output.path(file), std::ios::trunc);
+    files_[i] << kContentTypes[i] << '\n';
+    if (!files_[i]) throw write_failure(job.output.target(file), errno);
+  }
+}
+
+void OpenFiles::save(Buffers& buffers, File file, std::uint64_t block) {
+  errno = 0;
+  for (const std::string& line : buffers.shuffled(job_.data, file, block)) {
+    if (!line.empty()) files_[file] << line << '\n';
+  }
+  if (!files_[file]) throw write_failure(job_.output.target(file), errno);
+}
+
+void OpenFiles::close() {
+  for (std::size_t i = 0; i < kFiles; ++i) {
+    errno = 0;
+    files_[i].close();
+    if (!files_[i]) throw write_failure(job_.output.target(static_cast<File>(i)), errno);
+  }
+}
+
 std::uint64_t memory_of_buffers(const Plan& plan) {
   return plan.block * (512 + 4 * plan.exercises);
 }

@@ -29,11 +29,19 @@ int run(int argc, char** argv) {
       app.add_subcommand("node", "Join one of the four files with what the node before sends");
   CLI::App* const pipeline = app.add_subcommand(
       "pipeline", "Start all four nodes here and see to them: the result of merge");
+  CLI::App* const bench = app.add_subcommand(
+      "bench", "Compare all writers in turns; bench --help explains its options");
+  CLI::App* const writers = app.add_subcommand(
+      "writers",
+      "List the writers: name, threads (0: --threads), the writer with which it is compared, "
+      "whether it flushes each line, what it is");
   const students::Command run_generate = students::add_generate(*generate);
   const students::Command run_limit = students::add_limit(*limit);
   const students::Command run_merge = students::add_merge(*merge);
   const students::Command run_node = students::add_node(*node);
   const students::Command run_pipeline = students::add_pipeline(*pipeline);
+  const students::Command run_bench = students::add_bench(*bench);
+  const students::Command run_writers = students::add_writers(*writers);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {
@@ -42,8 +50,9 @@ int run(int argc, char** argv) {
     if (app.get_subcommands().empty()) {
       const std::string given = argc > 1 ? ", not '" + std::string(argv[1]) + "'" : "";
       const std::string sentence =
-          "The first word must be a command, generate, limit, merge, node or pipeline" + given +
-          "; --help explains them.";
+          "The first word must be a command, generate, limit, merge, node, pipeline, bench or "
+          "writers" +
+          given + "; --help explains them.";
       return complain(sentence.c_str(), students::kUsage);
     }
     return complain((std::string(error.what()) + "; --help lists the options.").c_str(),
@@ -54,6 +63,8 @@ int run(int argc, char** argv) {
   if (*merge) run_merge();
   if (*node) run_node();
   if (*pipeline) run_pipeline();
+  if (*bench) run_bench();
+  if (*writers) run_writers();
   return students::kOk;
 }
 

@@ -52,6 +52,8 @@ std::string milliseconds(double elapsed_ms);
 using Command = std::function<void()>;
 Command add_generate(CLI::App& app);
 Command add_limit(CLI::App& app);
+Command add_bench(CLI::App& app);
+Command add_writers(CLI::App& app);
 Command add_merge(CLI::App& app);
 Command add_node(CLI::App& app);
 Command add_pipeline(CLI::App& app);

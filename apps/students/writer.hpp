@@ -23,6 +23,10 @@ struct Job {
 struct Writer {
   std::string_view name;
   std::string_view summary;
+  // The writer that does the same on one thread, with which it is compared; its own name if it can
+  // do so itself.
+  std::string_view serial;
+  bool flushes;      // each line is a write of its own, so that it is slow
   unsigned threads;  // that it always has; 0: those of the plan
   // Writes all and calls progress. Throws Failure or Interrupted; no thread of it is left then.
   void (*run)(const Job& job);

@@ -96,7 +96,10 @@ def test_setup_builds_no_application_unless_it_is_asked(monkeypatch: pytest.Monk
     assert cli.main(["setup", "--no-install"]) == 0
 
 
-def test_it_configures_without_the_tests_as_a_first_run_does(tmp_path: Path) -> None:
+def test_it_configures_without_the_tests_as_a_first_run_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build, "BUILD", tmp_path / "first")
     line = build._configure("gcc-libstdc++", tests=False)
     done = subprocess.run([*line, "-B", str(tmp_path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -105,6 +108,24 @@ def test_it_configures_without_the_tests_as_a_first_run_does(tmp_path: Path) -> 
     assert "build bin/bars.latency" not in programs  # the lab takes what lies in bin for a program
     assert "gtest" not in programs
     assert "tmk-students" not in programs
+    assert "students_writers" not in programs
+
+
+def test_a_program_about_an_application_comes_with_the_applications(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build, "BUILD", tmp_path / "later")
+    before = build._configuration("gcc-libstdc++", tests=False)
+    (tmp_path / "later/apps").mkdir(parents=True)
+    (tmp_path / "later/apps/configured").touch()
+    assert build._configuration("gcc-libstdc++", tests=False) != before  # so it configures again
+    line = build._configure("gcc-libstdc++", tests=False)
+    subprocess.run([*line, "-B", str(tmp_path / "out")], capture_output=True, check=True)
+    programs = (tmp_path / "out/build.ninja").read_text("utf-8")
+    program = programs.split("build bin/students_write.threads:")[1].split("\n\n")[0]
+    assert "writers/as_published.cpp.o" in program
+    everything = programs.split("build all: phony")[1].split("\n\n")[0]
+    assert "tmk-students" not in everything
 
 
 def test_the_project_of_the_applications_configures_alone(

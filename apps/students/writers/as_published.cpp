@@ -1,6 +1,7 @@
 // The published writer: four threads take turns under one mutex, which each keeps while it writes
-// and flushes every line. Its faults in speed are kept, its data races are not. take_turns differs
-// in one fault, so that its cost can be measured. Protocol: protocols.md.
+// and flushes every line. Its faults in speed are kept, its data races are not. take_turns lacks
+// one fault and turns_unflushed two, so that the cost of each can be measured. Protocol:
+// protocols.md.
 #include <array>
 #include <condition_variable>
 #include <exception>
@@ -13,11 +14,11 @@
 namespace students {
 namespace {
 
-// kSleeps: a writer that has saved sleeps until the next block.
-template <bool kSleeps>
+// kSleeps: a writer that has saved sleeps until the next block. `save(buffers, file, block)` saves.
+template <bool kSleeps, typename Save>
 class Published {
  public:
-  explicit Published(const Job& job) : job_(job), buffers_(job.plan) {}
+  Published(const Job& job, Save save) : job_(job), buffers_(job.plan), save_(save) {}
   Published(const Published&) = delete;
   Published& operator=(const Published&) = delete;
 
@@ -60,7 +61,7 @@ class Published {
       if (ending_) return;
       if (saved_[file]) continue;
       try {
-        save_buffer(job_, buffers_, file, block_);
+        save_(buffers_, file, block_);
       } catch (...) {
         if (!failure_) failure_ = std::current_exception();
       }
@@ -71,6 +72,7 @@ class Published {
 
   const Job& job_;
   Buffers buffers_;
+  Save save_;
   std::mutex write_mutex_;  // of all that follows, but for writers_
   std::condition_variable start_;
   std::condition_variable finished_;
@@ -85,14 +87,29 @@ class Published {
 
 template <bool kSleeps>
 void run(const Job& job) {
-  Published<kSleeps>(job).run();
+  const auto save = [&job](Buffers& buffers, File file, std::uint64_t block) {
+    save_buffer(job, buffers, file, block);
+  };
+  Published<kSleeps, decltype(save)>(job, save).run();
+}
+
+void run_unflushed(const Job& job) {
+  OpenFiles files(job);
+  const auto save = [&files](Buffers& buffers, File file, std::uint64_t block) {
+    files.save(buffers, file, block);
+  };
+  Published<true, decltype(save)>(job, save).run();
+  files.close();
 }
 
 const Registration as_published({"as_published",
-                                 "four threads take turns under one mutex (second try)", 4,
-                                 run<false>, memory_of_buffers});
-const Registration take_turns({"take_turns", "as_published whose finished threads sleep", 4,
-                               run<true>, memory_of_buffers});
+                                 "four threads take turns under one mutex (second try)",
+                                 "sequential", true, 4, run<false>, memory_of_buffers});
+const Registration take_turns({"take_turns", "as_published whose finished threads sleep",
+                               "sequential", true, 4, run<true>, memory_of_buffers});
+const Registration turns_unflushed({"turns_unflushed",
+                                    "take_turns whose files stay open and lines are not flushed",
+                                    "buffered", false, 4, run_unflushed, memory_of_buffers});
 
 }  // namespace
 }  // namespace students

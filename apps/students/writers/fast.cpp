@@ -107,8 +107,8 @@ std::uint64_t memory_bytes(const Plan& plan) {
   return threads_of(plan) * ChunkText::memory_bytes(plan);
 }
 
-const Registration registration({"fast", "flat texts, made and written by --threads threads", 0,
-                                 run, memory_bytes});
+const Registration registration({"fast", "flat texts, made and written by --threads threads",
+                                 "fast", false, 0, run, memory_bytes});
 
 }  // namespace
 }  // namespace students

@@ -1,13 +1,9 @@
 // The four threads of as_published written correctly: nobody holds a mutex while writing, the files
 // stay open, and no line is flushed. Protocol: protocols.md.
-#include <array>
-#include <cerrno>
 #include <condition_variable>
 #include <exception>
-#include <fstream>
 #include <mutex>
 
-#include "../complaint.hpp"
 #include "../crew.hpp"
 #include "../lines.hpp"
 #include "../writer.hpp"
@@ -17,15 +13,7 @@ namespace {
 
 class Persistent {
  public:
-  explicit Persistent(const Job& job) : job_(job), buffers_(job.plan) {
-    for (std::size_t i = 0; i < kFiles; ++i) {
-      const File file = static_cast<File>(i);
-      errno = 0;
-      files_[i].open(job.output.path(file), std::ios::trunc);
-      files_[i] << kContentTypes[i] << '\n';
-      if (!files_[i]) throw write_failure(job.output.target(file), errno);
-    }
-  }
+  explicit Persistent(const Job& job) : job_(job), buffers_(job.plan), files_(job) {}
   Persistent(const Persistent&) = delete;
   Persistent& operator=(const Persistent&) = delete;
 
@@ -42,11 +30,7 @@ class Persistent {
       writers_.start([this, i] { serve(static_cast<File>(i)); });
     }
     for_each_block(job_, buffers_, [this](std::uint64_t block) { flush(block); });
-    for (std::size_t i = 0; i < kFiles; ++i) {
-      errno = 0;
-      files_[i].close();
-      if (!files_[i]) throw write_failure(job_.output.target(static_cast<File>(i)), errno);
-    }
+    files_.close();
   }
 
  private:
@@ -71,7 +55,7 @@ class Persistent {
       lock.unlock();
       std::exception_ptr failure;
       try {
-        write(file, block);
+        files_.save(buffers_, file, block);
       } catch (...) {
         failure = std::current_exception();
       }
@@ -81,17 +65,9 @@ class Persistent {
     }
   }
 
-  void write(File file, std::uint64_t block) {
-    errno = 0;
-    for (const std::string& line : buffers_.shuffled(job_.data, file, block)) {
-      if (!line.empty()) files_[file] << line << '\n';
-    }
-    if (!files_[file]) throw write_failure(job_.output.target(file), errno);
-  }
-
   const Job& job_;
   Buffers buffers_;
-  std::array<std::ofstream, kFiles> files_;
+  OpenFiles files_;
   std::mutex mutex_;  // of all that follows, but for writers_
   std::condition_variable start_;
   std::condition_variable finished_;
@@ -106,8 +82,8 @@ class Persistent {
 void run(const Job& job) { Persistent(job).run(); }
 
 const Registration registration({"persistent",
-                                 "the same four threads without the lock and the flush", 4, run,
-                                 memory_of_buffers});
+                                 "the same four threads without the lock and the flush", "buffered",
+                                 false, 4, run, memory_of_buffers});
 
 }  // namespace
 }  // namespace students

@@ -14,8 +14,8 @@ void run(const Job& job) {
   });
 }
 
-const Registration registration({"sequential", "one thread saves file after file (-z)", 1, run,
-                                 memory_of_buffers});
+const Registration registration({"sequential", "one thread saves file after file (-z)",
+                                 "sequential", true, 1, run, memory_of_buffers});
 
 }  // namespace
 }  // namespace students

@@ -32,8 +32,8 @@ void run(const Job& job) {
   });
 }
 
-const Registration registration({"spawn", "four threads are started for each flush (first try)", 4,
-                                 run, memory_of_buffers});
+const Registration registration({"spawn", "four threads are started for each block (first try)",
+                                 "sequential", true, 4, run, memory_of_buffers});
 
 }  // namespace
 }  // namespace students

@@ -27,7 +27,7 @@ class CellKind(RunKind):
     """A kind that is measured by schedule. Sessions are the same for all of them."""
 
     resumable = True
-    formats = ("csv", "json", "google-benchmark", "summary")
+    formats: ClassVar[tuple[str, ...]] = ("csv", "json", "google-benchmark", "summary")
     # Fields of its requests for which its command has no option.
     not_options: ClassVar[tuple[str, ...]] = ()
     # Whether the first thread of a process takes part in what is measured where there are others.

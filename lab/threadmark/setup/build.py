@@ -87,6 +87,7 @@ def _configuration(preset: str, tests: bool) -> str:
     inputs = [preset, tests, packages.present(), (ROOT / "CMakePresets.json").read_text("utf-8")]
     lock = ROOT / ".venv/requirements.lock"
     inputs.append(lock.read_text("utf-8") if lock.exists() else "")
+    inputs.append(_has_apps())
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 
@@ -97,9 +98,15 @@ def _configure(preset: str, tests: bool) -> list[str]:
         line.append("-DCMAKE_BUILD_TYPE=Release")
     else:
         line = ["cmake", "-S", str(ROOT), "--preset", preset]
+        line += ["-DTHREADMARK_APPS=ON"] if _has_apps() else []
     line.append(f"-DCMAKE_MAKE_PROGRAM={_ninja()}")
     line.append(f"-DCMAKE_PREFIX_PATH={';'.join(places)}")
     return [*line, "-DTHREADMARK_TESTS=ON"] if tests else line
+
+
+def _has_apps() -> bool:
+    """Whether the applications were built: contention programs about them come with them."""
+    return (BUILD / APPS / "configured").exists()
 
 
 def _ninja() -> str:

@@ -46,6 +46,20 @@ def time_ms(executable: Path, words: tuple[str, ...], folder: Path) -> float:
         shutil.rmtree(out)
 
 
+def memory_mib(given: argparse.Namespace, students: int) -> float:
+    """The most memory that `fast` has at a time with two threads."""
+    out = Path(tempfile.mkdtemp(dir=given.folder))
+    line = [given.bin / "tmk-students", "generate", "-v", "-s", str(students), "-e", "10"]
+    line += ["-b", str(given.block), "--threads", "2", "--out", out]
+    try:
+        done = subprocess.run(line, check=True, stdout=subprocess.PIPE, text=True)
+    finally:
+        shutil.rmtree(out)
+    found = re.search(r"memory: ([\d.]+) MiB", done.stdout)
+    assert found
+    return float(found[1])
+
+
 def medians(
     given: argparse.Namespace, students: int, ways: list[str], runs: int
 ) -> dict[str, float]:
@@ -128,6 +142,8 @@ def main() -> int:
     fast, published = small["fast, 1 thread"], small["as_published"]
     speed_up = large["fast, 1 thread"] / large["fast, 2 threads"]
     of_limit = large["fast, 2 threads"] / large["limit, 2 threads"]
+    few, many = (memory_mib(given, students) for students in (500_000, 5_000_000))
+    most = few + 4 * 4_500_000 / 2**20
     bars = {
         f"fast takes {fast / small['limit, 1 thread']:.1f} x the limit, at most 5": (
             fast <= 5 * small["limit, 1 thread"]
@@ -144,6 +160,8 @@ def main() -> int:
         f"merge joins {slowest / 1e6:.1f} million students a second on one core, at least 2": (
             slowest >= 2e6
         ),
+        f"fast with two threads has {few:.1f} MiB for 500,000 students and {many:.1f} for"
+        f" 5,000,000, at most {most:.1f}: 4 bytes for each more": many <= most,
     }
     print()
     for sentence, reached in bars.items():

@@ -12,7 +12,16 @@ FILES = {
     "exercise-info.txt": "exercisedata",
     "project-info.txt": "exerciseworkdata",
 }
-WRITERS = ("as_published", "fast", "persistent", "sequential", "spawn", "take_turns")
+WRITERS = (
+    "as_published",
+    "buffered",
+    "fast",
+    "persistent",
+    "sequential",
+    "spawn",
+    "take_turns",
+    "turns_unflushed",
+)
 
 _NAME = re.compile(r"[A-ZÄÖ][a-zäö]+( [A-Z][a-z]+)? [A-ZÄÖ][a-zäö]+")
 

@@ -85,6 +85,9 @@ def test_verbose_says_what_is_done_so_that_it_can_be_repeated(
     right = records.contents(tmp_path)
     for name, content in right.items():
         assert f"{name}: {len(content)} bytes\n" in done.stdout
+    memory = re.search(r"\nmemory: (\d+\.\d) MiB at most\n", done.stdout)
+    assert memory
+    assert 1 < float(memory[1]) < 64  # two chunks, and the libraries
     students("generate", "-s", 300, "--seed", said[1])
     assert records.contents(tmp_path) == right
 
@@ -92,8 +95,8 @@ def test_verbose_says_what_is_done_so_that_it_can_be_repeated(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "must be a command, generate, limit or merge;"),
-        (("generation",), "must be a command, generate, limit or merge, not 'generation'"),
+        ((), "must be a command, generate, limit, merge, node, pipeline, bench or writers;"),
+        (("generation",), "limit, merge, node, pipeline, bench or writers, not 'generation'"),
         (("generate",), "--students is required"),
         (("generate", "-s"), "--students"),
         (("generate", "-s", "many"), "whole number from 1 to 1000000000, not 'many'"),
@@ -109,7 +112,7 @@ def test_verbose_says_what_is_done_so_that_it_can_be_repeated(
         (("generate", "-s", "9", "--seed", "-1"), "--seed must be"),
         (("generate", "-s", "9", "--threads", "0"), "--threads must be"),
         (("generate", "-s", "9", "--threads", "257"), "from 1 to 256"),
-        (("generate", "-s", "9", "--writer", "slow"), "as_published, fast, persistent"),
+        (("generate", "-s", "9", "--writer", "slow"), "as_published, buffered, fast, persistent"),
         (("generate", "-s", "9", "-z", "--threads", "2"), "choose --writer fast"),
         (("generate", "-s", "9", "-z", "--writer", "fast"), "excludes"),
         (("generate", "-s", "9", "--unknown"), "--unknown"),

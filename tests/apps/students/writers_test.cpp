@@ -102,7 +102,7 @@ void fill(const std::string& path) {
 }
 
 TEST(Writers, every_writer_writes_the_same_bytes) {
-  EXPECT_EQ(students::writers().size(), 6U);
+  EXPECT_EQ(students::writers().size(), 8U);
   for (const auto& [count, block, exercises] : {std::array{1U, 1U, 1U},
                                                 {7U, 5U, 4U},
                                                 {1000U, 100U, 6U},
@@ -114,6 +114,15 @@ TEST(Writers, every_writer_writes_the_same_bytes) {
     for (const Writer& writer : students::writers()) {
       EXPECT_EQ(written(writer, plan), right) << writer.name << ' ' << count;
     }
+  }
+}
+
+TEST(Writers, each_is_compared_with_one_that_writes_on_one_thread) {
+  for (const Writer& writer : students::writers()) {
+    const Writer& serial = named(writer.serial);
+    EXPECT_LE(serial.threads, 1U) << writer.name;  // 0: as many as are asked for, also one
+    EXPECT_EQ(serial.flushes, writer.flushes) << writer.name;
+    EXPECT_EQ(serial.serial, serial.name) << writer.name;
   }
 }
 
