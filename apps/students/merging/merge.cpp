@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <condition_variable>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -20,6 +19,7 @@
 #include "../progress.hpp"
 #include "block_store.hpp"
 #include "join.hpp"
+#include "places.hpp"
 #include "scatter.hpp"
 #include "shares.hpp"
 
@@ -28,42 +28,6 @@ namespace {
 
 constexpr std::uint64_t kPieceBytes = std::uint64_t{2} << 20;
 constexpr const char* kOther = "another file with -o";
-
-// Gives each partition its place in both texts.
-class Places {
- public:
-  explicit Places(const TextBytes& begin) : end_(begin) {}
-
-  // Waits until all partitions before have their places; nothing when a worker has failed.
-  std::optional<TextBytes> take(std::uint64_t partition, const TextBytes& sizes) {
-    TextBytes place{};
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return failed_ || turn_ == partition; });
-      if (failed_) return std::nullopt;
-      place = end_;
-      for (std::size_t i = 0; i < sizes.size(); ++i) end_[i] += sizes[i];
-      ++turn_;
-    }
-    changed_.notify_all();
-    return place;
-  }
-
-  void fail() {
-    {
-      const std::lock_guard lock(mutex_);
-      failed_ = true;
-    }
-    changed_.notify_all();
-  }
-
- private:
-  std::mutex mutex_;  // of what follows
-  std::condition_variable changed_;
-  std::uint64_t turn_ = 0;
-  TextBytes end_;
-  bool failed_ = false;
-};
 
 // A part of one file, as a worker takes it.
 struct Piece {

@@ -27,6 +27,7 @@
 #include "students/merging/join.hpp"
 #include "students/merging/layout.hpp"
 #include "students/merging/merge.hpp"
+#include "students/merging/places.hpp"
 #include "students/merging/scatter.hpp"
 #include "students/merging/shares.hpp"
 
@@ -261,6 +262,46 @@ TEST(Shares, keep_the_failure_of_the_lowest_number) {
     }
     EXPECT_EQ(said, "20");
   }
+}
+
+TEST(Places, follow_one_another_whoever_asks_first) {
+  students::Places places({12, 15});
+  std::array<students::TextBytes, 5> found{};
+  {
+    students::Crew crew;
+    for (std::uint64_t i = found.size(); i-- > 0;) {
+      crew.start([&, i] { found[i] = places.take(i, {10 + i, i}).value(); });
+    }
+  }
+  students::TextBytes end{12, 15};
+  for (std::uint64_t i = 0; i < found.size(); ++i) {
+    EXPECT_EQ(found[i], end);
+    end[0] += 10 + i;
+    end[1] += i;
+  }
+}
+
+// The partition of whoever fails never takes its place, and all others wait for it.
+TEST(Places, let_nobody_wait_when_a_worker_has_failed) {
+  students::Places places({0, 0});
+  std::atomic<int> begun{0};
+  std::string said;
+  try {
+    students::share_out(
+        4, 4,
+        [&](unsigned) {
+          return [&](std::uint64_t number) {
+            ++begun;
+            while (begun < 4) std::this_thread::yield();
+            if (number == 0) throw Failure("the first");
+            EXPECT_FALSE(places.take(number, {1, 1}).has_value());
+          };
+        },
+        [&] { places.fail(); });
+  } catch (const Failure& failure) {
+    said = failure.what();
+  }
+  EXPECT_EQ(said, "the first");
 }
 
 TEST(BlockStore, gives_back_each_block_of_memory_and_file_to_whoever_added_it) {

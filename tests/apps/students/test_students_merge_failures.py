@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pty
 import re
@@ -199,30 +200,43 @@ def test_a_full_standard_output_is_a_failure_and_the_result_is_there(
     assert (generated.parent / "summary.txt").read_text().startswith("summarydata\n")
 
 
-def stopped_early(executable: Path, folder: Path, stderr: int) -> subprocess.Popen[bytes]:
-    """A merge that is stopped when it has begun to write, or soon after."""
+def stopped_early(
+    executable: Path, folder: Path, stderr: int, least_bytes: int = 0
+) -> subprocess.Popen[bytes]:
+    """A merge that is stopped when it has made its files and written so much, or soon after."""
+    out = folder / "out"
     process = subprocess.Popen(
-        [executable, "merge", "--in", folder, "-o", folder / "out" / "summary.txt"],
+        [executable, "merge", "--in", folder, "-o", out / "summary.txt"],
         stdout=subprocess.DEVNULL,
         stderr=stderr,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
     end = time.monotonic() + 20
-    while process.poll() is None and not list((folder / "out").iterdir()):
+    sizes: list[int] = []
+    while process.poll() is None and not (sizes and sum(sizes) >= least_bytes):
+        with contextlib.suppress(FileNotFoundError):  # it is renamed now
+            sizes = [each.stat().st_size for each in os.scandir(out)]
         assert time.monotonic() < end
     process.send_signal(signal.SIGSTOP)
     return process
 
 
+# While the files are read, and while the result is written.
+@pytest.mark.parametrize("least_bytes", [0, 100])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_leaves_no_part_of_the_result(
-    students: Students, executable: Path, tmp_path: Path, number: signal.Signals
+    *,
+    students: Students,
+    executable: Path,
+    tmp_path: Path,
+    number: signal.Signals,
+    least_bytes: int,
 ) -> None:
     students("generate", "-s", 300_000, "-e", 1, "--out", tmp_path)
     out = tmp_path / "out"
     out.mkdir()
     for _ in range(10):  # on a machine with other work it may be too late to stop it
-        process = stopped_early(executable, tmp_path, subprocess.DEVNULL)
+        process = stopped_early(executable, tmp_path, subprocess.DEVNULL, least_bytes)
         process.send_signal(number)
         process.send_signal(signal.SIGCONT)
         if process.wait(30) == -number:
