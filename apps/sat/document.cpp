@@ -84,7 +84,8 @@ std::int64_t Document::written_number(std::size_t i) const {
   const std::string_view text = record(i);
   const char* at = text.data();
   std::int64_t number = 0;
-  const bool good = text.starts_with('-') && parse_integer(at, text.data() + text.size(), number);
+  const bool good = text.starts_with('-') && parse_integer(at, text.data() + text.size(), number) &&
+                    number > -kMostNumber;
   if (!good) {
     throw FieldError("number",
                      "a record number such as -7 is expected, as the first record has one, not " +

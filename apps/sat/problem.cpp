@@ -13,7 +13,12 @@ std::string printable(std::string_view text) {
   return result + (text.size() > kMost ? "..." : "");
 }
 
-std::string quoted(std::string_view text) { return "'" + printable(text) + "'"; }
+std::string quoted(std::string_view text) {
+  std::string result(1, '\'');
+  result += printable(text);
+  result += '\'';
+  return result;
+}
 
 std::string reference_text(std::int64_t number) {
   std::string text(1, '$');

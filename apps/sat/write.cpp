@@ -86,7 +86,13 @@ bool is_choice(std::string_view word, std::size_t which) {
 
 bool equal_tokens(std::string_view a, std::string_view b) {
   if (a == b) return true;
-  if (a.starts_with('$') && b.starts_with('$')) return equal_tokens(a.substr(1), b.substr(1));
+  const auto reference = [](std::string_view token, std::int64_t& value) {
+    const char* at = token.data() + 1;
+    return token.starts_with('$') && parse_integer(at, token.data() + token.size(), value);
+  };
+  std::int64_t i = 0;
+  std::int64_t j = 0;
+  if (reference(a, i) && reference(b, j)) return i == j;
   const auto number = [](std::string_view token, double& value) {
     const char* at = token.data();
     return parse_real(at, token.data() + token.size(), value);
@@ -95,9 +101,9 @@ bool equal_tokens(std::string_view a, std::string_view b) {
   double y = 0;
   if (number(a, x) && number(b, y)) return same(x, y);
   // The words of a Choice may be written as numbers.
-  for (std::size_t i = 0; i < 2; ++i) {
-    const std::string_view number_text = i == 0 ? "0" : "1";
-    if ((a == number_text && is_choice(b, i)) || (b == number_text && is_choice(a, i))) return true;
+  for (std::size_t which = 0; which < 2; ++which) {
+    const std::string_view digit = which == 0 ? "0" : "1";
+    if ((a == digit && is_choice(b, which)) || (b == digit && is_choice(a, which))) return true;
   }
   return false;
 }

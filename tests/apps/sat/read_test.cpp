@@ -178,6 +178,8 @@ TEST(Read, takes_the_numbers_that_records_have) {
     EXPECT_EQ(first_difference(model.document, document_of(sat::write(model)), why), sat::kNull)
         << why;
   }
+  expect_place(refused(replaced(numbered({0, 2}), "-2 vertex", "-9223372036854775808 vertex")), 2,
+               "number", "a record number such as -7 is expected");
   expect_place(refused(numbered({7, 3, 7})), 7, "number", "an earlier record has the same");
   expect_place(refused(replaced(numbered({0, 2}), "-2 vertex", "vertex")), 2, "number",
                "a record number such as -7 is expected");
