@@ -92,8 +92,11 @@ def test_verbose_says_what_is_done_so_that_it_can_be_repeated(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "must be a command, generate, limit or merge;"),
-        (("generation",), "must be a command, generate, limit or merge, not 'generation'"),
+        ((), "must be a command, generate, limit, merge, node or pipeline;"),
+        (
+            ("generation",),
+            "must be a command, generate, limit, merge, node or pipeline, not 'generation'",
+        ),
         (("generate",), "--students is required"),
         (("generate", "-s"), "--students"),
         (("generate", "-s", "many"), "whole number from 1 to 1000000000, not 'many'"),
