@@ -230,7 +230,8 @@ def test_what_cannot_be_decided_has_a_status_of_its_own(
     here: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(load, "disturbance", lambda *_: "other processes took 60 %")
-    options = ("--min-efficiency", "0.7@2", "--budget", "1s", "--json")
+    monkeypatch.setattr(gating, "MOST_ROUNDS", 5)
+    options = ("--min-efficiency", "0.7@2", "--json")
     program = ("--", "sh", "-c", SCRIPT, "sh", "{threads}")
     found = json.loads(gate(capfd, *options, *program, status=3))
     assert found["verdict"] == "not decidable on this machine today"

@@ -118,7 +118,7 @@ def judged(
     for each in described.get("tried", ()):
         name = each["name"]
         arms = {arm.threads: found for arm, found in judgements.items() if arm.fix == name}
-        if not arms and name not in faults:
+        if not any(row.cell.variant == name for row in rows):
             continue
         tried.append(
             Tried(

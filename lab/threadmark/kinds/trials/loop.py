@@ -6,11 +6,12 @@ one under the fix, whichever chance puts first. A pair with no fix at all shows 
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from statistics import median
+from statistics import fmean, median
 
 from threadmark.judge import trials
 from threadmark.kinds.trials import arms, judgement
@@ -20,7 +21,8 @@ from threadmark.model.errors import LabError
 
 MOST_ROUNDS = 200  # more would tell gains below what anybody keeps a fix for
 TOGETHER = 0.65  # of the budget, after which the best fixes are tried together
-_LIMIT = 5.0  # times the usual time: a fix that slow is no fix
+_LIMIT = 5.0  # times the slowest run as is: a fix that slow is no fix
+_LIMIT_AS_IS = 20.0  # times the usual time: that the program ends as it is is known
 _LEAST_LIMIT_S = 2.0
 _SHARE = 0.5  # of the budget that the first rounds may take
 SCREENED = 2  # rounds after which the hopeless are left out, where there is no time for all
@@ -52,6 +54,7 @@ class Loop:
         self._random = random.Random(self.seed)
         self._began = self.clock()
         self._usual: dict[int, float] = {}
+        self._slowest: dict[int, float] = {}
 
     @property
     def spent_s(self) -> float:
@@ -77,7 +80,7 @@ class Loop:
                 )
             if row.status is not Status.OK:
                 raise LabError(f"The program as it is failed: {row.reason}; correct that first.")
-            self._usual[count] = arms.wall_s(row)
+            self._usual[count] = self._slowest[count] = arms.wall_s(row)
 
     def fitting(self, fixes: int) -> int:
         """How many fixes the budget has the first rounds for."""
@@ -96,7 +99,9 @@ class Loop:
         room = until - self.spent_s - self._of_nothing_s(_ENOUGH)
         of_arm = _ENOUGH * 2 * max(self._usual.values())
         most = max(1, int(room / of_arm))
-        ordered = sorted(self._open, key=lambda arm: -sum(logs.get(arm, ())))
+        # One of which no pair ended well has not been seen yet.
+        gained = {arm: fmean(logs[arm]) if logs.get(arm) else math.inf for arm in self._open}
+        ordered = sorted(self._open, key=lambda arm: -gained[arm])
         self._open = [arm for arm in self._open if arm in ordered[:most]]
         self._out = ordered[most:]
         return self._out
@@ -141,11 +146,14 @@ class Loop:
     def _pair(self, arm: Arm) -> None:
         order = [AS_IS, arm.fix]
         self._random.shuffle(order)
-        limit_s = max(_LEAST_LIMIT_S, _LIMIT * self._usual[arm.threads])
+        limits = {
+            AS_IS: max(_LEAST_LIMIT_S, _LIMIT_AS_IS * self._usual[arm.threads]),
+            arm.fix: max(_LEAST_LIMIT_S, _LIMIT * self._slowest[arm.threads]),
+        }
         made: list[Row] = []
         try:
             for variant in order:
-                made.append(self.run(variant, arm, self.number, limit_s))
+                made.append(self.run(variant, arm, self.number, limits[variant]))
         finally:  # an interrupt leaves what was measured
             self.rows += made
             self.keep(made)
@@ -165,6 +173,7 @@ class Loop:
         ]
         if times:
             self._usual[count] = median(times)
+            self._slowest[count] = max(self._slowest[count], times[-1])
 
     def _look(self) -> None:
         """Leave out what needs no more pairs. Between two looks nothing can settle."""

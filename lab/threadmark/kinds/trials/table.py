@@ -199,6 +199,8 @@ def _others(page: TextPage, found: Found) -> None:
             highest = max(max(high for _, high in some) - 1, WORTH)
             names = _listed(each for each, _ in some)
             page.say(f"{words} above {100 * highest:.1f} %: {names}.")
+    if lost := [each for each in found.tried if not each.broken and not each.arms]:
+        page.say(f"No pair of runs ended well: {_listed(lost)}.")
     if short := [each for each in quiet if _is_short(each)]:
         page.say(
             f"Given up after {SCREENED} rounds, as others promised more and time was short: "
