@@ -71,7 +71,12 @@ def _unit(stored: Stored, seconds: float) -> str:
 
 
 def _on(count: int) -> str:
-    return f" on {count:,} thread{'s' * (count != 1)}" if count else ""
+    return f" on {on(count)}" if count else ""
+
+
+def on(count: int) -> str:
+    """'2 threads'; nothing where the program chooses."""
+    return f"{count:,} thread{'s' * (count != 1)}" if count else ""
 
 
 def _shown(found: Found) -> list[Tried]:
@@ -93,7 +98,7 @@ def _is_short(tried: Tried) -> bool:
 
 def _table(page: TextPage, found: Found, shown: Sequence[Tried]) -> None:
     counts = list(found.bases)
-    heads = ["fix", *(_on(count).removeprefix(" on ") or "faster by" for count in counts), "memory"]
+    heads = ["fix", *(on(count) or "faster by" for count in counts), "memory"]
     rows = [
         [
             each.name,
@@ -125,17 +130,23 @@ def _cell(judged: Judgement | None) -> str:
     return f"{percent(judged.ratio.estimate)} {words}"
 
 
-def percent(ratio: float) -> str:
-    """How much faster: 1.43 as '+43 %', 0.9 as '-10 %'; a factor from two on."""
-    if ratio >= 2:
+def percent(ratio: float, *, factor: bool | None = None) -> str:
+    """How much faster: 1.43 as '+43 %', 0.9 as '-10 %'; as a factor where asked for, or from
+    two on."""
+    if ratio >= 2 if factor is None else factor:
         return f"x{wording.speed(ratio)}"
     share = 100 * (ratio - 1)
     return f"{share:+.{1 if abs(share) < 9.95 else 0}f} %"
 
 
+def span(ratio: Interval) -> str:
+    """'+38 % to +49 %'; factors where the estimate is two or more."""
+    factor = ratio.estimate >= 2
+    return f"{percent(ratio.low, factor=factor)} to {percent(ratio.high, factor=factor)}"
+
+
 def _span(ratio: Interval) -> str:
-    """'(+38 % to +49 %)'."""
-    return f"({percent(ratio.low)} to {percent(ratio.high)})"
+    return f"({span(ratio)})"
 
 
 def _answer(page: TextPage, found: Found) -> None:
