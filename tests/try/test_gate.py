@@ -290,7 +290,7 @@ def test_the_steps_of_the_example_workflow_run(here: Path) -> None:
     (here / "prog.cpp").write_text(PROGRAM, encoding="ascii")
     for _, script in steps:
         # A shorter budget, and a store of this test: the rest is as it stands there.
-        shorter = f"--budget 4s --no-explain --store {here / 's.db'}"
+        shorter = f"--budget 3s --no-explain --store {here / 's.db'}"
         line = ["bash", "-e", "-c", script.replace("--budget 60s", shorter)]
         subprocess.run(line, cwd=here, check=True, capture_output=True)
     (suite,) = ElementTree.parse(here / "scaling.xml").getroot()

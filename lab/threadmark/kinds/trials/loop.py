@@ -26,6 +26,7 @@ _LIMIT_AS_IS = 20.0  # times the usual time: that the program ends as it is is k
 _LEAST_LIMIT_S = 2.0
 _SHARE = 0.5  # of the budget that the first rounds may take
 SCREENED = 2  # rounds after which the hopeless are left out, where there is no time for all
+_RECENT = 30  # runs as is that say how long one takes
 _OF_SPEEDUP = 8  # rounds that tell how much faster more threads are
 _ENOUGH = 6  # rounds that the others are to have beside these
 
@@ -53,6 +54,7 @@ class Loop:
     def __post_init__(self) -> None:
         self._random = random.Random(self.seed)
         self._began = self.clock()
+        self._took: dict[int, list[float]] = {}  # runs as is, with all that belongs to them
         self._usual: dict[int, float] = {}
         self._slowest: dict[int, float] = {}
 
@@ -70,6 +72,7 @@ class Loop:
         """One run as it is with each number of threads, which counts for no pair. LabError where
         the program fails."""
         for count in self.counts:
+            before = self.clock()
             row = self.run(FIRST, Arm(AS_IS, count), 0, max(self.left_s, _LEAST_LIMIT_S))
             self.keep([row])
             self.rows.append(row)
@@ -80,7 +83,8 @@ class Loop:
                 )
             if row.status is not Status.OK:
                 raise LabError(f"The program as it is failed: {row.reason}; correct that first.")
-            self._usual[count] = self._slowest[count] = arms.wall_s(row)
+            self._took[count] = [self.clock() - before]
+            self._usual[count], self._slowest[count] = self._took[count][0], arms.wall_s(row)
 
     def fitting(self, fixes: int) -> int:
         """How many fixes the budget has the first rounds for."""
@@ -153,27 +157,25 @@ class Loop:
         made: list[Row] = []
         try:
             for variant in order:
+                before = self.clock()
                 made.append(self.run(variant, arm, self.number, limits[variant]))
+                if variant == AS_IS:
+                    self._known(made[-1], self.clock() - before)
         finally:  # an interrupt leaves what was measured
             self.rows += made
             self.keep(made)
-        for row in made:
-            if row.cell.variant == AS_IS and row.status is Status.OK:
-                self._known(arm.threads)
         alike = len({row.facts.get(arms.OUTPUT) for row in made}) == 1
         fine = alike and all(row.status is Status.OK for row in made)
         if not fine and arm.fix in arms.broken(self.rows):
             self._open = [each for each in self._open if each.fix != arm.fix]
 
-    def _known(self, count: int) -> None:
-        times = [
-            arms.wall_s(row)
-            for row in self.rows[-60:]
-            if row.cell.threads == count and row.cell.variant in (AS_IS, AGAIN, FIRST)
-        ]
-        if times:
-            self._usual[count] = median(times)
-            self._slowest[count] = max(self._slowest[count], times[-1])
+    def _known(self, row: Row, took_s: float) -> None:
+        """A run as it is says how long runs take."""
+        count = row.cell.threads
+        if row.status is Status.OK:
+            self._took[count].append(took_s)
+            self._usual[count] = median(self._took[count][-_RECENT:])
+            self._slowest[count] = max(self._slowest[count], arms.wall_s(row))
 
     def _look(self) -> None:
         """Leave out what needs no more pairs. Between two looks nothing can settle."""
