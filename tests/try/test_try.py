@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -103,8 +104,8 @@ def test_where_nothing_helps_it_says_what_would_have_been_seen(
     assert "no time for --budget" in said
     said = run(capfd, "--only", "batch", "--budget", "2s", "--", "sleep", "0.02")
     assert "sleep as it is:" in said
-    assert "batch does not help; a gain of" in " ".join(said.split())
-    assert "would have been seen" in " ".join(said.split())
+    pattern = r"batch (does not|is not sure to) help; a gain of \d+(\.\d)? % or more would have"
+    assert re.search(pattern, " ".join(said.split()))
 
 
 def test_threads_and_a_metric_reach_the_runs(capfd: pytest.CaptureFixture[str]) -> None:

@@ -152,11 +152,14 @@ def _span(ratio: Interval) -> str:
 def _answer(page: TextPage, found: Found) -> None:
     winners = found.winners
     if not winners:
-        tried = [each for each in found.tried if not each.broken and each.most]
-        helps = f"None of the {len(tried)} fixes that were tried helps"
-        if len(tried) == 1:
-            helps = f"{tried[0].name} does not help"
-        page.say(f"{helps}; {_could_be(found)}" if tried else "No fix could be measured.", "bold")
+        known = [each for each in found.tried if not each.broken and not _is_short(each)]
+        sure = not any(each.most and each.most.finding is Finding.UNCLEAR for each in known)
+        helps = f"None of the {len(known)} fixes that were measured "
+        helps += "helps" if sure else "is sure to help"
+        if len(known) == 1:
+            helps = f"{known[0].name} {'does not' if sure else 'is not sure to'} help"
+        none = "No fix was measured often enough; give more time with --budget."
+        page.say(f"{helps}; {_could_be(found)}" if known else none, "bold")
         return
     for each in winners[:_KEPT]:
         _keep(page, each)
