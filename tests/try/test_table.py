@@ -100,6 +100,13 @@ def test_the_answer_says_what_counts() -> None:
     assert "(1.41 times as fast as on 1)" in text
 
 
+def test_a_combination_that_is_no_faster_comes_after_the_fix_alone() -> None:
+    for gain, first in ((1.5, "jemalloc"), (2.0, "jemalloc + batch")):
+        found = KIND.judge(stored(gains={**GAINS, "jemalloc + batch": gain}))
+        assert found.winners[0].name == first
+        assert "jemalloc + batch" in {each.name for each in found.winners}
+
+
 def test_where_nothing_gains_the_least_gain_is_said_that_would_have_been_seen() -> None:
     run = stored(gains={"tcache": 1.0, "arenas": 0.99, AGAIN: 1.0})
     text = " ".join(" ".join(printed(run)).split())
