@@ -230,7 +230,8 @@ def test_what_cannot_be_decided_has_a_status_of_its_own(
     here: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(load, "disturbance", lambda *_: "other processes took 60 %")
-    options = ("--min-efficiency", "0.7@2", "--budget", "1s", "--json")
+    monkeypatch.setattr(gating, "MOST_ROUNDS", 5)
+    options = ("--min-efficiency", "0.7@2", "--json")
     program = ("--", "sh", "-c", SCRIPT, "sh", "{threads}")
     found = json.loads(gate(capfd, *options, *program, status=3))
     assert found["verdict"] == "not decidable on this machine today"
@@ -289,7 +290,7 @@ def test_the_steps_of_the_example_workflow_run(here: Path) -> None:
     (here / "prog.cpp").write_text(PROGRAM, encoding="ascii")
     for _, script in steps:
         # A shorter budget, and a store of this test: the rest is as it stands there.
-        shorter = f"--budget 4s --no-explain --store {here / 's.db'}"
+        shorter = f"--budget 3s --no-explain --store {here / 's.db'}"
         line = ["bash", "-e", "-c", script.replace("--budget 60s", shorter)]
         subprocess.run(line, cwd=here, check=True, capture_output=True)
     (suite,) = ElementTree.parse(here / "scaling.xml").getroot()

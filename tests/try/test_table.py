@@ -100,14 +100,24 @@ def test_the_answer_says_what_counts() -> None:
     assert "(1.41 times as fast as on 1)" in text
 
 
+def test_a_combination_that_is_no_faster_comes_after_the_fix_alone() -> None:
+    for gain, first in ((1.5, "jemalloc"), (2.0, "jemalloc + batch")):
+        found = KIND.judge(stored(gains={**GAINS, "jemalloc + batch": gain}))
+        assert found.winners[0].name == first
+        assert "jemalloc + batch" in {each.name for each in found.winners}
+
+
 def test_where_nothing_gains_the_least_gain_is_said_that_would_have_been_seen() -> None:
     run = stored(gains={"tcache": 1.0, "arenas": 0.99, AGAIN: 1.0})
     text = " ".join(" ".join(printed(run)).split())
-    assert "None of the 2 fixes that were tried helps; a gain of 2.0 % or more would" in text
+    assert "None of the 2 fixes that were measured helps; a gain of 2.0 % or more would" in text
     assert "To keep it" not in text
+    unclear = stored(gains={"tcache": 1.0, "arenas": 1.02, AGAIN: 1.0}, rounds=5)
+    text = " ".join(" ".join(printed(unclear)).split())
+    assert "None of the 2 fixes that were measured is sure to help; a gain of" in text
     few = stored(gains={"tcache": 1.5, AGAIN: 1.0}, rounds=2)
     text = " ".join(" ".join(printed(few)).split())
-    assert "tcache does not help; there are too few runs to say more" in text
+    assert "No fix was measured often enough; give more time with --budget." in text
     assert "x1e" not in text
 
 

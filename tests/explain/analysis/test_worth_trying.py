@@ -42,11 +42,14 @@ def test_the_answer_ends_with_what_is_worth_trying() -> None:
         "command": ["p"], "threads": 2, "wall_s": 1.0, "thread_s": 2.0, "accounted": 1.0,
         "states": {}, "causes": [{"category": "none", "words": "It scales."}], "limits": [],
         "try": {
-            "fixes": [{"name": "jemalloc", "bound": 1.8}, {"name": "batch", "bound": None}],
+            "fixes": [
+                {"name": "jemalloc", "bound": 1.8}, {"name": "arenas", "bound": 1.8},
+                {"name": "batch", "bound": None},
+            ],
             "command": "./threadmark try --only jemalloc,batch -- p",
         },
     }  # fmt: skip
     said = [line.plain for line in table.lines(found, 80, utf8=True)]
     text = " ".join(" ".join(said).split())
-    assert "Worth trying: jemalloc (at most x1.8), batch (bound not known). What each gives" in text
+    assert "Worth trying: jemalloc, arenas (at most x1.8); batch (bound not known). What" in text
     assert "   ./threadmark try --only jemalloc,batch -- p" in said

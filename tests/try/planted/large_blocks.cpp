@@ -1,4 +1,4 @@
-// fix: keep-memory | jemalloc | mimalloc | tcmalloc | tbbmalloc
+// fix: keep-memory | huge-pages | jemalloc | mimalloc | tcmalloc | tbbmalloc
 // why: Each large block is mapped, zeroed by the kernel, and given back.
 #include <malloc.h>
 

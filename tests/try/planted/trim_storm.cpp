@@ -1,4 +1,4 @@
-// fix: keep-memory | jemalloc | mimalloc | tcmalloc | tbbmalloc
+// fix: keep-memory | huge-pages | jemalloc | mimalloc | tcmalloc | tbbmalloc
 // why: The top of the heap is given back and taken again each time.
 #include <vector>
 

@@ -94,9 +94,8 @@ def lines(found: Mapping[str, Any], width: int, *, utf8: bool) -> list[Text]:
     for number, cause in enumerate(found["causes"], 1):
         _cause(page, number, cause, found)
     if worth := found.get("try"):
-        names = [f"{each['name']} ({_bounded(each['bound'])})" for each in worth["fixes"]]
         page.lines.append(Text())
-        page.say("", f"Worth trying: {', '.join(names)}. What each gives, measured:")
+        page.say("", f"Worth trying: {_fixes(worth['fixes'])}. What each gives, measured:")
         page.lines.append(Text(f"   {_shown(worth['command'])}"))
     page.lines.append(Text())
     shares = sorted(found["states"].items(), key=lambda each: -each[1])
@@ -178,6 +177,14 @@ def gain(cause: Mapping[str, Any]) -> str:
     if bound is None or bound < _BETTER:
         return ""
     return f"without it at most {bound:.3g} times as fast"
+
+
+def _fixes(fixes: Sequence[Mapping[str, Any]]) -> str:
+    """'jemalloc, arenas (at most x1.8); batch (bound not known)'."""
+    names: dict[float | None, list[str]] = {}
+    for each in fixes:
+        names.setdefault(each["bound"], []).append(each["name"])
+    return "; ".join(f"{', '.join(some)} ({_bounded(bound)})" for bound, some in names.items())
 
 
 def _bounded(bound: float | None) -> str:

@@ -118,7 +118,7 @@ def judged(
     for each in described.get("tried", ()):
         name = each["name"]
         arms = {arm.threads: found for arm, found in judgements.items() if arm.fix == name}
-        if not arms and name not in faults:
+        if not any(row.cell.variant == name for row in rows):
             continue
         tried.append(
             Tried(
@@ -140,7 +140,7 @@ def judged(
         bases,
         _speedups(rows, counts),
         {count: trial.noise(Arm(AGAIN, count)) for count in counts},
-        sorted(tried, key=_rank),
+        _ranked(tried),
         described.get("left_out", {}),
         max((row.round for row in rows), default=0),
         _seen(tried),
@@ -208,13 +208,21 @@ def _memory(rows: Sequence[Row], name: str) -> float | None:
     return median(peaks[False]) / median(peaks[True]) if all(peaks.values()) else None
 
 
-def _rank(tried: Tried) -> tuple[int, float]:
-    """Gains first, by what they gain; what breaks the program last."""
+def _ranked(tried: Sequence[Tried]) -> list[Tried]:
+    """Gains first, by what they gain; what breaks the program last. A combination comes after the
+    best fix alone where it is not faster for sure."""
     order = (Finding.GAIN, Finding.UNCLEAR, Finding.NONE, Finding.LOSS)
-    most = tried.most
-    if tried.broken or most is None:
-        return len(order), 0.0
-    return order.index(most.finding), -most.ratio.estimate
+    alone = [each.most for each in tried if each.gains and each.most and not each.parts]
+    best = max((each.ratio.estimate for each in alone), default=1.0)
+
+    def place(each: Tried) -> tuple[int, bool, float]:
+        if each.broken or each.most is None:
+            return len(order), False, 0.0
+        ratio = each.most.ratio
+        needless = bool(each.parts) and ratio.low <= best
+        return order.index(each.most.finding), needless, -ratio.estimate
+
+    return sorted(tried, key=place)
 
 
 def _seen(tried: Iterable[Tried]) -> float | None:

@@ -6,11 +6,12 @@ one under the fix, whichever chance puts first. A pair with no fix at all shows 
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from statistics import median
+from statistics import fmean, median
 
 from threadmark.judge import trials
 from threadmark.kinds.trials import arms, judgement
@@ -20,10 +21,12 @@ from threadmark.model.errors import LabError
 
 MOST_ROUNDS = 200  # more would tell gains below what anybody keeps a fix for
 TOGETHER = 0.65  # of the budget, after which the best fixes are tried together
-_LIMIT = 5.0  # times the usual time: a fix that slow is no fix
+_LIMIT = 5.0  # times the slowest run as is: a fix that slow is no fix
+_LIMIT_AS_IS = 20.0  # times the usual time: that the program ends as it is is known
 _LEAST_LIMIT_S = 2.0
 _SHARE = 0.5  # of the budget that the first rounds may take
 SCREENED = 2  # rounds after which the hopeless are left out, where there is no time for all
+_RECENT = 30  # runs as is that say how long one takes
 _OF_SPEEDUP = 8  # rounds that tell how much faster more threads are
 _ENOUGH = 6  # rounds that the others are to have beside these
 
@@ -51,7 +54,9 @@ class Loop:
     def __post_init__(self) -> None:
         self._random = random.Random(self.seed)
         self._began = self.clock()
+        self._took: dict[int, list[float]] = {}  # runs as is, with all that belongs to them
         self._usual: dict[int, float] = {}
+        self._slowest: dict[int, float] = {}
 
     @property
     def spent_s(self) -> float:
@@ -67,6 +72,7 @@ class Loop:
         """One run as it is with each number of threads, which counts for no pair. LabError where
         the program fails."""
         for count in self.counts:
+            before = self.clock()
             row = self.run(FIRST, Arm(AS_IS, count), 0, max(self.left_s, _LEAST_LIMIT_S))
             self.keep([row])
             self.rows.append(row)
@@ -77,7 +83,8 @@ class Loop:
                 )
             if row.status is not Status.OK:
                 raise LabError(f"The program as it is failed: {row.reason}; correct that first.")
-            self._usual[count] = arms.wall_s(row)
+            self._took[count] = [self.clock() - before]
+            self._usual[count], self._slowest[count] = self._took[count][0], arms.wall_s(row)
 
     def fitting(self, fixes: int) -> int:
         """How many fixes the budget has the first rounds for."""
@@ -96,7 +103,9 @@ class Loop:
         room = until - self.spent_s - self._of_nothing_s(_ENOUGH)
         of_arm = _ENOUGH * 2 * max(self._usual.values())
         most = max(1, int(room / of_arm))
-        ordered = sorted(self._open, key=lambda arm: -sum(logs.get(arm, ())))
+        # One of which no pair ended well has not been seen yet.
+        gained = {arm: fmean(logs[arm]) if logs.get(arm) else math.inf for arm in self._open}
+        ordered = sorted(self._open, key=lambda arm: -gained[arm])
         self._open = [arm for arm in self._open if arm in ordered[:most]]
         self._out = ordered[most:]
         return self._out
@@ -141,30 +150,32 @@ class Loop:
     def _pair(self, arm: Arm) -> None:
         order = [AS_IS, arm.fix]
         self._random.shuffle(order)
-        limit_s = max(_LEAST_LIMIT_S, _LIMIT * self._usual[arm.threads])
+        limits = {
+            AS_IS: max(_LEAST_LIMIT_S, _LIMIT_AS_IS * self._usual[arm.threads]),
+            arm.fix: max(_LEAST_LIMIT_S, _LIMIT * self._slowest[arm.threads]),
+        }
         made: list[Row] = []
         try:
             for variant in order:
-                made.append(self.run(variant, arm, self.number, limit_s))
+                before = self.clock()
+                made.append(self.run(variant, arm, self.number, limits[variant]))
+                if variant == AS_IS:
+                    self._known(made[-1], self.clock() - before)
         finally:  # an interrupt leaves what was measured
             self.rows += made
             self.keep(made)
-        for row in made:
-            if row.cell.variant == AS_IS and row.status is Status.OK:
-                self._known(arm.threads)
         alike = len({row.facts.get(arms.OUTPUT) for row in made}) == 1
         fine = alike and all(row.status is Status.OK for row in made)
         if not fine and arm.fix in arms.broken(self.rows):
             self._open = [each for each in self._open if each.fix != arm.fix]
 
-    def _known(self, count: int) -> None:
-        times = [
-            arms.wall_s(row)
-            for row in self.rows[-60:]
-            if row.cell.threads == count and row.cell.variant in (AS_IS, AGAIN, FIRST)
-        ]
-        if times:
-            self._usual[count] = median(times)
+    def _known(self, row: Row, took_s: float) -> None:
+        """A run as it is says how long runs take."""
+        count = row.cell.threads
+        if row.status is Status.OK:
+            self._took[count].append(took_s)
+            self._usual[count] = median(self._took[count][-_RECENT:])
+            self._slowest[count] = max(self._slowest[count], arms.wall_s(row))
 
     def _look(self) -> None:
         """Leave out what needs no more pairs. Between two looks nothing can settle."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
+from threadmark.judge.pairs import FEWEST
 from threadmark.judge.trials import Finding, Judgement
 from threadmark.kinds.trials import table
 from threadmark.kinds.trials.judgement import Found, Tried
@@ -12,7 +14,7 @@ from threadmark.model.cell import Stored
 from threadmark.present import pages
 
 _WIDTH = 200.0  # of the picture of an interval
-_SPAN = 0.5  # of the gain or loss at its ends
+_SPAN = 1.0  # at its ends: twice, or half as fast, as a power of two
 _COLOURS = {
     Finding.GAIN: "scales", Finding.LOSS: "slower", Finding.NONE: "none",
     Finding.UNCLEAR: "unclear",
@@ -26,7 +28,7 @@ def page(stored: Stored, found: Found) -> str:
         run=stored.run,
         command=table.command_line(stored.run.request),
         lines=[line.plain for line in table.lines(stored, found, 100, utf8=True)],
-        counts=[(count, f"{count:,} threads" if count else "gain") for count in found.bases],
+        counts=[(count, table.on(count) or "gain") for count in found.bases],
         tried=[_fix(each, found) for each in found.tried],
         winners=found.winners,
         left_out=found.left_out,
@@ -52,7 +54,7 @@ def _arm(judged: Judgement | None) -> dict[str, Any] | None:
         "kind": _COLOURS[judged.finding],
         "finding": judged.finding.value,
         "words": table.percent(ratio.estimate),
-        "span": f"{table.percent(ratio.low)} to {table.percent(ratio.high)}",
+        "span": table.span(ratio) if judged.pairs >= FEWEST else "too few to tell",
         "pairs": judged.pairs,
         "low": _place(ratio.low),
         "middle": _place(ratio.estimate),
@@ -62,5 +64,6 @@ def _arm(judged: Judgement | None) -> dict[str, Any] | None:
 
 def _place(ratio: float) -> float:
     """Where a ratio is in the picture, whose middle is no gain."""
-    share = max(-_SPAN, min(_SPAN, ratio - 1)) / _SPAN
+    power = math.log2(ratio) if 0 < ratio < math.inf else math.copysign(_SPAN, ratio - 1)
+    share = max(-_SPAN, min(_SPAN, power)) / _SPAN
     return round(_WIDTH / 2 * (1 + share), 1)

@@ -71,7 +71,12 @@ def _unit(stored: Stored, seconds: float) -> str:
 
 
 def _on(count: int) -> str:
-    return f" on {count:,} thread{'s' * (count != 1)}" if count else ""
+    return f" on {on(count)}" if count else ""
+
+
+def on(count: int) -> str:
+    """'2 threads'; nothing where the program chooses."""
+    return f"{count:,} thread{'s' * (count != 1)}" if count else ""
 
 
 def _shown(found: Found) -> list[Tried]:
@@ -93,7 +98,7 @@ def _is_short(tried: Tried) -> bool:
 
 def _table(page: TextPage, found: Found, shown: Sequence[Tried]) -> None:
     counts = list(found.bases)
-    heads = ["fix", *(_on(count).removeprefix(" on ") or "faster by" for count in counts), "memory"]
+    heads = ["fix", *(on(count) or "faster by" for count in counts), "memory"]
     rows = [
         [
             each.name,
@@ -125,27 +130,36 @@ def _cell(judged: Judgement | None) -> str:
     return f"{percent(judged.ratio.estimate)} {words}"
 
 
-def percent(ratio: float) -> str:
-    """How much faster: 1.43 as '+43 %', 0.9 as '-10 %'; a factor from two on."""
-    if ratio >= 2:
+def percent(ratio: float, *, factor: bool | None = None) -> str:
+    """How much faster: 1.43 as '+43 %', 0.9 as '-10 %'; as a factor where asked for, or from
+    two on."""
+    if ratio >= 2 if factor is None else factor:
         return f"x{wording.speed(ratio)}"
     share = 100 * (ratio - 1)
     return f"{share:+.{1 if abs(share) < 9.95 else 0}f} %"
 
 
+def span(ratio: Interval) -> str:
+    """'+38 % to +49 %'; factors where the estimate is two or more."""
+    factor = ratio.estimate >= 2
+    return f"{percent(ratio.low, factor=factor)} to {percent(ratio.high, factor=factor)}"
+
+
 def _span(ratio: Interval) -> str:
-    """'(+38 % to +49 %)'."""
-    return f"({percent(ratio.low)} to {percent(ratio.high)})"
+    return f"({span(ratio)})"
 
 
 def _answer(page: TextPage, found: Found) -> None:
     winners = found.winners
     if not winners:
-        tried = [each for each in found.tried if not each.broken and each.most]
-        helps = f"None of the {len(tried)} fixes that were tried helps"
-        if len(tried) == 1:
-            helps = f"{tried[0].name} does not help"
-        page.say(f"{helps}; {_could_be(found)}" if tried else "No fix could be measured.", "bold")
+        known = [each for each in found.tried if not each.broken and not _is_short(each)]
+        sure = not any(each.most and each.most.finding is Finding.UNCLEAR for each in known)
+        helps = f"None of the {len(known)} fixes that were measured "
+        helps += "helps" if sure else "is sure to help"
+        if len(known) == 1:
+            helps = f"{known[0].name} {'does not' if sure else 'is not sure to'} help"
+        none = "No fix was measured often enough; give more time with --budget."
+        page.say(f"{helps}; {_could_be(found)}" if known else none, "bold")
         return
     for each in winners[:_KEPT]:
         _keep(page, each)
@@ -199,6 +213,8 @@ def _others(page: TextPage, found: Found) -> None:
             highest = max(max(high for _, high in some) - 1, WORTH)
             names = _listed(each for each, _ in some)
             page.say(f"{words} above {100 * highest:.1f} %: {names}.")
+    if lost := [each for each in found.tried if not each.broken and not each.arms]:
+        page.say(f"No pair of runs ended well: {_listed(lost)}.")
     if short := [each for each in quiet if _is_short(each)]:
         page.say(
             f"Given up after {SCREENED} rounds, as others promised more and time was short: "
