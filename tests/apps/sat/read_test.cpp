@@ -250,7 +250,7 @@ TEST(Read, takes_the_fields_of_version_400_and_of_autodesk) {
       "ellipse-curve $-1 0 0 0 0 0 1 1 0 0 1 I I #\n";
   const std::string autodesk =
       "22600 0 2 4 \n"
-      "18 Autodesk Inventor 9 ASM 226.0 3 now \n"
+      "17 Autodesk Inventor 9 ASM 226.0 3 now \n"
       "10 9.999999999999999547e-07 1.000000000000000036e-10 \n"
       "asmheader $-1 -1 @13 226.0.0.65535 #\n"
       "body $2 -1 $-1 $3 $-1 $-1 F #\n"
