@@ -7,7 +7,6 @@ import pty
 import re
 import resource
 import select
-import shutil
 import signal
 import subprocess
 import time
@@ -42,29 +41,11 @@ def test_files_that_may_not_grow_leave_nothing_and_keep_the_earlier_ones(
 
 @pytest.mark.parametrize("command", [*records.WRITERS, "limit"])
 def test_a_full_disk_is_one_sentence_and_leaves_nothing(
-    executable: Path, tmp_path: Path, command: str
+    refused_by_a_full_disk: Callable[..., str], tmp_path: Path, command: str
 ) -> None:
     words = ["limit"] if command == "limit" else ["generate", "--writer", command]
-    line = [str(executable), *words, "-s", "50000", "--out", str(tmp_path)]
-    script = (
-        f"mount -t tmpfs -o size=256k none {tmp_path} || exit 77\n"
-        f"{' '.join(line)}\nstatus=$?\nls -A {tmp_path}\nexit $status\n"
-    )
-    unshare = shutil.which("unshare")
-    if unshare is None:
-        pytest.skip("unshare is not installed")
-    done = subprocess.run(
-        [unshare, "--user", "--map-root-user", "--mount", "sh", "-c", script],
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    if done.returncode == 77 or "unshare" in done.stderr:
-        pytest.skip("no file system can be mounted here")
-    assert (done.returncode, done.stdout) == (1, ""), done
-    assert done.stderr.count("\n") == 1
-    assert "No space left on device); free some space" in done.stderr
+    said = refused_by_a_full_disk(tmp_path, *words, "-s", 50_000, "--out", tmp_path)
+    assert "No space left on device); free some space" in said
 
 
 def test_a_folder_that_is_not_there_is_refused(refused: Refused) -> None:

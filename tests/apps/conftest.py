@@ -1,0 +1,93 @@
+"""Runs an application: tmk-NAME for the tests in the folder NAME. THREADMARK_APPS_BIN names the
+folder of the applications."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+# As the tests build it, and as ./threadmark setup --apps does.
+PLACES = (ROOT / "build/gcc-libstdc++/apps/bin", ROOT / "build/apps/bin")
+
+Application = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def executable(request: pytest.FixtureRequest) -> Path:
+    name = f"tmk-{request.path.parent.name}"
+    given = os.environ.get("THREADMARK_APPS_BIN")
+    folders = [Path(given)] if given else PLACES
+    paths = [folder / name for folder in folders]
+    found = next((path for path in paths if path.exists()), None)
+    if found is None:
+        pytest.skip(f"{paths[0]} is not built; run ./threadmark setup --apps")
+    return found.resolve()
+
+
+@pytest.fixture
+def application(executable: Path, tmp_path: Path) -> Application:
+    """application(*words): one process to its end, in a folder of this test."""
+
+    def run(*words: object, **options: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [executable, *map(str, words)],
+            check=False,
+            cwd=tmp_path,
+            timeout=60,
+            **{"capture_output": True, "text": True, **options},  # type: ignore[call-overload]
+        )
+
+    return run
+
+
+@pytest.fixture
+def refused(executable: Path, application: Application, tmp_path: Path) -> Callable[..., str]:
+    """refused(status, *words): the one sentence with which it is refused; no file is left."""
+
+    def refuse(status: int, *words: object, **options: object) -> str:
+        before = sorted(tmp_path.rglob("*"))
+        done = application(*words, **options)
+        assert (done.returncode, done.stdout) == (status, ""), done
+        assert done.stderr.count("\n") == 1, done.stderr
+        assert done.stderr.startswith(f"{executable.name}: ")
+        assert done.stderr.endswith(".\n")
+        assert sorted(tmp_path.rglob("*")) == before
+        return done.stderr
+
+    return refuse
+
+
+@pytest.fixture
+def refused_by_a_full_disk(executable: Path) -> Callable[..., str]:
+    """refused_by_a_full_disk(folder, *words): the one sentence with which it ends where the folder
+    is a file system of 256 KiB; no file is left there."""
+
+    def run(folder: Path, *words: object) -> str:
+        line = " ".join(map(str, (executable, *words)))
+        script = (
+            f"mount -t tmpfs -o size=256k none {folder} || exit 77\n"
+            f"{line}\nstatus=$?\nls -A {folder}\nexit $status\n"
+        )
+        unshare = shutil.which("unshare")
+        if unshare is None:
+            pytest.skip("unshare is not installed")
+        done = subprocess.run(
+            [unshare, "--user", "--map-root-user", "--mount", "sh", "-c", script],
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        if done.returncode == 77 or "unshare" in done.stderr:
+            pytest.skip("no file system can be mounted here")
+        assert (done.returncode, done.stdout) == (1, ""), done
+        assert done.stderr.count("\n") == 1
+        return done.stderr
+
+    return run
