@@ -21,8 +21,7 @@ from threadmark.kinds.trials.kind import KIND
 from threadmark.model.cell import Cell, Row, Run, Status, Stored
 from threadmark.model.places import ROOT
 from threadmark.model.workload import Workload
-
-from bars import PLANTED, expectation
+from try_bars import PLANTED, expectation
 
 GOLDEN = Path(__file__).parent / "golden.txt"
 GAINS = {

@@ -111,7 +111,7 @@ def checks() -> list[Check]:
         line = [sys.executable, str(ROOT / script), *of_build, *options]
         command = partial(lambda given: given, line)
         found.append(Check(f"explain-{name}", Level.ALL, command, preset, _lack(gcc)))
-    of_try = str(ROOT / "tests/try/bars.py")
+    of_try = str(ROOT / "tests/try/try_bars.py")
     found.append(Check("try-bars", Level.ALL, lambda: [sys.executable, of_try]))
     for app, script in (("students", "bars"), ("students", "kills"), ("sat", "bars")):
         line = [sys.executable, str(ROOT / f"tests/apps/{app}/{script}.py")]
