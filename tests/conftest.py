@@ -18,7 +18,7 @@ _LIVE = (
     "tests/explain/test_part_of_program.py",
     "tests/explain/test_wakes_as_root.py",
     "tests/try/test_try.py",
-    "tests/try/test_gate.py",
+    "tests/try/test_gate_command.py",
 )
 _TRIES_MORE = 2
 

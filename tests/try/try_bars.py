@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 from noise import SERIES, claims, tried
-from test_gate import Machine
+from test_gate_command import Machine
 from threadmark.kinds.gates import demands
 from threadmark.kinds.gates.judgement import Verdict
 
