@@ -24,7 +24,7 @@ concept SourceOfFields = requires(S source, std::string_view text, std::int64_t&
                                   double& number, std::size_t position) {
   source.begin(text);                                          // goes on with another text
   { source.peek() } -> std::same_as<char>;                     // next but blanks; 0 at the end
-  source.skip();                                               // that character
+  { source.skip() } -> std::same_as<bool>;                     // that; whether no blank follows
   { source.integer(whole) } -> std::same_as<bool>;             // takes one, or says no
   { source.real(number) } -> std::same_as<bool>;               // finite
   { source.word() } -> std::convertible_to<std::string_view>;  // good until the next call
@@ -69,7 +69,7 @@ class Filler {
   void reference(const char* field, Ref& value, Kinds wanted) {
     const char next = in_.peek();
     if (next == '$') {
-      in_.skip();
+      if (!in_.skip()) fail(field, expected("the number of a record behind $"));
     } else if (dollars_) {
       fail(field, expected("a reference such as $7"));
     }
@@ -125,7 +125,7 @@ class Filler {
   void maybe_string(const char* field, std::string_view& value) {
     const char next = in_.peek();
     if (has_ids_ ? next != '@' : !is_digit(next)) return;
-    if (has_ids_) in_.skip();
+    if (has_ids_ && !in_.skip()) fail(field, expected("the length of a text behind @"));
     std::int64_t size = 0;
     if (!in_.integer(size)) fail(field, expected("the length of a text"));
     // The text begins after the one blank behind its length, and may begin with blanks.

@@ -14,7 +14,8 @@ class FromChars {
     at_ = skip_blanks(at_, end_);
     return at_ == end_ ? '\0' : *at_;
   }
-  void skip() { ++at_; }
+  // Whether no blank follows the character.
+  bool skip() { return ++at_ != end_ && !is_blank(*at_); }
   bool integer(std::int64_t& value) {
     at_ = skip_blanks(at_, end_);
     return parse_integer(at_, end_, value);

@@ -19,7 +19,10 @@ class StreamSource {
     in >> std::ws;
     return in.eof() ? '\0' : static_cast<char>(in.peek());
   }
-  void skip() { begin_.stream().get(); }
+  bool skip() {
+    begin_.stream().get();
+    return !is_blank(static_cast<char>(begin_.stream().peek()));
+  }
   bool integer(std::int64_t& value) { return take(value); }
   bool real(double& value) { return take(value); }
   std::string_view word() {

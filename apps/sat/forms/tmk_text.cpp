@@ -16,7 +16,10 @@ class TmkText {
     in_ >> std::ws;
     return in_.eof() ? '\0' : static_cast<char>(in_.peek());
   }
-  void skip() { in_.get(); }
+  bool skip() {
+    in_.get();
+    return !is_blank(static_cast<char>(in_.peek()));
+  }
   bool integer(std::int64_t& value) { return take(value); }
   bool real(double& value) { return take(value); }
   std::string_view word() {

@@ -65,6 +65,7 @@ TEST(Map, refuses_alike_in_every_form) {
                                           {"2 2 \n\t0", "2 2.5 \n\t0"},
                                           {"nubs 1 1", "nubs 1x 1"},
                                           {"$9 $16", "$9x $16"},
+                                          {"$9 $16", "$ 9 $16"},
                                           {"1 1 0.5 I I", "1 1"}}) {
     const std::string text = sat_test::replaced(small_file(), from, to);
     for (const sat::Form& form : sat::forms()) {
