@@ -35,3 +35,9 @@ def test_what_one_thread_does_before_a_recording_of_a_server_is_not_its_serial_p
     made = phases(80)
     made.head["tier"] = {"agent": True, "perf": True, "sample_ns": 2_000_000, "attached": True}
     assert made.first()["category"] != "serial_dependency"
+
+
+def test_a_serial_part_has_the_function_in_which_most_of_it_is() -> None:
+    made = phases(80)
+    made.sample(MAIN, "compare std::sort read main", 60).sample(MAIN, "add read main", 60)
+    assert made.first()["name"] == "read"

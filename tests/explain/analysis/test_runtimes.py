@@ -84,6 +84,11 @@ def test_waits_that_are_no_loops_tell_that_regions_are_short() -> None:
     made = regions(WAIT, WORK).sample(MAIN, "loop@libgomp.so.1 count._omp_fn.0 main", 60)
     made.operands[made.stack("loop@libgomp.so.1 count._omp_fn.0 main")] = Operand(loops=True)
     assert made.first()["category"] == "barrier"
+    made = regions(WAIT, WORK, turns=True).sample(MAIN, "row main", 400)
+    assert made.first()["category"] == "imbalance"  # no loop is known
+    made.sample(MAIN, "loop@libgomp.so.1 count._omp_fn.0 main", 60)
+    made.operands[made.stack("loop@libgomp.so.1 count._omp_fn.0 main")] = Operand(loops=True)
+    assert made.first()["category"] == "barrier"
 
 
 SEEK = (

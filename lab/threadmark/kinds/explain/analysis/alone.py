@@ -8,9 +8,10 @@ from collections import Counter
 
 from threadmark.kinds.explain.analysis.accounting import Account
 from threadmark.kinds.explain.analysis.cause import Cause
+from threadmark.kinds.explain.analysis.frames import is_of_library
+from threadmark.kinds.explain.analysis.meaning import Names
 from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.analysis.roles import Roles
-from threadmark.kinds.explain.analysis.stacks import Stacks
 
 _LEAST = 0.3  # of the run: less is the beginning and the end that any program has
 _SURE = 0.5  # of the run
@@ -43,9 +44,24 @@ def stacks_within(recording: Recording, spans: Spans) -> Counter[int]:
     return Counter(s.stack for s in recording.samples if is_within(spans, s.at_ns))
 
 
-def alone_causes(
-    recording: Recording, roles: Roles, stacks: Stacks, account: Account
-) -> list[Cause]:
+def _innermost_of_most(stacks: Counter[int], names: Names) -> tuple[str, str]:
+    """Name and place of the innermost function of the program in which half of the samples are."""
+    found: Counter[str] = Counter()
+    depths: Counter[str] = Counter()  # from the outermost
+    places: dict[str, str] = {}
+    for stack, count in stacks.items():
+        own = [each for each in names.frames(stack, True) if not is_of_library(each)]
+        for depth, frame in enumerate(reversed(own)):
+            if frame.name not in {each.name for each in own[len(own) - depth :]}:  # a recursion
+                found[frame.name] += count
+                depths[frame.name] += depth * count
+            places.setdefault(frame.name, frame.where)
+    most = [name for name, count in found.items() if 2 * count >= stacks.total()]
+    name = max(most, key=lambda each: (depths[each] / found[each], each), default="")
+    return name, places.get(name, "")
+
+
+def alone_causes(recording: Recording, names: Names, roles: Roles, account: Account) -> list[Cause]:
     """At most one. It costs the time for which the other processors had no thread, and its share
     is of the threads' time with that of the threads that did not exist."""
     late = recording.tier.get("attached") or recording.tier.get("late")
@@ -65,9 +81,7 @@ def alone_causes(
     if part < _LEAST:
         return []
     ran = stacks_within(recording, spans)
-    heaviest = max(ran, key=lambda each: (ran[each], -each), default=0)
-    frame = stacks.first(heaviest, exact=True) if heaviest else None
-    name, where = (frame.name, frame.where) if frame else ("", "")
+    name, where = _innermost_of_most(ran, names)
     words = f"for {part:.0%} of the run one thread works and no other one exists"
     cause = Cause("serial_dependency", name, where, words, certain=part >= _SURE)
     lost = float(workers.total() * (roles.capacity - 1))

@@ -81,7 +81,7 @@ def analyse(
     found = finder.of_costs(costs(recording, times, reasons, sleeps))
     found += finder.of_looks(seen) + queue_causes(recording, roles, times)
     runtime = Runtime(recording, names, knowledge, seen)
-    found += runtime.causes(times) + alone_causes(recording, roles, stacks, times)
+    found += runtime.causes(times) + alone_causes(recording, names, roles, times)
     united = unite_tasks(finder.locks.by_turns(merged(found), roles.starts), times.states["useful"])
     causes, requests = requests_apart(united, recording)
     total = max(1.0, times.total_ns)

@@ -96,7 +96,7 @@ class Finder:
         stack = self._heaviest(cost)
         frames = self._names.frames(stack) if stack else ()
         cause.in_runtime = bool(stack) and self._knowledge.in_runtime(frames)
-        if cause.category == "barrier" and self._knowledge.seeks_task(frames):
+        if reason.activity == "barrier" and self._knowledge.seeks_task(frames):
             cause.case = SEEKS
         if make != self._completes and is_inlined(frames):
             cause.certain = False

@@ -111,7 +111,7 @@ def is_guard(function: str) -> bool:
     return bool(_GUARD.fullmatch(function.rpartition("::")[2]))
 
 
-_TEMPLATES = ("std::", "__gnu_cxx::", "__gthr", "operator ", "tbb::", "_mm_")
+_TEMPLATES = ("std::", "__gnu_cxx::", "__gthr", "operator ", "tbb::")
 _GLUE = re.compile(
     r"__invoke(_impl)?|std::(__\w+::)?(__invoke\w*|thread::_Invoker::.*|thread::_State_impl::.*|"
     r"_Function_handler::.*|function::operator\(\)|__function::.*|__thread_proxy|"

@@ -124,6 +124,8 @@ class Runtime:
             if sum(working.values()) >= _WORKS * len(self._inside):
                 return Cause("task_idle", name, where, _IDLE, workers=workers)
             return self._overhead(list(self._inside))
+        if self._are_short:
+            return _short_regions(name)
         if len(self._inside) < _IN_BETWEEN * len(self._recording.samples):
             part = most_common(+Counter(self._part(each) for each in self._outside))
             words = "threads wait in turns, in a task runtime, for one that has more to do"
@@ -137,8 +139,7 @@ class Runtime:
         """Waits for one thread that works within a parallel region."""
         worker = max(workers, key=workers.__getitem__)
         if self._are_short:
-            words = "parallel regions are so short that beginning and ending them costs most"
-            return Cause("barrier", f"barrier in {name}" if name else "", "", words)
+            return _short_regions(name)
         if not self._is_whole(worker, _WHOLE):
             words = "threads wait at the end of a parallel region for one that has more to do"
             return Cause("imbalance", name, "", words, workers=workers)
@@ -240,3 +241,8 @@ class Runtime:
                 if abs(each.at_ns - sample.at_ns) < _NEAR_NS:
                     return each
         return None
+
+
+def _short_regions(name: str) -> Cause:
+    words = "parallel regions are so short that beginning and ending them costs most"
+    return Cause("barrier", f"barrier in {name}" if name else "", "", words)
