@@ -51,10 +51,12 @@ def _innermost_of_most(stacks: Counter[int], names: Names) -> tuple[str, str]:
     places: dict[str, str] = {}
     for stack, count in stacks.items():
         own = [each for each in names.frames(stack, True) if not is_of_library(each)]
+        outer: set[str] = set()
         for depth, frame in enumerate(reversed(own)):
-            if frame.name not in {each.name for each in own[len(own) - depth :]}:  # a recursion
+            if frame.name not in outer:  # a recursion counts once
                 found[frame.name] += count
                 depths[frame.name] += depth * count
+            outer.add(frame.name)
             places.setdefault(frame.name, frame.where)
     most = [name for name, count in found.items() if 2 * count >= stacks.total()]
     name = max(most, key=lambda each: (depths[each] / found[each], each), default="")
