@@ -1,3 +1,4 @@
+// Finds the command, and makes each problem one sentence and an exit status.
 #include "program.hpp"
 
 #include <cstddef>
