@@ -126,6 +126,11 @@ def test_a_program_about_an_application_comes_with_the_applications(
     assert "writers/as_published.cpp.o" in program
     everything = programs.split("build all: phony")[1].split("\n\n")[0]
     assert "tmk-students" not in everything
+    # And it goes with them.
+    (tmp_path / "later/apps/configured").unlink()
+    line = build._configure("gcc-libstdc++", tests=False)
+    subprocess.run([*line, "-B", str(tmp_path / "out")], capture_output=True, check=True)
+    assert "students_writers" not in (tmp_path / "out/build.ninja").read_text("utf-8")
 
 
 def test_the_project_of_the_applications_configures_alone(

@@ -98,7 +98,8 @@ def _configure(preset: str, tests: bool) -> list[str]:
         line.append("-DCMAKE_BUILD_TYPE=Release")
     else:
         line = ["cmake", "-S", str(ROOT), "--preset", preset]
-        line += ["-DTHREADMARK_APPS=ON"] if _has_apps() else []
+        # Always, because CMake keeps the last value.
+        line.append(f"-DTHREADMARK_APPS={'ON' if _has_apps() else 'OFF'}")
     line.append(f"-DCMAKE_MAKE_PROGRAM={_ninja()}")
     line.append(f"-DCMAKE_PREFIX_PATH={';'.join(places)}")
     return [*line, "-DTHREADMARK_TESTS=ON"] if tests else line
