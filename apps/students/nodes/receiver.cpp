@@ -52,12 +52,7 @@ void Receiver::take(const std::string& peer, const Message& message) {
     return;
   }
   if (message.kind == Kind::kBye) {
-    if (state_.words().ended != 0) {
-      if (state_.words().released == 0) state_.release();
-      Message ended{.kind = Kind::kEnded};
-      ended.epoch = message.epoch;
-      send_(peer, ended);
-    }
+    bye(peer, message);
     return;
   }
   if (message.epoch == epoch_ && peer == peer_) {
@@ -140,6 +135,19 @@ void Receiver::end(const Message& message) {
   }
   complete_();
   answer(Kind::kEnded);
+}
+
+void Receiver::bye(const std::string& peer, const Message& message) {
+  if (state_.words().ended == 0) {
+    refuse(peer, message.epoch,
+           "its state has not the end of the stream, which it acknowledged; give it the right "
+           "--state, or begin all nodes anew with --fresh.");
+    return;
+  }
+  if (state_.words().released == 0) state_.release();
+  Message ended{.kind = Kind::kEnded};
+  ended.epoch = message.epoch;
+  send_(peer, ended);
 }
 
 void Receiver::work() {

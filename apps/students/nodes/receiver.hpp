@@ -35,6 +35,7 @@ class Receiver {
   void hello(const std::string& peer, const Message& message);
   void batch(const Message& message);
   void end(const Message& message);
+  void bye(const std::string& peer, const Message& message);
   void answer(Kind kind);
   void refuse(const std::string& peer, std::uint64_t epoch, const std::string& sentence);
   std::uint32_t credit() const;

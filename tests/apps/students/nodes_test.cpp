@@ -456,6 +456,15 @@ TEST(Nodes, refuse_a_state_that_has_not_what_it_acknowledged) {
   EXPECT_NE(pair.refusal().find("has not what it acknowledged (5 records)"), std::string::npos);
 }
 
+TEST(Nodes, refuse_to_part_with_a_next_node_that_has_not_the_whole_stream) {
+  Pair pair;
+  pair.from->acknowledge(pair.from->words().passed);
+  pair.from->finish();
+  EXPECT_NE(pair.refusal().find("The next node refuses: its state has not the end of the stream"),
+            std::string::npos);
+  EXPECT_EQ(pair.to->words().released, 0);
+}
+
 TEST(Nodes, refuse_a_next_node_that_has_more_than_was_passed_on) {
   Pair pair;
   pair.to->adopt(pair.from->words().run);
