@@ -80,13 +80,6 @@ std::size_t result_bytes(std::uint32_t number, std::size_t person_bytes, const P
          digits_of(points.exercises) + digits_of(points.project) + kTabsGradeAndFeed;
 }
 
-std::string result_line(const Record& record, const Scale& scale) {
-  assert(record.complete() && record.person.size() <= kMostPersonBytes);
-  std::array<char, kMostResultBytes> text{};
-  return {text.data(), put_result(text.data(), record.number, record.person, record.points,
-                                  grade(record.points, scale))};
-}
-
 char* put_incomplete(char* at, std::uint32_t number, unsigned known) {
   at = put_padded(at, number);
   for (std::size_t file = 0; file < kFiles; ++file) {

@@ -64,9 +64,6 @@ char* put_result(char* at, std::uint32_t number, std::string_view person, const 
 // How many bytes put_result writes for a person of so many bytes.
 std::size_t result_bytes(std::uint32_t number, std::size_t person_bytes, const Points& points);
 
-// The line of the result of a complete record.
-std::string result_line(const Record& record, const Scale& scale);
-
 // The line of the list: the number and the names of the files that lack the student. `at` has room
 // for kMostResultBytes. Returns the end.
 char* put_incomplete(char* at, std::uint32_t number, unsigned known);

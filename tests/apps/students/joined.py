@@ -21,7 +21,7 @@ class Joined:
 
 
 def grade(exam: int, exercises: list[int], project: int, maximum: int) -> int:
-    """In fractions, as apps/students/README.md has it."""
+    """In fractions, as apps/students/merge.md has it."""
     of_exam = Fraction(exam, maximum)
     of_others = Fraction(sum(exercises) + project, maximum * (len(exercises) + 1))
     share = (of_exam + of_others) / 2

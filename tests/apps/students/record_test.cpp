@@ -247,8 +247,14 @@ TEST(Record, is_complete_when_all_four_files_are_added) {
   }
   EXPECT_TRUE(record.complete());
   // 5 of 5, and 6 of 15: 70 %.
-  EXPECT_EQ(students::result_line(record, {.maximum = 5, .exercises = 2}),
-            "00007\tA B\tTT\t5\t3\t3\t3\n");
+  const unsigned grade = students::grade(record.points, {.maximum = 5, .exercises = 2});
+  std::array<char, students::kMostResultBytes> text{};
+  char* const end =
+      students::put_result(text.data(), record.number, record.person, record.points, grade);
+  const std::string line(text.data(), end);
+  EXPECT_EQ(line, "00007\tA B\tTT\t5\t3\t3\t3\n");
+  EXPECT_EQ(line.size(),
+            students::result_bytes(record.number, record.person.size(), record.points));
 }
 
 TEST(Grade, follows_the_documented_thresholds) {
