@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 
 #include "complaint.hpp"
@@ -37,16 +36,6 @@ unsigned threads_of(const Writer& writer, const Wishes& wishes) {
   return writer.threads;
 }
 
-// The most memory that this process had at a time, in MiB, as the system counts it; 0: not known.
-double most_memory_mib() {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;) {
-    double kib = 0;
-    if (word == "VmHWM:" && status >> kib) return kib / 1024;
-  }
-  return 0;
-}
-
 void generate(const Plan& plan, const Writer& writer) {
   if (plan.verbose) {
     print(std::to_string(plan.students) + " students, " + std::to_string(plan.exercises) +
@@ -70,7 +59,8 @@ void generate(const Plan& plan, const Writer& writer) {
       print(std::string(kFileNames[i]) + ": " + std::to_string(sizes[i]) + " bytes\n");
     }
     char text[64];
-    std::snprintf(text, sizeof text, "memory: %.1f MiB at most\n", most_memory_mib());
+    std::snprintf(text, sizeof text, "memory: %.1f MiB at most\n",
+                  static_cast<double>(peak_kib()) / 1024);
     print(text);
   }
   print("Generation took " + milliseconds(elapsed.count()) + "\n");

@@ -4,27 +4,16 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
 
-#include "complaint.hpp"
 #include "merging/merge.hpp"
+#include "merging/result_files.hpp"
 #include "options.hpp"
 
 namespace students {
 namespace {
-
-// The most memory that the process had so far, which the kernel counts; 0: it does not say.
-std::uint64_t peak_kib() {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;) {
-    std::uint64_t kib = 0;
-    if (word == "VmHWM:" && status >> kib) return kib;
-  }
-  return 0;
-}
 
 void say(const MergeFacts& facts) {
   print(std::to_string(facts.complete) + " students, " + std::to_string(facts.incomplete) +
@@ -40,17 +29,11 @@ void run(const MergePlan& plan, bool verbose) {
   const std::chrono::duration<double, std::milli> elapsed =
       std::chrono::steady_clock::now() - start;
   if (facts.above > 0) {
-    std::fprintf(stderr,
-                 "tmk-students: %llu lines have points above %u, which count in full; choose the "
-                 "maximum with --points.\n",
-                 static_cast<unsigned long long>(facts.above), plan.maximum);
+    std::fprintf(stderr, "tmk-students: %s\n", above_sentence(facts.above, plan.maximum).c_str());
   }
   if (verbose) say(facts);
   print("Merge took " + milliseconds(elapsed.count()) + "\n");
-  if (facts.incomplete > 0) {
-    throw Incomplete(std::to_string(facts.incomplete) + " students are not in all four files; " +
-                     list_of(plan.target) + " lists them with the files that lack them.");
-  }
+  if (facts.incomplete > 0) throw incomplete_students(facts.incomplete, plan.target);
 }
 
 }  // namespace
@@ -69,9 +52,7 @@ Command add_merge(CLI::App& app) {
            [&plan](auto bytes) { plan.memory_bytes = bytes; });
   add_number(app, "--threads", "Threads [the processors that the process may use]", 1, kMostThreads,
              [given](auto number) { given->threads = number; });
-  add_number(app, "--points", "The most points of the exam, an exercise and the project [5]", 1,
-             kMostPoints,
-             [&plan](auto number) { plan.maximum = static_cast<std::uint32_t>(number); });
+  add_points(app, plan.maximum);
   app.add_flag("-v,--verbose", given->verbose, "Say what was done");
   return [given] {
     MergePlan chosen = given->plan;

@@ -6,10 +6,12 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <fstream>
 #include <random>
 #include <thread>
 
 #include "complaint.hpp"
+#include "record.hpp"
 
 namespace students {
 namespace {
@@ -88,6 +90,13 @@ CLI::Option* add_threads(CLI::App& app, Wishes& wishes, const std::string& absen
                     [&wishes](auto number) { wishes.threads = number; });
 }
 
+void add_points(CLI::App& app, std::uint32_t& maximum) {
+  maximum = kDefaultMaximum;
+  add_number(app, "--points", "The most points of the exam, an exercise and the project [5]", 1,
+             kMostPoints,
+             [&maximum](auto number) { maximum = static_cast<std::uint32_t>(number); });
+}
+
 Plan finish(const Wishes& wishes) {
   Plan plan = wishes.plan;
   const std::uint64_t block = wishes.block.value_or(100);
@@ -117,6 +126,15 @@ unsigned available_processors() {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0) return static_cast<unsigned>(CPU_COUNT(&set));
   return std::max(1U, std::thread::hardware_concurrency());
+}
+
+std::uint64_t peak_kib() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    std::uint64_t kib = 0;
+    if (word == "VmHWM:" && status >> kib) return kib;
+  }
+  return 0;
 }
 
 void print(const std::string& text) {

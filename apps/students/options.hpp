@@ -35,6 +35,9 @@ void add_data_options(CLI::App& app, Wishes& wishes);
 // `absent` says what holds without the option.
 CLI::Option* add_threads(CLI::App& app, Wishes& wishes, const std::string& absent);
 
+// --points: what full marks are of the exam, an exercise and the project.
+void add_points(CLI::App& app, std::uint32_t& maximum);
+
 // The plan with every default filled in, but for the threads.
 Plan finish(const Wishes& wishes);
 
@@ -43,6 +46,9 @@ Plan finish(const Wishes& wishes);
 void check_memory(const Plan& plan, std::uint64_t bytes, bool per_thread);
 
 unsigned available_processors();
+
+// The most memory that the process had so far, which the kernel counts; 0: it does not say.
+std::uint64_t peak_kib();
 
 // Prints and makes sure of it: Failure if standard output cannot be written.
 void print(const std::string& text);

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 
 #include "complaint.hpp"
@@ -15,7 +16,7 @@ namespace students {
 
 PartialFile::PartialFile(const std::string& target, const std::string& other)
     : target_(target), other_(other) {
-  refuse_folder();
+  refuse_folder(target, other);
   // Another process that was killed may have left a file of this name.
   for (int attempt = 0; attempt < 100; ++attempt) {
     path_ = target + ".partial-" + std::to_string(getpid()) + "-" + std::to_string(attempt);
@@ -29,7 +30,7 @@ PartialFile::PartialFile(const std::string& target, const std::string& other)
 PartialFile::PartialFile(const std::string& target, const std::string& other,
                          const std::string& ending)
     : target_(target), other_(other), path_(target + ending) {
-  refuse_folder();
+  refuse_folder(target, other);
   descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor_ < 0) throw write_failure(target, errno, other);
   exists_ = true;
@@ -40,9 +41,9 @@ PartialFile::~PartialFile() {
   if (exists_) unlink(path_.c_str());
 }
 
-void PartialFile::refuse_folder() const {
-  if (std::error_code error; std::filesystem::is_directory(target_, error)) {
-    throw Failure(target_ + " is a folder; remove it or choose " + other_ + ".");
+void PartialFile::refuse_folder(const std::string& target, const std::string& other) {
+  if (std::error_code error; std::filesystem::is_directory(target, error)) {
+    throw Failure(target + " is a folder; remove it or choose " + other + ".");
   }
 }
 
@@ -86,6 +87,13 @@ void PartialFile::rename() {
     throw write_failure(target_, errno, other_);
   }
   exists_ = false;
+}
+
+bool PartialFile::put_target_aside() const {
+  if (std::rename(target_.c_str(), path_.c_str()) == 0) return true;
+  if (errno == ENOENT) return false;
+  throw Failure(target_ + " of an earlier run cannot be removed (" + std::strerror(errno) +
+                "); remove it or choose " + other_ + ".");
 }
 
 void sync_folder(const std::string& folder, const std::string& other) {

@@ -10,6 +10,9 @@ namespace students {
 
 class PartialFile {
  public:
+  // Throws Failure if the target is a folder.
+  static void refuse_folder(const std::string& target, const std::string& other);
+
   // Makes an empty file beside the target. `other` names the remedy: what to choose instead of the
   // target. Throws Failure.
   PartialFile(const std::string& target, const std::string& other);
@@ -34,6 +37,10 @@ class PartialFile {
   std::uint64_t finish(bool fsync);
   // Gives it its name, in place of an earlier file; it was finished.
   void rename();
+  // Instead of rename(): an earlier file of this name takes the place of what was written, so that
+  // it is removed with this object; rename() gives it its name back. False if there is none. Throws
+  // Failure.
+  bool put_target_aside() const;
 
  private:
   std::string target_;
@@ -41,8 +48,6 @@ class PartialFile {
   std::string path_;
   int descriptor_ = -1;
   bool exists_ = false;
-
-  void refuse_folder() const;
 };
 
 // Makes sure that names in this folder are on the device. Throws Failure.

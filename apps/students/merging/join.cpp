@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "../complaint.hpp"
-
 namespace students {
 namespace {
 
@@ -13,9 +11,11 @@ Points points_of(const Slot& slot) {
   return {.exam = slot.exam, .exercises = slot.exercises, .project = slot.project};
 }
 
-Failure changed() { return Failure("The files have changed while they were read; begin again."); }
-
 }  // namespace
+
+Failure files_changed() {
+  return Failure("The files have changed while they were read; begin again.");
+}
 
 Joiner::Joiner(const Layout& layout, const Scale& scale) : scale_(scale) {
   std::uint64_t most_entries = 0;
@@ -41,10 +41,10 @@ void Joiner::begin(const Partition& partition) {
 
 Slot& Joiner::slot(std::uint32_t number) {
   const std::uint32_t place = number - first_;
-  if (place / kSlotsInPage >= index_entries_) throw changed();
+  if (place / kSlotsInPage >= index_entries_) throw files_changed();
   std::uint32_t& page = index_[place / kSlotsInPage];
   if (page == 0) {
-    if (pages_ == most_pages_) throw changed();
+    if (pages_ == most_pages_) throw files_changed();
     std::fill_n(slots_.get() + pages_ * kSlotsInPage, kSlotsInPage, Slot{});
     page = static_cast<std::uint32_t>(++pages_);
   }
@@ -71,7 +71,7 @@ void Joiner::add(const char* block) {
     to.known = static_cast<std::uint8_t>(to.known | bit(file));
     if (file == kBasic) {
       const std::uint32_t bytes = record.value();
-      if (most_text_bytes_ - text_bytes_ < bytes) throw changed();
+      if (most_text_bytes_ - text_bytes_ < bytes) throw files_changed();
       std::memcpy(texts_.get() + text_bytes_, text, bytes);
       to.person = static_cast<std::uint32_t>(text_bytes_);
       to.person_bytes = static_cast<std::uint8_t>(bytes);

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "../complaint.hpp"
 #include "../record.hpp"
 #include "layout.hpp"
 #include "scatter.hpp"
@@ -19,6 +20,9 @@ namespace students {
 // The two texts that a merge writes: students in all four files, and the others.
 enum Text : std::size_t { kResult = 0, kMissing = 1 };
 using TextBytes = std::array<std::uint64_t, 2>;
+
+// The complaint about records that were not there when they were counted.
+Failure files_changed();
 
 class Joiner {
  public:

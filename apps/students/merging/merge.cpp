@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -20,6 +18,7 @@
 #include "block_store.hpp"
 #include "join.hpp"
 #include "places.hpp"
+#include "result_files.hpp"
 #include "scatter.hpp"
 #include "shares.hpp"
 
@@ -27,7 +26,6 @@ namespace students {
 namespace {
 
 constexpr std::uint64_t kPieceBytes = std::uint64_t{2} << 20;
-constexpr const char* kOther = "another file with -o";
 
 // A part of one file, as a worker takes it.
 struct Piece {
@@ -89,8 +87,8 @@ class Merge {
   explicit Merge(const MergePlan& plan)
       : plan_(plan),
         inputs_(plan.folder, plan.maximum),
-        result_(checked(plan.target), kOther),
-        list_(checked(list_of(plan.target)), kOther),
+        result_(checked(plan), kOtherResult),
+        list_(list_of(plan.target), kOtherResult),
         progress_(3 * inputs_.bytes(), plan.progress, {.name = "MB", .count = 1e6}) {}
 
   MergeFacts run() {
@@ -104,28 +102,17 @@ class Merge {
     facts_.partitions = layout.partitions.size();
     facts_.spilled_bytes = store.spilled_bytes();
     facts_.threads = layout.threads;
-    commit();
+    publish(result_, list_, facts_.incomplete > 0);
     return facts_;
   }
 
  private:
   using Scatters = std::vector<std::unique_ptr<Scatter>>;
 
-  // The path, if a file may be written there.
-  const std::string& checked(const std::string& path) const {
-    std::error_code error;
-    const auto status = std::filesystem::status(path, error);
-    if (!std::filesystem::exists(status)) return path;
-    for (std::size_t i = 0; i < kFiles; ++i) {
-      const std::string& input = inputs_[static_cast<File>(i)].path();
-      if (std::filesystem::equivalent(path, input, error)) {
-        throw BadRequest(path + " is one of the four files; choose " + kOther + ".");
-      }
-    }
-    if (!std::filesystem::is_regular_file(status) && !std::filesystem::is_directory(status)) {
-      throw Failure(path + " is not a regular file; choose " + kOther + ".");
-    }
-    return path;
+  // The path of the result, if it and the list may be written.
+  static const std::string& checked(const MergePlan& plan) {
+    check_target(plan.target, plan.folder);
+    return plan.target;
   }
 
   Weights count() {
@@ -154,9 +141,7 @@ class Merge {
     const auto make_call = [&](unsigned worker) {
       return [&layout, &mine = *scatters[worker]](File file, const Line& line) {
         const std::uint32_t partition = layout.partition_of[line.number / kRangeNumbers];
-        if (partition == kNoPartition) {
-          throw Failure("The files have changed while they were read; begin again.");
-        }
+        if (partition == kNoPartition) throw files_changed();
         const auto value =
             file == kBasic ? static_cast<std::uint32_t>(line.person.size()) : line.points;
         mine.add(partition, Compact(file, line.number, value), line.person);
@@ -211,20 +196,6 @@ class Merge {
     }
   }
 
-  // The list comes first: where the process is killed between, nobody is missing without being in
-  // a list.
-  void commit() {
-    result_.finish(false);
-    list_.finish(false);
-    if (facts_.incomplete > 0) list_.rename();
-    result_.rename();
-    const std::string list = list_of(plan_.target);
-    if (facts_.incomplete == 0 && std::remove(list.c_str()) != 0 && errno != ENOENT) {
-      throw Failure(list + " of an earlier run cannot be removed (" + std::strerror(errno) +
-                    "); remove it, nobody is incomplete.");
-    }
-  }
-
   const MergePlan& plan_;
   Inputs inputs_;
   PartialFile result_;
@@ -234,8 +205,6 @@ class Merge {
 };
 
 }  // namespace
-
-std::string list_of(const std::string& target) { return target + ".incomplete"; }
 
 MergeFacts merge(const MergePlan& plan) { return Merge(plan).run(); }
 

@@ -28,12 +28,9 @@ struct MergeFacts {
   unsigned threads = 1;             // of passes 2 and 3
 };
 
-// Where the list of incomplete students is.
-std::string list_of(const std::string& target);
-
 // Writes the result in place of an earlier one, and the list; without incomplete students there is
-// no list, and an earlier one is removed. Throws Failure, BadRequest or Interrupted; nothing is
-// written then.
+// no list, and an earlier one is removed. Throws Failure, BadRequest or Interrupted; publish()
+// says what earlier files are then.
 MergeFacts merge(const MergePlan& plan);
 
 }  // namespace students

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "../complaint.hpp"
-#include "../merging/merge.hpp"
+#include "../merging/result_files.hpp"
 #include "../options.hpp"
 #include "node.hpp"
 #include "pipeline.hpp"
@@ -15,13 +15,6 @@ namespace students {
 namespace {
 
 constexpr std::uint64_t kMostTimeout = 86'400;
-
-void add_points(CLI::App& app, std::uint32_t& maximum) {
-  maximum = kDefaultMaximum;
-  add_number(app, "--points", "The most points of the exam, an exercise and the project [5]", 1,
-             kMostPoints,
-             [&maximum](auto number) { maximum = static_cast<std::uint32_t>(number); });
-}
 
 void add_timeout(CLI::App& app, const std::function<void(std::uint64_t)>& take) {
   add_number(app, "--timeout", "Seconds that a neighbour may be away [60]", 1, kMostTimeout, take);
@@ -53,7 +46,7 @@ void run(const GivenNode& given) {
   const std::string who = given.name + ": ";
   nodes::NodeFacts facts;
   try {
-    if (plan.node == kProject) nodes::check_target(plan.target, plan.folder);
+    if (plan.node == kProject) check_target(plan.target, plan.folder);
     facts = nodes::run_node(plan);
   } catch (const Failure& error) {
     throw Failure(who + error.what());
@@ -67,9 +60,7 @@ void run(const GivenNode& given) {
   }
   print(said + "\n");
   if (facts.results.incomplete > 0) {
-    throw Incomplete(std::to_string(facts.results.incomplete) +
-                     " students are not in all four files; " + list_of(plan.target) +
-                     " lists them with the files that lack them.");
+    throw incomplete_students(facts.results.incomplete, plan.target);
   }
 }
 

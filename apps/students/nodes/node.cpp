@@ -12,6 +12,7 @@
 
 #include "../complaint.hpp"
 #include "../interruption.hpp"
+#include "../merging/result_files.hpp"
 #include "own.hpp"
 #include "receiver.hpp"
 #include "sender.hpp"
@@ -74,9 +75,7 @@ class Station {
     report();
     part();
     if (own_.above() > 0) {
-      note(std::to_string(own_.above()) + " lines have points above " +
-           std::to_string(plan_.maximum) +
-           ", which count in full; choose the maximum with --points.");
+      note(above_sentence(own_.above(), plan_.maximum));
     }
     const Words& words = state_.words();
     return {.received = words.received,

@@ -2,16 +2,13 @@
 #include "results.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <filesystem>
 #include <string_view>
 #include <vector>
 
 #include "../complaint.hpp"
 #include "../interruption.hpp"
-#include "../merging/merge.hpp"
+#include "../merging/result_files.hpp"
 #include "../partial_file.hpp"
 #include "../record.hpp"
 #include "message.hpp"
@@ -19,7 +16,6 @@
 namespace students::nodes {
 namespace {
 
-constexpr const char* kOther = "another file with -o";
 constexpr std::size_t kBufferBytes = std::size_t{128} * 1024;
 
 // Of one run, whichever process writes it.
@@ -36,7 +32,7 @@ std::string temporary_name(const State& state) {
 class Text {
  public:
   Text(const std::string& target, const State& state, std::string_view type)
-      : file_(target, kOther, temporary_name(state)), text_(kBufferBytes, '\0') {
+      : file_(target, kOtherResult, temporary_name(state)), text_(kBufferBytes, '\0') {
     end_ = std::copy(type.begin(), type.end(), text_.data());
     *end_++ = '\n';
   }
@@ -50,11 +46,11 @@ class Text {
   }
 
   std::uint64_t lines() const { return lines_; }
-  void finish() {
+  // The file with all lines.
+  PartialFile& whole() {
     flush();
-    file_.finish(false);
+    return file_;
   }
-  void rename() { file_.rename(); }
 
  private:
   void flush() {
@@ -106,22 +102,6 @@ void write(const std::vector<Place>& places, const Scale& scale, Text& result, T
 
 }  // namespace
 
-void check_target(const std::string& target, const std::string& folder) {
-  for (const std::string& path : {target, list_of(target)}) {
-    std::error_code error;
-    const auto status = std::filesystem::status(path, error);
-    if (!std::filesystem::exists(status)) continue;
-    for (const std::string_view name : kFileNames) {
-      if (std::filesystem::equivalent(path, std::filesystem::path(folder) / name, error)) {
-        throw BadRequest(path + " is one of the four files; choose " + kOther + ".");
-      }
-    }
-    if (!std::filesystem::is_regular_file(status)) {
-      throw Failure(path + " is not a regular file; choose " + kOther + ".");
-    }
-  }
-}
-
 Results write_results(const State& state, const std::string& target, std::uint32_t maximum) {
   const Scale scale{.maximum = maximum, .exercises = state.words().exercises};
   Text result(target, state, kResultType);
@@ -132,15 +112,7 @@ Results write_results(const State& state, const std::string& target, std::uint32
                    std::ranges::sort(places, {}, &Place::number);
                    write(places, scale, result, list);
                  });
-  result.finish();
-  list.finish();
-  // The list comes first: where the process is killed between, nobody is in neither.
-  if (list.lines() > 0) list.rename();
-  result.rename();
-  if (list.lines() == 0 && std::remove(list_of(target).c_str()) != 0 && errno != ENOENT) {
-    throw Failure(list_of(target) + " of an earlier run cannot be removed (" +
-                  std::strerror(errno) + "); remove it, nobody is incomplete.");
-  }
+  publish(result.whole(), list.whole(), list.lines() > 0);
   return {.complete = result.lines(), .incomplete = list.lines()};
 }
 

@@ -16,9 +16,6 @@ struct Results {
 // Writes the result in place of an earlier one, and the list of incomplete students, or removes an
 // earlier list if there are none. Both have the same temporary names whenever this is called for
 // the same run, so that what a killed process left of them is overwritten. Throws Failure.
-// Throws if no result can be written there: Failure, or BadRequest for one of the four files.
-void check_target(const std::string& target, const std::string& folder);
-
 Results write_results(const State& state, const std::string& target, std::uint32_t maximum);
 
 }  // namespace students::nodes

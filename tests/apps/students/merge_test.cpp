@@ -28,6 +28,7 @@
 #include "students/merging/layout.hpp"
 #include "students/merging/merge.hpp"
 #include "students/merging/places.hpp"
+#include "students/merging/result_files.hpp"
 #include "students/merging/scatter.hpp"
 #include "students/merging/shares.hpp"
 
@@ -438,6 +439,24 @@ TEST(Joiner, says_how_many_bytes_it_writes) {
   EXPECT_EQ(students[0] + students[1], numbers.size());
   EXPECT_GT(students[0], 0U);
   EXPECT_GT(students[1], 0U);
+}
+
+TEST(ResultFiles, leave_an_earlier_list_where_the_result_cannot_take_its_name) {
+  const Folder folder;
+  const std::string target = folder.of("result");
+  std::ofstream(students::list_of(target)) << "earlier";
+  {
+    students::PartialFile result(target, students::kOtherResult);
+    students::PartialFile list(students::list_of(target), students::kOtherResult);
+    list.write("new");
+    std::filesystem::remove(result.path());
+    EXPECT_THROW(students::publish(result, list, false), Failure);
+  }
+  std::string text;
+  std::getline(std::ifstream(students::list_of(target)), text);
+  EXPECT_EQ(text, "earlier");
+  const std::filesystem::directory_iterator files(folder.path);
+  EXPECT_EQ(std::distance(begin(files), end(files)), 1);
 }
 
 }  // namespace
