@@ -19,6 +19,7 @@
 #if defined(HAS_STUDENTS)
 #include <unistd.h>
 
+#include <students/data.hpp>
 #include <students/output.hpp>
 #include <students/progress.hpp>
 #include <students/writer.hpp>
@@ -130,13 +131,9 @@ class Writing {
   }
 
   std::string fault() const {
-    constexpr std::array<std::array<std::string_view, 2>, 4> files{
-        {{"basic-student-info.txt", "studentdata"},
-         {"exam-info.txt", "examdata"},
-         {"exercise-info.txt", "exercisedata"},
-         {"project-info.txt", "exerciseworkdata"}}};
-    for (const auto& [name, type] : files) {
-      if (std::string found = fault_of(folder_ / name, type); !found.empty()) return found;
+    for (std::size_t i = 0; i < students::kFiles; ++i) {
+      std::string found = fault_of(folder_ / students::kFileNames[i], students::kContentTypes[i]);
+      if (!found.empty()) return found;
     }
     return {};
   }
