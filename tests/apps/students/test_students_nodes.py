@@ -518,6 +518,16 @@ def test_a_result_in_place_of_a_file_that_is_read_is_refused(
     assert (data / "exam-info.txt").read_bytes() == before
 
 
+def test_a_result_in_place_of_a_folder_is_refused_before_anything_is_sent(
+    nodes: Nodes, tmp_path: Path
+) -> None:
+    (tmp_path / "result").mkdir()
+    status, out, error = ended(nodes.start("project"))
+    assert (status, out) == (1, "")
+    assert f"{tmp_path}/result is a folder; remove it or choose another file with -o." in error
+    assert not (tmp_path / "state-project").exists()
+
+
 def test_a_folder_without_the_files_is_refused(students: Students, tmp_path: Path) -> None:
     done = students("pipeline", "-o", "result")
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
