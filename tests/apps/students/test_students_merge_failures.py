@@ -264,13 +264,10 @@ def test_a_signal_leaves_no_part_of_the_result(
     pytest.fail("no signal came in time")
 
 
-def test_a_terminal_sees_how_far_the_merge_is(
-    students: Students, executable: Path, tmp_path: Path
-) -> None:
-    students("generate", "-s", 300_000, "-e", 1, "--out", tmp_path)
-    (tmp_path / "out").mkdir()
+def said_on_a_terminal(executable: Path, folder: Path) -> str:
+    """What a merge says that is stopped so long that it must say something, if not too late."""
     ours, theirs = pty.openpty()
-    process = stopped_early(executable, tmp_path, theirs)
+    process = stopped_early(executable, folder, theirs)
     os.close(theirs)
     time.sleep(0.25)
     process.send_signal(signal.SIGCONT)
@@ -282,4 +279,18 @@ def test_a_terminal_sees_how_far_the_merge_is(
             break
     os.close(ours)
     assert process.wait(30) == 0
+    return text
+
+
+def test_a_terminal_sees_how_far_the_merge_is(
+    students: Students, executable: Path, tmp_path: Path
+) -> None:
+    students("generate", "-s", 300_000, "-e", 1, "--out", tmp_path)
+    out = tmp_path / "out"
+    out.mkdir()
+    for _ in range(10):  # on a machine with other work it may be too late to stop it
+        text = said_on_a_terminal(executable, tmp_path)
+        if text:
+            break
+        (out / "summary.txt").unlink()
     assert re.search(r"\d+ of \d+ MB \(\d+ %\), \d+ MB/s, \d+ s left", text), text
