@@ -267,6 +267,10 @@ class Filler {
     const std::string_view name = token_at(at, end);
     at += name.size();
     if (name != "ref") {
+      // Framing has skipped it as a string, so that the end of the record depends on it.
+      if (has_ids_ && name.starts_with('@')) {
+        fail(field, "the name of a subtype is expected after {, not " + quoted(name) + ".");
+      }
       // Framing, which knows no fields, may have taken this for a part of a string.
       if (next_subtype_ == last_subtype_) fail(field, "a { is where a string seems to be.");
       Subtype& subtype = model_.subtypes[next_subtype_];
@@ -308,13 +312,6 @@ class Filler {
     std::int64_t number = 0;
     if (parse_integer(at, end, number)) resolved(field, number, kAnyKind);
     return at;
-  }
-
-  // Framing has made sure that the string lies within the record.
-  static const char* skip_string(const char* at, const char* end) {
-    std::int64_t size = 0;
-    if (at == end || !is_digit(*at) || !parse_integer(at, end, size)) return at;
-    return end - at > size + 1 ? at + size + 1 : end;
   }
 
   // The B-spline at the beginning of a subtype, if there is one. Surfaces of other constructions

@@ -52,7 +52,7 @@ class Copier {
       } else if (which == '{') {
         replace_subtype(copy, from, at, end, out);
       } else if (document.header.has_ids()) {
-        skip_string(at, end);
+        at = skip_string(at, end);
       }
     }
     out.append(from, end);
@@ -84,12 +84,6 @@ class Copier {
     out.append(from, before);
     append_integer(value + static_cast<std::int64_t>(copy * model_.subtypes.size()), out);
     from = at = p;
-  }
-
-  static void skip_string(const char*& at, const char* end) {
-    std::int64_t size = 0;
-    if (at == end || !is_digit(*at) || !parse_integer(at, end, size)) return;
-    at = end - at > size + 1 ? at + size + 1 : end;
   }
 
   const Model& model_;
