@@ -127,7 +127,9 @@ class Filler {
     if (has_ids_ ? next != '@' : !is_digit(next)) return;
     if (has_ids_ && !in_.skip()) fail(field, expected("the length of a text behind @"));
     std::int64_t size = 0;
-    if (!in_.integer(size)) fail(field, expected("the length of a text"));
+    if (!is_digit(in_.peek()) || !in_.integer(size)) {
+      fail(field, expected("the length of a text"));
+    }
     // The text begins after the one blank behind its length, and may begin with blanks.
     const std::size_t begin = in_.peek() == '\0' ? text_.size() : blank_before();
     if (size < 0 || static_cast<std::size_t>(size) > text_.size() - begin) {

@@ -86,13 +86,16 @@ bool is_choice(std::string_view word, std::size_t which) {
 
 bool equal_tokens(std::string_view a, std::string_view b) {
   if (a == b) return true;
-  const auto reference = [](std::string_view token, std::int64_t& value) {
+  // References and the lengths of strings.
+  const auto marked = [](std::string_view token, char mark, std::int64_t& value) {
     const char* at = token.data() + 1;
-    return token.starts_with('$') && parse_integer(at, token.data() + token.size(), value);
+    return token.starts_with(mark) && parse_integer(at, token.data() + token.size(), value);
   };
   std::int64_t i = 0;
   std::int64_t j = 0;
-  if (reference(a, i) && reference(b, j)) return i == j;
+  for (const char mark : {'$', '@'}) {
+    if (marked(a, mark, i) && marked(b, mark, j)) return i == j;
+  }
   const auto number = [](std::string_view token, double& value) {
     const char* at = token.data();
     return parse_real(at, token.data() + token.size(), value);

@@ -66,6 +66,9 @@ TEST(Map, refuses_alike_in_every_form) {
                                           {"nubs 1 1", "nubs 1x 1"},
                                           {"$9 $16", "$9x $16"},
                                           {"$9 $16", "$ 9 $16"},
+                                          {"$9 $16", "$+9 $16"},
+                                          {"@7 unknown", "@ 7 unknown"},
+                                          {"@7 unknown", "@+7 unknown"},
                                           {"1 1 0.5 I I", "1 1"}}) {
     const std::string text = sat_test::replaced(small_file(), from, to);
     for (const sat::Form& form : sat::forms()) {
@@ -161,6 +164,16 @@ TEST(Write, gives_an_equal_file_and_first_difference_sees_what_is_not) {
     const sat::Document other = document_of(sat_test::replaced(small_file(), from, to));
     EXPECT_NE(first_difference(model.document, other, why), sat::kNull) << to;
   }
+}
+
+TEST(Write, gives_an_equal_file_where_a_length_has_leading_zeros) {
+  const sat::Model model = model_of(sat_test::replaced(small_file(), "@7 unknown", "@007 unknown"));
+  EXPECT_EQ(model.get<sat::Edge>(9).convexity, "unknown");
+  std::string why;
+  EXPECT_EQ(first_difference(model.document, document_of(sat::write(model)), why), sat::kNull)
+      << why;
+  const sat::Document other = document_of(sat_test::replaced(small_file(), "@9 a #", "@8 a #"));
+  EXPECT_NE(first_difference(model.document, other, why), sat::kNull);
 }
 
 // Lines of three numbers: in real files each pole of a curve or surface has one of its own, and
