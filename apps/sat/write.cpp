@@ -78,8 +78,8 @@ namespace {
 
 // The words for 0 and 1.
 bool is_choice(std::string_view word, std::size_t which) {
-  constexpr std::array<Words, 7> kAll{kSense,   kSides,    kContainment, kVSense,
-                                      kRotates, kReflects, kShears};
+  constexpr std::array<Words, 8> kAll{kSense,   kSides,    kContainment, kVSense,
+                                      kRotates, kReflects, kShears,      kGiven};
   return std::ranges::any_of(
       kAll, [&](const Words& each) { return word == (which == 0 ? each.first : each.second); });
 }

@@ -176,6 +176,16 @@ TEST(Write, gives_an_equal_file_where_a_length_has_leading_zeros) {
   EXPECT_NE(first_difference(model.document, other, why), sat::kNull);
 }
 
+TEST(Write, gives_an_equal_file_where_words_are_written_as_numbers) {
+  std::string text = sat_test::replaced(small_file(), "forward double out", "0 1 0 F 0");
+  text = sat_test::replaced(text, "reversed $5", "1 $5");
+  const sat::Model model = model_of(text);
+  EXPECT_EQ(model.get<sat::Face>(4).has_parameters, sat::Choice::kFirst);
+  std::string why;
+  EXPECT_EQ(first_difference(model.document, document_of(sat::write(model)), why), sat::kNull)
+      << why;
+}
+
 // Lines of three numbers: in real files each pole of a curve or surface has one of its own, and
 // knots come in pairs.
 std::size_t lines_of_three(std::string_view text) {
