@@ -81,6 +81,8 @@ class Copier {
     std::int64_t value = 0;
     const char* const before = p;
     if ((name != "ref" && !has_number) || !parse_integer(p, end, value)) return;
+    // What no subtype has is no number of one.
+    if (value < 0 || static_cast<std::uint64_t>(value) >= model_.subtypes.size()) return;
     out.append(from, before);
     append_integer(value + static_cast<std::int64_t>(copy * model_.subtypes.size()), out);
     from = at = p;
