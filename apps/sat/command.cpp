@@ -49,6 +49,7 @@ void add_threads(CLI::App& app, std::uint64_t& threads) {
 void add_input(CLI::App& app, Input& input) {
   app.add_option("file", input.path, "The SAT file")->required()->type_name("FILE");
   add_threads(app, input.threads);
+  input.has_partial = true;
   app.add_flag("--partial", input.partial,
                "Go on where something is wrong, say what, and end with status 1");
 }
@@ -57,10 +58,10 @@ void name_file(const Input& input, const std::function<void()>& call) {
   try {
     call();
   } catch (const BadFile& error) {
+    const bool helps =
+        input.has_partial && !input.partial && error.problem.record != kNoRecord;
     throw students::Failure(input.path + ": " + error.what() +
-                            (input.partial || error.problem.record == kNoRecord
-                                 ? ""
-                                 : " --partial reads what it can of the rest."));
+                            (helps ? " --partial reads what it can of the rest." : ""));
   }
 }
 

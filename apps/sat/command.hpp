@@ -30,6 +30,7 @@ CLI::Option* add_number(CLI::App& app, const std::string& names, const std::stri
 struct Input {
   std::string path;
   std::uint64_t threads = 0;  // 0: the processors that the process may use
+  bool has_partial = false;  // the command has the option
   bool partial = false;
 
   Team team() const;

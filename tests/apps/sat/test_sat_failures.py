@@ -44,7 +44,9 @@ def test_a_reference_to_nothing_names_line_record_and_field(
     sentence = refused(1, "map", bad, "--threads", 2)
     assert f"bad.sat: line {number + 1}, record {number - 3} (lump), field shell: " in sentence
     assert "$99999 names no record" in sentence
-    assert "--partial reads what it can of the rest." in sentence
+    assert sentence.endswith(" --partial reads what it can of the rest.\n")
+    for words in (("write", bad), ("replicate", bad, 2)):  # these have no such option
+        assert refused(1, *words, "-o", tmp_path / "y.sat").endswith("; the file has 3011.\n")
 
 
 @pytest.mark.parametrize("command", ["check", "map"])
