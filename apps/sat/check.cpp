@@ -1,9 +1,12 @@
 // `tmk-sat check`: every reference, every field against the schema, lists and rings, what would be
 // lost, and whether the file written again is equal.
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "command.hpp"
 #include "map.hpp"
@@ -30,7 +33,7 @@ Losses losses_of(const Model& model) {
     const std::string_view rest = model.entity(record).rest;
     // What a loop is (unknown, periphery ...) needs no more than its words.
     if (rest.empty() || model.kinds[i] == Kind::kLoop) continue;
-    const std::string name(model.document.identifier(i).substr(0, 60));
+    const std::string name = printable(model.document.identifier(i));
     const Kind kind = model.kinds[i];
     if (kind == Kind::kUnknown || kind == Kind::kOtherSurface || kind == Kind::kOtherCurve) {
       ++losses.unknown[name];
@@ -44,10 +47,19 @@ Losses losses_of(const Model& model) {
   return losses;
 }
 
+// The most frequent first.
 std::string listed(const std::map<std::string, std::uint64_t>& counts) {
+  constexpr std::size_t kMost = 20;
+  std::vector<std::pair<std::string, std::uint64_t>> sorted(counts.begin(), counts.end());
+  std::ranges::stable_sort(sorted, std::ranges::greater(), [](const auto& each) {
+    return each.second;
+  });
   std::string text;
-  for (const auto& [name, count] : counts) {
-    text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + name;
+  for (std::size_t i = 0; i < sorted.size() && i < kMost; ++i) {
+    text += (i == 0 ? "" : ", ") + std::to_string(sorted[i].second) + " " + sorted[i].first;
+  }
+  if (sorted.size() > kMost) {
+    text += " and " + std::to_string(sorted.size() - kMost) + " more classes";
   }
   return text.empty() ? "none" : text;
 }

@@ -136,6 +136,20 @@ def test_mapping_says_how_long_each_step_took_in_every_form(sat: Sat, generated:
         assert re.search(r"^memory .*times the file", text, re.MULTILINE)
 
 
+def test_check_lists_classes_printably_and_the_most_frequent_ones_only(
+    sat: Sat, tmp_path: Path
+) -> None:
+    records = "".join(f"class_{i:03} 1 #\n" for i in range(100))
+    path = tmp_path / "classes.sat"
+    path.write_text(
+        "700 0 0 0\n1 a 1 b 1 c\n1 1e-6 1e-10\n"
+        f"{records}often\x1b[31m 1 #\noften\x1b[31m 1 #\nEnd-of-ACIS-data\n"
+    )
+    text = whole(sat("check", path))
+    assert re.search(r"unknown +2 often\?\[31m, 1 class_000, .* and 81 more classes \(kept", text)
+    assert "\x1b" not in text
+
+
 @pytest.mark.skipif(not REAL, reason="no real files")
 def test_every_real_file_passes_its_check(sat: Sat) -> None:
     for path in REAL:
