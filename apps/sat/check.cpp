@@ -16,8 +16,6 @@
 namespace sat {
 namespace {
 
-constexpr std::size_t kMostShown = 1000;
-
 // Records by what is not understood of them.
 struct Losses {
   std::map<std::string, std::uint64_t> unknown;
@@ -51,9 +49,8 @@ Losses losses_of(const Model& model) {
 std::string listed(const std::map<std::string, std::uint64_t>& counts) {
   constexpr std::size_t kMost = 20;
   std::vector<std::pair<std::string, std::uint64_t>> sorted(counts.begin(), counts.end());
-  std::ranges::stable_sort(sorted, std::ranges::greater(), [](const auto& each) {
-    return each.second;
-  });
+  std::ranges::stable_sort(sorted, std::ranges::greater(),
+                           [](const auto& each) { return each.second; });
   std::string text;
   for (std::size_t i = 0; i < sorted.size() && i < kMost; ++i) {
     text += (i == 0 ? "" : ", ") + std::to_string(sorted[i].second) + " " + sorted[i].first;
@@ -88,7 +85,8 @@ std::string round_trip(const Model& model, Team& team, std::vector<Problem>& pro
   const Ref record = first_difference(model.document, again, why);
   if (record == kNull) return "equal";
   if (record < model.size()) {
-    problems.push_back(model.problem(record, "", "written again, " + why + "."));
+    Lines lines(model.document.bytes.view());
+    problems.push_back(model.problem(record, "", "written again, " + why + ".", lines));
   } else {
     problems.push_back({.what = "Written again, " + why + "."});
   }
@@ -102,13 +100,15 @@ Command add_check(CLI::App& app) {
   add_input(app, *input);
   return [input] {
     std::vector<Problem> problems;
+    std::uint64_t more = 0;
     name_file(*input, [&] {
       Team team = input->team();
       Document document = read(load(input->path), team, {.partial = input->partial});
       const Model model = map(std::move(document), team, {.partial = input->partial});
       problems = model.problems;
+      more = model.more_problems;
       const bool mapped = problems.empty();
-      for (Problem& each : verify(model, input->partial ? kMostShown : 1)) {
+      for (Problem& each : verify(model, input->partial ? kMostProblems : 1)) {
         if (!input->partial) throw BadFile(each);
         problems.push_back(std::move(each));
       }
@@ -122,7 +122,7 @@ Command add_check(CLI::App& app) {
       if (!input->partial && !problems.empty()) throw BadFile(problems.front());
       print(text);
     });
-    return print_problems(problems);
+    return print_problems(problems, more);
   };
 }
 

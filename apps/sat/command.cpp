@@ -58,8 +58,7 @@ void name_file(const Input& input, const std::function<void()>& call) {
   try {
     call();
   } catch (const BadFile& error) {
-    const bool helps =
-        input.has_partial && !input.partial && error.problem.record != kNoRecord;
+    const bool helps = input.has_partial && !input.partial && error.problem.record != kNoRecord;
     throw students::Failure(input.path + ": " + error.what() +
                             (helps ? " --partial reads what it can of the rest." : ""));
   }
@@ -77,16 +76,16 @@ std::string row(const std::string& name, const std::string& text) {
   return name + std::string(name.size() < kWidth ? kWidth - name.size() : 1, ' ') + text + "\n";
 }
 
-Outcome print_problems(const std::vector<Problem>& problems) {
+Outcome print_problems(const std::vector<Problem>& problems, std::uint64_t more) {
   if (problems.empty()) return Outcome::kWhole;
   constexpr std::size_t kMost = 20;
-  std::string text =
-      row("PARTIAL", "this is not the whole file; problems: " + std::to_string(problems.size()));
+  const std::uint64_t all = problems.size() + more;
+  std::string text = row("PARTIAL", "this is not the whole file; problems: " + std::to_string(all));
   for (std::size_t i = 0; i < problems.size() && i < kMost; ++i) {
     text += "  " + sentence(problems[i]) + "\n";
   }
-  if (problems.size() > kMost) {
-    text += "  and " + std::to_string(problems.size() - kMost) + " more.\n";
+  if (all > kMost) {
+    text += "  and " + std::to_string(all - kMost) + " more.\n";
   }
   print(text);
   return Outcome::kPartial;

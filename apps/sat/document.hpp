@@ -54,7 +54,6 @@ struct Document {
   std::string_view identifier(std::size_t i) const;
   // The number in the record, if the records have numbers.
   std::int64_t written_number(std::size_t i) const;
-  std::uint64_t line(std::size_t i) const { return line_of(bytes.view(), frames[i].begin); }
 };
 
 struct ReadOptions {

@@ -235,8 +235,16 @@ std::size_t find_end_mark(std::string_view bytes, std::size_t begin, bool counte
 }
 
 std::uint64_t line_of(std::string_view bytes, std::size_t position) {
-  const std::string_view before = bytes.substr(0, position);
-  return static_cast<std::uint64_t>(std::count(before.begin(), before.end(), '\n')) + 1;
+  return Lines(bytes).of(position);
+}
+
+std::uint64_t Lines::of(std::size_t position) {
+  const auto [first, last] = std::minmax(position_, position);
+  const std::string_view between = bytes_.substr(first, last - first);
+  const auto lines = static_cast<std::uint64_t>(std::count(between.begin(), between.end(), '\n'));
+  line_ = position < position_ ? line_ - lines : line_ + lines;
+  position_ = position;
+  return line_;
 }
 
 }  // namespace sat

@@ -19,7 +19,7 @@ struct Part {
   Counts kinds{};
   bool consecutive = true;  // its records' numbers follow one another
   std::int64_t first_number = 0;
-  std::vector<Problem> problems;
+  Faults faults;
 };
 
 void classify(Model& model, Range range, bool partial, std::vector<std::int64_t>& numbers,
@@ -32,28 +32,24 @@ void classify(Model& model, Range range, bool partial, std::vector<std::int64_t>
     ++part.kinds[static_cast<std::size_t>(kind)];
     const bool named = !identifier.empty() && !begins_number(identifier[0]) &&
                        identifier[0] != '$' && identifier[0] != '@';
-    const char* field = "identifier";
-    std::string what = "the name of a class is expected, not " + quoted(identifier) + ".";
-    bool good = named;
+    bool numbered = true;
     if (document.numbered) {
       try {
         numbers[i] = document.written_number(i);
       } catch (const FieldError& error) {
-        good = false;
-        field = error.field;
-        what = error.what();
+        numbered = false;
+        part.faults.add({.record = i, .field = error.field, .what = error.what()});
         numbers[i] = kAbsent + static_cast<std::int64_t>(i);
       }
       if (i == range.first) part.first_number = numbers[i];
       if (i > range.first && numbers[i] != numbers[i - 1] + 1) part.consecutive = false;
     }
-    if (good) continue;
-    part.problems.push_back({.line = document.line(i),
-                             .record = static_cast<std::int64_t>(i),
-                             .identifier = {},
-                             .field = field,
-                             .what = what});
-    if (!partial) return;
+    if (numbered && !named) {
+      part.faults.add({.record = i,
+                       .field = "identifier",
+                       .what = "the name of a class is expected, not " + quoted(identifier) + "."});
+    }
+    if (!partial && !part.faults.kept.empty()) return;
   }
 }
 
@@ -79,21 +75,30 @@ void take_numbers(Model& model, const std::vector<Part>& parts, std::vector<std:
   const auto first = std::ranges::find(kept, twice);
   const auto second = std::find(first + 1, kept.end(), twice);
   const auto record = static_cast<std::size_t>(second - kept.begin());
-  const Problem problem{.line = model.document.line(record),
-                        .record = twice,
-                        .identifier = std::string(model.document.identifier(record).substr(0, 60)),
-                        .field = "number",
-                        .what = "an earlier record has the same number."};
+  Lines lines(model.document.bytes.view());
+  const Problem problem = model.problem(static_cast<Ref>(record), "number",
+                                        "an earlier record has the same number.", lines);
   if (!partial) throw BadFile(problem);
-  model.problems.push_back(problem);
+  model.keep(problem);
 }
 
-// Throws the first problem, or keeps all.
-void take_problems(Model& model, std::vector<Problem>& problems, bool partial) {
-  if (problems.empty()) return;
-  if (!partial) throw BadFile(problems.front());
-  for (Problem& each : problems) model.problems.push_back(std::move(each));
-  problems.clear();
+// Throws the first of all parts, or keeps them. In pass 1 records are counted, and a name that is
+// none is not repeated.
+void take_faults(Model& model, const std::vector<const Faults*>& parts, bool partial, bool named) {
+  Lines lines(model.document.bytes.view());
+  for (const Faults* const part : parts) {
+    for (const Fault& each : part->kept) {
+      if (model.problems.size() == kMostProblems) {
+        ++model.more_problems;
+        continue;
+      }
+      Problem problem = model.problem(static_cast<Ref>(each.record), each.field, each.what, lines);
+      if (!named) problem.identifier.clear();
+      if (!partial) throw BadFile(problem);
+      model.keep(std::move(problem));
+    }
+    model.more_problems += part->more;
+  }
 }
 
 }  // namespace
@@ -111,7 +116,9 @@ Model make_objects(Document document, Team& team, const MapOptions& options) {
   team.each(parts.size(), [&](std::size_t i) {
     classify(model, Range(records, parts.size(), i), options.partial, numbers, parts[i]);
   });
-  for (Part& each : parts) take_problems(model, each.problems, options.partial);
+  std::vector<const Faults*> faults;
+  for (const Part& each : parts) faults.push_back(&each.faults);
+  take_faults(model, faults, options.partial, /*named=*/false);
   take_numbers(model, parts, std::move(numbers), options.partial);
   Counts next{};
   for (Part& each : parts) {
@@ -140,12 +147,13 @@ Model make_objects(Document document, Team& team, const MapOptions& options) {
 void fill_objects(Model& model, Team& team, const MapOptions& options) {
   const Form& form = options.form != nullptr ? *options.form : forms().front();
   const std::size_t records = model.size();
-  std::vector<std::vector<Problem>> problems(team.parts(records, kLeastRecords));
-  team.each(problems.size(), [&](std::size_t i) {
-    form.fill(model, Range(records, problems.size(), i), options.counted, problems[i],
-              options.partial);
+  std::vector<Faults> faults(team.parts(records, kLeastRecords));
+  team.each(faults.size(), [&](std::size_t i) {
+    form.fill(model, Range(records, faults.size(), i), options.counted, faults[i], options.partial);
   });
-  for (std::vector<Problem>& each : problems) take_problems(model, each, options.partial);
+  std::vector<const Faults*> parts;
+  for (const Faults& each : faults) parts.push_back(&each);
+  take_faults(model, parts, options.partial, /*named=*/true);
 }
 
 Model map(Document document, Team& team, const MapOptions& options) {

@@ -59,7 +59,7 @@ const Form& form_of(const std::string& name) {
   throw students::BadRequest("--form must be one of " + names + ", not '" + name + "'.");
 }
 
-std::vector<Problem> run(const Given& given) {
+Outcome run(const Given& given) {
   const Input& input = given.input;
   const MapOptions options{
       .form = &form_of(given.form), .partial = input.partial, .counted = given.counted};
@@ -89,7 +89,7 @@ std::vector<Problem> run(const Given& given) {
   print(text + memory);
   std::vector<Problem> problems = std::move(model.problems);
   std::ranges::move(wrong, std::back_inserter(problems));
-  return problems;
+  return print_problems(problems, model.more_problems);
 }
 
 }  // namespace
@@ -106,9 +106,9 @@ Command add_map(CLI::App& app) {
   app.add_flag("--counted", given->counted,
                "Count each reference at its target, as handles with a count do");
   return [given] {
-    std::vector<Problem> problems;
-    name_file(given->input, [&] { problems = run(*given); });
-    return print_problems(problems);
+    Outcome outcome = Outcome::kWhole;
+    name_file(given->input, [&] { outcome = run(*given); });
+    return outcome;
   };
 }
 

@@ -8,7 +8,8 @@ namespace {
 
 class Verifier {
  public:
-  Verifier(const Model& model, std::size_t most) : model_(model), most_(most) {}
+  Verifier(const Model& model, std::size_t most)
+      : model_(model), most_(most), lines_(model.document.bytes.view()) {}
 
   template <class T>
   void list(const char* field, Ref T::* next) {
@@ -76,7 +77,7 @@ class Verifier {
 
   std::string name(Ref record) const { return reference_text(model_.numbers.of(record)); }
   void add(Ref record, const char* field, const std::string& what) {
-    if (found_.size() < most_) found_.push_back(model_.problem(record, field, what));
+    if (found_.size() < most_) found_.push_back(model_.problem(record, field, what, lines_));
   }
 
   // Each coedge names the one before it, so that no two have the same next, and each names the
@@ -106,6 +107,7 @@ class Verifier {
 
   const Model& model_;
   std::size_t most_;
+  Lines lines_;
   std::vector<std::uint32_t> stamps_;
   std::vector<Problem> found_;
 };

@@ -10,6 +10,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sat/characters.hpp"
@@ -59,17 +60,17 @@ TEST(Map, gives_the_same_objects_in_every_form) {
 
 TEST(Map, refuses_alike_in_every_form) {
   for (const auto& [from, to] :
-       std::map<std::string, std::string>{{"1 1 0.5 I I", "1 1.x 0.5 I I"},
-                                          {"1 1 0.5 I I", "1 1e999 0.5 I I"},
-                                          {"1 1 0.5 I I", "1 inf 1 I I"},
-                                          {"2 2 \n\t0", "2 2.5 \n\t0"},
-                                          {"nubs 1 1", "nubs 1x 1"},
-                                          {"$9 $16", "$9x $16"},
-                                          {"$9 $16", "$ 9 $16"},
-                                          {"$9 $16", "$+9 $16"},
-                                          {"@7 unknown", "@ 7 unknown"},
-                                          {"@7 unknown", "@+7 unknown"},
-                                          {"1 1 0.5 I I", "1 1"}}) {
+       std::vector<std::pair<std::string, std::string>>{{"1 1 0.5 I I", "1 1.x 0.5 I I"},
+                                                        {"1 1 0.5 I I", "1 1e999 0.5 I I"},
+                                                        {"1 1 0.5 I I", "1 inf 1 I I"},
+                                                        {"2 2 \n\t0", "2 2.5 \n\t0"},
+                                                        {"nubs 1 1", "nubs 1x 1"},
+                                                        {"$9 $16", "$9x $16"},
+                                                        {"$9 $16", "$ 9 $16"},
+                                                        {"$9 $16", "$+9 $16"},
+                                                        {"@7 unknown", "@ 7 unknown"},
+                                                        {"@7 unknown", "@+7 unknown"},
+                                                        {"1 1 0.5 I I", "1 1"}}) {
     const std::string text = sat_test::replaced(small_file(), from, to);
     for (const sat::Form& form : sat::forms()) {
       EXPECT_THROW(model_of(text, {.form = &form}), sat::BadFile) << form.name << ": " << to;
@@ -110,6 +111,40 @@ TEST(Map, reports_the_first_problem_with_any_threads) {
       EXPECT_EQ(error.problem.line, 704U);
     }
     EXPECT_EQ(model_of(text, {.partial = true}, threads).problems.size(), 5U);
+  }
+}
+
+TEST(Map, keeps_a_thousand_problems_with_their_lines_and_counts_the_rest) {
+  std::string text(kHeader);
+  // Records that pass 1 refuses, with good ones between, and then such as pass 2 does.
+  for (int i = 0; i < 700; ++i) text += "1 #\npoint $-1 -1 $-1 0 0 0 #\n";
+  for (int i = 0; i < 100'000; ++i) text += "\npoint x #\n";
+  text += "End-of-ACIS-data";
+  for (const unsigned threads : {1U, 3U}) {
+    const sat::Model model = model_of(text, {.partial = true}, threads);
+    ASSERT_EQ(model.problems.size(), sat::kMostProblems);
+    EXPECT_EQ(model.problems.size() + model.more_problems, 100'700U);
+    for (std::size_t i = 0; i < 700; ++i) {
+      ASSERT_EQ(model.problems[i].line, 4 + 2 * i);
+      ASSERT_EQ(model.problems[i].record, static_cast<std::int64_t>(2 * i));
+      ASSERT_EQ(model.problems[i].field, "identifier");
+    }
+    for (std::size_t i = 700; i < 1000; ++i) {
+      ASSERT_EQ(model.problems[i].line, 1405 + 2 * (i - 700));
+      ASSERT_EQ(model.problems[i].record, static_cast<std::int64_t>(700 + i));
+    }
+  }
+}
+
+TEST(Lines, are_those_of_positions_in_any_order) {
+  std::mt19937_64 random(5);
+  const std::string text = small_file();
+  sat::Lines lines(text);
+  for (int round = 0; round < 1000; ++round) {
+    const std::size_t position = random() % (text.size() + 1);
+    const auto end = text.begin() + static_cast<std::ptrdiff_t>(position);
+    ASSERT_EQ(lines.of(position),
+              1U + static_cast<std::size_t>(std::count(text.begin(), end, '\n')));
   }
 }
 
@@ -172,7 +207,7 @@ TEST(Write, gives_an_equal_file_where_a_length_has_leading_zeros) {
   std::string why;
   EXPECT_EQ(first_difference(model.document, document_of(sat::write(model)), why), sat::kNull)
       << why;
-  const sat::Document other = document_of(sat_test::replaced(small_file(), "@9 a #", "@8 a #"));
+  const sat::Document other = document_of(sat_test::replaced(small_file(), "@5 grid", "@4 grid"));
   EXPECT_NE(first_difference(model.document, other, why), sat::kNull);
 }
 

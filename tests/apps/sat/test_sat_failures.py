@@ -46,7 +46,20 @@ def test_a_reference_to_nothing_names_line_record_and_field(
     assert "$99999 names no record" in sentence
     assert sentence.endswith(" --partial reads what it can of the rest.\n")
     for words in (("write", bad), ("replicate", bad, 2)):  # these have no such option
-        assert refused(1, *words, "-o", tmp_path / "y.sat").endswith("; the file has 3011.\n")
+        assert refused(1, *words, "-o", tmp_path / "y.sat").endswith("; the file has 3031.\n")
+
+
+@pytest.mark.parametrize("command", ["check", "map"])
+def test_problems_are_all_counted_and_the_first_twenty_are_shown(
+    sat: Sat, tmp_path: Path, command: str
+) -> None:
+    bad = tmp_path / "bad.sat"
+    bad.write_text(f"700 0 0 0\n1 a 1 b 1 c\n1 1e-6 1e-10\n{'1 #' * 60_000}\nEnd-of-ACIS-data\n")
+    done = sat(command, bad, "--partial")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "problems: 60000\n" in done.stdout
+    assert done.stdout.endswith("  and 59980 more.\n")
+    assert done.stdout.count("  line 4, record ") == 20
 
 
 @pytest.mark.parametrize("command", ["check", "map"])
