@@ -10,6 +10,7 @@
 
 #include "command.hpp"
 #include "map.hpp"
+#include "students/interruption.hpp"
 #include "verify.hpp"
 #include "write.hpp"
 
@@ -27,6 +28,7 @@ struct Losses {
 Losses losses_of(const Model& model) {
   Losses losses;
   for (std::size_t i = 0; i < model.size(); ++i) {
+    check_now_and_then(students::check_signals, i);
     const auto record = static_cast<Ref>(i);
     const std::string_view rest = model.entity(record).rest;
     // What a loop is (unknown, periphery ...) needs no more than its words.
@@ -80,9 +82,9 @@ std::string losses_text(const Model& model) {
 }
 
 std::string round_trip(const Model& model, Team& team, std::vector<Problem>& problems) {
-  const Document again = read(Bytes(write(model)), team, {.partial = true});
+  const Document again = read(Bytes(write(model, team.check())), team, {.partial = true});
   std::string why;
-  const Ref record = first_difference(model.document, again, why);
+  const Ref record = first_difference(model.document, again, why, team.check());
   if (record == kNull) return "equal";
   if (record < model.size()) {
     Lines lines(model.document.bytes.view());
@@ -103,12 +105,12 @@ Command add_check(CLI::App& app) {
     std::uint64_t more = 0;
     name_file(*input, [&] {
       Team team = input->team();
-      Document document = read(load(input->path), team, {.partial = input->partial});
+      Document document = read(load(input->path, team.check()), team, {.partial = input->partial});
       const Model model = map(std::move(document), team, {.partial = input->partial});
       problems = model.problems;
       more = model.more_problems;
       const bool mapped = problems.empty();
-      for (Problem& each : verify(model, input->partial ? kMostProblems : 1)) {
+      for (Problem& each : verify(model, input->partial ? kMostProblems : 1, team.check())) {
         if (!input->partial) throw BadFile(each);
         problems.push_back(std::move(each));
       }

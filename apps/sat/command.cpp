@@ -9,6 +9,8 @@
 #include <cstring>
 #include <thread>
 
+#include "students/interruption.hpp"
+
 namespace sat {
 namespace {
 
@@ -38,7 +40,8 @@ CLI::Option* add_number(CLI::App& app, const std::string& names, const std::stri
 }
 
 Team Input::team() const {
-  return Team(threads != 0 ? static_cast<unsigned>(threads) : available_processors());
+  return Team(threads != 0 ? static_cast<unsigned>(threads) : available_processors(),
+              students::check_signals);
 }
 
 void add_threads(CLI::App& app, std::uint64_t& threads) {

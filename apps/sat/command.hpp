@@ -33,7 +33,7 @@ struct Input {
   bool has_partial = false;   // the command has the option
   bool partial = false;
 
-  Team team() const;
+  Team team() const;  // a signal ends what it does
 };
 void add_input(CLI::App& app, Input& input);
 void add_threads(CLI::App& app, std::uint64_t& threads);

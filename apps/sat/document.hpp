@@ -33,7 +33,7 @@ class Bytes {
 
 // Reads a file whole. Throws students::Failure, also where the file and what is made of it would
 // take more memory than there is; then nothing was allocated.
-Bytes load(const std::string& path);
+Bytes load(const std::string& path, Check check = nullptr);
 
 struct Document {
   Bytes bytes;

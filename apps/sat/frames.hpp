@@ -43,7 +43,7 @@ struct Framing {
 Framing frame(std::string_view bytes, std::size_t begin, bool counted, Team& team);
 
 // Where bytes[begin..] has the mark that ends the file, after a history. npos if it has none.
-std::size_t find_end_mark(std::string_view bytes, std::size_t begin, bool counted);
+std::size_t find_end_mark(std::string_view bytes, std::size_t begin, bool counted, Check check);
 
 // The line of a position, from 1.
 std::uint64_t line_of(std::string_view bytes, std::size_t position);

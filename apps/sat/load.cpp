@@ -69,10 +69,12 @@ class File {
   }
 
   // Bytes read; fewer than `size` only at the end of the file.
-  std::size_t read(char* into, std::size_t size) const {
+  std::size_t read(char* into, std::size_t size, Check check) const {
+    constexpr std::size_t kPart = std::size_t{16} << 20;
     std::size_t done = 0;
     while (done < size) {
-      const ssize_t got = ::read(descriptor_, into + done, size - done);
+      if (check != nullptr) check();
+      const ssize_t got = ::read(descriptor_, into + done, std::min(size - done, kPart));
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) refuse(errno);
       if (got == 0) break;
@@ -93,7 +95,7 @@ class File {
 
 }  // namespace
 
-Bytes load(const std::string& path) {
+Bytes load(const std::string& path, Check check) {
   const File file(path);
   const std::uint64_t size = file.size();
   const std::uint64_t available = available_bytes();
@@ -104,7 +106,7 @@ Bytes load(const std::string& path) {
                             " MiB are free; free some, or split the file.");
   }
   Bytes bytes(static_cast<std::size_t>(size));
-  bytes.shrink(file.read(bytes.data(), static_cast<std::size_t>(size)));
+  bytes.shrink(file.read(bytes.data(), static_cast<std::size_t>(size), check));
   return bytes;
 }
 

@@ -22,10 +22,11 @@ struct Part {
   Faults faults;
 };
 
-void classify(Model& model, Range range, bool partial, std::vector<std::int64_t>& numbers,
-              Part& part) {
+void classify(Model& model, Range range, bool partial, Check check,
+              std::vector<std::int64_t>& numbers, Part& part) {
   const Document& document = model.document;
   for (std::size_t i = range.first; i < range.last; ++i) {
+    check_now_and_then(check, i);
     const std::string_view identifier = document.identifier(i);
     const Kind kind = kind_of(identifier);
     model.kinds[i] = kind;
@@ -114,7 +115,8 @@ Model make_objects(Document document, Team& team, const MapOptions& options) {
   std::vector<std::int64_t> numbers(model.document.numbered ? records : 0);
   std::vector<Part> parts(team.parts(records, kLeastRecords));
   team.each(parts.size(), [&](std::size_t i) {
-    classify(model, Range(records, parts.size(), i), options.partial, numbers, parts[i]);
+    classify(model, Range(records, parts.size(), i), options.partial, team.check(), numbers,
+             parts[i]);
   });
   std::vector<const Faults*> faults;
   for (const Part& each : parts) faults.push_back(&each.faults);
@@ -135,6 +137,7 @@ Model make_objects(Document document, Team& team, const MapOptions& options) {
     Counts& places = parts[i].kinds;
     const Range range(records, parts.size(), i);
     for (std::size_t record = range.first; record < range.last; ++record) {
+      check_now_and_then(team.check(), record);
       const Kind kind = model.kinds[record];
       const std::uint32_t place = places[static_cast<std::size_t>(kind)]++;
       model.places[record] = place;
@@ -149,7 +152,14 @@ void fill_objects(Model& model, Team& team, const MapOptions& options) {
   const std::size_t records = model.size();
   std::vector<Faults> faults(team.parts(records, kLeastRecords));
   team.each(faults.size(), [&](std::size_t i) {
-    form.fill(model, Range(records, faults.size(), i), options.counted, faults[i], options.partial);
+    constexpr std::size_t kBlock = 4096;
+    const Range range(records, faults.size(), i);
+    for (std::size_t first = range.first; first < range.last; first += kBlock) {
+      if (const Check check = team.check(); check != nullptr) check();
+      const Range block(first, std::min(first + kBlock, range.last));
+      form.fill(model, block, options.counted, faults[i], options.partial);
+      if (!options.partial && !faults[i].kept.empty()) return;
+    }
   });
   std::vector<const Faults*> parts;
   for (const Faults& each : faults) parts.push_back(&each);

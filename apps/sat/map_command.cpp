@@ -64,7 +64,7 @@ Outcome run(const Given& given) {
   const MapOptions options{
       .form = &form_of(given.form), .partial = input.partial, .counted = given.counted};
   Team team = input.team();
-  Bytes bytes = load(input.path);
+  Bytes bytes = load(input.path, team.check());
   const std::size_t size = bytes.view().size();
   Clock clock;
   Document document = read(std::move(bytes), team, {.partial = input.partial});
@@ -75,7 +75,7 @@ Outcome run(const Given& given) {
   const double second = clock.lap();
   const std::string memory = memory_row(size);
   clock.lap();
-  std::vector<Problem> wrong = verify(model, input.partial ? 1000 : 1);
+  std::vector<Problem> wrong = verify(model, input.partial ? kMostProblems : 1, team.check());
   const double verified = clock.lap();
   if (!input.partial && !wrong.empty()) throw BadFile(wrong.front());
   std::string text = row("records", std::to_string(model.size()));

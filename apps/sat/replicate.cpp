@@ -129,7 +129,7 @@ std::string header_text(const Model& model, std::uint64_t copies) {
 
 void replicate(const Given& given) {
   Team team = given.input.team();
-  const Model model = map(read(load(given.input.path), team), team);
+  const Model model = map(read(load(given.input.path, team.check()), team), team);
   check(given, model);
   const Copier copier(model, given.copies);
   Output output(given.out);

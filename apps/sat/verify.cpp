@@ -8,8 +8,8 @@ namespace {
 
 class Verifier {
  public:
-  Verifier(const Model& model, std::size_t most)
-      : model_(model), most_(most), lines_(model.document.bytes.view()) {}
+  Verifier(const Model& model, std::size_t most, Check check)
+      : model_(model), most_(most), check_(check), lines_(model.document.bytes.view()) {}
 
   template <class T>
   void list(const char* field, Ref T::* next) {
@@ -71,6 +71,7 @@ class Verifier {
   template <class T, class Call>
   void for_each(const Call& call) {
     for (std::size_t i = 0; i < model_.size() && found_.size() < most_; ++i) {
+      check_now_and_then(check_, i);
       if (model_.kinds[i] == T::kKind) call(static_cast<Ref>(i), static_cast<std::uint32_t>(i) + 1);
     }
   }
@@ -107,6 +108,7 @@ class Verifier {
 
   const Model& model_;
   std::size_t most_;
+  Check check_;
   Lines lines_;
   std::vector<std::uint32_t> stamps_;
   std::vector<Problem> found_;
@@ -114,8 +116,8 @@ class Verifier {
 
 }  // namespace
 
-std::vector<Problem> verify(const Model& model, std::size_t most) {
-  Verifier verifier(model, most);
+std::vector<Problem> verify(const Model& model, std::size_t most, Check check) {
+  Verifier verifier(model, most, check);
   verifier.list("next", &Lump::next);
   verifier.list("next", &Shell::next);
   verifier.list("next", &Subshell::next);

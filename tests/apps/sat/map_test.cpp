@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstdlib>
@@ -145,6 +146,54 @@ TEST(Lines, are_those_of_positions_in_any_order) {
     const auto end = text.begin() + static_cast<std::ptrdiff_t>(position);
     ASSERT_EQ(lines.of(position),
               1U + static_cast<std::size_t>(std::count(text.begin(), end, '\n')));
+  }
+}
+
+struct Ended {};
+std::atomic<int> checks{0};
+std::atomic<int> last_check{0};
+void end_at_last_check() {
+  if (++checks == last_check) throw Ended();
+}
+
+TEST(Map, ends_at_any_check_and_checks_in_each_step) {
+  constexpr int kRecords = 50'000;
+  constexpr int kLeast = kRecords / 4096;
+  std::string text(kHeader);
+  for (int i = 0; i < kRecords; ++i) text += "point $-1 -1 $-1 0 0 0 #\n";
+  text += "End-of-ACIS-data";
+  for (const unsigned threads : {1U, 3U}) {
+    std::vector<int> steps;
+    const auto run = [&](int last) {
+      checks = 0;
+      last_check = last;
+      steps.clear();
+      auto step = [&, before = 0]() mutable {
+        steps.push_back(checks - before);
+        before = checks;
+      };
+      sat::Team team(threads, end_at_last_check);
+      sat::Document document = sat::read(sat::Bytes(text), team);
+      step();
+      sat::Model model = sat::make_objects(std::move(document), team);
+      step();
+      sat::fill_objects(model, team);
+      step();
+      sat::verify(model, 1, team.check());
+      step();
+      const sat::Document again = document_of(sat::write(model, team.check()));
+      step();
+      std::string why;
+      sat::first_difference(model.document, again, why, team.check());
+      step();
+    };
+    run(0);
+    ASSERT_EQ(steps.size(), 6U);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      EXPECT_GE(steps[i], kLeast * (i == 1 ? 2 : 1)) << i;
+    }
+    const int all = checks;
+    for (int last = 1; last <= all; last += 5) EXPECT_THROW(run(last), Ended) << last;
   }
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import re
 import resource
 import signal
@@ -182,6 +183,49 @@ def test_a_signal_leaves_no_part_of_a_file(
     assert process.communicate(timeout=30) == (b"", b"")
     assert process.returncode == -number
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("command", [*READERS, "write", "replicate"])
+def test_a_signal_ends_a_command_that_reads(
+    executable: Path, generated: Path, tmp_path: Path, command: str, number: signal.Signals
+) -> None:
+    words = {"write": ["-o", "x.sat"], "replicate": ["2", "-o", "x.sat"]}.get(command, [])
+    before = signal.signal(signal.SIGIO, signal.SIG_IGN)
+    # Whoever opens a file on which another has a lease waits until it is given back.
+    with generated.open("r+b") as file:
+        try:
+            fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        except OSError:
+            pytest.skip("the file system has no leases")
+        try:
+            process = subprocess.Popen(
+                [executable, command, generated, *words],
+                cwd=tmp_path,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # noqa: PLW1509
+            )
+            end = time.monotonic() + 20
+            status = Path(f"/proc/{process.pid}/status")
+            # Its handlers are there, and the lease is being broken.
+            while fcntl.fcntl(file, fcntl.F_GETLEASE) == fcntl.F_WRLCK or not caught(
+                status, number
+            ):
+                assert time.monotonic() < end
+                time.sleep(0.005)
+            process.send_signal(number)
+        finally:
+            fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+            signal.signal(signal.SIGIO, before)
+    assert process.communicate(timeout=30) == (b"", b"")
+    assert process.returncode == -number
+    assert list(tmp_path.iterdir()) == [generated]
+
+
+def caught(status: Path, number: signal.Signals) -> bool:
+    found = re.search(r"^SigCgt:\s*([0-9a-f]+)$", status.read_text("ascii"), re.MULTILINE)
+    return found is not None and bool(int(found[1], 16) >> (number - 1) & 1)
 
 
 def test_a_full_standard_output_is_a_failure(sat: Sat, generated: Path) -> None:
