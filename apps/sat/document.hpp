@@ -31,8 +31,9 @@ class Bytes {
   std::size_t size_ = 0;
 };
 
-// Reads a file whole. Throws students::Failure, also where the file and what is made of it would
-// take more memory than there is; then nothing was allocated.
+// Reads a file whole. Throws students::Failure, also where four times its size is more memory than
+// is free; then nothing was allocated. That is an estimate: read() and map() compare the tables and
+// the objects with the free memory again, before they allocate them.
 Bytes load(const std::string& path, Check check = nullptr);
 
 struct Document {

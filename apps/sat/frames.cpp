@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "characters.hpp"
+#include "memory.hpp"
 #include "special.hpp"
 
 namespace sat {
@@ -175,6 +176,7 @@ Framing join(std::vector<Part>& parts, std::size_t kept, Team& team) {
   all.mark = last.mark;
   all.broken_at = last.broken_at;
   all.broken = last.broken;
+  require_memory(frames * sizeof(Frame), "the table of its " + std::to_string(frames) + " records");
   all.frames.resize(frames);
   team.each(kept, [&](std::size_t i) {
     std::uint64_t number = subtypes[i];

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "characters.hpp"
+#include "memory.hpp"
 
 namespace sat {
 namespace {
@@ -102,6 +103,21 @@ void take_faults(Model& model, const std::vector<const Faults*>& parts, bool par
   }
 }
 
+void require_tables(const Document& document) {
+  constexpr std::size_t kOfRecord = sizeof(Kind) + sizeof(std::uint32_t);
+  const std::size_t each = kOfRecord + (document.numbered ? sizeof(std::int64_t) : 0);
+  require_memory(document.frames.size() * each + document.subtypes * sizeof(Subtype),
+                 "the tables of its records and subtypes");
+}
+
+void require_objects(const Counts& counts, std::size_t records) {
+  std::uint64_t bytes = 0;
+  for (std::size_t kind = 0; kind < kKinds; ++kind) {
+    dispatch(static_cast<Kind>(kind), [&]<class T>() { bytes += counts[kind] * sizeof(T); });
+  }
+  require_memory(bytes, "the objects of its " + std::to_string(records) + " records");
+}
+
 }  // namespace
 
 Model make_objects(Document document, Team& team, const MapOptions& options) {
@@ -109,6 +125,7 @@ Model make_objects(Document document, Team& team, const MapOptions& options) {
   model.document = std::move(document);
   model.problems = std::move(model.document.problems);
   const std::size_t records = model.document.frames.size();
+  require_tables(model.document);
   model.kinds.resize(records);
   model.places.resize(records);
   model.subtypes.resize(static_cast<std::size_t>(model.document.subtypes));
@@ -130,6 +147,7 @@ Model make_objects(Document document, Team& team, const MapOptions& options) {
       next[kind] += count;
     }
   }
+  require_objects(next, records);
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
     dispatch(static_cast<Kind>(kind), [&]<class T>() { model.all<T>().reserve(next[kind]); });
   }

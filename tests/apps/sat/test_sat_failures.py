@@ -103,7 +103,7 @@ def test_a_file_that_memory_has_no_room_for_is_refused_before_it_is_read(
     start = time.monotonic()
     sentence = refused(1, "map", path)
     assert time.monotonic() - start < 5
-    assert re.search(r"has 8388608 MiB and needs up to \d+ MiB of memory, of which \d+", sentence)
+    assert re.search(r"has 8388608 MiB and needs about \d+ MiB of memory, of which \d+", sentence)
     with path.open("wb") as file:
         file.truncate(1 << 30)
 
@@ -111,6 +111,22 @@ def test_a_file_that_memory_has_no_room_for_is_refused_before_it_is_read(
         resource.setrlimit(resource.RLIMIT_AS, (1 << 29, 1 << 29))
 
     assert "MiB are free" in refused(1, "info", path, preexec_fn=little)
+
+
+def test_objects_that_memory_has_no_room_for_are_refused_before_they_are_made(
+    refused: Refused, tmp_path: Path
+) -> None:
+    path = tmp_path / "short.sat"
+    header = b"700 0 0 0\n1 a 1 b 1 c\n1 1e-6 1e-10\n"
+    path.write_bytes(header + b"a#" * 4_000_000 + b"\nEnd-of-ACIS-data\n")
+
+    def little() -> None:  # enough for the file and for the table of its records
+        resource.setrlimit(resource.RLIMIT_AS, (200 << 20, 200 << 20))
+
+    for words in (("map", path), ("write", path, "-o", tmp_path / "x.sat")):
+        sentence = refused(1, *words, "--threads", 1, preexec_fn=little)
+        assert "short.sat: the objects of its 4000000 records would take" in sentence
+        assert sentence.endswith(" MiB are free; free some, or split the file.\n")
 
 
 @pytest.mark.parametrize(
