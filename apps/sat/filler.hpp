@@ -92,7 +92,7 @@ class Filler {
     if (begins_number(in_.peek())) real(field, value);
   }
   void edge_parameter(const char* field, double& value) {
-    if (dollars_ ? in_.peek() != '$' : version_ >= 500) real(field, value);
+    if (dollars_ && in_.peek() != '$') real(field, value);
   }
   void vector(const char* field, Vector& value) {
     real(field, value.x);

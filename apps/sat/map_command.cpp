@@ -51,9 +51,9 @@ std::string memory_row(std::size_t bytes) {
 }
 
 const Form& form_of(const std::string& name) {
+  if (const Form* const form = find_form(name); form != nullptr) return *form;
   std::string names;
   for (const Form& each : forms()) {
-    if (each.name == name) return each;
     names += (names.empty() ? "" : ", ") + std::string(each.name);
   }
   throw students::BadRequest("--form must be one of " + names + ", not '" + name + "'.");
