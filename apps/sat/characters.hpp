@@ -39,6 +39,14 @@ inline bool parse_integer(const char*& at, const char* end, std::int64_t& value)
   return true;
 }
 
+// Behind the string whose length is at `at`, after its @; `at` if no length is there. One blank is
+// between the length and the text. A text that is to be longer than what is left ends at `end`.
+inline const char* skip_string(const char* at, const char* end) {
+  std::int64_t size = 0;
+  if (at == end || !is_digit(*at) || !parse_integer(at, end, size)) return at;
+  return size < end - at ? at + 1 + size : end;
+}
+
 // What from_chars cannot do: numbers below the least double, and libraries that lack it.
 inline bool parse_rare_real(const char*& at, const char* end, double& value) {
   const std::string_view token = token_at(at, end);

@@ -1,19 +1,21 @@
 // `tmk-sat check`: every reference, every field against the schema, lists and rings, what would be
 // lost, and whether the file written again is equal.
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "command.hpp"
 #include "map.hpp"
+#include "students/interruption.hpp"
 #include "verify.hpp"
 #include "write.hpp"
 
 namespace sat {
 namespace {
-
-constexpr std::size_t kMostShown = 1000;
 
 // Records by what is not understood of them.
 struct Losses {
@@ -26,11 +28,12 @@ struct Losses {
 Losses losses_of(const Model& model) {
   Losses losses;
   for (std::size_t i = 0; i < model.size(); ++i) {
+    check_now_and_then(students::check_signals, i);
     const auto record = static_cast<Ref>(i);
     const std::string_view rest = model.entity(record).rest;
     // What a loop is (unknown, periphery ...) needs no more than its words.
     if (rest.empty() || model.kinds[i] == Kind::kLoop) continue;
-    const std::string name(model.document.identifier(i).substr(0, 60));
+    const std::string name = printable(model.document.identifier(i));
     const Kind kind = model.kinds[i];
     if (kind == Kind::kUnknown || kind == Kind::kOtherSurface || kind == Kind::kOtherCurve) {
       ++losses.unknown[name];
@@ -44,10 +47,18 @@ Losses losses_of(const Model& model) {
   return losses;
 }
 
+// The most frequent first.
 std::string listed(const std::map<std::string, std::uint64_t>& counts) {
+  constexpr std::size_t kMost = 20;
+  std::vector<std::pair<std::string, std::uint64_t>> sorted(counts.begin(), counts.end());
+  std::ranges::stable_sort(sorted, std::ranges::greater(),
+                           [](const auto& each) { return each.second; });
   std::string text;
-  for (const auto& [name, count] : counts) {
-    text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + name;
+  for (std::size_t i = 0; i < sorted.size() && i < kMost; ++i) {
+    text += (i == 0 ? "" : ", ") + std::to_string(sorted[i].second) + " " + sorted[i].first;
+  }
+  if (sorted.size() > kMost) {
+    text += " and " + std::to_string(sorted.size() - kMost) + " more classes";
   }
   return text.empty() ? "none" : text;
 }
@@ -71,12 +82,13 @@ std::string losses_text(const Model& model) {
 }
 
 std::string round_trip(const Model& model, Team& team, std::vector<Problem>& problems) {
-  const Document again = read(Bytes(write(model)), team, {.partial = true});
+  const Document again = read(Bytes(write(model, team.check())), team, {.partial = true});
   std::string why;
-  const Ref record = first_difference(model.document, again, why);
+  const Ref record = first_difference(model.document, again, why, team.check());
   if (record == kNull) return "equal";
   if (record < model.size()) {
-    problems.push_back(model.problem(record, "", "written again, " + why + "."));
+    Lines lines(model.document.bytes.view());
+    problems.push_back(model.problem(record, "", "written again, " + why + ".", lines));
   } else {
     problems.push_back({.what = "Written again, " + why + "."});
   }
@@ -90,13 +102,15 @@ Command add_check(CLI::App& app) {
   add_input(app, *input);
   return [input] {
     std::vector<Problem> problems;
+    std::uint64_t more = 0;
     name_file(*input, [&] {
       Team team = input->team();
-      Document document = read(load(input->path), team, {.partial = input->partial});
+      Document document = read(load(input->path, team.check()), team, {.partial = input->partial});
       const Model model = map(std::move(document), team, {.partial = input->partial});
       problems = model.problems;
+      more = model.more_problems;
       const bool mapped = problems.empty();
-      for (Problem& each : verify(model, input->partial ? kMostShown : 1)) {
+      for (Problem& each : verify(model, input->partial ? kMostProblems : 1, team.check())) {
         if (!input->partial) throw BadFile(each);
         problems.push_back(std::move(each));
       }
@@ -110,7 +124,7 @@ Command add_check(CLI::App& app) {
       if (!input->partial && !problems.empty()) throw BadFile(problems.front());
       print(text);
     });
-    return print_problems(problems);
+    return print_problems(problems, more);
   };
 }
 

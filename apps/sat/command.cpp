@@ -9,6 +9,8 @@
 #include <cstring>
 #include <thread>
 
+#include "students/interruption.hpp"
+
 namespace sat {
 namespace {
 
@@ -38,7 +40,8 @@ CLI::Option* add_number(CLI::App& app, const std::string& names, const std::stri
 }
 
 Team Input::team() const {
-  return Team(threads != 0 ? static_cast<unsigned>(threads) : available_processors());
+  return Team(threads != 0 ? static_cast<unsigned>(threads) : available_processors(),
+              students::check_signals);
 }
 
 void add_threads(CLI::App& app, std::uint64_t& threads) {
@@ -49,6 +52,7 @@ void add_threads(CLI::App& app, std::uint64_t& threads) {
 void add_input(CLI::App& app, Input& input) {
   app.add_option("file", input.path, "The SAT file")->required()->type_name("FILE");
   add_threads(app, input.threads);
+  input.has_partial = true;
   app.add_flag("--partial", input.partial,
                "Go on where something is wrong, say what, and end with status 1");
 }
@@ -57,10 +61,9 @@ void name_file(const Input& input, const std::function<void()>& call) {
   try {
     call();
   } catch (const BadFile& error) {
+    const bool helps = input.has_partial && !input.partial && error.problem.record != kNoRecord;
     throw students::Failure(input.path + ": " + error.what() +
-                            (input.partial || error.problem.record == kNoRecord
-                                 ? ""
-                                 : " --partial reads what it can of the rest."));
+                            (helps ? " --partial reads what it can of the rest." : ""));
   }
 }
 
@@ -76,16 +79,16 @@ std::string row(const std::string& name, const std::string& text) {
   return name + std::string(name.size() < kWidth ? kWidth - name.size() : 1, ' ') + text + "\n";
 }
 
-Outcome print_problems(const std::vector<Problem>& problems) {
+Outcome print_problems(const std::vector<Problem>& problems, std::uint64_t more) {
   if (problems.empty()) return Outcome::kWhole;
   constexpr std::size_t kMost = 20;
-  std::string text =
-      row("PARTIAL", "this is not the whole file; problems: " + std::to_string(problems.size()));
+  const std::uint64_t all = problems.size() + more;
+  std::string text = row("PARTIAL", "this is not the whole file; problems: " + std::to_string(all));
   for (std::size_t i = 0; i < problems.size() && i < kMost; ++i) {
     text += "  " + sentence(problems[i]) + "\n";
   }
-  if (problems.size() > kMost) {
-    text += "  and " + std::to_string(problems.size() - kMost) + " more.\n";
+  if (all > kMost) {
+    text += "  and " + std::to_string(all - kMost) + " more.\n";
   }
   print(text);
   return Outcome::kPartial;

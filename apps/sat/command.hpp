@@ -30,9 +30,10 @@ CLI::Option* add_number(CLI::App& app, const std::string& names, const std::stri
 struct Input {
   std::string path;
   std::uint64_t threads = 0;  // 0: the processors that the process may use
+  bool has_partial = false;   // the command has the option
   bool partial = false;
 
-  Team team() const;
+  Team team() const;  // a signal ends what it does
 };
 void add_input(CLI::App& app, Input& input);
 void add_threads(CLI::App& app, std::uint64_t& threads);
@@ -44,7 +45,8 @@ void name_file(const Input& input, const std::function<void()>& call);
 void print(const std::string& text);
 // "  name      text\n"
 std::string row(const std::string& name, const std::string& text);
-// The lines for what a partial result leaves out; Outcome::kWhole if there are none.
-Outcome print_problems(const std::vector<Problem>& problems);
+// The lines for what a partial result leaves out, with `more` that were only counted;
+// Outcome::kWhole if there are none.
+Outcome print_problems(const std::vector<Problem>& problems, std::uint64_t more = 0);
 
 }  // namespace sat

@@ -29,7 +29,7 @@ void find_forms(Document& document) {
 }
 
 // Of what stands behind the last record.
-void read_end(Document& document, const Framing& framing, const ReadOptions& options) {
+void read_end(Document& document, const Framing& framing, const ReadOptions& options, Check check) {
   const std::string_view bytes = document.bytes.view();
   std::size_t end = framing.end;
   const bool counted = document.header.has_ids();
@@ -37,7 +37,7 @@ void read_end(Document& document, const Framing& framing, const ReadOptions& opt
   if (framing.ending == Ending::kHistory) {
     document.history = true;
     document.mark = {};
-    end = find_end_mark(bytes, framing.end, counted);
+    end = find_end_mark(bytes, framing.end, counted, check);
     if (end == std::string_view::npos) {
       report(document, options,
              {.line = line_of(bytes, framing.end),
@@ -121,7 +121,7 @@ Document read(Bytes bytes, Team& team, const ReadOptions& options) {
             .what = framing.broken + " It begins with " +
                     quoted(token_at(rest.data(), rest.data() + rest.size())) + "."});
   } else {
-    read_end(document, framing, options);
+    read_end(document, framing, options, team.check());
   }
   find_forms(document);
   check_counts(document, options);

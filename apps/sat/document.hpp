@@ -31,9 +31,10 @@ class Bytes {
   std::size_t size_ = 0;
 };
 
-// Reads a file whole. Throws students::Failure, also where the file and what is made of it would
-// take more memory than there is; then nothing was allocated.
-Bytes load(const std::string& path);
+// Reads a file whole. Throws students::Failure, also where four times its size is more memory than
+// is free; then nothing was allocated. That is an estimate: read() and map() compare the tables and
+// the objects with the free memory again, before they allocate them.
+Bytes load(const std::string& path, Check check = nullptr);
 
 struct Document {
   Bytes bytes;
@@ -54,7 +55,6 @@ struct Document {
   std::string_view identifier(std::size_t i) const;
   // The number in the record, if the records have numbers.
   std::int64_t written_number(std::size_t i) const;
-  std::uint64_t line(std::size_t i) const { return line_of(bytes.view(), frames[i].begin); }
 };
 
 struct ReadOptions {

@@ -405,6 +405,5 @@ inline constexpr Kinds kCurves =
 
 // The kind of a class chain such as `tedge-edge`: that of the nearest class that is known.
 Kind kind_of(std::string_view identifier);
-std::string_view name_of(Kind kind);
 
 }  // namespace sat

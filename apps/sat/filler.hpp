@@ -92,7 +92,7 @@ class Filler {
     if (begins_number(in_.peek())) real(field, value);
   }
   void edge_parameter(const char* field, double& value) {
-    if (dollars_ ? in_.peek() != '$' : version_ >= 500) real(field, value);
+    if (dollars_ && in_.peek() != '$') real(field, value);
   }
   void vector(const char* field, Vector& value) {
     real(field, value.x);
@@ -127,7 +127,9 @@ class Filler {
     if (has_ids_ ? next != '@' : !is_digit(next)) return;
     if (has_ids_ && !in_.skip()) fail(field, expected("the length of a text behind @"));
     std::int64_t size = 0;
-    if (!in_.integer(size)) fail(field, expected("the length of a text"));
+    if (!is_digit(in_.peek()) || !in_.integer(size)) {
+      fail(field, expected("the length of a text"));
+    }
     // The text begins after the one blank behind its length, and may begin with blanks.
     const std::size_t begin = in_.peek() == '\0' ? text_.size() : blank_before();
     if (size < 0 || static_cast<std::size_t>(size) > text_.size() - begin) {
@@ -267,6 +269,10 @@ class Filler {
     const std::string_view name = token_at(at, end);
     at += name.size();
     if (name != "ref") {
+      // Framing has skipped it as a string, so that the end of the record depends on it.
+      if (has_ids_ && name.starts_with('@')) {
+        fail(field, "the name of a subtype is expected after {, not " + quoted(name) + ".");
+      }
       // Framing, which knows no fields, may have taken this for a part of a string.
       if (next_subtype_ == last_subtype_) fail(field, "a { is where a string seems to be.");
       Subtype& subtype = model_.subtypes[next_subtype_];
@@ -308,13 +314,6 @@ class Filler {
     std::int64_t number = 0;
     if (parse_integer(at, end, number)) resolved(field, number, kAnyKind);
     return at;
-  }
-
-  // Framing has made sure that the string lies within the record.
-  static const char* skip_string(const char* at, const char* end) {
-    std::int64_t size = 0;
-    if (at == end || !is_digit(*at) || !parse_integer(at, end, size)) return at;
-    return end - at > size + 1 ? at + size + 1 : end;
   }
 
   // The B-spline at the beginning of a subtype, if there is one. Surfaces of other constructions

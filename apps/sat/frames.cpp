@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "characters.hpp"
+#include "memory.hpp"
 #include "special.hpp"
 
 namespace sat {
@@ -17,14 +18,15 @@ constexpr std::uint64_t kMostInRecord = std::numeric_limits<std::uint32_t>::max(
 
 class Framer {
  public:
-  Framer(std::string_view bytes, bool counted)
-      : begin_(bytes.data()), end_(begin_ + bytes.size()), counted_(counted) {}
+  Framer(std::string_view bytes, bool counted, Check check)
+      : begin_(bytes.data()), end_(begin_ + bytes.size()), counted_(counted), check_(check) {}
 
   // Frames the records that begin in [from, until), and sets `end` of `out` to where it stopped: a
   // record's beginning at `until` or beyond, a mark's end, or the end of the file.
   void run(std::size_t from, std::size_t until, Framing& out) const {
     const char* at = begin_ + from;
     for (;;) {
+      check_now_and_then(check_, out.frames.size());
       at = skip_blanks(at, end_);
       if (at == end_ || at >= begin_ + until) break;
       if ((*at == 'E' || *at == 'B') && stop_at_mark(at, out)) return;
@@ -118,6 +120,7 @@ class Framer {
   const char* begin_;
   const char* end_;
   bool counted_;
+  Check check_;
 };
 
 // A place in [from, until) that is likely to be the beginning of a record: after `#` and line end.
@@ -173,6 +176,7 @@ Framing join(std::vector<Part>& parts, std::size_t kept, Team& team) {
   all.mark = last.mark;
   all.broken_at = last.broken_at;
   all.broken = last.broken;
+  require_memory(frames * sizeof(Frame), "the table of its " + std::to_string(frames) + " records");
   all.frames.resize(frames);
   team.each(kept, [&](std::size_t i) {
     std::uint64_t number = subtypes[i];
@@ -191,7 +195,7 @@ Framing join(std::vector<Part>& parts, std::size_t kept, Team& team) {
 }  // namespace
 
 Framing frame(std::string_view bytes, std::size_t begin, bool counted, Team& team) {
-  const Framer framer(bytes, counted);
+  const Framer framer(bytes, counted, team.check());
   const std::size_t rest = bytes.size() - begin;
   std::vector<Part> parts(team.parts(rest, kLeastPart));
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -212,8 +216,8 @@ Framing frame(std::string_view bytes, std::size_t begin, bool counted, Team& tea
   return all;
 }
 
-std::size_t find_end_mark(std::string_view bytes, std::size_t begin, bool counted) {
-  const Framer framer(bytes, counted);
+std::size_t find_end_mark(std::string_view bytes, std::size_t begin, bool counted, Check check) {
+  const Framer framer(bytes, counted, check);
   Framing found;
   // Marks within the history end no record of it.
   std::size_t at = begin;
@@ -235,8 +239,16 @@ std::size_t find_end_mark(std::string_view bytes, std::size_t begin, bool counte
 }
 
 std::uint64_t line_of(std::string_view bytes, std::size_t position) {
-  const std::string_view before = bytes.substr(0, position);
-  return static_cast<std::uint64_t>(std::count(before.begin(), before.end(), '\n')) + 1;
+  return Lines(bytes).of(position);
+}
+
+std::uint64_t Lines::of(std::size_t position) {
+  const auto [first, last] = std::minmax(position_, position);
+  const std::string_view between = bytes_.substr(first, last - first);
+  const auto lines = static_cast<std::uint64_t>(std::count(between.begin(), between.end(), '\n'));
+  line_ = position < position_ ? line_ - lines : line_ + lines;
+  position_ = position;
+  return line_;
 }
 
 }  // namespace sat

@@ -43,9 +43,22 @@ struct Framing {
 Framing frame(std::string_view bytes, std::size_t begin, bool counted, Team& team);
 
 // Where bytes[begin..] has the mark that ends the file, after a history. npos if it has none.
-std::size_t find_end_mark(std::string_view bytes, std::size_t begin, bool counted);
+std::size_t find_end_mark(std::string_view bytes, std::size_t begin, bool counted, Check check);
 
 // The line of a position, from 1.
 std::uint64_t line_of(std::string_view bytes, std::size_t position);
+
+// The same for many positions. Each line is counted from the one before, so that positions in
+// ascending order cost one pass over the file.
+class Lines {
+ public:
+  explicit Lines(std::string_view bytes) : bytes_(bytes) {}
+  std::uint64_t of(std::size_t position);
+
+ private:
+  std::string_view bytes_;
+  std::size_t position_ = 0;
+  std::uint64_t line_ = 1;
+};
 
 }  // namespace sat

@@ -39,7 +39,7 @@ struct Header {
 // Reads from the beginning and sets `end` to the first character of the records. Throws BadFile.
 Header read_header(std::string_view bytes, std::size_t& end);
 
-// The name of the unit, such as "mm".
+// The name of the unit, such as "millimetre".
 std::string unit_name(const Header& header);
 
 }  // namespace sat

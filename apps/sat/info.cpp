@@ -6,6 +6,7 @@
 
 #include "command.hpp"
 #include "entities.hpp"
+#include "students/interruption.hpp"
 #include "writer.hpp"
 
 namespace sat {
@@ -64,7 +65,10 @@ std::string header_text(const Input& input, const Document& document) {
 
 std::string classes_text(const Document& document) {
   std::unordered_map<std::string_view, std::uint64_t> counts;
-  for (std::size_t i = 0; i < document.frames.size(); ++i) ++counts[document.identifier(i)];
+  for (std::size_t i = 0; i < document.frames.size(); ++i) {
+    check_now_and_then(students::check_signals, i);
+    ++counts[document.identifier(i)];
+  }
   std::vector<std::pair<std::string_view, std::uint64_t>> sorted(counts.begin(), counts.end());
   std::ranges::sort(sorted, [](const auto& a, const auto& b) {
     return a.second != b.second ? a.second > b.second : a.first < b.first;
@@ -88,7 +92,7 @@ Command add_info(CLI::App& app) {
     std::vector<Problem> problems;
     name_file(*input, [&] {
       Team team = input->team();
-      Document document = read(load(input->path), team, {.partial = input->partial});
+      Document document = read(load(input->path, team.check()), team, {.partial = input->partial});
       print(header_text(*input, document) + classes_text(document));
       problems = std::move(document.problems);
     });

@@ -53,13 +53,4 @@ Kind kind_of(std::string_view identifier) {
   return find(kRoots, root, Kind::kUnknown);
 }
 
-std::string_view name_of(Kind kind) {
-  constexpr std::array<std::string_view, kKinds> kNames{
-      "body",        "lump",   "shell",     "subshell",      "wire",      "face",    "loop",
-      "coedge",      "edge",   "vertex",    "point",         "transform", "plane",   "cone",
-      "sphere",      "torus",  "spline",    "other surface", "straight",  "ellipse", "intcurve",
-      "other curve", "pcurve", "attribute", "unknown"};
-  return kNames[static_cast<std::size_t>(kind)];
-}
-
 }  // namespace sat

@@ -11,8 +11,7 @@
 namespace sat {
 
 // A range of records, filled from their texts in one of several ways. All give the same objects.
-using Fill = void (*)(Model& model, Range records, bool counts, std::vector<Problem>& problems,
-                      bool partial);
+using Fill = void (*)(Model& model, Range records, bool counts, Faults& faults, bool partial);
 
 struct Form {
   std::string_view name;

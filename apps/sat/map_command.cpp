@@ -51,20 +51,20 @@ std::string memory_row(std::size_t bytes) {
 }
 
 const Form& form_of(const std::string& name) {
+  if (const Form* const form = find_form(name); form != nullptr) return *form;
   std::string names;
   for (const Form& each : forms()) {
-    if (each.name == name) return each;
     names += (names.empty() ? "" : ", ") + std::string(each.name);
   }
   throw students::BadRequest("--form must be one of " + names + ", not '" + name + "'.");
 }
 
-std::vector<Problem> run(const Given& given) {
+Outcome run(const Given& given) {
   const Input& input = given.input;
   const MapOptions options{
       .form = &form_of(given.form), .partial = input.partial, .counted = given.counted};
   Team team = input.team();
-  Bytes bytes = load(input.path);
+  Bytes bytes = load(input.path, team.check());
   const std::size_t size = bytes.view().size();
   Clock clock;
   Document document = read(std::move(bytes), team, {.partial = input.partial});
@@ -75,7 +75,7 @@ std::vector<Problem> run(const Given& given) {
   const double second = clock.lap();
   const std::string memory = memory_row(size);
   clock.lap();
-  std::vector<Problem> wrong = verify(model, input.partial ? 1000 : 1);
+  std::vector<Problem> wrong = verify(model, input.partial ? kMostProblems : 1, team.check());
   const double verified = clock.lap();
   if (!input.partial && !wrong.empty()) throw BadFile(wrong.front());
   std::string text = row("records", std::to_string(model.size()));
@@ -89,7 +89,7 @@ std::vector<Problem> run(const Given& given) {
   print(text + memory);
   std::vector<Problem> problems = std::move(model.problems);
   std::ranges::move(wrong, std::back_inserter(problems));
-  return problems;
+  return print_problems(problems, model.more_problems);
 }
 
 }  // namespace
@@ -106,9 +106,9 @@ Command add_map(CLI::App& app) {
   app.add_flag("--counted", given->counted,
                "Count each reference at its target, as handles with a count do");
   return [given] {
-    std::vector<Problem> problems;
-    name_file(given->input, [&] { problems = run(*given); });
-    return print_problems(problems);
+    Outcome outcome = Outcome::kWhole;
+    name_file(given->input, [&] { outcome = run(*given); });
+    return outcome;
   };
 }
 

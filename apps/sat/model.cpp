@@ -30,8 +30,16 @@ Ref Numbers::find_other(std::int64_t number) const {
   return found != others_.end() && found->number == number ? found->index : kNull;
 }
 
-Problem Model::problem(Ref record, const char* field, const std::string& what) const {
-  return {.line = document.line(record),
+void Model::keep(Problem problem) {
+  if (problems.size() < kMostProblems) {
+    problems.push_back(std::move(problem));
+  } else {
+    ++more_problems;
+  }
+}
+
+Problem Model::problem(Ref record, const char* field, const std::string& what, Lines& lines) const {
+  return {.line = lines.of(document.frames[record].begin),
           .record = numbers.of(record),
           .identifier = std::string(document.identifier(record).substr(0, 60)),
           .field = field,

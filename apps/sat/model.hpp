@@ -8,9 +8,11 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "document.hpp"
@@ -113,6 +115,27 @@ class Numbers {
   std::vector<Other> others_;  // by number
 };
 
+// What is wrong with a record. Its line is looked for when no thread adds any more.
+struct Fault {
+  std::size_t record;
+  const char* field;
+  std::string what;
+};
+
+// Those of a part of the records, in their order.
+struct Faults {
+  std::vector<Fault> kept;
+  std::uint64_t more = 0;  // that are only counted
+
+  void add(Fault fault) {
+    if (kept.size() < kMostProblems) {
+      kept.push_back(std::move(fault));
+    } else {
+      ++more;
+    }
+  }
+};
+
 template <class Tuple>
 struct ArraysOf;
 template <class... T>
@@ -127,7 +150,8 @@ struct Model {
   std::vector<std::uint32_t> places;  // of each record's object in the array of its class
   ArraysOf<Types>::type objects;
   std::vector<Subtype> subtypes;
-  std::vector<Problem> problems;  // with partial
+  std::vector<Problem> problems;    // with partial
+  std::uint64_t more_problems = 0;  // that are only counted
 
   std::size_t size() const { return kinds.size(); }
   template <class T>
@@ -157,7 +181,9 @@ struct Model {
   const Entity& entity(Ref record) const {
     return dispatch(kinds[record], [&]<class T>() -> const Entity& { return get<T>(record); });
   }
-  Problem problem(Ref record, const char* field, const std::string& what) const;
+  void keep(Problem problem);
+  // `lines`: of the document, which the problems of one caller share.
+  Problem problem(Ref record, const char* field, const std::string& what, Lines& lines) const;
 };
 
 }  // namespace sat

@@ -1,19 +1,19 @@
-// A file that has a temporary name until it is whole, so that nobody takes a part for the whole.
+// A file that has a temporary name until it is whole, and that a signal leaves out.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "students/partial_file.hpp"
+
 namespace sat {
 
 class Output {
  public:
-  // Makes an empty file beside `target`, or throws students::Failure.
-  explicit Output(std::string target);
-  Output(const Output&) = delete;
-  Output& operator=(const Output&) = delete;
-  ~Output();  // removes what was not committed
+  // Makes an empty file beside `target`, or throws students::Failure. What was not committed is
+  // removed.
+  explicit Output(const std::string& target) : file_(target, "another file with --out") {}
 
   // Appends; also ends the command if a signal came.
   void write(std::string_view text);
@@ -21,11 +21,7 @@ class Output {
   std::uint64_t commit();
 
  private:
-  std::string target_;
-  std::string path_;
-  std::uint64_t bytes_ = 0;
-  int descriptor_ = -1;
-  bool exists_ = false;
+  students::PartialFile file_;
 };
 
 }  // namespace sat

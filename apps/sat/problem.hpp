@@ -1,6 +1,7 @@
 // What is wrong with a file: one sentence with line, record and field.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -11,6 +12,8 @@
 namespace sat {
 
 inline constexpr std::int64_t kNoRecord = -1;
+// The most problems that are kept of a file. Those beyond are counted.
+inline constexpr std::size_t kMostProblems = 1000;
 
 struct Problem {
   std::uint64_t line = 0;           // from 1; 0: the file as a whole

@@ -52,7 +52,7 @@ class Copier {
       } else if (which == '{') {
         replace_subtype(copy, from, at, end, out);
       } else if (document.header.has_ids()) {
-        skip_string(at, end);
+        at = skip_string(at, end);
       }
     }
     out.append(from, end);
@@ -81,15 +81,11 @@ class Copier {
     std::int64_t value = 0;
     const char* const before = p;
     if ((name != "ref" && !has_number) || !parse_integer(p, end, value)) return;
+    // What no subtype has is no number of one.
+    if (value < 0 || static_cast<std::uint64_t>(value) >= model_.subtypes.size()) return;
     out.append(from, before);
     append_integer(value + static_cast<std::int64_t>(copy * model_.subtypes.size()), out);
     from = at = p;
-  }
-
-  static void skip_string(const char*& at, const char* end) {
-    std::int64_t size = 0;
-    if (at == end || !is_digit(*at) || !parse_integer(at, end, size)) return;
-    at = end - at > size + 1 ? at + size + 1 : end;
   }
 
   const Model& model_;
@@ -133,7 +129,7 @@ std::string header_text(const Model& model, std::uint64_t copies) {
 
 void replicate(const Given& given) {
   Team team = given.input.team();
-  const Model model = map(read(load(given.input.path), team), team);
+  const Model model = map(read(load(given.input.path, team.check()), team), team);
   check(given, model);
   const Copier copier(model, given.copies);
   Output output(given.out);

@@ -13,13 +13,23 @@
 
 namespace sat {
 
+// What a program wants to do now and then while it waits; it may throw, to end the work early. Any
+// thread calls it.
+using Check = void (*)();
+
+// Once in so many records, each of which takes some ten to some thousand nanoseconds.
+inline void check_now_and_then(Check check, std::size_t i) {
+  if (check != nullptr && i % 4096 == 0) check();
+}
+
 class Team {
  public:
-  explicit Team(unsigned threads) : threads_(threads) {
+  explicit Team(unsigned threads, Check wanted = nullptr) : threads_(threads), check_(wanted) {
     if (threads > 1) pool_ = std::make_unique<tmk::pool>(threads);
   }
 
   unsigned threads() const { return threads_; }
+  Check check() const { return check_; }
 
   // Parts that keep all threads busy to the end, of at least `least` items.
   std::size_t parts(std::size_t items, std::size_t least) const {
@@ -44,11 +54,13 @@ class Team {
 
  private:
   unsigned threads_;
+  Check check_;
   std::unique_ptr<tmk::pool> pool_;
 };
 
 // Part i of `parts` nearly equal ones of `items`.
 struct Range {
+  Range(std::size_t begin, std::size_t end) : first(begin), last(end) {}
   Range(std::size_t items, std::size_t parts, std::size_t i)
       : first(items / parts * i + (i < items % parts ? i : items % parts)),
         last(first + items / parts + (i < items % parts ? 1 : 0)) {}

@@ -8,7 +8,8 @@ namespace {
 
 class Verifier {
  public:
-  Verifier(const Model& model, std::size_t most) : model_(model), most_(most) {}
+  Verifier(const Model& model, std::size_t most, Check check)
+      : model_(model), most_(most), check_(check), lines_(model.document.bytes.view()) {}
 
   template <class T>
   void list(const char* field, Ref T::* next) {
@@ -70,13 +71,14 @@ class Verifier {
   template <class T, class Call>
   void for_each(const Call& call) {
     for (std::size_t i = 0; i < model_.size() && found_.size() < most_; ++i) {
+      check_now_and_then(check_, i);
       if (model_.kinds[i] == T::kKind) call(static_cast<Ref>(i), static_cast<std::uint32_t>(i) + 1);
     }
   }
 
   std::string name(Ref record) const { return reference_text(model_.numbers.of(record)); }
   void add(Ref record, const char* field, const std::string& what) {
-    if (found_.size() < most_) found_.push_back(model_.problem(record, field, what));
+    if (found_.size() < most_) found_.push_back(model_.problem(record, field, what, lines_));
   }
 
   // Each coedge names the one before it, so that no two have the same next, and each names the
@@ -106,14 +108,16 @@ class Verifier {
 
   const Model& model_;
   std::size_t most_;
+  Check check_;
+  Lines lines_;
   std::vector<std::uint32_t> stamps_;
   std::vector<Problem> found_;
 };
 
 }  // namespace
 
-std::vector<Problem> verify(const Model& model, std::size_t most) {
-  Verifier verifier(model, most);
+std::vector<Problem> verify(const Model& model, std::size_t most, Check check) {
+  Verifier verifier(model, most, check);
   verifier.list("next", &Lump::next);
   verifier.list("next", &Shell::next);
   verifier.list("next", &Subshell::next);

@@ -10,6 +10,6 @@ namespace sat {
 
 // What is wrong, at most `most` of it. Lists: lumps, shells, subshells, wires, faces, loops,
 // attributes. Rings: the coedges of each loop, both ways, and those that share an edge.
-std::vector<Problem> verify(const Model& model, std::size_t most = 1);
+std::vector<Problem> verify(const Model& model, std::size_t most = 1, Check check = nullptr);
 
 }  // namespace sat

@@ -55,19 +55,22 @@ void write_header(const Header& header, std::string& out) {
   out += ' ' + header.key + " \n";
 }
 
-void write_records(const Model& model, std::string& out) {
+void write_records(const Model& model, std::string& out, Check check) {
   Writer writer(model, out);
-  for (std::size_t i = 0; i < model.size(); ++i) writer.record(static_cast<Ref>(i));
+  for (std::size_t i = 0; i < model.size(); ++i) {
+    check_now_and_then(check, i);
+    writer.record(static_cast<Ref>(i));
+  }
 }
 
-std::string write(const Model& model) {
+std::string write(const Model& model, Check check) {
   std::string out;
   out.reserve(model.document.bytes.view().size() + 1024);
   Header header = model.document.header;
   header.flags &= ~std::int64_t{model.document.history ? 1 : 0};  // the history is not written
   if (model.document.history) header.records = 0;
   write_header(header, out);
-  write_records(model, out);
+  write_records(model, out, check);
   const std::string_view mark = model.document.mark;
   out += mark.empty() ? std::string_view("End-of-ACIS-data") : mark;
   out += " \n";
@@ -78,21 +81,24 @@ namespace {
 
 // The words for 0 and 1.
 bool is_choice(std::string_view word, std::size_t which) {
-  constexpr std::array<Words, 7> kAll{kSense,   kSides,    kContainment, kVSense,
-                                      kRotates, kReflects, kShears};
+  constexpr std::array<Words, 8> kAll{kSense,   kSides,    kContainment, kVSense,
+                                      kRotates, kReflects, kShears,      kGiven};
   return std::ranges::any_of(
       kAll, [&](const Words& each) { return word == (which == 0 ? each.first : each.second); });
 }
 
 bool equal_tokens(std::string_view a, std::string_view b) {
   if (a == b) return true;
-  const auto reference = [](std::string_view token, std::int64_t& value) {
+  // References and the lengths of strings.
+  const auto marked = [](std::string_view token, char mark, std::int64_t& value) {
     const char* at = token.data() + 1;
-    return token.starts_with('$') && parse_integer(at, token.data() + token.size(), value);
+    return token.starts_with(mark) && parse_integer(at, token.data() + token.size(), value);
   };
   std::int64_t i = 0;
   std::int64_t j = 0;
-  if (reference(a, i) && reference(b, j)) return i == j;
+  for (const char mark : {'$', '@'}) {
+    if (marked(a, mark, i) && marked(b, mark, j)) return i == j;
+  }
   const auto number = [](std::string_view token, double& value) {
     const char* at = token.data();
     return parse_real(at, token.data() + token.size(), value);
@@ -110,9 +116,10 @@ bool equal_tokens(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-Ref first_difference(const Document& a, const Document& b, std::string& why) {
+Ref first_difference(const Document& a, const Document& b, std::string& why, Check check) {
   const std::size_t records = std::min(a.frames.size(), b.frames.size());
   for (std::size_t i = 0; i < records; ++i) {
+    check_now_and_then(check, i);
     const std::string_view left = a.record(i);
     const std::string_view right = b.record(i);
     const char* p = left.data();

@@ -14,12 +14,12 @@ namespace sat {
 
 // Appends.
 void write_header(const Header& header, std::string& out);
-// `mark`: of the file's end.
-void write_records(const Model& model, std::string& out);
-std::string write(const Model& model);
+void write_records(const Model& model, std::string& out, Check check = nullptr);
+// The whole file.
+std::string write(const Model& model, Check check = nullptr);
 
 // The first record whose tokens differ, numbers by their bits; kNull if all are equal. `why` says
 // what differs. Blanks between tokens, and 0 and 1 for the words of a Choice, are no difference.
-Ref first_difference(const Document& a, const Document& b, std::string& why);
+Ref first_difference(const Document& a, const Document& b, std::string& why, Check check = nullptr);
 
 }  // namespace sat

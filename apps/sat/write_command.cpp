@@ -20,9 +20,9 @@ Command add_write(CLI::App& app) {
   return [given] {
     name_file(given->input, [&] {
       Team team = given->input.team();
-      const Model model = map(read(load(given->input.path), team), team);
+      const Model model = map(read(load(given->input.path, team.check()), team), team);
       Output output(given->out);
-      output.write(write(model));
+      output.write(write(model, team.check()));
       print(given->out + ": " + std::to_string(output.commit()) + " bytes\n");
     });
     return Outcome::kWhole;

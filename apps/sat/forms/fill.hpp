@@ -7,33 +7,25 @@
 namespace sat {
 
 template <SourceOfFields Source>
-void fill_records(Model& model, Range records, bool counts, std::vector<Problem>& problems,
-                  bool partial) {
+void fill_records(Model& model, Range records, bool counts, Faults& faults, bool partial) {
   Filler<Source> filler(model, counts);
   for (std::size_t i = records.first; i < records.last; ++i) {
     const auto record = static_cast<Ref>(i);
     try {
       filler.fill(record);
     } catch (const FieldError& error) {
-      // To find a line takes as long as the file is, so that only the first have theirs.
-      constexpr std::size_t kMostWithLine = 100;
-      if (problems.size() < kMostWithLine) {
-        problems.push_back(model.problem(record, error.field, error.what()));
-      } else {
-        problems.push_back(
-            {.record = model.numbers.of(record), .field = error.field, .what = error.what()});
-      }
+      faults.add({.record = record, .field = error.field, .what = error.what()});
       if (!partial) return;
     }
   }
 }
 
 // One function for each form, in a file of its own.
-void fill_from_chars(Model&, Range, bool, std::vector<Problem>&, bool);
-void fill_tmk_text(Model&, Range, bool, std::vector<Problem>&, bool);
-void fill_streams(Model&, Range, bool, std::vector<Problem>&, bool);
-void fill_streams_imbue(Model&, Range, bool, std::vector<Problem>&, bool);
-void fill_streams_reused(Model&, Range, bool, std::vector<Problem>&, bool);
-void fill_spanstream(Model&, Range, bool, std::vector<Problem>&, bool);
+void fill_from_chars(Model&, Range, bool, Faults&, bool);
+void fill_tmk_text(Model&, Range, bool, Faults&, bool);
+void fill_streams(Model&, Range, bool, Faults&, bool);
+void fill_streams_imbue(Model&, Range, bool, Faults&, bool);
+void fill_streams_reused(Model&, Range, bool, Faults&, bool);
+void fill_spanstream(Model&, Range, bool, Faults&, bool);
 
 }  // namespace sat

@@ -40,9 +40,8 @@ class FromChars {
 
 }  // namespace
 
-void fill_from_chars(Model& model, Range records, bool counts, std::vector<Problem>& problems,
-                     bool partial) {
-  fill_records<FromChars>(model, records, counts, problems, partial);
+void fill_from_chars(Model& model, Range records, bool counts, Faults& faults, bool partial) {
+  fill_records<FromChars>(model, records, counts, faults, partial);
 }
 
 }  // namespace sat

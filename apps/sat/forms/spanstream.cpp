@@ -23,9 +23,8 @@ struct OverBytes {
 
 }  // namespace
 
-void fill_spanstream(Model& model, Range records, bool counts, std::vector<Problem>& problems,
-                     bool partial) {
-  fill_records<StreamSource<OverBytes>>(model, records, counts, problems, partial);
+void fill_spanstream(Model& model, Range records, bool counts, Faults& faults, bool partial) {
+  fill_records<StreamSource<OverBytes>>(model, records, counts, faults, partial);
 }
 
 }  // namespace sat

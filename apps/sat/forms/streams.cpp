@@ -16,9 +16,8 @@ struct New {
 
 }  // namespace
 
-void fill_streams(Model& model, Range records, bool counts, std::vector<Problem>& problems,
-                  bool partial) {
-  fill_records<StreamSource<New>>(model, records, counts, problems, partial);
+void fill_streams(Model& model, Range records, bool counts, Faults& faults, bool partial) {
+  fill_records<StreamSource<New>>(model, records, counts, faults, partial);
 }
 
 }  // namespace sat

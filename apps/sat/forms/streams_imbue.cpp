@@ -20,9 +20,8 @@ struct NewClassic {
 
 }  // namespace
 
-void fill_streams_imbue(Model& model, Range records, bool counts, std::vector<Problem>& problems,
-                        bool partial) {
-  fill_records<StreamSource<NewClassic>>(model, records, counts, problems, partial);
+void fill_streams_imbue(Model& model, Range records, bool counts, Faults& faults, bool partial) {
+  fill_records<StreamSource<NewClassic>>(model, records, counts, faults, partial);
 }
 
 }  // namespace sat

@@ -17,9 +17,8 @@ struct Reused {
 
 }  // namespace
 
-void fill_streams_reused(Model& model, Range records, bool counts, std::vector<Problem>& problems,
-                         bool partial) {
-  fill_records<StreamSource<Reused>>(model, records, counts, problems, partial);
+void fill_streams_reused(Model& model, Range records, bool counts, Faults& faults, bool partial) {
+  fill_records<StreamSource<Reused>>(model, records, counts, faults, partial);
 }
 
 }  // namespace sat

@@ -47,9 +47,8 @@ class TmkText {
 
 }  // namespace
 
-void fill_tmk_text(Model& model, Range records, bool counts, std::vector<Problem>& problems,
-                   bool partial) {
-  fill_records<TmkText>(model, records, counts, problems, partial);
+void fill_tmk_text(Model& model, Range records, bool counts, Faults& faults, bool partial) {
+  fill_records<TmkText>(model, records, counts, faults, partial);
 }
 
 }  // namespace sat

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstdlib>
@@ -10,6 +11,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sat/characters.hpp"
@@ -59,14 +61,17 @@ TEST(Map, gives_the_same_objects_in_every_form) {
 
 TEST(Map, refuses_alike_in_every_form) {
   for (const auto& [from, to] :
-       std::map<std::string, std::string>{{"1 1 0.5 I I", "1 1.x 0.5 I I"},
-                                          {"1 1 0.5 I I", "1 1e999 0.5 I I"},
-                                          {"1 1 0.5 I I", "1 inf 1 I I"},
-                                          {"2 2 \n\t0", "2 2.5 \n\t0"},
-                                          {"nubs 1 1", "nubs 1x 1"},
-                                          {"$9 $16", "$9x $16"},
-                                          {"$9 $16", "$ 9 $16"},
-                                          {"1 1 0.5 I I", "1 1"}}) {
+       std::vector<std::pair<std::string, std::string>>{{"1 1 0.5 I I", "1 1.x 0.5 I I"},
+                                                        {"1 1 0.5 I I", "1 1e999 0.5 I I"},
+                                                        {"1 1 0.5 I I", "1 inf 1 I I"},
+                                                        {"2 2 \n\t0", "2 2.5 \n\t0"},
+                                                        {"nubs 1 1", "nubs 1x 1"},
+                                                        {"$9 $16", "$9x $16"},
+                                                        {"$9 $16", "$ 9 $16"},
+                                                        {"$9 $16", "$+9 $16"},
+                                                        {"@7 unknown", "@ 7 unknown"},
+                                                        {"@7 unknown", "@+7 unknown"},
+                                                        {"1 1 0.5 I I", "1 1"}}) {
     const std::string text = sat_test::replaced(small_file(), from, to);
     for (const sat::Form& form : sat::forms()) {
       EXPECT_THROW(model_of(text, {.form = &form}), sat::BadFile) << form.name << ": " << to;
@@ -107,6 +112,88 @@ TEST(Map, reports_the_first_problem_with_any_threads) {
       EXPECT_EQ(error.problem.line, 704U);
     }
     EXPECT_EQ(model_of(text, {.partial = true}, threads).problems.size(), 5U);
+  }
+}
+
+TEST(Map, keeps_a_thousand_problems_with_their_lines_and_counts_the_rest) {
+  std::string text(kHeader);
+  // Records that pass 1 refuses, with good ones between, and then such as pass 2 does.
+  for (int i = 0; i < 700; ++i) text += "1 #\npoint $-1 -1 $-1 0 0 0 #\n";
+  for (int i = 0; i < 100'000; ++i) text += "\npoint x #\n";
+  text += "End-of-ACIS-data";
+  for (const unsigned threads : {1U, 3U}) {
+    const sat::Model model = model_of(text, {.partial = true}, threads);
+    ASSERT_EQ(model.problems.size(), sat::kMostProblems);
+    EXPECT_EQ(model.problems.size() + model.more_problems, 100'700U);
+    for (std::size_t i = 0; i < 700; ++i) {
+      ASSERT_EQ(model.problems[i].line, 4 + 2 * i);
+      ASSERT_EQ(model.problems[i].record, static_cast<std::int64_t>(2 * i));
+      ASSERT_EQ(model.problems[i].field, "identifier");
+    }
+    for (std::size_t i = 700; i < 1000; ++i) {
+      ASSERT_EQ(model.problems[i].line, 1405 + 2 * (i - 700));
+      ASSERT_EQ(model.problems[i].record, static_cast<std::int64_t>(700 + i));
+    }
+  }
+}
+
+TEST(Lines, are_those_of_positions_in_any_order) {
+  std::mt19937_64 random(5);
+  const std::string text = small_file();
+  sat::Lines lines(text);
+  for (int round = 0; round < 1000; ++round) {
+    const std::size_t position = random() % (text.size() + 1);
+    const auto end = text.begin() + static_cast<std::ptrdiff_t>(position);
+    ASSERT_EQ(lines.of(position),
+              1U + static_cast<std::size_t>(std::count(text.begin(), end, '\n')));
+  }
+}
+
+struct Ended {};
+std::atomic<int> checks{0};
+std::atomic<int> last_check{0};
+void end_at_last_check() {
+  if (++checks == last_check) throw Ended();
+}
+
+TEST(Map, ends_at_any_check_and_checks_in_each_step) {
+  constexpr int kRecords = 50'000;
+  constexpr int kLeast = kRecords / 4096;
+  std::string text(kHeader);
+  for (int i = 0; i < kRecords; ++i) text += "point $-1 -1 $-1 0 0 0 #\n";
+  text += "End-of-ACIS-data";
+  for (const unsigned threads : {1U, 3U}) {
+    std::vector<int> steps;
+    const auto run = [&](int last) {
+      checks = 0;
+      last_check = last;
+      steps.clear();
+      auto step = [&, before = 0]() mutable {
+        steps.push_back(checks - before);
+        before = checks;
+      };
+      sat::Team team(threads, end_at_last_check);
+      sat::Document document = sat::read(sat::Bytes(text), team);
+      step();
+      sat::Model model = sat::make_objects(std::move(document), team);
+      step();
+      sat::fill_objects(model, team);
+      step();
+      sat::verify(model, 1, team.check());
+      step();
+      const sat::Document again = document_of(sat::write(model, team.check()));
+      step();
+      std::string why;
+      sat::first_difference(model.document, again, why, team.check());
+      step();
+    };
+    run(0);
+    ASSERT_EQ(steps.size(), 6U);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      EXPECT_GE(steps[i], kLeast * (i == 1 ? 2 : 1)) << i;
+    }
+    const int all = checks;
+    for (int last = 1; last <= all; last += 5) EXPECT_THROW(run(last), Ended) << last;
   }
 }
 
@@ -161,6 +248,26 @@ TEST(Write, gives_an_equal_file_and_first_difference_sees_what_is_not) {
     const sat::Document other = document_of(sat_test::replaced(small_file(), from, to));
     EXPECT_NE(first_difference(model.document, other, why), sat::kNull) << to;
   }
+}
+
+TEST(Write, gives_an_equal_file_where_a_length_has_leading_zeros) {
+  const sat::Model model = model_of(sat_test::replaced(small_file(), "@7 unknown", "@007 unknown"));
+  EXPECT_EQ(model.get<sat::Edge>(9).convexity, "unknown");
+  std::string why;
+  EXPECT_EQ(first_difference(model.document, document_of(sat::write(model)), why), sat::kNull)
+      << why;
+  const sat::Document other = document_of(sat_test::replaced(small_file(), "@5 grid", "@4 grid"));
+  EXPECT_NE(first_difference(model.document, other, why), sat::kNull);
+}
+
+TEST(Write, gives_an_equal_file_where_words_are_written_as_numbers) {
+  std::string text = sat_test::replaced(small_file(), "forward double out", "0 1 0 F 0");
+  text = sat_test::replaced(text, "reversed $5", "1 $5");
+  const sat::Model model = model_of(text);
+  EXPECT_EQ(model.get<sat::Face>(4).has_parameters, sat::Choice::kFirst);
+  std::string why;
+  EXPECT_EQ(first_difference(model.document, document_of(sat::write(model)), why), sat::kNull)
+      << why;
 }
 
 // Lines of three numbers: in real files each pole of a curve or surface has one of its own, and

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sat/characters.hpp"
 #include "sat/verify.hpp"
 #include "sat/write.hpp"
 #include "small.hpp"
@@ -386,6 +387,31 @@ TEST(Read, does_not_take_what_framing_took_for_a_string_for_a_subtype) {
     const std::string text = std::string(kHeader) + record + "End-of-ACIS-data";
     sat::verify(model_of(text, {.partial = true}));
   }
+}
+
+TEST(Read, refuses_a_string_where_the_name_of_a_subtype_is_expected) {
+  // Framing skips the string @30, in which a length is larger than any memory.
+  for (const char* const size : {"9223372036854775807", "9223372036854775806"}) {
+    const std::string text = std::string(kHeader) + "x-attrib $-1 -1 $-1 $-1 $-1 { @30 a @" + size +
+                             " xxxxxxx } #\nEnd-of-ACIS-data";
+    expect_place(refused(text), 0, "rest", "the name of a subtype is expected after {");
+  }
+}
+
+TEST(Characters, skip_a_string_within_the_text_whatever_its_length) {
+  const auto behind = [](std::string_view text) {
+    const char* const end = text.data() + text.size();
+    return sat::skip_string(text.data(), end) - text.data();
+  };
+  EXPECT_EQ(behind("3 abc x"), 5);
+  EXPECT_EQ(behind("3 abc"), 5);
+  EXPECT_EQ(behind("0 "), 2);
+  EXPECT_EQ(behind("4 abc"), 5);
+  EXPECT_EQ(behind("3"), 1);
+  EXPECT_EQ(behind("9223372036854775807 abc"), 23);
+  EXPECT_EQ(behind("x abc"), 0);
+  EXPECT_EQ(behind("+3 abc"), 0);
+  EXPECT_EQ(behind(""), 0);
 }
 
 TEST(Read, ends_whatever_a_reference_names) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import re
 import resource
 import signal
@@ -44,7 +45,22 @@ def test_a_reference_to_nothing_names_line_record_and_field(
     sentence = refused(1, "map", bad, "--threads", 2)
     assert f"bad.sat: line {number + 1}, record {number - 3} (lump), field shell: " in sentence
     assert "$99999 names no record" in sentence
-    assert "--partial reads what it can of the rest." in sentence
+    assert sentence.endswith(" --partial reads what it can of the rest.\n")
+    for words in (("write", bad), ("replicate", bad, 2)):  # these have no such option
+        assert refused(1, *words, "-o", tmp_path / "y.sat").endswith("; the file has 3031.\n")
+
+
+@pytest.mark.parametrize("command", ["check", "map"])
+def test_problems_are_all_counted_and_the_first_twenty_are_shown(
+    sat: Sat, tmp_path: Path, command: str
+) -> None:
+    bad = tmp_path / "bad.sat"
+    bad.write_text(f"700 0 0 0\n1 a 1 b 1 c\n1 1e-6 1e-10\n{'1 #' * 60_000}\nEnd-of-ACIS-data\n")
+    done = sat(command, bad, "--partial")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "problems: 60000\n" in done.stdout
+    assert done.stdout.endswith("  and 59980 more.\n")
+    assert done.stdout.count("  line 4, record ") == 20
 
 
 @pytest.mark.parametrize("command", ["check", "map"])
@@ -87,7 +103,7 @@ def test_a_file_that_memory_has_no_room_for_is_refused_before_it_is_read(
     start = time.monotonic()
     sentence = refused(1, "map", path)
     assert time.monotonic() - start < 5
-    assert re.search(r"has 8388608 MiB and needs up to \d+ MiB of memory, of which \d+", sentence)
+    assert re.search(r"has 8388608 MiB and needs about \d+ MiB of memory, of which \d+", sentence)
     with path.open("wb") as file:
         file.truncate(1 << 30)
 
@@ -95,6 +111,22 @@ def test_a_file_that_memory_has_no_room_for_is_refused_before_it_is_read(
         resource.setrlimit(resource.RLIMIT_AS, (1 << 29, 1 << 29))
 
     assert "MiB are free" in refused(1, "info", path, preexec_fn=little)
+
+
+def test_objects_that_memory_has_no_room_for_are_refused_before_they_are_made(
+    refused: Refused, tmp_path: Path
+) -> None:
+    path = tmp_path / "short.sat"
+    header = b"700 0 0 0\n1 a 1 b 1 c\n1 1e-6 1e-10\n"
+    path.write_bytes(header + b"a#" * 4_000_000 + b"\nEnd-of-ACIS-data\n")
+
+    def little() -> None:  # enough for the file and for the table of its records
+        resource.setrlimit(resource.RLIMIT_AS, (200 << 20, 200 << 20))
+
+    for words in (("map", path), ("write", path, "-o", tmp_path / "x.sat")):
+        sentence = refused(1, *words, "--threads", 1, preexec_fn=little)
+        assert "short.sat: the objects of its 4000000 records would take" in sentence
+        assert sentence.endswith(" MiB are free; free some, or split the file.\n")
 
 
 @pytest.mark.parametrize(
@@ -167,6 +199,49 @@ def test_a_signal_leaves_no_part_of_a_file(
     assert process.communicate(timeout=30) == (b"", b"")
     assert process.returncode == -number
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("command", [*READERS, "write", "replicate"])
+def test_a_signal_ends_a_command_that_reads(
+    executable: Path, generated: Path, tmp_path: Path, command: str, number: signal.Signals
+) -> None:
+    words = {"write": ["-o", "x.sat"], "replicate": ["2", "-o", "x.sat"]}.get(command, [])
+    before = signal.signal(signal.SIGIO, signal.SIG_IGN)
+    # Whoever opens a file on which another has a lease waits until it is given back.
+    with generated.open("r+b") as file:
+        try:
+            fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        except OSError:
+            pytest.skip("the file system has no leases")
+        try:
+            process = subprocess.Popen(
+                [executable, command, generated, *words],
+                cwd=tmp_path,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # noqa: PLW1509
+            )
+            end = time.monotonic() + 20
+            status = Path(f"/proc/{process.pid}/status")
+            # Its handlers are there, and the lease is being broken.
+            while fcntl.fcntl(file, fcntl.F_GETLEASE) == fcntl.F_WRLCK or not caught(
+                status, number
+            ):
+                assert time.monotonic() < end
+                time.sleep(0.005)
+            process.send_signal(number)
+        finally:
+            fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+            signal.signal(signal.SIGIO, before)
+    assert process.communicate(timeout=30) == (b"", b"")
+    assert process.returncode == -number
+    assert list(tmp_path.iterdir()) == [generated]
+
+
+def caught(status: Path, number: signal.Signals) -> bool:
+    found = re.search(r"^SigCgt:\s*([0-9a-f]+)$", status.read_text("ascii"), re.MULTILINE)
+    return found is not None and bool(int(found[1], 16) >> (number - 1) & 1)
 
 
 def test_a_full_standard_output_is_a_failure(sat: Sat, generated: Path) -> None:

@@ -113,6 +113,18 @@ def test_replicated_subtypes_stay_within_their_copy(sat: Sat, tmp_path: Path) ->
     whole(sat("check", "two.sat"))
 
 
+def test_a_number_that_no_subtype_has_is_replicated_as_it_is(sat: Sat, tmp_path: Path) -> None:
+    path = tmp_path / "numbers.sat"
+    records = "".join(
+        f"x-attrib $-1 -1 $-1 $-1 $-1 {{ foo {number} }} #\n" for number in (2**63 - 1, -5, 3, 2)
+    )
+    path.write_text(f"2600 0 0 0\n1 a 1 b 1 c\n1 1e-6 1e-10\n{records}End-of-ACIS-data\n")
+    whole(sat("replicate", path, 2, "-o", "two.sat"))
+    text = (tmp_path / "two.sat").read_text("ascii")
+    numbers = [int(each) for each in re.findall(r"\{ foo (-?\d+) \}", text)]
+    assert numbers == [2**63 - 1, -5, 3, 2, 2**63 - 1, -5, 7, 6]
+
+
 def test_mapping_says_how_long_each_step_took_in_every_form(sat: Sat, generated: Path) -> None:
     forms = re.findall(r"^ +(\w+): ", whole(sat("map", "--help")), re.MULTILINE)
     assert {"from_chars", "tmk_text", "streams", "streams_imbue", "streams_reused"} <= set(forms)
@@ -122,6 +134,20 @@ def test_mapping_says_how_long_each_step_took_in_every_form(sat: Sat, generated:
         for step in ("framing", "pass 1", "pass 2", "mapping", "verifying"):
             assert re.search(rf"^{step} +[\d.]+ ms +[\d.]+ MB/s$", text, re.MULTILINE)
         assert re.search(r"^memory .*times the file", text, re.MULTILINE)
+
+
+def test_check_lists_classes_printably_and_the_most_frequent_ones_only(
+    sat: Sat, tmp_path: Path
+) -> None:
+    records = "".join(f"class_{i:03} 1 #\n" for i in range(100))
+    path = tmp_path / "classes.sat"
+    path.write_text(
+        "700 0 0 0\n1 a 1 b 1 c\n1 1e-6 1e-10\n"
+        f"{records}often\x1b[31m 1 #\noften\x1b[31m 1 #\nEnd-of-ACIS-data\n"
+    )
+    text = whole(sat("check", path))
+    assert re.search(r"unknown +2 often\?\[31m, 1 class_000, .* and 81 more classes \(kept", text)
+    assert "\x1b" not in text
 
 
 @pytest.mark.skipif(not REAL, reason="no real files")
