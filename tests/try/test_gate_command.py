@@ -244,6 +244,15 @@ def test_a_program_that_fails_has_its_reason(here: Path, capfd: pytest.CaptureFi
     assert "with 2 threads it ended with exit status 1; it said: oh" in " ".join(said.split())
 
 
+def test_a_program_that_prints_no_number_fails_the_gate(
+    here: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for option in (("--metric", "cat"), ("--progress", r"(\d+) units")):
+        asked = ("--min-efficiency", "0.7@2", *option)
+        said = gate(capfd, *asked, "--", "echo", "{threads}", "none", status=1)
+        assert "no number above 0" in " ".join(said.split())
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

@@ -70,6 +70,25 @@ def test_output_that_the_check_refuses_is_wrong(cage: Cage) -> None:
     assert run(cage, "echo 42", check="grep -q 42").status is Status.OK
 
 
+def test_output_without_the_number_that_is_asked_for_is_wrong(cage: Cage) -> None:
+    found = run(cage, "echo none", metric="cat")
+    assert found.status is Status.WRONG
+    assert found.reason.startswith("--metric printed no number above 0")
+    found = run(cage, "echo none", progress=re.compile(r"(\d+)"))
+    assert (found.status, found.seconds) == (Status.WRONG, None)
+    assert found.reason == r"--progress '(\d+)' finds no number above 0 in the output"
+
+
+def test_a_check_that_does_not_end_fails_that_run_only(
+    cage: Cage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(program, "_ASIDE_S", 0.2)
+    found = run(cage, "true", check="sleep 9")
+    assert (found.status, found.reason) == (Status.TIMEOUT, "--check did not end within 0 s")
+    with pytest.raises(LabError, match="--prepare did not end within"):
+        run(cage, "true", prepare="sleep 9")
+
+
 def test_nothing_that_a_program_started_outlives_it(cage: Cage, tmp_path: Path) -> None:
     started = tmp_path / "pid"
     script = (
@@ -82,10 +101,6 @@ def test_nothing_that_a_program_started_outlives_it(cage: Cage, tmp_path: Path) 
 def test_what_runs_beside_the_program_is_at_fault_itself(cage: Cage) -> None:
     with pytest.raises(LabError, match="--prepare ended with exit status 1; it said: oh"):
         run(cage, "true", prepare="echo oh; exit 1")
-    with pytest.raises(LabError, match="--metric printed no number above 0"):
-        run(cage, "echo none", metric="cat")
-    with pytest.raises(LabError, match="finds a number above 0"):
-        run(cage, "echo none", progress=re.compile(r"(\d+)"))
     with pytest.raises(LabError, match="no-such-program cannot be started"):
         program.run(Job(("./no-such-program",)), os.environ, cage, 1)
 

@@ -82,6 +82,17 @@ def test_what_helps_is_found_kept_and_shown_again(capfd: pytest.CaptureFixture[s
     assert "c-locale" in capfd.readouterr().out
 
 
+def test_a_fix_that_takes_the_number_away_costs_that_fix_only(
+    capfd: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    script = '[ "$LC_ALL" = C ] && echo none || echo 8'
+    options = ("--only", "c-locale,batch", "--budget", "3s", "--metric", "cat", "--json")
+    found = json.loads(run(capfd, *options, "--", "sh", "-c", script))
+    broken = {each["name"]: each["broken"] for each in found["fixes"]}
+    assert broken["batch"] is None
+    assert broken["c-locale"].startswith("--metric printed no number above 0")
+
+
 def test_the_best_of_two_kinds_are_measured_together(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,7 +155,8 @@ def test_threads_and_a_metric_reach_the_runs(capfd: pytest.CaptureFixture[str]) 
         (("--budget", "0.2s", "--", "sleep", "9"), "took more than the budget of 0.2 s"),
         (("--budget", "0.4s", "--", "sleep", "0.1"), "are too few for one fix; give more with"),
         (("--prepare", "exit 3", "--", "true"), "--prepare ended with exit status 3; correct it."),
-        (("--progress", r"(\d+)", "--", "true"), "finds a number above 0 in"),
+        (("--progress", r"(\d+)", "--", "true"), "finds no number above 0 in the output; correct"),
+        (("--metric", "cat", "--", "true"), "--metric printed no number above 0 for the output"),
         (("--load", "true", "--only", "batch", "--", "false"), "it ended before its load had"),
     ],
 )

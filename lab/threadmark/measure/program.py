@@ -172,7 +172,7 @@ class _Run:
                 reap(child)
             if not ended and option == "--prepare":
                 raise LabError(f"--prepare did not end within {_ASIDE_S:.0f} s; shorten it.")
-            if not ended:
+            if not ended:  # the program under a setting may be at fault
                 raise _FailedError(Status.TIMEOUT, f"{option} did not end within {_ASIDE_S:.0f} s")
             if option == "--prepare" and child.returncode != 0:
                 raise LabError(f"--prepare {_ending(child.returncode)}{_said(out)}; correct it.")
@@ -269,19 +269,15 @@ class _Run:
             status, said = self.aside("--metric", job.metric, output.fileno())
             found = printed.number(said.split()[-1]) if status == 0 and said.split() else None
             if found is None:
-                raise LabError(
-                    "--metric printed no number above 0; it finds the output of the program, or of "
-                    "the load, on its standard input."
-                )
+                why = "--metric printed no number above 0 for the output of the program or the load"
+                raise _FailedError(Status.WRONG, why)
             return 1 / found
         if job.progress is None:
             return wall_s
         units = printed.last_number(output, job.progress)
         if units is None:
-            raise LabError(
-                f"The program printed nothing that --progress '{job.progress.pattern}' finds a "
-                "number above 0 in; try the expression on its output."
-            )
+            why = f"--progress '{job.progress.pattern}' finds no number above 0 in the output"
+            raise _FailedError(Status.WRONG, why)
         self.facts["units"] = units
         return wall_s / units
 
