@@ -56,7 +56,7 @@ def test_many_pairs_have_about_the_limits_that_counting_out_gives() -> None:
 
 def test_swapping_the_sides_gives_the_reciprocal() -> None:
     rng = np.random.default_rng(2)
-    for count in (4, 7, 20, 401):
+    for count in (4, 7, 20, 200):
         logs = list(rng.normal(0.05, 0.05, count))
         one, other = pairs.interval(logs, 0.01), pairs.interval([-each for each in logs], 0.01)
         assert one.low == pytest.approx(1 / other.high)
