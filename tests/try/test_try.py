@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 from threadmark import cli
+from threadmark.fixes.fix import Setting
+from threadmark.kinds.trials import trying
 from threadmark.kinds.trials.judgement import Found
 from threadmark.model.effort import parse_seconds
 from threadmark.model.errors import LabError
@@ -117,6 +119,69 @@ def test_where_nothing_helps_it_says_what_would_have_been_seen(
     assert "sleep as it is:" in said
     pattern = r"batch (does not|is not sure to) help; a gain of \d+(\.\d)? % or more would have"
     assert re.search(pattern, " ".join(said.split()))
+
+
+SAID = {"run": 7, "causes": ["40 % locale"], "bounds": {"c-locale": 1.6}}
+
+
+def _explains(
+    monkeypatch: pytest.MonkeyPatch, *answers: dict[str, object] | LabError, takes_s: float = 0
+) -> list[Setting]:
+    """Let explain give these answers; returns the settings that it was asked for."""
+    asked: list[Setting] = []
+
+    def explained(_: object, setting: Setting, *__: object) -> dict[str, object]:
+        time.sleep(takes_s)
+        asked.append(setting)
+        answer = answers[len(asked) - 1]
+        if isinstance(answer, LabError):
+            raise answer
+        return dict(answer)
+
+    monkeypatch.setattr(trying, "explained", explained)
+    return asked
+
+
+EXPLAIN = ("--explain", "--only", "batch,c-locale", "--budget", "4s", "--", "./prog")
+
+
+def test_explain_puts_its_fixes_first_and_explains_the_best(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = {"run": 8, "causes": ["9 % stdio"], "bounds": {}}
+    asked = _explains(monkeypatch, SAID, left)
+    found = json.loads(run(capfd, "--json", *EXPLAIN))
+    assert [each.variables.get("LC_ALL") for each in asked] == [None, "C"]
+    assert found["explained"] == {**SAID, "best": "c-locale", "left": left}
+    bounds = {each["name"]: each["bound"] for each in found["fixes"]}
+    assert bounds["c-locale"] == 1.6
+    assert cli.main(["show", "--store", "s.db"]) == 0
+    shown = " ".join(capfd.readouterr().out.split())
+    assert "What explain says (./threadmark show 7) - 40 % locale" in shown
+    assert "What is left with c-locale (./threadmark show 8): - 9 % stdio" in shown
+
+
+def test_an_explanation_that_fails_costs_no_answer(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _explains(monkeypatch, LabError("Nothing was recorded."))
+    said = " ".join(run(capfd, *EXPLAIN).split())
+    assert "LC_ALL=C ./prog" in said
+    assert "- explain says nothing of the program as it is: Nothing was recorded." in said
+    _explains(monkeypatch, SAID, LabError("The probe is gone."))
+    said = " ".join(run(capfd, *EXPLAIN).split())
+    assert "LC_ALL=C ./prog" in said
+    assert "- 40 % locale" in said
+    assert "- explain says nothing of the program with c-locale: The probe is gone." in said
+
+
+def test_the_time_that_explain_takes_is_not_given_to_fixes(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _explains(monkeypatch, SAID, SAID, takes_s=3.5)
+    said = run(capfd, *EXPLAIN, status=2)
+    assert "are too few for one fix; give more with --budget" in said
+    assert not Path("s.db").exists()
 
 
 def test_threads_and_a_metric_reach_the_runs(capfd: pytest.CaptureFixture[str]) -> None:
