@@ -111,6 +111,10 @@ class Gates(RunKind):
                 }
                 for each in found.checked
             ],
+            "speedups": {
+                str(threads): plain.interval_record(each)
+                for threads, each in found.speedups.items()
+            },
             "failure": found.failure or None,
             "seconds": {str(threads): each for threads, each in found.seconds.items()},
             "rounds": found.rounds,
