@@ -110,6 +110,26 @@ def test_the_best_of_two_kinds_are_measured_together(
     assert rows[0]["command"] == ["chrt", "--batch", "0", "sleep", "0.01"]
 
 
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
+def test_a_fix_that_sets_the_threads_by_a_variable_is_held_to_neither_threads_nor_output(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
+    all_gain = property(lambda found: [each for each in found.tried if not each.parts])
+    monkeypatch.setattr(Found, "best_of_kinds", all_gain)
+    script = folder / "counts"
+    script.write_text("#!/bin/sh\necho ${TMK_NUM_THREADS:-4}\n", encoding="ascii")
+    script.chmod(0o755)
+    options = ("--only", "tmk-threads,batch", "--budget", "3s", "--threads", "4,5", "--json")
+    found = json.loads(run(capfd, *options, "--", "./counts", "{threads}"))
+    broken = {each["name"]: each["broken"] for each in found["fixes"]}
+    assert broken["tmk-threads"] is None
+    threads = {
+        name: {row["threads"] for row in found["rows"] if row["variant"] == name}
+        for name in ("tmk-threads", "batch")
+    }
+    assert threads == {"tmk-threads": {5}, "batch": {4, 5}}
+
+
 def test_where_nothing_helps_it_says_what_would_have_been_seen(
     capfd: pytest.CaptureFixture[str],
 ) -> None:

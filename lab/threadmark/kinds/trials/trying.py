@@ -127,7 +127,7 @@ class _Session:
         best = self._found().best_of_kinds
         named = [each for each in candidates if each.name in {one.name for one in best}]
         # A fix that sets the number of threads says nothing of other numbers.
-        free = [each for each in named if self._settings[each.name].threads is None]
+        free = [each for each in named if not self._settings[each.name].sets_threads]
         self._loop.add([Arm(e.name, n) for e in free[:_BEST] for n in counts if n != max(counts)])
         if len(named) > 1:
             self._begin([together(named)], [max(counts)])
@@ -251,7 +251,7 @@ class _Session:
             self._workload, cell, number, limit_s, (self._environment, setting), self._cage
         )
         row.facts.update(facts)
-        if setting.threads or self._workload.check:
+        if setting.sets_threads or self._workload.check:
             row.facts.pop(OUTPUT, None)  # it may say how many threads there were
         return row
 
