@@ -29,7 +29,7 @@ from threadmark.model.cell import Row, Status
 from threadmark.model.effort import parse_seconds
 from threadmark.model.errors import LabError
 from threadmark.model.names import check_name
-from threadmark.model.workload import Workload
+from threadmark.model.workload import Workload, threads_in_words
 from threadmark.present.files import write_atomically
 from threadmark.present.progress import Progress, duration
 from threadmark.present.terminal import print_table
@@ -204,7 +204,7 @@ def _loop(
     with Cage(default_limits(), cap_threads=False) as cage, Progress(Console(stderr=True)) as line:
 
         def run(threads: int, number: int, limit_s: float) -> Row:
-            line.note(f"round {number}, {threads} thread{'s' * (threads != 1)}")
+            line.note(f"round {number}, {threads_in_words(threads)}")
             cell = cell_of(workload, "as is", threads)
             before = load.read(cpus)
             row = one_run(workload, cell, number, limit_s, (environment, Setting()), cage)

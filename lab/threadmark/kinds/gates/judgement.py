@@ -18,6 +18,7 @@ from threadmark.judge.estimates import Interval
 from threadmark.judge.trials import ERROR, error_at_end, looks_with_errors
 from threadmark.kinds.gates.demands import Demand
 from threadmark.model.cell import Row, Status
+from threadmark.model.workload import threads_in_words
 
 
 class Verdict(StrEnum):
@@ -122,5 +123,4 @@ def _seconds(rows: Iterable[Row]) -> dict[int, float]:
 
 
 def _failure(row: Row) -> str:
-    threads = row.cell.threads
-    return f"with {threads:,} thread{'s' * (threads != 1)} {row.reason}"
+    return f"with {threads_in_words(row.cell.threads)} {row.reason}"

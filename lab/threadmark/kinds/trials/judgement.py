@@ -24,6 +24,7 @@ from threadmark.kinds.trials.arms import (
     usual_outputs,
 )
 from threadmark.model.cell import Row, Status, Stored
+from threadmark.model.workload import threads_in_words
 
 FIXES = "fixes"  # the document with what was to be tried
 EXPLAINED = "explained"  # the document with what explain says
@@ -252,7 +253,7 @@ def _limits(
 ) -> list[str]:
     found = []
     for count, base in bases.items():
-        threads = f" on {count:,} thread{'s' * (count != 1)}" if count else ""
+        threads = f" on {threads_in_words(count)}" if count else ""
         if base.failed:
             found.append(f"The program as it is failed in {base.failed} of {base.runs} "
                          f"runs{threads}; these and their pairs count for nothing.")  # fmt: skip
