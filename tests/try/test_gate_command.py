@@ -343,20 +343,24 @@ int main(int, char** words) {
 
 
 def test_the_steps_of_the_example_workflow_run(here: Path) -> None:
-    """A machine that is busy decides nothing, which the step allows; a gate that fails does not."""
+    """A machine that is busy decides nothing, which the step allows. A gate that fails fails it."""
     steps = _steps((ROOT / "examples/gate.yml").read_text(encoding="utf-8"))
     assert [name for name, _ in steps] == ["Build", "Gate"]
     (here / "threadmark").symlink_to(ROOT)
     (here / "prog.cpp").write_text(PROGRAM, encoding="ascii")
-    for _, script in steps:
-        # A shorter budget, and a store of this test: the rest is as it stands there.
-        shorter = f"--budget 3s --no-explain --store {here / 's.db'}"
-        line = ["bash", "-e", "-c", script.replace("--budget 60s", shorter)]
+    # A shorter budget, and a store of this test: the rest is as it stands there.
+    shorter = f"--budget 3s --no-explain --store {here / 's.db'}"
+    lines = [["bash", "-e", "-c", script.replace("--budget 60s", shorter)] for _, script in steps]
+    for line in lines:
         subprocess.run(line, cwd=here, check=True, capture_output=True)
     (suite,) = ElementTree.parse(here / "scaling.xml").getroot()
     assert suite.get("failures") == "0"
     names = [case.get("name") for case in suite.iter("testcase")]
     assert names == ["runs to its end", "efficiency of 0.6 on 2 threads"]
+    (here / "prog").write_text("#!/bin/sh\nexit 7\n", encoding="ascii")
+    failed = subprocess.run(lines[-1], cwd=here, check=False, capture_output=True)
+    assert failed.returncode == 1
+    assert ElementTree.parse(here / "scaling.xml").getroot()[0].get("failures") == "1"
 
 
 def _steps(text: str) -> list[tuple[str, str]]:
