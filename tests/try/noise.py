@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from threadmark.judge.trials import Finding, Judgement, Trial, looks
 
+AGAIN = -1  # the arm of the pairs without a fix, which a try has in each round
+
 Series = Callable[[np.random.Generator, int], np.ndarray]
 
 
@@ -43,10 +45,11 @@ def tried(
     rounds: int = 30,
     gains: Mapping[int, float] | None = None,
 ) -> dict[int, Judgement]:
-    """What a try of so many fixes says at its end; `gains` are those that are planted."""
-    logs: dict[int, list[float]] = {fix: [] for fix in range(fixes)}
-    times = series(rng, 2 * fixes * rounds)
-    still, at = list(logs), 0
+    """What a try of so many fixes says at its end; `gains` are those that are planted. As in a try
+    with one number of threads there are pairs without a fix, and room for a combination."""
+    logs: dict[int, list[float]] = {fix: [] for fix in (AGAIN, *range(fixes))}
+    times = series(rng, 2 * len(logs) * rounds)
+    still, at, family = list(logs), 0, fixes + 1
     for number in range(1, rounds + 1):
         for fix in rng.permutation(still):
             first, second = times[at], times[at + 1]
@@ -54,10 +57,10 @@ def tried(
             with_, without = (first, second) if rng.random() < 0.5 else (second, first)
             logs[fix].append(without - with_ + np.log((gains or {}).get(fix, 1.0)))
         if number in looks(number):
-            still = Trial(logs, fixes).open()
-    return Trial(logs, fixes).judge()
+            still = [AGAIN, *(fix for fix in Trial(logs, family).open() if fix != AGAIN)]
+    return Trial(logs, family).judge()
 
 
 def claims(found: Mapping[int, Judgement]) -> set[int]:
     """The fixes that are said to gain."""
-    return {fix for fix, each in found.items() if each.finding is Finding.GAIN}
+    return {fix for fix, each in found.items() if fix != AGAIN and each.finding is Finding.GAIN}

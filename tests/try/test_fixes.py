@@ -8,12 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from threadmark.fixes import choosing, known
+from threadmark.fixes import choosing, known, preloading
 from threadmark.fixes.fix import NotApplicableError, Setting, Target, together
+from threadmark.fixes.known import other_library
 from threadmark.fixes.target import target_of
 from threadmark.kinds.explain.table import _CATEGORIES
 from threadmark.model.errors import LabError
 from threadmark.model.places import ROOT
+from threadmark.setup import allocators
 from threadmark.setup.preload_library import SOURCES, preload_library
 
 CATEGORIES = {
@@ -95,6 +97,64 @@ def test_settings_keep_what_the_environment_has() -> None:
     assert setting.dockerfile(("./p", 'say "x"'), {})[-1] == (
         'CMD ["nice", "-n", "1", "./p", "say \\"x\\""]'
     )
+
+
+def test_a_value_of_an_image_is_quoted() -> None:
+    setting = Setting({"A": 'say "$x" \\'})
+    assert setting.dockerfile((), {}) == ['ENV A="say \\"\\$x\\" \\\\"']
+
+
+def test_the_lines_of_a_dockerfile_name_libraries_where_the_image_has_them(tmp_path: Path) -> None:
+    found = {each.name: each.setting for each in choosing.applicable(TARGET)[0]}
+    library = ROOT / "build/preload/large_buffers.so"
+    setting = found["large-buffers"]
+    assert setting.changes({}) == {"LD_PRELOAD": str(library)}
+    assert setting.dockerfile(("./p",), {}) == [
+        f"# large_buffers.so must lie beside the Dockerfile; here it is {library}",
+        "COPY large_buffers.so /usr/local/lib/large_buffers.so",
+        'ENV LD_PRELOAD="/usr/local/lib/large_buffers.so"',
+    ]
+    both = found["large-buffers"] | found["adaptive-mutex"]
+    copies = [each.split()[-1] for each in both.dockerfile((), {}) if each.startswith("COPY")]
+    (value,) = (each for each in both.dockerfile((), {}) if each.startswith("ENV LD_PRELOAD="))
+    assert value == f'ENV LD_PRELOAD="{":".join(copies)}"'
+
+
+def test_an_allocator_of_a_package_is_named_without_a_folder(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    paths = "/own/lib/libtbbmalloc_proxy.so.2:/own/lib/libtbbmalloc.so.2"
+    monkeypatch.setattr(allocators, "library", lambda _: (paths, ""))
+    setting = preloading.allocator("tbbmalloc")(replace(TARGET, libraries=frozenset()))
+    assert setting.changes({})["LD_PRELOAD"] == paths
+    assert setting.dockerfile((), {}) == [
+        "RUN apt-get update && apt-get install -y --no-install-recommends libtbbmalloc2",
+        'ENV LD_PRELOAD="libtbbmalloc_proxy.so.2:libtbbmalloc.so.2"',
+    ]
+
+
+def test_another_library_is_copied_into_an_image(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = tmp_path / "libstdc++.so.6"
+    library.touch()
+    monkeypatch.setattr(other_library, "_found", lambda _: [library])
+    setting = other_library.FIX.setting(replace(TARGET, environment={}))
+    assert setting.changes({}) == {"LD_LIBRARY_PATH": str(tmp_path)}
+    assert setting.dockerfile((), {})[1:] == [
+        "COPY libstdc++.so.6 /usr/local/lib/libstdc++.so.6",
+        'ENV LD_LIBRARY_PATH="/usr/local/lib"',
+    ]
+
+
+def test_fixes_that_set_the_number_of_threads_say_so(tmp_path: Path) -> None:
+    program = tmp_path / "prog"
+    program.write_bytes(b"TMK_NUM_THREADS")
+    found = choosing.applicable(replace(TARGET, path=str(program)))[0]
+    names = {each.name for each in found if each.setting.sets_threads}
+    assert names == {"fewer-threads", "omp-threads", "tmk-threads"}
+    assert together(found).setting.sets_threads
+    assert not Setting({"A": "b"}).sets_threads
 
 
 def test_a_combination_has_the_settings_of_all() -> None:

@@ -6,6 +6,7 @@ import json
 import random
 import re
 import subprocess
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -221,6 +222,8 @@ def test_from_the_command_line_to_all_that_is_written(
     assert cli.main(["show", "3", "--json", "--store", "s.db"]) == 0
     found = json.loads(capfd.readouterr().out)
     assert (found["schema"], found["verdict"]) == ("threadmark/gate/1", "failed")
+    speedup = found["speedups"]["2"]
+    assert 0.5 < speedup["low"] <= speedup["estimate"] <= speedup["high"] < 1.5
     for words in (["report", "3", "--output", "p.html"], ["compare", "1", "3"]):
         assert cli.main([*words, "--store", "s.db"]) == 0
     assert "sh: failed." in Path("p.html").read_text()
@@ -242,6 +245,63 @@ def test_a_program_that_fails_has_its_reason(here: Path, capfd: pytest.CaptureFi
     program = ("--", "sh", "-c", "echo oh >&2; exit $(({threads} - 1))")
     said = gate(capfd, "--min-efficiency", "0.7@2", *program, status=1)
     assert "with 2 threads it ended with exit status 1; it said: oh" in " ".join(said.split())
+
+
+def test_a_program_that_fails_late_or_hangs_fails_the_gate_in_its_first_round(
+    here: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    asked = ("--min-efficiency", "0.7@2", "--budget", "2s")
+    late = ("--", "sh", "-c", "sleep 0.6; exit {threads}")
+    said = gate(capfd, *asked, *late, status=1)
+    assert "it ended with exit status" in " ".join(said.split())
+    began = time.monotonic()
+    said = gate(capfd, *asked, "--", "sleep", "6{threads}", status=1)
+    assert "it did not end within 2 s" in " ".join(said.split())
+    assert time.monotonic() - began < 30
+
+
+def test_the_limits_of_a_first_round_keep_to_the_budget() -> None:
+    machine, limits = Machine(), []
+
+    def run(threads: int, number: int, limit_s: float) -> Row:
+        limits.append(limit_s)
+        return machine.run(threads, number, limit_s)
+
+    loop = Loop(run, (1, 2, 4), TWO, 120.0, clock=lambda: 35.0 * len(limits))
+    with pytest.raises(LabError, match="are too few; give more with --budget"):
+        loop.first()
+    assert limits == [60.0, 60.0, 50.0]
+
+
+def test_a_program_that_fails_has_its_reports_and_no_baseline(
+    here: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    Path("base.json").write_text("old", encoding="ascii")
+    options = ("--threads", "1,2", "--write-baseline", "base.json", "--junit", "j.xml")
+    said = gate(capfd, *options, "--json", "--", "sh", "-c", "exit $(({threads} - 1))", status=1)
+    found = json.loads(said)
+    assert found["failure"] == "with 2 threads it ended with exit status 1"
+    assert ElementTree.parse("j.xml").getroot()[0].get("failures") == "1"
+    assert Path("base.json").read_text(encoding="ascii") == "old"
+
+
+def test_a_baseline_that_is_not_known_leaves_the_reports(
+    here: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gating, "MOST_ROUNDS", 2)
+    options = ("--threads", "1,2", "--write-baseline", "base.json", "--junit", "j.xml")
+    gate(capfd, *options, "--", "sh", "-c", SCRIPT, "sh", "{threads}", status=3)
+    assert Path("j.xml").exists()
+    assert not Path("base.json").exists()
+
+
+def test_a_program_that_prints_no_number_fails_the_gate(
+    here: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for option in (("--metric", "cat"), ("--progress", r"(\d+) units")):
+        asked = ("--min-efficiency", "0.7@2", *option)
+        said = gate(capfd, *asked, "--", "echo", "{threads}", "none", status=1)
+        assert "no number above 0" in " ".join(said.split())
 
 
 @pytest.mark.parametrize(
@@ -283,20 +343,24 @@ int main(int, char** words) {
 
 
 def test_the_steps_of_the_example_workflow_run(here: Path) -> None:
-    """A machine that is busy decides nothing, which the step allows; a gate that fails does not."""
+    """A machine that is busy decides nothing, which the step allows. A gate that fails fails it."""
     steps = _steps((ROOT / "examples/gate.yml").read_text(encoding="utf-8"))
     assert [name for name, _ in steps] == ["Build", "Gate"]
     (here / "threadmark").symlink_to(ROOT)
     (here / "prog.cpp").write_text(PROGRAM, encoding="ascii")
-    for _, script in steps:
-        # A shorter budget, and a store of this test: the rest is as it stands there.
-        shorter = f"--budget 3s --no-explain --store {here / 's.db'}"
-        line = ["bash", "-e", "-c", script.replace("--budget 60s", shorter)]
+    # A shorter budget, and a store of this test: the rest is as it stands there.
+    shorter = f"--budget 3s --no-explain --store {here / 's.db'}"
+    lines = [["bash", "-e", "-c", script.replace("--budget 60s", shorter)] for _, script in steps]
+    for line in lines:
         subprocess.run(line, cwd=here, check=True, capture_output=True)
     (suite,) = ElementTree.parse(here / "scaling.xml").getroot()
     assert suite.get("failures") == "0"
     names = [case.get("name") for case in suite.iter("testcase")]
     assert names == ["runs to its end", "efficiency of 0.6 on 2 threads"]
+    (here / "prog").write_text("#!/bin/sh\nexit 7\n", encoding="ascii")
+    failed = subprocess.run(lines[-1], cwd=here, check=False, capture_output=True)
+    assert failed.returncode == 1
+    assert ElementTree.parse(here / "scaling.xml").getroot()[0].get("failures") == "1"
 
 
 def _steps(text: str) -> list[tuple[str, str]]:

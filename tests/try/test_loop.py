@@ -225,3 +225,32 @@ def test_the_rounds_as_is_tell_how_much_faster_more_threads_are() -> None:
     assert found.speedups[2].estimate == pytest.approx(1.6)
     assert 1 not in found.speedups
     assert found.bases[1].runs == 16
+
+
+def test_what_a_look_said_holds_though_other_arms_come_later() -> None:
+    """The pairs of a combination begin later and may spread more than all that was seen before."""
+    early = [
+        row
+        for number in range(1, 5)
+        for fix, share in (("lost", 0.95), ("a", 1.0), ("b", 1.0), ("c", 1.0))
+        for row in _timed(number, fix, share * (1 + 0.002 * ((7 * number + len(fix)) % 5)))
+    ]
+    late = [row for number in range(5, 9) for row in _timed(number, "both", 1.5 ** (number % 3))]
+    names = described("lost", "a", "b", "c", "both")
+
+    def lost(rows: Sequence[Row]) -> tuple[Finding, bool]:
+        found = next(e for e in judgement.judged(rows, names, {}).tried if e.name == "lost")
+        return found.arms[2].finding, found.arms[2].settled
+
+    assert lost(early) == (Finding.LOSS, True)
+    assert lost([*early, *late]) == (Finding.LOSS, True)
+
+
+def _timed(number: int, fix: str, ratio: float) -> list[Row]:
+    """A pair of which the program as it is takes `ratio` times as long."""
+    made = []
+    for variant, seconds in ((AS_IS, ratio), (fix, 1.0)):
+        cell = Cell("p", "custom", "program", variant, "", "", 2)
+        facts = {"pair": fix, "wall_s": seconds}
+        made.append(Row(cell, number, Status.OK, "", 1e9 * seconds, facts=facts))
+    return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -11,12 +12,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from threadmark.fixes.fix import Setting
+from threadmark.kinds.program_runs import cell_of, one_run
 from threadmark.machine.limits import default_limits
 from threadmark.measure import program
 from threadmark.measure.cage import Cage
 from threadmark.measure.program import Job, Result
 from threadmark.model.cell import Status
 from threadmark.model.errors import LabError
+from threadmark.model.workload import Workload
 
 
 @pytest.fixture(params=["groups", "polling"])
@@ -66,6 +70,25 @@ def test_output_that_the_check_refuses_is_wrong(cage: Cage) -> None:
     assert run(cage, "echo 42", check="grep -q 42").status is Status.OK
 
 
+def test_output_without_the_number_that_is_asked_for_is_wrong(cage: Cage) -> None:
+    found = run(cage, "echo none", metric="cat")
+    assert found.status is Status.WRONG
+    assert found.reason.startswith("--metric printed no number above 0")
+    found = run(cage, "echo none", progress=re.compile(r"(\d+)"))
+    assert (found.status, found.seconds) == (Status.WRONG, None)
+    assert found.reason == r"--progress '(\d+)' finds no number above 0 in the output"
+
+
+def test_a_check_that_does_not_end_fails_that_run_only(
+    cage: Cage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(program, "_ASIDE_S", 0.2)
+    found = run(cage, "true", check="sleep 9")
+    assert (found.status, found.reason) == (Status.TIMEOUT, "--check did not end within 0 s")
+    with pytest.raises(LabError, match="--prepare did not end within"):
+        run(cage, "true", prepare="sleep 9")
+
+
 def test_nothing_that_a_program_started_outlives_it(cage: Cage, tmp_path: Path) -> None:
     started = tmp_path / "pid"
     script = (
@@ -78,12 +101,34 @@ def test_nothing_that_a_program_started_outlives_it(cage: Cage, tmp_path: Path) 
 def test_what_runs_beside_the_program_is_at_fault_itself(cage: Cage) -> None:
     with pytest.raises(LabError, match="--prepare ended with exit status 1; it said: oh"):
         run(cage, "true", prepare="echo oh; exit 1")
-    with pytest.raises(LabError, match="--metric printed no number above 0"):
-        run(cage, "echo none", metric="cat")
-    with pytest.raises(LabError, match="finds a number above 0"):
-        run(cage, "echo none", progress=re.compile(r"(\d+)"))
     with pytest.raises(LabError, match="no-such-program cannot be started"):
         program.run(Job(("./no-such-program",)), os.environ, cage, 1)
+
+
+def test_the_variables_of_a_setting_reach_the_program_alone(cage: Cage, tmp_path: Path) -> None:
+    """All commands beside the program see the environment as it is, as do the runs as is."""
+    workload = Workload(
+        ("sh", "-c", "echo program $LC_ALL-$N >> seen; exec sleep 60"),
+        threads="2",
+        threads_env="N",
+        prepare="echo prepare $LC_ALL-$N >> seen",
+        ready="echo ready $LC_ALL-$N >> seen; grep -q program seen",
+        load="echo load $LC_ALL-$N >> seen",
+        check="echo check $LC_ALL-$N >> seen",
+        metric="echo metric $LC_ALL-$N >> seen; echo 1",
+    )
+    for place in (tmp_path / "as-is", tmp_path / "fixed"):
+        place.mkdir()
+        setting = Setting({"LC_ALL": "C"}, threads=1) if place.name == "fixed" else Setting()
+        environment = {"PATH": os.environ["PATH"], "LC_ALL": "POSIX"}
+        with contextlib.chdir(place):
+            row = one_run(workload, cell_of(workload, "v", 2), 1, 10, (environment, setting), cage)
+        assert row.status is Status.OK, row.reason
+        seen = set((place / "seen").read_text(encoding="ascii").split("\n")) - {""}
+        program = {"program C-1"} if place.name == "fixed" else {"program POSIX-2"}
+        assert {each for each in seen if each.startswith("program")} == program
+        aside = ("prepare", "ready", "load", "check", "metric")
+        assert seen - program == {f"{each} POSIX-2" for each in aside}
 
 
 SERVER = "trap 'echo bye; exit 0' USR1; touch {0}; while :; do sleep 0.02; done"

@@ -21,7 +21,7 @@ from threadmark.kinds.trials.kind import KIND
 from threadmark.model.cell import Cell, Row, Run, Status, Stored
 from threadmark.model.places import ROOT
 from threadmark.model.workload import Workload
-from try_bars import PLANTED, expectation
+from try_bars import PLANTED, expectation, threads_of
 
 GOLDEN = Path(__file__).parent / "golden.txt"
 GAINS = {
@@ -139,6 +139,12 @@ def test_a_planted_program_says_which_fixes_help_and_why(path: Path) -> None:
     right = {each.strip() for each in found["fix"].split("|")}
     assert right == {"none"} or right <= names
     assert found["why"].endswith(".")
+    assert threads_of(found["threads"] or "2") >= 2
+
+
+def test_threads_of_a_planted_program_may_be_told_by_processor() -> None:
+    assert threads_of("4") == 4
+    assert threads_of("2 per processor") == 2 * len(os.sched_getaffinity(0))
 
 
 def test_the_document_has_all_fixes_and_no_other() -> None:

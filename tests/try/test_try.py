@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 from threadmark import cli
+from threadmark.fixes.fix import Setting
+from threadmark.kinds.trials import trying
 from threadmark.kinds.trials.judgement import Found
 from threadmark.model.effort import parse_seconds
 from threadmark.model.errors import LabError
@@ -82,6 +84,17 @@ def test_what_helps_is_found_kept_and_shown_again(capfd: pytest.CaptureFixture[s
     assert "c-locale" in capfd.readouterr().out
 
 
+def test_a_fix_that_takes_the_number_away_costs_that_fix_only(
+    capfd: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    script = '[ "$LC_ALL" = C ] && echo none || echo 8'
+    options = ("--only", "c-locale,batch", "--budget", "3s", "--metric", "cat", "--json")
+    found = json.loads(run(capfd, *options, "--", "sh", "-c", script))
+    broken = {each["name"]: each["broken"] for each in found["fixes"]}
+    assert broken["batch"] is None
+    assert broken["c-locale"].startswith("--metric printed no number above 0")
+
+
 def test_the_best_of_two_kinds_are_measured_together(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,6 +110,26 @@ def test_the_best_of_two_kinds_are_measured_together(
     assert rows[0]["command"] == ["chrt", "--batch", "0", "sleep", "0.01"]
 
 
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
+def test_a_fix_that_sets_the_threads_by_a_variable_is_held_to_neither_threads_nor_output(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
+    all_gain = property(lambda found: [each for each in found.tried if not each.parts])
+    monkeypatch.setattr(Found, "best_of_kinds", all_gain)
+    script = folder / "counts"
+    script.write_text("#!/bin/sh\necho ${TMK_NUM_THREADS:-4}\n", encoding="ascii")
+    script.chmod(0o755)
+    options = ("--only", "tmk-threads,batch", "--budget", "3s", "--threads", "4,5", "--json")
+    found = json.loads(run(capfd, *options, "--", "./counts", "{threads}"))
+    broken = {each["name"]: each["broken"] for each in found["fixes"]}
+    assert broken["tmk-threads"] is None
+    threads = {
+        name: {row["threads"] for row in found["rows"] if row["variant"] == name}
+        for name in ("tmk-threads", "batch")
+    }
+    assert threads == {"tmk-threads": {5}, "batch": {4, 5}}
+
+
 def test_where_nothing_helps_it_says_what_would_have_been_seen(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
@@ -106,6 +139,69 @@ def test_where_nothing_helps_it_says_what_would_have_been_seen(
     assert "sleep as it is:" in said
     pattern = r"batch (does not|is not sure to) help; a gain of \d+(\.\d)? % or more would have"
     assert re.search(pattern, " ".join(said.split()))
+
+
+SAID = {"run": 7, "causes": ["40 % locale"], "bounds": {"c-locale": 1.6}}
+
+
+def _explains(
+    monkeypatch: pytest.MonkeyPatch, *answers: dict[str, object] | LabError, takes_s: float = 0
+) -> list[Setting]:
+    """Let explain give these answers; returns the settings that it was asked for."""
+    asked: list[Setting] = []
+
+    def explained(_: object, setting: Setting, *__: object) -> dict[str, object]:
+        time.sleep(takes_s)
+        asked.append(setting)
+        answer = answers[len(asked) - 1]
+        if isinstance(answer, LabError):
+            raise answer
+        return dict(answer)
+
+    monkeypatch.setattr(trying, "explained", explained)
+    return asked
+
+
+EXPLAIN = ("--explain", "--only", "batch,c-locale", "--budget", "4s", "--", "./prog")
+
+
+def test_explain_puts_its_fixes_first_and_explains_the_best(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = {"run": 8, "causes": ["9 % stdio"], "bounds": {}}
+    asked = _explains(monkeypatch, SAID, left)
+    found = json.loads(run(capfd, "--json", *EXPLAIN))
+    assert [each.variables.get("LC_ALL") for each in asked] == [None, "C"]
+    assert found["explained"] == {**SAID, "best": "c-locale", "left": left}
+    bounds = {each["name"]: each["bound"] for each in found["fixes"]}
+    assert bounds["c-locale"] == 1.6
+    assert cli.main(["show", "--store", "s.db"]) == 0
+    shown = " ".join(capfd.readouterr().out.split())
+    assert "What explain says (./threadmark show 7) - 40 % locale" in shown
+    assert "What is left with c-locale (./threadmark show 8): - 9 % stdio" in shown
+
+
+def test_an_explanation_that_fails_costs_no_answer(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _explains(monkeypatch, LabError("Nothing was recorded."))
+    said = " ".join(run(capfd, *EXPLAIN).split())
+    assert "LC_ALL=C ./prog" in said
+    assert "- explain says nothing of the program as it is: Nothing was recorded." in said
+    _explains(monkeypatch, SAID, LabError("The probe is gone."))
+    said = " ".join(run(capfd, *EXPLAIN).split())
+    assert "LC_ALL=C ./prog" in said
+    assert "- 40 % locale" in said
+    assert "- explain says nothing of the program with c-locale: The probe is gone." in said
+
+
+def test_the_time_that_explain_takes_is_not_given_to_fixes(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _explains(monkeypatch, SAID, SAID, takes_s=3.5)
+    said = run(capfd, *EXPLAIN, status=2)
+    assert "are too few for one fix; give more with --budget" in said
+    assert not Path("s.db").exists()
 
 
 def test_threads_and_a_metric_reach_the_runs(capfd: pytest.CaptureFixture[str]) -> None:
@@ -144,7 +240,8 @@ def test_threads_and_a_metric_reach_the_runs(capfd: pytest.CaptureFixture[str]) 
         (("--budget", "0.2s", "--", "sleep", "9"), "took more than the budget of 0.2 s"),
         (("--budget", "0.4s", "--", "sleep", "0.1"), "are too few for one fix; give more with"),
         (("--prepare", "exit 3", "--", "true"), "--prepare ended with exit status 3; correct it."),
-        (("--progress", r"(\d+)", "--", "true"), "finds a number above 0 in"),
+        (("--progress", r"(\d+)", "--", "true"), "finds no number above 0 in the output; correct"),
+        (("--metric", "cat", "--", "true"), "--metric printed no number above 0 for the output"),
         (("--load", "true", "--only", "batch", "--", "false"), "it ended before its load had"),
     ],
 )

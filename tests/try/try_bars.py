@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
@@ -88,7 +89,7 @@ def planted(names: Sequence[str], budget_s: float) -> Iterator[Bar]:
 
 
 def _planted(program: Path, expected: dict[str, str], budget_s: float) -> Bar:
-    threads = expected["threads"] or "2"
+    threads = str(threads_of(expected["threads"] or "2"))
     line = [str(ROOT / "threadmark"), "try", "--store", f"{program}.db", "--json"]
     line += ["--budget", f"{budget_s:g}s", "--threads", threads, "--", str(program), "{threads}"]
     done = subprocess.run(
@@ -111,6 +112,12 @@ def expectation(text: str) -> dict[str, str]:
     """The comment at the top of a planted program."""
     found = dict(re.findall(r"^// (fix|threads|build|why): (.+)$", text, flags=re.MULTILINE))
     return {"threads": "", "build": "", **found}
+
+
+def threads_of(text: str) -> int:
+    """'4', or '2 per processor' of those that a program may use here."""
+    count, per, _ = text.partition(" per processor")
+    return int(count) * (len(os.sched_getaffinity(0)) if per else 1)
 
 
 def main() -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -53,7 +55,8 @@ class Target:
 
 @dataclass(frozen=True)
 class Setting:
-    """What a process gets. `setup` is what an image needs besides, as lines of a Dockerfile."""
+    """What a process gets. `setup` is what an image needs besides, as lines of a Dockerfile, and
+    `in_image` says where the image has a path of this machine."""
 
     variables: Mapping[str, str] = field(default_factory=dict)
     preload: tuple[str, ...] = ()  # paths
@@ -61,6 +64,8 @@ class Setting:
     prefix: tuple[str, ...] = ()  # words before the command
     threads: int | None = None  # in the place of the most threads
     setup: tuple[str, ...] = ()
+    in_image: Mapping[str, str] = field(default_factory=dict)
+    variables_set_threads: bool = False
 
     def __or__(self, other: Setting) -> Setting:
         """Both at once; of a variable the second one's value counts."""
@@ -71,10 +76,18 @@ class Setting:
             self.prefix + other.prefix,
             other.threads or self.threads,
             self.setup + other.setup,
+            {**self.in_image, **other.in_image},
+            self.variables_set_threads or other.variables_set_threads,
         )
 
+    @property
+    def sets_threads(self) -> bool:
+        """Whether it says how many threads there are, by an argument or by a variable."""
+        return self.threads is not None or self.variables_set_threads
+
     def changes(self, environment: Mapping[str, str]) -> dict[str, str]:
-        """The variables that differ from `environment`, which may have a list of its own."""
+        """The variables that the setting gives a process, with their values. A list of libraries
+        or of tunables has what `environment` has in it too."""
         found = dict(self.variables)
         if self.preload:
             old = environment.get(PRELOAD, "")
@@ -91,14 +104,21 @@ class Setting:
 
     def dockerfile(self, command: Sequence[str], environment: Mapping[str, str]) -> list[str]:
         """Lines that keep the setting in an image."""
-        quoted = [f'ENV {name}="{value}"' for name, value in self.changes(environment).items()]
-        words = [*self.prefix, *command]
-        start = "CMD [" + ", ".join(f'"{_escaped(word)}"' for word in words) + "]"
+        quoted = [
+            f'ENV {name}="{_escaped(self._in_image(value))}"'
+            for name, value in self.changes(environment).items()
+        ]
+        start = f"CMD {json.dumps([*self.prefix, *command], ensure_ascii=False)}"
         return [*self.setup, *quoted, *([start] if self.prefix or self.threads else [])]
 
+    def _in_image(self, value: str) -> str:
+        """A value that may be a list of paths of this machine."""
+        return ":".join(self.in_image.get(each, each) for each in value.split(":"))
 
-def _escaped(word: str) -> str:
-    return word.replace("\\", "\\\\").replace('"', '\\"')
+
+def _escaped(value: str) -> str:
+    """Fit to stand between the quotes of an ENV line."""
+    return re.sub(r'(["\\$])', r"\\\1", value)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path, PurePath
 
 from threadmark.fixes.fix import NotApplicableError, Setting, Target
 from threadmark.machine.preload import preloadable
@@ -10,7 +11,7 @@ from threadmark.model.errors import LabError
 from threadmark.setup import allocators
 from threadmark.setup.preload_library import preload_library
 
-_IN_IMAGE = "/usr/local/lib"
+IN_IMAGE = "/usr/local/lib"  # the folder of an image that libraries are copied to
 
 
 def allocator(name: str) -> Callable[[Target], Setting]:
@@ -27,7 +28,10 @@ def allocator(name: str) -> Callable[[Target], Setting]:
             raise NotApplicableError(reason)
         package = allocators.package(name)
         install = f"RUN apt-get update && apt-get install -y --no-install-recommends {package}"
-        return Setting(preload=tuple(paths.split(":")), setup=(install,))
+        # The loader of the image finds a library of a package by its name alone.
+        preload = tuple(paths.split(":"))
+        names = {path: PurePath(path).name for path in preload}
+        return Setting(preload=preload, setup=(install,), in_image=names)
 
     return setting
 
@@ -47,10 +51,18 @@ def own_library(
             raise NotApplicableError(str(error).rstrip(".")) from error
         if library is None:
             raise NotApplicableError("there is no C compiler for the library to preload")
-        copy = f"COPY {library.name} {_IN_IMAGE}/"
-        return Setting(variables or {}, (path,), tunables, setup=(copy,))
+        lines, place = copied(library)
+        return Setting(variables or {}, (path,), tunables, setup=lines, in_image={path: place})
 
     return setting
+
+
+def copied(library: Path) -> tuple[tuple[str, ...], str]:
+    """The lines of a Dockerfile that copy a library of this machine into an image, and its path
+    there."""
+    place = f"{IN_IMAGE}/{library.name}"
+    remark = f"# {library.name} must lie beside the Dockerfile; here it is {library}"
+    return (remark, f"COPY {library.name} {place}"), place
 
 
 def tunables(*names: str, since: tuple[int, int] = (2, 26)) -> Callable[[Target], Setting]:

@@ -18,7 +18,6 @@ from scipy import special
 from threadmark.judge.estimates import Interval, Spread
 
 FEWEST = 4  # pairs; with fewer nothing is said
-MOST = 400  # pairs that are looked at one by one; of more, neighbours are averaged first
 _EXACT = 60  # pairs up to which the distribution of the signed ranks is counted out
 _ODD = 0.01  # how rarely the variance of equals is so far above the common one
 _LARGEST = 700.0  # exp() of more than 709 overflows
@@ -47,9 +46,6 @@ def interval(logs: Sequence[float], error: float, common: Spread = Spread()) -> 
     if len(logs) == 0:
         return Interval(0.0, 1.0, math.inf)
     values = np.asarray(logs, dtype=np.float64)
-    if values.size > MOST:
-        values = np.array([float(each.mean()) for each in np.array_split(values, MOST)])
-        common = Spread()  # it is of single pairs
     middle = _walsh(values)
     centre = float(np.median(middle))
     if values.size < FEWEST:

@@ -9,6 +9,7 @@ passed a look of its own, or it is said to gain nothing.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -47,30 +48,37 @@ class Judgement:
 
 class Trial(Generic[Arm]):
     """`logs` are of each arm, in the order of the rounds: the logarithm of time without / time with
-    the setting. `family` is how many arms there are or will be."""
+    the setting. `family` is how many arms there are or will be. `rounds` are those that the logs of
+    an arm are of, if not all from the first one on."""
 
-    def __init__(self, logs: Mapping[Arm, Sequence[float]], family: int = 0) -> None:
+    def __init__(
+        self,
+        logs: Mapping[Arm, Sequence[float]],
+        family: int = 0,
+        rounds: Mapping[Arm, Sequence[int]] | None = None,
+    ) -> None:
         self._logs = logs
+        self._rounds = rounds or {arm: range(1, len(each) + 1) for arm, each in logs.items()}
         self._family = max(family, len(logs), 1)
-        self._final = ERROR * _AT_END / self._family
+        self._final = error_at_end(self._family)
         self._spreads: dict[int, Spread] = {}
 
     def open(self) -> list[Arm]:
         """The arms that are to be measured further."""
-        return [arm for arm, logs in self._logs.items() if not self._settled(logs)]
+        return [arm for arm in self._logs if not self._settled(arm)]
 
     def judge(self) -> dict[Arm, Judgement]:
-        """What is known of each arm now; to be asked once, or as often as nothing new came."""
-        return {arm: self._judged(logs) for arm, logs in self._logs.items()}
+        """What is known of each arm after all of its pairs."""
+        return {arm: self._judged(arm) for arm in self._logs}
 
     def noise(self, arm: Arm) -> Interval:
         """What the pairs of an arm alone say, which has the same setting on both sides."""
         logs = self._logs.get(arm, ())
-        return pairs.interval(logs, self._final, self._common(len(logs)))
+        return pairs.interval(logs, self._final, self._common(arm, len(logs)))
 
-    def _judged(self, logs: Sequence[float]) -> Judgement:
-        ratio = pairs.interval(logs, self._final, self._common(len(logs)))
-        settled = self._settled(logs)
+    def _judged(self, arm: Arm) -> Judgement:
+        ratio = self.noise(arm)
+        settled = self._settled(arm)
         if settled in (Finding.NONE, Finding.LOSS):  # it was left out, so it claims nothing
             finding = Finding.LOSS if ratio.high < 1 else Finding.NONE
         elif ratio.low > 1:
@@ -79,25 +87,43 @@ class Trial(Generic[Arm]):
             finding = Finding.LOSS
         else:
             finding = Finding.NONE if ratio.high <= 1 + WORTH else Finding.UNCLEAR
-        return Judgement(finding, ratio, len(logs), settled is not None)
+        return Judgement(finding, ratio, len(self._logs[arm]), settled is not None)
 
-    def _settled(self, logs: Sequence[float]) -> Finding | None:
-        """Why an arm needs no more pairs, as the first look said that said so."""
-        for number, count in enumerate(looks(len(logs)), 1):
-            error = ERROR * (1 - _AT_END) / (number * (number + 1)) / self._family
-            ratio = pairs.interval(logs[:count], error, self._common(count))
+    def _settled(self, arm: Arm) -> Finding | None:
+        """Why an arm needs no more pairs, as the first look that said so."""
+        logs = self._logs[arm]
+        for count, error in looks_with_errors(len(logs), self._family):
+            ratio = pairs.interval(logs[:count], error, self._common(arm, count))
             if ratio.high <= 1 + WORTH:
                 return Finding.LOSS if ratio.high < 1 else Finding.NONE
             if ratio.low > 1 and ratio.half_width <= PRECISE:
                 return Finding.GAIN
         return None
 
-    def _common(self, count: int) -> Spread:
-        """Of the first `count` rounds."""
-        if count not in self._spreads:
-            every = (logs[:count] for logs in self._logs.values())
-            self._spreads[count] = pairs.pooled(every)
-        return self._spreads[count]
+    def _common(self, arm: Arm, count: int) -> Spread:
+        """Of all pairs that there were after the round of the arm's last of `count`. No pair that
+        comes later changes it, so what a look said holds."""
+        if not count:
+            return Spread()
+        last = self._rounds[arm][count - 1]
+        if last not in self._spreads:
+            every = (
+                logs[: bisect_right(self._rounds[each], last)] for each, logs in self._logs.items()
+            )
+            self._spreads[last] = pairs.pooled(every)
+        return self._spreads[last]
+
+
+def looks_with_errors(most: int, claims: int) -> Iterator[tuple[int, float]]:
+    """After how many rounds there is a look, and how rarely it may be wrong about each of so many
+    claims that share ERROR."""
+    for number, count in enumerate(looks(most), 1):
+        yield count, ERROR * (1 - _AT_END) / (number * (number + 1)) / claims
+
+
+def error_at_end(claims: int) -> float:
+    """How rarely the end may be wrong about each of so many claims."""
+    return ERROR * _AT_END / claims
 
 
 def looks(most: int) -> Iterator[int]:

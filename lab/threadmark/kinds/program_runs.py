@@ -27,15 +27,16 @@ def one_run(
     under: tuple[Mapping[str, str], Setting],
     cage: Cage,
 ) -> Row:
-    """Run it once in a round, in an environment and with a setting. LabError where the commands
-    beside the program are at fault."""
+    """Run it once in a round, in an environment and with a setting, which the program alone gets.
+    LabError where --prepare is at fault."""
     given, setting = under
     threads = setting.threads or cell.threads
     command = (*setting.prefix, *workload.command(threads))
-    environment = {**given, **workload.variables(threads)}
-    environment |= setting.changes(environment)
+    environment = {**given, **workload.variables(cell.threads)}
+    own = workload.variables(threads)
+    own |= setting.changes({**environment, **own})
     started = datetime.now(UTC).isoformat(timespec="milliseconds")
-    result = program.run(_job(workload, command), environment, cage, limit_s)
+    result = program.run(_job(workload, command, own), environment, cage, limit_s)
     nanoseconds = None if result.seconds is None else 1e9 * result.seconds
     return Row(
         cell,
@@ -49,9 +50,10 @@ def one_run(
     )
 
 
-def _job(workload: Workload, command: tuple[str, ...]) -> program.Job:
+def _job(workload: Workload, command: tuple[str, ...], own: Mapping[str, str]) -> program.Job:
     return program.Job(
         command,
+        variables=own,
         prepare=workload.prepare,
         ready=workload.ready,
         load=workload.load,

@@ -12,7 +12,8 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from tempfile import TemporaryFile
 from typing import IO, Any
@@ -35,9 +36,11 @@ _TRIES_S = 0.05  # between two tries of --ready
 
 @dataclass(frozen=True)
 class Job:
-    """What one run is. All but the program's own words are commands of the shell."""
+    """What one run is. `variables` are for the program alone, beside the environment that the
+    commands of the shell get too, which are all but its words."""
 
     words: tuple[str, ...]
+    variables: Mapping[str, str] = field(default_factory=dict)
     prepare: str = ""
     ready: str = ""
     load: str = ""
@@ -64,10 +67,10 @@ class _FailedError(Exception):
 
 
 def run(job: Job, environment: Mapping[str, str], cage: Cage, limit_s: float) -> Result:
-    """One run; when this returns or raises, no child is left. LabError where --prepare, --check or
-    --metric are at fault, or where there is nothing to start."""
+    """One run; when this returns or raises, no child is left. LabError where --prepare is at fault,
+    or where there is nothing to start."""
     with _Files() as files:
-        runner = _Run(job, cage.environment(environment), cage, limit_s, files)
+        runner = _Run(job, environment, cage, limit_s, files)
         try:
             if job.prepare:
                 runner.aside("--prepare", job.prepare)
@@ -112,7 +115,7 @@ class _Run:
 
     def alone(self) -> float:
         """A program that ends by itself."""
-        with self._started(self.job.words, self.files.out, self.files.err) as child:
+        with self._program() as child:
             began = time.monotonic()
             ended = self._wait(child, began + self.limit_s, watched=True)
             wall_s = time.monotonic() - began
@@ -126,11 +129,10 @@ class _Run:
     def served(self) -> float:
         """A server under a load."""
         job = self.job
-        with self._started(job.words, self.files.out, self.files.err) as child:
+        with self._program() as child:
             self._ready(child)
             began = time.monotonic()
-            shell = ("/bin/sh", "-c", job.load)
-            with self._started(shell, self.files.load, self.files.load) as load:
+            with self._shell(job.load, self.files.load) as load:
                 ended = self._wait(load, began + self.limit_s, watched=False)
                 wall_s = time.monotonic() - began
                 kill_group(load.pid)
@@ -148,14 +150,11 @@ class _Run:
             if died:
                 raise _FailedError(Status.CRASHED, died)
             if not ended:
-                raise _FailedError(
-                    Status.TIMEOUT, f"its load did not end within {self.limit_s:.3g} s"
-                )
+                why = f"its load did not end within {self.limit_s:.3g} s"
+                raise _FailedError(Status.TIMEOUT, why)
             if alive:
-                raise _FailedError(
-                    Status.TIMEOUT,
-                    f"it did not end within {_ENDS_S:.0f} s of {signal.Signals(job.stop).name}",
-                )
+                why = f"it did not end within {_ENDS_S:.0f} s of {signal.Signals(job.stop).name}"
+                raise _FailedError(Status.TIMEOUT, why)
         if load.returncode != 0:
             said = _said(self.files.load)
             raise _FailedError(Status.CRASHED, f"its load {_ending(load.returncode)}{said}")
@@ -165,15 +164,16 @@ class _Run:
 
     def aside(self, option: str, command: str, stdin: int = subprocess.DEVNULL) -> tuple[int, str]:
         """A command beside the program: its status and what it printed, of --check the last words.
-        LabError where --prepare fails, and for one that does not end."""
+        LabError where --prepare fails or does not end."""
         with TemporaryFile("a+b") as out:
-            shell = ("/bin/sh", "-c", command)
-            with self._started(shell, out, out, stdin) as child:
+            with self._shell(command, out, stdin) as child:
                 ended = self._wait(child, time.monotonic() + _ASIDE_S, watched=False)
                 kill_group(child.pid)
                 reap(child)
-            if not ended:
-                raise LabError(f"{option} did not end within {_ASIDE_S:.0f} s; shorten it.")
+            if not ended and option == "--prepare":
+                raise LabError(f"--prepare did not end within {_ASIDE_S:.0f} s; shorten it.")
+            if not ended:  # the program under a setting may be at fault
+                raise _FailedError(Status.TIMEOUT, f"{option} did not end within {_ASIDE_S:.0f} s")
             if option == "--prepare" and child.returncode != 0:
                 raise LabError(f"--prepare {_ending(child.returncode)}{_said(out)}; correct it.")
             if option == "--check":
@@ -181,14 +181,22 @@ class _Run:
             out.seek(0)
             return child.returncode, out.read(_PRINTED).decode("utf-8", "replace")
 
-    @contextlib.contextmanager
+    def _program(self) -> AbstractContextManager[subprocess.Popen[bytes]]:
+        environment = {**self.environment, **self.job.variables}
+        files = (subprocess.DEVNULL, self.files.out.fileno(), self.files.err.fileno())
+        return self._started(self.job.words, environment, files)
+
+    def _shell(
+        self, command: str, out: IO[bytes], stdin: int = subprocess.DEVNULL
+    ) -> AbstractContextManager[subprocess.Popen[bytes]]:
+        words = ("/bin/sh", "-c", command)
+        return self._started(words, self.environment, (stdin, out.fileno(), out.fileno()))
+
     def _started(
-        self, words: Sequence[str], out: IO[bytes], err: IO[bytes], stdin: int = subprocess.DEVNULL
-    ) -> Iterator[subprocess.Popen[bytes]]:
+        self, words: Sequence[str], environment: Mapping[str, str], files: tuple[int, int, int]
+    ) -> AbstractContextManager[subprocess.Popen[bytes]]:
         cpus = tuple(sorted(os.sched_getaffinity(0)))
-        files = (stdin, out.fileno(), err.fileno())
-        with spawned(words, self.cage, cpus, self.environment, files) as child:
-            yield child
+        return spawned(words, self.cage, cpus, self.cage.environment(environment), files)
 
     def _wait(self, child: subprocess.Popen[bytes], until: float, *, watched: bool) -> bool:
         """Whether it ended in time. One that is `watched` is looked at meanwhile."""
@@ -261,19 +269,15 @@ class _Run:
             status, said = self.aside("--metric", job.metric, output.fileno())
             found = printed.number(said.split()[-1]) if status == 0 and said.split() else None
             if found is None:
-                raise LabError(
-                    "--metric printed no number above 0; it finds the output of the program, or of "
-                    "the load, on its standard input."
-                )
+                why = "--metric printed no number above 0 for the output of the program or the load"
+                raise _FailedError(Status.WRONG, why)
             return 1 / found
         if job.progress is None:
             return wall_s
         units = printed.last_number(output, job.progress)
         if units is None:
-            raise LabError(
-                f"The program printed nothing that --progress '{job.progress.pattern}' finds a "
-                "number above 0 in; try the expression on its output."
-            )
+            why = f"--progress '{job.progress.pattern}' finds no number above 0 in the output"
+            raise _FailedError(Status.WRONG, why)
         self.facts["units"] = units
         return wall_s / units
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 import signal
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -81,13 +80,8 @@ class Workload:
         return {self.threads_env: str(count)} if self.threads_env else {}
 
     def as_json(self) -> dict[str, Any]:
-        """For the store; `from_json` gives it back."""
+        """For the store."""
         return asdict(self)
-
-    @staticmethod
-    def from_json(stored: Mapping[str, Any]) -> Workload:
-        """The workload of a stored run."""
-        return Workload(**{**stored, "words": tuple(stored["words"])})
 
     def _options(self) -> dict[str, str]:
         given = asdict(self)
@@ -120,5 +114,5 @@ def progress_pattern(text: str) -> re.Pattern[str]:
 
 
 def threads_in_words(count: int) -> str:
-    """'2 threads'; 'the program's own number of threads' for 0."""
-    return f"{count:,} thread{'s' * (count != 1)}" if count else "its own number of threads"
+    """'2 threads'; nothing for 0, which stands for what the program chooses."""
+    return f"{count:,} thread{'s' * (count != 1)}" if count else ""

@@ -1,5 +1,5 @@
 // fix: fewer-threads
-// threads: 4
+// threads: 2 per processor
 // why: Threads spin at a barrier while those that they wait for have no processor.
 #include <atomic>
 

@@ -10,7 +10,8 @@ def _setting(target: Target) -> Setting:
     needs_openmp(target)
     if len(target.processors) < 2:
         raise NotApplicableError("the program has one processor")
-    return Setting({"OMP_NUM_THREADS": str(len(target.processors) // 2)})
+    count = str(len(target.processors) // 2)
+    return Setting({"OMP_NUM_THREADS": count}, variables_set_threads=True)
 
 
 FIX = Fix(

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from threadmark.fixes.fix import Fix, NotApplicableError, Setting, Target
+from threadmark.fixes.preloading import IN_IMAGE, copied
 from threadmark.model.places import ROOT
 
 _NAMES = ("libstdc++.so.6", "libc++.so.1")
@@ -26,7 +27,12 @@ def _setting(target: Target) -> Setting:
     for place in _found(name):
         if not used or not place.samefile(used):
             old = target.environment.get(_PATH, "")
-            return Setting({_PATH: ":".join([str(place.parent), *([old] if old else [])])})
+            folder = str(place.parent)
+            return Setting(
+                {_PATH: ":".join([folder, *([old] if old else [])])},
+                setup=copied(place)[0],
+                in_image={folder: IN_IMAGE},
+            )
     raise NotApplicableError(f"there is no other {name} on this machine")
 
 

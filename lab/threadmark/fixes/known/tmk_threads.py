@@ -21,7 +21,7 @@ def _setting(target: Target) -> Setting:
         raise NotApplicableError("the program does not use tmk")
     if len(target.processors) < 2:
         raise NotApplicableError("the program has one processor")
-    return Setting({_NAME: str(len(target.processors) // 2)})
+    return Setting({_NAME: str(len(target.processors) // 2)}, variables_set_threads=True)
 
 
 FIX = Fix(

@@ -29,7 +29,7 @@ from threadmark.model.cell import Row, Status
 from threadmark.model.effort import parse_seconds
 from threadmark.model.errors import LabError
 from threadmark.model.names import check_name
-from threadmark.model.workload import Workload
+from threadmark.model.workload import Workload, threads_in_words
 from threadmark.present.files import write_atomically
 from threadmark.present.progress import Progress, duration
 from threadmark.present.terminal import print_table
@@ -40,6 +40,7 @@ MOST_ROUNDS = 200
 STATUS = {Verdict.PASSED: 0, Verdict.FAILED: 1, Verdict.UNDECIDED: 3}
 _LIMIT = 5.0  # times the usual time
 _LEAST_LIMIT_S = 2.0
+_FIRST_SHARE = 0.5  # of the budget that a run of the first round may take
 _FOR_BASELINE = 12  # rounds
 _SUMMARY = "GITHUB_STEP_SUMMARY"
 
@@ -116,14 +117,14 @@ def perform(workload: Workload, wanted: Wanted, outputs: Outputs, path: Path) ->
                 store.add_document(number, CAUSES, said)
         store.finish(number)
         stored = store.load(number)
-    if wanted.write is not None:
-        _write_baseline(wanted.write, workload, found)
     _write(outputs, name_of(stored), found, causes_of(stored))
     if outputs.as_json:
         sys.stdout.write(KIND.json(stored, found))
     else:
         print_table(Console(), partial(KIND.table, stored, found))
         sys.stdout.write(f"Run {number}; page: ./threadmark report {number}\n")
+    if wanted.write is not None:
+        _write_baseline(wanted.write, workload, found)
     return STATUS[found.verdict]
 
 
@@ -143,12 +144,13 @@ class Loop:
     def __post_init__(self) -> None:
         self._began = self.clock()
         self._order = random.Random(self.seed)
-        self._limits = dict.fromkeys(self.counts, self.budget_s)
+        self._limits: dict[int, float] = {}
 
     def first(self) -> None:
-        """A round that only warms up. LabError where the program is too slow for the budget."""
+        """A round that only warms up. LabError where the program is too slow for the budget, but
+        not where it fails."""
         took = self._round(0, lambda _: None)
-        if took * (FEWEST + 1) > self.budget_s:
+        if not self._failed() and took * (FEWEST + 1) > self.budget_s:
             raise LabError(
                 f"A round takes {duration(took)}, so {duration(self.budget_s)} are too few; "
                 f"give more with --budget, such as {took * (FEWEST + 4):.0f}s."
@@ -170,13 +172,19 @@ class Loop:
         counts, before = list(self.counts), self.clock()
         self._order.shuffle(counts)
         for threads in counts:
-            row = self.run(threads, number, self._limits[threads])
+            row = self.run(threads, number, self._limits.get(threads) or self._first_limit_s())
             self.rows.append(row)
             keep([row])
             if self._failed():
                 break
             self._limits[threads] = max(_LEAST_LIMIT_S, _LIMIT * row.facts["wall_s"])
         return self.clock() - before
+
+    def _first_limit_s(self) -> float:
+        """Of a run of which the usual time is not known: one of half of the budget is too slow
+        to be judged, and the runs of the first round share the budget."""
+        left_s = self.budget_s - (self.clock() - self._began)
+        return max(_LEAST_LIMIT_S, min(self.budget_s * _FIRST_SHARE, left_s))
 
     def _failed(self) -> bool:
         return bool(self.rows) and self.rows[-1].status is not Status.OK
@@ -196,7 +204,7 @@ def _loop(
     with Cage(default_limits(), cap_threads=False) as cage, Progress(Console(stderr=True)) as line:
 
         def run(threads: int, number: int, limit_s: float) -> Row:
-            line.note(f"round {number}, {threads} thread{'s' * (threads != 1)}")
+            line.note(f"round {number}, {threads_in_words(threads)}")
             cell = cell_of(workload, "as is", threads)
             before = load.read(cpus)
             row = one_run(workload, cell, number, limit_s, (environment, Setting()), cage)
@@ -222,10 +230,13 @@ def _explained(workload: Workload, found: Found, path: Path) -> dict[str, object
 
 
 def _write_baseline(path: Path, workload: Workload, found: Found) -> None:
-    """LabError where the speed-ups are not known."""
+    """Nothing where the program fails. LabError where the speed-ups are not known."""
+    if found.failure:
+        sys.stderr.write(f"threadmark: {path} is not written, because the program failed.\n")
+        return
     known = {n: each for n, each in found.speedups.items() if each.high < 1e6}
-    if found.failure or len(known) < len(workload.counts) - 1:
-        why = found.failure or reports.rounds(found) or "there were too few rounds."
+    if len(known) < len(workload.counts) - 1:
+        why = reports.rounds(found) or "there were too few rounds."
         raise LabError(f"No baseline is written: {why.rstrip('.')}; try again.", 3)
     demands.write_baseline(path, workload.words, known)
 

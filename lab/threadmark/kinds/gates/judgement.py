@@ -15,12 +15,10 @@ from statistics import median
 
 from threadmark.judge import pairs
 from threadmark.judge.estimates import Interval
-from threadmark.judge.trials import looks
+from threadmark.judge.trials import ERROR, error_at_end, looks_with_errors
 from threadmark.kinds.gates.demands import Demand
 from threadmark.model.cell import Row, Status
-
-ERROR = 0.02
-_AT_END = 0.5  # of ERROR
+from threadmark.model.workload import threads_in_words
 
 
 class Verdict(StrEnum):
@@ -80,13 +78,12 @@ def judge(rows: Sequence[Row], demands: Sequence[Demand], *, ended: bool = True)
 
 def _checked(demand: Demand, logs: Sequence[float], demands: int, ended: bool) -> Checked:
     """As the first look that decided it, or the end, says."""
-    for number, count in enumerate(looks(len(logs)), 1):
-        error = ERROR * (1 - _AT_END) / (number * (number + 1)) / demands
+    for count, error in looks_with_errors(len(logs), demands):
         ratio = pairs.interval(logs[:count], error)
         verdict = _verdict(ratio, demand.speedup)
         if verdict is not Verdict.UNDECIDED:
             return Checked(demand, verdict, ratio, count)
-    ratio = pairs.interval(logs, ERROR * _AT_END / demands)
+    ratio = pairs.interval(logs, error_at_end(demands))
     verdict = _verdict(ratio, demand.speedup) if ended else Verdict.UNDECIDED
     return Checked(demand, verdict, ratio, len(logs))
 
@@ -126,5 +123,4 @@ def _seconds(rows: Iterable[Row]) -> dict[int, float]:
 
 
 def _failure(row: Row) -> str:
-    threads = row.cell.threads
-    return f"with {threads:,} thread{'s' * (threads != 1)} {row.reason}"
+    return f"with {threads_in_words(row.cell.threads)} {row.reason}"

@@ -15,6 +15,7 @@ from threadmark.kinds.gates.demands import Demand
 from threadmark.kinds.gates.judgement import Found, Verdict
 from threadmark.kinds.kind import Question, RunKind
 from threadmark.model.cell import Stored
+from threadmark.model.workload import threads_in_words
 from threadmark.present import plain, wording
 from threadmark.present.terminal import TextPage
 
@@ -39,7 +40,7 @@ class Change:
         said: list[RenderableType] = [Text("Speed-up over one thread, before and after:")]
         for threads, pair in self.speedups.items():
             before, after = ("    -" if each is None else f"{each:5.2f}" for each in pair)
-            said.append(Text(f"{before} {after}  {threads:,} threads"))
+            said.append(Text(f"{before} {after}  {threads_in_words(threads)}"))
         return said
 
     @property
@@ -61,7 +62,7 @@ class Gates(RunKind):
     def table(self, stored: Stored, found: Found, width: int, *, utf8: bool) -> list[Text]:
         page = TextPage(max(60, min(width, 100)), utf8=utf8)
         times = ", ".join(
-            f"{wording.duration(1e9 * seconds)} on {threads:,} thread{'s' * (threads != 1)}"
+            f"{wording.duration(1e9 * seconds)} on {threads_in_words(threads)}"
             for threads, seconds in found.seconds.items()
         )
         page.say(f"{name_of(stored)}: {found.verdict.value}.", "bold")
@@ -73,7 +74,7 @@ class Gates(RunKind):
         if not found.checked:
             for threads, ratio in found.speedups.items():
                 span = f"{ratio.estimate:.2f} ({ratio.low:.2f} to {ratio.high:.2f})"
-                page.say(f"Speed-up on {threads:,} threads: {span}.")
+                page.say(f"Speed-up on {threads_in_words(threads)}: {span}.")
         if said := reports.rounds(found):
             page.say(said)
         if found.verdict is Verdict.UNDECIDED:
@@ -111,6 +112,10 @@ class Gates(RunKind):
                 }
                 for each in found.checked
             ],
+            "speedups": {
+                str(threads): plain.interval_record(each)
+                for threads, each in found.speedups.items()
+            },
             "failure": found.failure or None,
             "seconds": {str(threads): each for threads, each in found.seconds.items()},
             "rounds": found.rounds,

@@ -24,6 +24,7 @@ from threadmark.kinds.trials.arms import (
     usual_outputs,
 )
 from threadmark.model.cell import Row, Status, Stored
+from threadmark.model.workload import threads_in_words
 
 FIXES = "fixes"  # the document with what was to be tried
 EXPLAINED = "explained"  # the document with what explain says
@@ -109,8 +110,7 @@ def judged(
     rows: Sequence[Row], described: Mapping[str, Any], explained: Mapping[str, Any]
 ) -> Found:
     """The same of rows and of what was to be tried."""
-    logs = logs_of(rows)
-    trial = Trial(logs, described.get("family", 0))
+    trial = trial_of(rows, described.get("family", 0))
     judgements = trial.judge()
     faults = broken(rows)
     bounds = explained.get("bounds", {})
@@ -149,17 +149,27 @@ def judged(
     )
 
 
-def logs_of(rows: Iterable[Row]) -> dict[Arm, list[float]]:
-    """Of each arm the logarithms of time as is / time with the fix, in the order of the rounds."""
+def trial_of(rows: Iterable[Row], family: int) -> Trial[Arm]:
+    """The trial that decides on all arms, of which there will be at most `family`."""
+    found = logs_of(rows)
+    return Trial(
+        {arm: list(each.values()) for arm, each in found.items()},
+        family,
+        {arm: list(each) for arm, each in found.items()},
+    )
+
+
+def logs_of(rows: Iterable[Row]) -> dict[Arm, dict[int, float]]:
+    """Of each arm by rounds, in their order, the logarithm of time as is / time with the fix."""
     sides: dict[tuple[Arm, int], dict[bool, float]] = defaultdict(dict)
     for row in rows:
         if row.sample_ns and PAIR in row.facts:
             arm = Arm(row.facts[PAIR], row.cell.threads)
             sides[arm, row.round][row.cell.variant == AS_IS] = row.sample_ns
-    found: dict[Arm, list[float]] = defaultdict(list)
-    for (arm, _), each in sides.items():
+    found: dict[Arm, dict[int, float]] = defaultdict(dict)
+    for (arm, number), each in sides.items():
         if len(each) == 2:
-            found[arm].append(math.log(each[True] / each[False]))
+            found[arm][number] = math.log(each[True] / each[False])
     return dict(found)
 
 
@@ -243,7 +253,7 @@ def _limits(
 ) -> list[str]:
     found = []
     for count, base in bases.items():
-        threads = f" on {count:,} thread{'s' * (count != 1)}" if count else ""
+        threads = f" on {threads_in_words(count)}" if count else ""
         if base.failed:
             found.append(f"The program as it is failed in {base.failed} of {base.runs} "
                          f"runs{threads}; these and their pairs count for nothing.")  # fmt: skip

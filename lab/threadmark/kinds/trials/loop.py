@@ -104,7 +104,9 @@ class Loop:
         of_arm = _ENOUGH * 2 * max(self._usual.values())
         most = max(1, int(room / of_arm))
         # One of which no pair ended well has not been seen yet.
-        gained = {arm: fmean(logs[arm]) if logs.get(arm) else math.inf for arm in self._open}
+        gained = {
+            arm: fmean(logs[arm].values()) if logs.get(arm) else math.inf for arm in self._open
+        }
         ordered = sorted(self._open, key=lambda arm: -gained[arm])
         self._open = [arm for arm in self._open if arm in ordered[:most]]
         self._out = ordered[most:]
@@ -182,7 +184,7 @@ class Loop:
         logs = judgement.logs_of(self.rows)
         if not {len(logs.get(arm, ())) for arm in self._open} & set(trials.looks(self.number)):
             return
-        still = set(trials.Trial(logs, self.family).open())
+        still = set(judgement.trial_of(self.rows, self.family).open())
         out = arms.broken(self.rows)
         self._open = [
             arm

@@ -11,6 +11,7 @@ from threadmark.judge.trials import Finding, Judgement
 from threadmark.kinds.trials import table
 from threadmark.kinds.trials.judgement import Found, Tried
 from threadmark.model.cell import Stored
+from threadmark.model.workload import threads_in_words
 from threadmark.present import pages
 
 _WIDTH = 200.0  # of the picture of an interval
@@ -28,7 +29,7 @@ def page(stored: Stored, found: Found) -> str:
         run=stored.run,
         command=table.command_line(stored.run.request),
         lines=[line.plain for line in table.lines(stored, found, 100, utf8=True)],
-        counts=[(count, table.on(count) or "gain") for count in found.bases],
+        counts=[(count, threads_in_words(count) or "gain") for count in found.bases],
         tried=[_fix(each, found) for each in found.tried],
         winners=found.winners,
         left_out=found.left_out,

@@ -15,6 +15,7 @@ from threadmark.judge.trials import WORTH, Finding, Judgement
 from threadmark.kinds.trials.judgement import Found, Tried
 from threadmark.kinds.trials.loop import SCREENED
 from threadmark.model.cell import Stored
+from threadmark.model.workload import threads_in_words
 from threadmark.present import wording
 from threadmark.present.terminal import TextPage
 
@@ -71,12 +72,7 @@ def _unit(stored: Stored, seconds: float) -> str:
 
 
 def _on(count: int) -> str:
-    return f" on {on(count)}" if count else ""
-
-
-def on(count: int) -> str:
-    """'2 threads'; nothing where the program chooses."""
-    return f"{count:,} thread{'s' * (count != 1)}" if count else ""
+    return f" on {threads_in_words(count)}" if count else ""
 
 
 def _shown(found: Found) -> list[Tried]:
@@ -98,7 +94,7 @@ def _is_short(tried: Tried) -> bool:
 
 def _table(page: TextPage, found: Found, shown: Sequence[Tried]) -> None:
     counts = list(found.bases)
-    heads = ["fix", *(on(count) or "faster by" for count in counts), "memory"]
+    heads = ["fix", *(threads_in_words(count) or "faster by" for count in counts), "memory"]
     rows = [
         [
             each.name,

@@ -85,6 +85,7 @@ class _Session:
         self._settings: dict[str, Setting] = {}
         self._described: dict[str, Any] = {}
         self._explained: dict[str, Any] = {}
+        self._notes: list[str] = []
         self._run_id = 0
         self._seed = random.SystemRandom().randrange(1 << 31)
         self._loop = Loop(self._run, self._keep, workload.counts, asked.budget_s, self._seed)
@@ -102,15 +103,11 @@ class _Session:
         loop = self._loop
         counts = self._workload.counts
         loop.first()
-        fitting = loop.fitting(len(candidates))
-        if fitting < 1:
-            raise LabError(
-                f"A run takes {duration(loop.usual_s)}, so {duration(loop.budget_s)} are too few "
-                f"for one fix; give more with --budget, such as {loop.needed_s(1):.0f}s."
-            )
-        self._start()
+        fitting = self._fitting(len(candidates))
         if self._asked.explain:
             candidates = choosing.ordered(candidates, self._explain())
+            fitting = self._fitting(len(candidates))
+        self._start()
         dropped = {
             each.name: f"no time; --budget {loop.needed_s(len(candidates)):.0f}s tries all"
             for each in candidates[fitting:]
@@ -130,12 +127,12 @@ class _Session:
         best = self._found().best_of_kinds
         named = [each for each in candidates if each.name in {one.name for one in best}]
         # A fix that sets the number of threads says nothing of other numbers.
-        free = [each for each in named if self._settings[each.name].threads is None]
+        free = [each for each in named if not self._settings[each.name].sets_threads]
         self._loop.add([Arm(e.name, n) for e in free[:_BEST] for n in counts if n != max(counts)])
         if len(named) > 1:
             self._begin([together(named)], [max(counts)])
         loop.measure(loop.budget_s)
-        if self._asked.explain:
+        if self._explained:
             self._explain_best()
 
     def end(self) -> int:
@@ -144,7 +141,9 @@ class _Session:
         if self._store is None:
             raise LabError("The try was interrupted before its first round.", INTERRUPTED)
         if self.interrupted:
-            self._store.add_note(self._run_id, "The try was interrupted; what was measured counts.")
+            self._notes.append("The try was interrupted; what was measured counts.")
+        for note in self._notes:
+            self._store.add_note(self._run_id, note)
         self._store.finish(self._run_id)
         stored = self._store.load(self._run_id)
         found = KIND.judge(stored)
@@ -163,22 +162,39 @@ class _Session:
         self._loop.add([Arm(each.name, count) for each in candidates for count in counts])
         self._document(FIXES, self._described)
 
+    def _fitting(self, fixes: int) -> int:
+        """How many fixes there is time for. LabError where there is none for one."""
+        loop = self._loop
+        found = loop.fitting(fixes)
+        if found < 1:
+            raise LabError(
+                f"A run takes {duration(loop.usual_s)}, so {duration(max(0.0, loop.left_s))} are "
+                f"too few for one fix; give more with --budget, such as {loop.needed_s(1):.0f}s."
+            )
+        return found
+
     def _explain(self) -> list[str]:
         """Explain the program; returns the fixes that can help, the likeliest first."""
-        self._line.pause()
-        self._explained = explained(self._workload, Setting(), self._environment, self._path)
-        self._document(EXPLAINED, self._explained)
-        return list(self._explained["bounds"])
+        self._explained = self._said_of("the program as it is", Setting())
+        return list(self._explained.get("bounds", ()))
 
     def _explain_best(self) -> None:
         """Explain the program with the best fix: what is left."""
         best = next(iter(self._found().winners), None)
         if best is None:
             return
-        self._line.pause()
-        left = explained(self._workload, self._settings[best.name], self._environment, self._path)
-        self._explained |= {"best": best.name, "left": left}
+        left = self._said_of(f"the program with {best.name}", self._settings[best.name])
+        self._explained |= {"best": best.name, "left": left} if left else {}
         self._document(EXPLAINED, self._explained)
+
+    def _said_of(self, what: str, setting: Setting) -> dict[str, Any]:
+        """What explain says; nothing, and a note, where it cannot."""
+        self._line.pause()
+        try:
+            return explained(self._workload, setting, self._environment, self._path)
+        except LabError as error:
+            self._notes.append(f"explain says nothing of {what}: {error}")
+            return {}
 
     def _until(self, end_s: float) -> None:
         """Measure, leave out what has no hope where time is short, and show a first table."""
@@ -235,7 +251,7 @@ class _Session:
             self._workload, cell, number, limit_s, (self._environment, setting), self._cage
         )
         row.facts.update(facts)
-        if setting.threads or self._workload.check:
+        if setting.sets_threads or self._workload.check:
             row.facts.pop(OUTPUT, None)  # it may say how many threads there were
         return row
 
@@ -250,6 +266,8 @@ class _Session:
         }
         self._run_id = self._store.start_run(KIND.profiles[0], self._seed, request, host.facts())
         self._keep(self._loop.rows)
+        if self._explained:
+            self._document(EXPLAINED, self._explained)
 
     def _keep(self, rows: Sequence[Row]) -> None:
         if self._store is not None:
