@@ -1,7 +1,6 @@
 // `tmk-sat check`: every reference, every field against the schema, lists and rings, what would be
 // lost, and whether the file written again is equal.
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -47,12 +46,13 @@ Losses losses_of(const Model& model) {
   return losses;
 }
 
-// The most frequent first.
+// The most frequent first, those of one count by name. std::stable_sort calls what C++17 deprecates.
 std::string listed(const std::map<std::string, std::uint64_t>& counts) {
   constexpr std::size_t kMost = 20;
   std::vector<std::pair<std::string, std::uint64_t>> sorted(counts.begin(), counts.end());
-  std::ranges::stable_sort(sorted, std::ranges::greater(),
-                           [](const auto& each) { return each.second; });
+  std::ranges::sort(sorted, [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
   std::string text;
   for (std::size_t i = 0; i < sorted.size() && i < kMost; ++i) {
     text += (i == 0 ? "" : ", ") + std::to_string(sorted[i].second) + " " + sorted[i].first;
