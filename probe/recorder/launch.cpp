@@ -173,17 +173,22 @@ int Launch::begin() {
   return got == sizeof error ? error : 0;
 }
 
-std::vector<std::string> environment_now() {
+std::vector<std::string> environment_of_target(const std::vector<std::string>& changes) {
   std::vector<std::string> variables;
   for (char** each = environ; each != nullptr && *each != nullptr; ++each) {
     variables.emplace_back(*each);
   }
+  for (const std::string& change : changes) {
+    const std::string name = change.substr(0, change.find('=') + 1);
+    std::erase_if(variables, [&](const std::string& each) { return each.starts_with(name); });
+    variables.push_back(change);
+  }
   return variables;
 }
 
-std::vector<std::string> environment_with(const std::string& libraries,
+std::vector<std::string> environment_with(std::vector<std::string> variables,
+                                          const std::string& libraries,
                                           const std::string& mapping) {
-  std::vector<std::string> variables = environment_now();
   const std::string name = "LD_PRELOAD=";
   std::string preload = name;
   for (const std::string& variable : variables) {  // of several the loader takes the last

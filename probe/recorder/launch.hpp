@@ -44,10 +44,12 @@ class Launch {
   Descriptor go_, failure_;
 };
 
-// The recorder's environment and the two variables: what is preloaded with `libraries` behind it,
-// and the mapping's place.
-std::vector<std::string> environment_with(const std::string& libraries, const std::string& mapping);
-std::vector<std::string> environment_now();
+// The recorder's environment with `changes`, each NAME=VALUE, in the place of what it has.
+std::vector<std::string> environment_of_target(const std::vector<std::string>& changes);
+// An environment and the two variables: what is preloaded with `libraries` behind it, and the
+// mapping's place.
+std::vector<std::string> environment_with(std::vector<std::string> variables,
+                                          const std::string& libraries, const std::string& mapping);
 
 // Holds 0, 1 and 2 where they are closed, so that no file of the recorder gets their number.
 void reserve_standard_streams();

@@ -303,10 +303,11 @@ int record_command(const Options& options) {
     agent = format("/proc/%d/fd/%d", ::getpid(), agent_file.get());
   }
   Launch launch;
-  if (!launch.prepare(
-          options.command,
-          limit.empty() ? environment_with(runtimes + agent, memory.path()) : environment_now(),
-          signals)) {
+  std::vector<std::string> environment = environment_of_target(options.variables);
+  if (limit.empty()) {
+    environment = environment_with(std::move(environment), runtimes + agent, memory.path());
+  }
+  if (!launch.prepare(options.command, environment, signals)) {
     writer.abandon();
     return fail(std::string("No process can be made: ") + ::strerror(errno) + ".");
   }

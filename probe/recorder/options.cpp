@@ -63,6 +63,7 @@ const char* usage() {
          "  --load COMMAND     runs this command of the shell, and ends with it\n"
          "  --stop SIGNAL      what the program gets after the load (TERM, if not given) or after\n"
          "                     the duration (nothing, if not given)\n"
+         "  --set NAME=VALUE   a variable for the program alone; may be given several times\n"
          "  --agent LIB        the agent; without it libthreadmark-agent.so beside the recorder\n";
 }
 
@@ -86,7 +87,7 @@ std::string parse(int count, char** words, Options& options) {
     const bool known = word == "-o" || word == "--output" || word == "--delay" ||
                        word == "--duration" || word == "--agent" || word == "--pid" ||
                        word == "--print" || word == "--ready" || word == "--load" ||
-                       word == "--stop";
+                       word == "--stop" || word == "--set";
     if (!known) return "There is no option " + word + "; --help names those that there are.";
     if (++i == count || words[i][0] == 0) return "The option " + word + " needs a value.";
     const std::string value = words[i];
@@ -101,6 +102,11 @@ std::string parse(int count, char** words, Options& options) {
     } else if (word == "--stop") {
       options.stop_signal = signal_of(value);
       if (options.stop_signal == 0) return "There is no signal " + value + " for --stop.";
+    } else if (word == "--set") {
+      if (value.find('=') == 0 || value.find('=') == std::string::npos) {
+        return "The option --set needs NAME=VALUE.";
+      }
+      options.variables.push_back(value);
     } else if (word == "--agent") {
       options.agent_named = true;
       options.agent = absolute(value);
@@ -128,6 +134,7 @@ std::string parse(int count, char** words, Options& options) {
     if (options.stop_signal != 0) return "--pid excludes --stop: the process is left alone.";
     if (!options.command.empty()) return "Give either --pid or a command, not both.";
     if (options.agent_named) return "--pid excludes --agent.";
+    if (!options.variables.empty()) return "--pid excludes --set: the process runs already.";
     return {};
   }
   if (options.command.empty())

@@ -62,6 +62,7 @@ def test_what_helps_is_found_kept_and_shown_again(capfd: pytest.CaptureFixture[s
     gain = by_name["c-locale"]["threads"]["0"]["times_as_fast"]
     assert 1.2 < gain["low"] < gain["high"] < 8
     assert by_name["c-locale"]["keep"] == {
+        "build": "",
         "environment": {"LC_ALL": "C"},
         "command": "LC_ALL=C ./prog",
         "dockerfile": ['ENV LC_ALL="C"'],

@@ -15,7 +15,11 @@ from threadmark.fixes.fix import Candidate, Fix, NotApplicableError, Target
 from threadmark.model.names import check_name
 
 # What a program gains most from, by the experience of others, where nothing is known of it.
-_KINDS = ("allocator", "malloc", "mutex", "locale", "stdio", "threads", "affinity", "openmp")
+# What needs a build was asked for.
+_KINDS = (
+    "allocator", "compiler", "tasks", "linker", "malloc", "mutex", "locale", "stdio", "threads",
+    "affinity", "openmp",
+)  # fmt: skip
 
 
 def every() -> list[Fix]:

@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 TUNABLES = "GLIBC_TUNABLES"
 PRELOAD = "LD_PRELOAD"
@@ -30,6 +31,12 @@ class Target:
     threads: int | None  # the most that it is to be run with, where that is an argument of it
     environment: Mapping[str, str]
     libraries_at: Mapping[str, str] = field(default_factory=dict)  # name -> path
+    builds: bool = False  # whether it can be built with other flags
+
+    def needs_build(self) -> None:
+        """NotApplicableError where nobody said how the program is built."""
+        if not self.builds:
+            raise NotApplicableError("it needs --build CMD")
 
     def needs_loader(self) -> None:
         """NotApplicableError for a program that no library can be preloaded for."""
@@ -53,6 +60,25 @@ class Target:
         return any(each.startswith(beginnings) for each in self.libraries or ())
 
 
+class Flags(NamedTuple):
+    """What a compiler is told more than it is: of all sources and when it links, and of sources in
+    C++ alone."""
+
+    every: tuple[str, ...] = ()
+    cxx: tuple[str, ...] = ()
+
+    def __or__(self, other: Flags) -> Flags:
+        return Flags(self.every + other.every, self.cxx + other.cxx)
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """For sources in C++."""
+        return self.every + self.cxx
+
+
+NO_FLAGS = Flags()
+
+
 @dataclass(frozen=True)
 class Setting:
     """What a process gets. `setup` is what an image needs besides, as lines of a Dockerfile, and
@@ -66,6 +92,8 @@ class Setting:
     setup: tuple[str, ...] = ()
     in_image: Mapping[str, str] = field(default_factory=dict)
     variables_set_threads: bool = False
+    flags: Flags = NO_FLAGS  # of a build of its own
+    program: str = ""  # that build, in the place of the program
 
     def __or__(self, other: Setting) -> Setting:
         """Both at once; of a variable the second one's value counts."""
@@ -78,7 +106,14 @@ class Setting:
             self.setup + other.setup,
             {**self.in_image, **other.in_image},
             self.variables_set_threads or other.variables_set_threads,
+            self.flags | other.flags,
+            other.program or self.program,
         )
+
+    def words(self, command: Sequence[str]) -> tuple[str, ...]:
+        """What is started in the place of a command."""
+        program = (self.program,) if self.program else command[:1]
+        return (*self.prefix, *program, *command[1:])
 
     @property
     def sets_threads(self) -> bool:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import PurePath
 
 from threadmark.fixes.fix import Setting
+from threadmark.fixes.starting import start
 from threadmark.measure import program
 from threadmark.measure.cage import Cage
 from threadmark.model.cell import Cell, Row
@@ -30,11 +31,7 @@ def one_run(
     """Run it once in a round, in an environment and with a setting, which the program alone gets.
     LabError where --prepare is at fault."""
     given, setting = under
-    threads = setting.threads or cell.threads
-    command = (*setting.prefix, *workload.command(threads))
-    environment = {**given, **workload.variables(cell.threads)}
-    own = workload.variables(threads)
-    own |= setting.changes({**environment, **own})
+    command, environment, own = start(workload, setting, cell.threads, given)
     started = datetime.now(UTC).isoformat(timespec="milliseconds")
     result = program.run(_job(workload, command, own), environment, cage, limit_s)
     nanoseconds = None if result.seconds is None else 1e9 * result.seconds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import time
@@ -77,8 +78,29 @@ def test_a_process_that_ran_before_is_left_alone(recorder: Recorder, tmp_path: P
 
 
 @pytest.mark.parametrize(
-    "words", [["--stop", "TERM", "--", "true"], ["--stop", "NONE", "--load", "true", "--", "true"]]
+    "words",
+    [
+        ["--stop", "TERM", "--", "true"],
+        ["--stop", "NONE", "--load", "true", "--", "true"],
+        ["--set", "A", "--", "true"],
+        ["--set", "=b", "--", "true"],
+        ["--set", "A=b", "--pid", "1"],
+    ],
 )
-def test_a_signal_without_a_time_or_a_name_is_refused(recorder: Recorder, words: list[str]) -> None:
+def test_options_that_lack_what_they_need_are_refused(recorder: Recorder, words: list[str]) -> None:
     done = recorder.call(*words)
     assert (done.returncode, sentence(done.stderr)) == (125, True)
+
+
+def test_a_variable_that_is_set_reaches_the_program_alone(
+    recorder: Recorder, tmp_path: Path
+) -> None:
+    seen = tmp_path / "seen"
+    program = f"echo program $A-$B-$LD_PRELOAD >> {seen}; exec sleep 60"
+    options = ("--set", "A=new=1", "--set", "LD_PRELOAD=libm.so.6")
+    options += ("--ready", f"echo ready $A-$B >> {seen}", "--load", f"echo load $A-$B >> {seen}")
+    environment = {**os.environ, "A": "old", "B": "both"}
+    recorder.run("sh", "-c", program, options=options, env=environment)
+    said = sorted(set(seen.read_text(encoding="utf-8").splitlines()))
+    assert [said[0], said[2]] == ["load old-both", "ready old-both"]
+    assert said[1].startswith("program new=1-both-libm.so.6:/")

@@ -9,6 +9,7 @@ from typing import Any
 
 from threadmark.fixes import choosing
 from threadmark.fixes.fix import Setting
+from threadmark.fixes.starting import start
 from threadmark.kinds.explain import invocation, probe
 from threadmark.kinds.explain.table import summary
 from threadmark.model.errors import LabError
@@ -23,19 +24,21 @@ def explained(
     """Record a run with the most threads, keep that as a run of explain, and say what it says.
     LabError where it cannot be recorded."""
     count = max(workload.counts)
+    # What a fix sets, the program alone gets, as in the runs of a try: not the recorder, and not
+    # the commands beside the program.
+    words, given, own = start(workload, setting, count, environment)
     wanted = invocation.Wanted(
-        (*setting.prefix, *workload.command(setting.threads or count)),
+        words,
         ready=workload.ready or None,
         load=workload.load or None,
         stop=workload.stop or None,
+        variables=own,
     )
-    variables = {**environment, **workload.variables(setting.threads or count)}
-    variables |= setting.changes(variables)
     with invocation.temporary(store) as made:
         # What the program prints must not stand among what the try prints.
         with invocation.unseen() as output:
             status = probe.record(
-                wanted.options(), made, apart=True, environment=variables, output=output
+                wanted.options(), made, apart=True, environment=given, output=output
             )
         if not made.exists() or made.stat().st_size == 0:
             raise LabError(f"Nothing was recorded (the recorder's status is {status}).")

@@ -7,7 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,7 @@ class Wanted:
     load: str | None = None
     stop: str | None = None  # name or number of a signal
     part: Part = WHOLE
+    variables: Mapping[str, str] = field(default_factory=dict)  # for the program alone
 
     @property
     def record(self) -> Path | None:
@@ -109,6 +110,8 @@ class Wanted:
         for name, value in (("--delay", self.delay), ("--duration", self.duration)):
             found += [name, f"{value:f}"] if value is not None else []
         found += [word for pair in self._texts.items() for word in pair]
+        for name, text in self.variables.items():
+            found += ["--set", f"{name}={text}"]
         return [*found, "--pid", str(self.pid)] if self.pid is not None else [
             *found, "--", *self.words
         ]  # fmt: skip

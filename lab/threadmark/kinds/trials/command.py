@@ -20,6 +20,7 @@ def try_(
     workload: WorkloadOptions = WorkloadOptions(),
     only: Annotated[str, Parameter(show_default=False)] = "",
     budget: Annotated[str, Parameter(show_default=False)] = "",
+    build: Annotated[str, Parameter(show_default=False)] = "",
     explain: Annotated[bool, Parameter(negative="", show_default=False)] = False,
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
@@ -43,6 +44,10 @@ def try_(
         Only these fixes, separated by commas; the answer without it names all that there are.
     budget
         How long it may take, such as 90s or 10m; 3m if not given.
+    build
+        A command of the shell that builds the program, for fixes that are flags of the compiler. It
+        runs in copies of this folder, which stays as it is. {flags} in it becomes the flags, else
+        the compilers on PATH add them; {out} becomes the file to write, if that is not in here.
     explain
         Explain the program first, try the likeliest fixes first, and explain it with the best one.
     """
@@ -54,5 +59,6 @@ def try_(
         parse_seconds(budget) if budget else BUDGET_S,
         explain,
         json,
+        build,
     )
     return perform(workload.of(words), asked, store)

@@ -252,6 +252,8 @@ def _limits(
     rows: Sequence[Row], bases: Mapping[int, Base], described: Mapping[str, Any]
 ) -> list[str]:
     found = []
+    if described.get("built"):
+        found.append("As it is means what --build makes without more flags, in a copy too.")
     for count, base in bases.items():
         threads = f" on {threads_in_words(count)}" if count else ""
         if base.failed:

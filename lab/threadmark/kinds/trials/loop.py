@@ -58,6 +58,14 @@ class Loop:
         self._usual: dict[int, float] = {}
         self._slowest: dict[int, float] = {}
 
+    def start(self) -> None:
+        """Count the budget from now on."""
+        self._began = self.clock()
+
+    def leave_out(self, seconds: float) -> None:
+        """Time that the budget is not for."""
+        self._began += seconds
+
     @property
     def spent_s(self) -> float:
         """Since the beginning."""

@@ -173,9 +173,13 @@ def _keep(page: TextPage, tried: Tried) -> None:
     most = tried.most
     assert most
     page.say(f"{tried.name}: {tried.what}, {percent(most.ratio.estimate)}. To keep it:", "bold")
-    page.lines.append(Text(f"  {wording.printable(tried.keep['command'])}"))
-    page.lines.append(Text("  or in a Dockerfile:", style="dim"))
-    page.lines += [Text(f"  {wording.printable(each)}") for each in tried.keep["dockerfile"]]
+    if build := tried.keep.get("build"):
+        page.lines.append(Text(f"  {wording.printable(build)}"))
+    if command := tried.keep["command"]:
+        page.lines.append(Text(f"  {wording.printable(command)}"))
+    if dockerfile := tried.keep["dockerfile"]:
+        page.lines.append(Text("  or in a Dockerfile:", style="dim"))
+        page.lines += [Text(f"  {wording.printable(each)}") for each in dockerfile]
     page.say(f"  Mind: {tried.risk}")
 
 

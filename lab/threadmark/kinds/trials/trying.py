@@ -16,14 +16,15 @@ from rich.console import Console
 
 from threadmark.fixes import choosing
 from threadmark.fixes.fix import Candidate, Setting, together
-from threadmark.fixes.target import target_of
 from threadmark.kinds.explain.briefly import explained
 from threadmark.kinds.program_runs import cell_of, one_run
 from threadmark.kinds.trials import judgement
 from threadmark.kinds.trials.arms import FIRST, OUTPUT, PAIR, Arm
+from threadmark.kinds.trials.building import Builder, BuildError
 from threadmark.kinds.trials.judgement import EXPLAINED, FIXES
 from threadmark.kinds.trials.kind import KIND
 from threadmark.kinds.trials.loop import SCREENED, TOGETHER, Loop
+from threadmark.kinds.trials.menu import Menu
 from threadmark.machine import host
 from threadmark.machine.limits import default_limits
 from threadmark.measure.cage import Cage
@@ -49,23 +50,19 @@ class Asked:
     budget_s: float = BUDGET_S
     explain: bool = False
     as_json: bool = False
+    build: str = ""
 
 
 def perform(workload: Workload, asked: Asked, path: Path) -> int:
     """Do it; returns the exit status."""
-    workload.faults(KIND.command)
-    environment = dict(os.environ)
-    most = max(workload.counts)
-    target = target_of(workload.words[0], environment, most or None)
-    candidates, left_out = choosing.applicable(target, asked.only)
-    if not candidates:
-        why = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
-        raise LabError(f"No fix can be tried here ({why}).")
+    workload.faults(KIND.command, is_built=bool(asked.build))
+    if (asked.build and not asked.build.strip()) or "\0" in asked.build:
+        raise LabError("--build needs a value.")
     with ExitStack() as stack:
         session = _Session(workload, asked, stack, path)
         try:
             with session.measuring():
-                session.try_all(candidates, left_out)
+                session.try_all()
         except KeyboardInterrupt:
             session.interrupted = True
         return session.end()
@@ -82,6 +79,7 @@ class _Session:
         self._path = path
         self._store: Store | None = None
         self._environment = dict(os.environ)
+        self._menu = Menu(workload, self._environment, self._building)
         self._settings: dict[str, Setting] = {}
         self._described: dict[str, Any] = {}
         self._explained: dict[str, Any] = {}
@@ -98,10 +96,16 @@ class _Session:
             self._line = line
             yield
 
-    def try_all(self, candidates: Sequence[Candidate], left_out: Mapping[str, str]) -> None:
+    def try_all(self) -> None:
         """All rounds."""
         loop = self._loop
         counts = self._workload.counts
+        if self._asked.build:
+            self._menu.build_by(self._stack.enter_context(
+                Builder.of(self._asked.build, self._workload.words[0])
+            ))  # fmt: skip
+        candidates, left_out = self._menu.candidates(self._asked.only)
+        loop.start()
         loop.first()
         fitting = self._fitting(len(candidates))
         if self._asked.explain:
@@ -121,6 +125,7 @@ class _Session:
             "left_out": {**left_out, **dropped},
             "checked": bool(self._workload.check),
             "units": bool(self._workload.progress or self._workload.metric),
+            "built": bool(self._asked.build),
         }
         self._begin(candidates, [max(counts)])
         self._until(TOGETHER * loop.budget_s)
@@ -130,7 +135,7 @@ class _Session:
         free = [each for each in named if not self._settings[each.name].sets_threads]
         self._loop.add([Arm(e.name, n) for e in free[:_BEST] for n in counts if n != max(counts)])
         if len(named) > 1:
-            self._begin([together(named)], [max(counts)])
+            self._begin_together(named)
         loop.measure(loop.budget_s)
         if self._explained:
             self._explain_best()
@@ -158,9 +163,23 @@ class _Session:
         """Take up fixes, and keep what they are."""
         for each in candidates:
             self._settings[each.name] = each.setting
-            self._described["tried"].append(self._record(each))
+            self._described["tried"].append(self._menu.record(each))
         self._loop.add([Arm(each.name, count) for each in candidates for count in counts])
         self._document(FIXES, self._described)
+
+    def _begin_together(self, parts: Sequence[Candidate]) -> None:
+        """Take up all of them at once, which may need one more build."""
+        before = self._loop.clock()
+        try:
+            both = self._menu.built(together(parts))
+        except BuildError as why:
+            self._notes.append(f"{' + '.join(each.name for each in parts)}: {why}.")
+        else:
+            self._begin([both], [max(self._workload.counts)])
+        self._loop.leave_out(self._loop.clock() - before)
+
+    def _building(self, what: str) -> None:
+        self._line.note(f"building: {printable(what)}")
 
     def _fitting(self, fixes: int) -> int:
         """How many fixes there is time for. LabError where there is none for one."""
@@ -191,7 +210,8 @@ class _Session:
         """What explain says; nothing, and a note, where it cannot."""
         self._line.pause()
         try:
-            return explained(self._workload, setting, self._environment, self._path)
+            own = self._menu.base | setting
+            return explained(self._workload, own, self._environment, self._path)
         except LabError as error:
             self._notes.append(f"explain says nothing of {what}: {error}")
             return {}
@@ -216,28 +236,6 @@ class _Session:
     def _found(self) -> judgement.Found:
         return judgement.judged(self._loop.rows, self._described, self._explained)
 
-    def _record(self, candidate: Candidate) -> dict[str, Any]:
-        setting = candidate.setting
-        if setting.threads:
-            setting = setting | Setting(self._workload.variables(setting.threads))
-        command = self._command(setting, max(self._workload.counts))
-        named = os.environ | self._workload.variables(max(self._workload.counts))
-        return {
-            "name": candidate.name,
-            "kind": candidate.kind,
-            "what": candidate.what,
-            "risk": candidate.risk,
-            "parts": list(candidate.parts),
-            "keep": {
-                "environment": setting.changes(named),
-                "command": setting.line(command, named),
-                "dockerfile": setting.dockerfile(command, named),
-            },
-        }
-
-    def _command(self, setting: Setting, count: int) -> tuple[str, ...]:
-        return self._workload.command(setting.threads or count)
-
     def _run(self, variant: str, arm: Arm, number: int, limit_s: float) -> Row:
         """One run of a pair."""
         loop = self._loop
@@ -248,8 +246,9 @@ class _Session:
         facts = {} if variant == FIRST else {PAIR: arm.fix}
         cell = cell_of(self._workload, variant, arm.threads)
         row = one_run(
-            self._workload, cell, number, limit_s, (self._environment, setting), self._cage
-        )
+            self._workload, cell, number, limit_s,
+            (self._environment, self._menu.base | setting), self._cage,
+        )  # fmt: skip
         row.facts.update(facts)
         if setting.sets_threads or self._workload.check:
             row.facts.pop(OUTPUT, None)  # it may say how many threads there were
@@ -263,6 +262,7 @@ class _Session:
             "workload": self._workload.as_json(),
             "only": list(self._asked.only),
             "budget_s": self._asked.budget_s,
+            "build": self._asked.build,
         }
         self._run_id = self._store.start_run(KIND.profiles[0], self._seed, request, host.facts())
         self._keep(self._loop.rows)

@@ -1,0 +1,28 @@
+"""What a program is started with under a setting: its words, and who gets which variables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from threadmark.fixes.fix import Setting
+from threadmark.model.workload import Workload
+
+
+class Start(NamedTuple):
+    """`environment` is for the program and the commands beside it, `own` for the program alone."""
+
+    words: tuple[str, ...]
+    environment: dict[str, str]
+    own: dict[str, str]
+
+
+def start(
+    workload: Workload, setting: Setting, count: int, environment: Mapping[str, str]
+) -> Start:
+    """With a number of threads as it is; the setting may have another one."""
+    threads = setting.threads or count
+    given = {**environment, **workload.variables(count)}
+    own = workload.variables(threads)
+    own |= setting.changes({**given, **own})
+    return Start(setting.words(workload.command(threads)), given, own)
