@@ -15,6 +15,7 @@ import argparse
 import contextlib
 import io
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -90,8 +91,9 @@ def gates(path: Path, tries: int, budget_s: float) -> Iterator[str]:
             line += ["--budget", f"{budget_s:g}s", "--annotations", "none", "--store"]
             line += [str(path.with_name("g.db")), "--", str(path), "{threads}"]
             done = subprocess.run(
-                [*line, str(serial), str(locked)], cwd=path.parent, check=False, capture_output=True
-            )
+                [*line, str(serial), str(locked)], cwd=path.parent, check=False,
+                capture_output=True, env={**os.environ, "THREADMARK_WORK": "300"},
+            )  # fmt: skip
             statuses[at][done.returncode] += 1
         said = [
             f"{serial} % serial, {locked} % locked, {asked}: {statuses[at][right]} of {number} "

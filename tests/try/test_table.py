@@ -17,6 +17,7 @@ import pytest
 from threadmark.fixes import choosing
 from threadmark.kinds.trials import judgement, page, table
 from threadmark.kinds.trials.arms import AGAIN, AS_IS
+from threadmark.kinds.trials.gaps import gaps
 from threadmark.kinds.trials.kind import KIND
 from threadmark.model.cell import Cell, Row, Run, Status, Stored
 from threadmark.model.places import ROOT
@@ -45,6 +46,11 @@ def described() -> dict[str, Any]:
     return {"family": 12, "tried": tried, "left_out": left_out, "checked": False, "units": False}
 
 
+def cause(summary: str, name: str, bound: float | None, *fixes: str) -> dict[str, Any]:
+    """As briefly.py describes one."""
+    return {"summary": summary, "category": name, "name": name, "bound": bound, "fixes": fixes}
+
+
 def stored(*, gains: dict[str, float], rounds: int = 16) -> Stored:
     """A run whose runs take what GAINS say, give or take a percent."""
     noise = random.Random(4)
@@ -69,8 +75,22 @@ def stored(*, gains: dict[str, float], rounds: int = 16) -> Stored:
     run = Run(7, "2026-11-25T10:00:00.000+00:00", "x", "try", 1, request, {"kernel": "<k>"})
     explained = {
         "run": 6,
-        "causes": ["40 % allocator; without it at most 1.6 times as fast"],
+        "causes": [],
         "bounds": {"jemalloc": 1.6, "tcache": 1.6, "batch": 1.1},
+        "about": [
+            cause("40 % allocator", "allocator", 1.6, "tcache", "jemalloc"),
+            cause("9 % run queue", "run_queue", 1.1, "batch", "priority"),
+            cause("8 % allocator of another kind", "malloc", 2.5, "jemalloc"),
+            cause("5 % locale", "locale", 1.05, "c-locale"),
+            cause("4 % input", "io", 1.04, "large-buffers"),
+            cause("a cause without a bound", "spin", None, "jemalloc"),
+        ],
+        "best": "jemalloc",
+        "left": {
+            "run": 8,
+            "causes": ["3 % allocator"],
+            "about": [cause("3 % allocator", "allocator", 1.03)],
+        },
     }
     return Stored(run, rows, [], {judgement.FIXES: described(), judgement.EXPLAINED: explained})
 
@@ -93,10 +113,26 @@ def test_the_answer_says_what_counts() -> None:
     assert "spinning-mutex breaks the program: it was ended by SIGSEGV." in text
     assert "The gains do not add up: jemalloc + batch gives +5" in text
     assert "its parts would give +80 %" in text
-    assert "jemalloc: at most 1.6 times as fast by that cause, measured 1.5." in text
-    assert "batch: at most 1.1 times as fast by that cause, measured 1.2; the fix changes" in text
+    assert "- 40 % allocator at most x1.6 as fast by that cause, +50 % (+" in text
     assert "Not tried: omp-bind (the program is not linked with OpenMP)" in text
     assert "(1.41 times as fast as on 1)" in text
+
+
+def test_each_cause_has_its_bound_and_what_the_best_fix_for_it_gained() -> None:
+    found = gaps(KIND.judge(stored(gains=GAINS)))
+    said = [(each.fix.name if each.fix else "", each.said, each.left) for each in found]
+    assert said[0][:2] == ("jemalloc", "less than the bound; x1.07 is left")
+    assert said[0][2] == "with jemalloc explain still finds it, worth at most x1.03"
+    assert said[1][:2] == (
+        "batch", "more than the bound, so the fix changes more than this cause"
+    )  # fmt: skip
+    assert said[1][2] == ""
+    assert said[2][2] == "with jemalloc it is not among the first causes"
+    assert said[3][:2] == ("c-locale", "as much as the bound")
+    assert said[4] == ("", "no fix for it was measured", "")
+    assert said[5][1] == "explain gives no bound"
+    without = stored(gains={**GAINS, "c-locale": 0.99})
+    assert gaps(KIND.judge(without))[3].said == "no gain for sure"
 
 
 def test_a_combination_that_is_no_faster_comes_after_the_fix_alone() -> None:

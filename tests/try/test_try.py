@@ -142,7 +142,18 @@ def test_where_nothing_helps_it_says_what_would_have_been_seen(
     assert re.search(pattern, " ".join(said.split()))
 
 
-SAID = {"run": 7, "causes": ["40 % locale"], "bounds": {"c-locale": 1.6}}
+def _about(summary: str, name: str, bound: float, *fixes: str) -> dict[str, object]:
+    return {
+        "summary": summary, "category": "atomic", "name": name, "bound": bound, "fixes": fixes
+    }  # fmt: skip
+
+
+SAID = {
+    "run": 7,
+    "causes": ["40 % locale"],
+    "bounds": {"c-locale": 1.6},
+    "about": [_about("40 % locale", "locale", 1.6, "batch", "c-locale")],
+}
 
 
 def _explains(
@@ -169,17 +180,30 @@ EXPLAIN = ("--explain", "--only", "batch,c-locale", "--budget", "4s", "--", "./p
 def test_explain_puts_its_fixes_first_and_explains_the_best(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    left = {"run": 8, "causes": ["9 % stdio"], "bounds": {}}
+    left = {
+        "run": 8,
+        "causes": ["9 % locale"],
+        "bounds": {},
+        "about": [_about("9 % locale", "locale", 1.1)],
+    }
     asked = _explains(monkeypatch, SAID, left)
     found = json.loads(run(capfd, "--json", *EXPLAIN))
     assert [each.variables.get("LC_ALL") for each in asked] == [None, "C"]
-    assert found["explained"] == {**SAID, "best": "c-locale", "left": left}
+    expected = {**SAID, "best": "c-locale", "left": left}
+    assert found["explained"] == json.loads(json.dumps(expected))
     bounds = {each["name"]: each["bound"] for each in found["fixes"]}
     assert bounds["c-locale"] == 1.6
     assert cli.main(["show", "--store", "s.db"]) == 0
     shown = " ".join(capfd.readouterr().out.split())
     assert "What explain says (./threadmark show 7) - 40 % locale" in shown
-    assert "What is left with c-locale (./threadmark show 8): - 9 % stdio" in shown
+    assert "at most x1.6 as fast by that cause, x" in shown
+    assert "with c-locale: more than the bound, so the fix changes more" in shown
+    assert "With c-locale explain still finds it, worth at most x1.1." in shown
+    assert "What is left with c-locale (./threadmark show 8): - 9 % locale" in shown
+    assert cli.main(["report", "--store", "s.db", "--output", "page.html"]) == 0
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert "at most x1.6</td><td>c-locale<br>" in page
+    assert "with c-locale explain still finds it, worth at most x1.1" in page
 
 
 def test_an_explanation_that_fails_costs_no_answer(

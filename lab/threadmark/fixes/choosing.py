@@ -14,11 +14,11 @@ from threadmark.fixes import known
 from threadmark.fixes.fix import Candidate, Fix, NotApplicableError, Target
 from threadmark.model.names import check_name
 
-# What a program gains most from, by the experience of others, where nothing is known of it.
-# What needs a build was asked for.
+# What a program gains most from, by the experience of others, where nothing is known of it. Kinds
+# that few programs can have are known to concern the program, or were asked for.
 _KINDS = (
-    "allocator", "compiler", "tasks", "linker", "malloc", "mutex", "locale", "stdio", "threads",
-    "affinity", "openmp",
+    "allocator", "openmp", "tasks", "compiler", "linker", "malloc", "mutex", "locale", "stdio",
+    "threads", "affinity",
 )  # fmt: skip
 
 

@@ -27,6 +27,11 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == " " else "?" for c in text)
 
 
+def capital(text: str) -> str:
+    """A clause as the beginning of a sentence."""
+    return text[:1].upper() + text[1:]
+
+
 def say(console: Console, sentence: str) -> None:
     """Print one sentence for the person."""
     console.print(

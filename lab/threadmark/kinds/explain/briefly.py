@@ -22,7 +22,7 @@ def explained(
     workload: Workload, setting: Setting, environment: Mapping[str, str], store: Path
 ) -> dict[str, Any]:
     """Record a run with the most threads, keep that as a run of explain, and say what it says.
-    LabError where it cannot be recorded."""
+    LabError where it cannot be recorded; an interrupt of the recording is one of the command."""
     count = max(workload.counts)
     # What a fix sets, the program alone gets, as in the runs of a try: not the recorder, and not
     # the commands beside the program.
@@ -40,6 +40,8 @@ def explained(
             status = probe.record(
                 wanted.options(), made, apart=True, environment=given, output=output
             )
+        if output.interrupted:
+            raise KeyboardInterrupt
         if not made.exists() or made.stat().st_size == 0:
             raise LabError(f"Nothing was recorded (the recorder's status is {status}).")
         number, found = invocation.analysed(made, store)
@@ -49,4 +51,16 @@ def explained(
         "run": number,
         "causes": [summary(each) for each in causes[:_CAUSES]],
         "bounds": choosing.likely(causes),
+        "about": [_about(each) for each in causes[:_CAUSES]],
+    }
+
+
+def _about(cause: Mapping[str, Any]) -> dict[str, Any]:
+    """A cause with what tells it from others, and the fixes for it."""
+    return {
+        "summary": summary(cause),
+        "category": cause["category"],
+        "name": cause["name"],
+        "bound": cause["bound"],
+        "fixes": list(choosing.likely([cause])),
     }

@@ -13,6 +13,7 @@ AGAIN = "as is again"  # the other run of a pair without a fix
 FIRST = "first"  # runs before all pairs
 PAIR = "pair"  # in the facts of a row: the fix of its pair
 OUTPUT = "output"  # in the facts of a row: what tells one output from another
+TAKEN = "taken_s"  # in the facts of a row: what others had of the processors' time, and all of it
 EQUAL = 2  # runs as is that print the same, before another output is a fault
 _OFTEN = 0.5  # share of failures that is the fix's, where the program fails as it is too
 

@@ -18,6 +18,7 @@ from threadmark.kinds.trials.arms import (
     EQUAL,
     OUTPUT,
     PAIR,
+    TAKEN,
     Arm,
     broken,
     is_base,
@@ -29,6 +30,7 @@ from threadmark.model.workload import threads_in_words
 FIXES = "fixes"  # the document with what was to be tried
 EXPLAINED = "explained"  # the document with what explain says
 _ERROR = 0.025  # of each limit of a figure that claims nothing
+_BUSY = 0.1  # of the processors' time, above which it is said that others had it
 _KEPT_SHORT = 0.01  # seconds: below, starting a process is a good part of a run
 
 
@@ -254,6 +256,12 @@ def _limits(
     found = []
     if described.get("built"):
         found.append("As it is means what --build makes without more flags, in a copy too.")
+    shares = [row.facts[TAKEN] for row in rows if TAKEN in row.facts]
+    taken, whole = sum(each[0] for each in shares), sum(each[1] for each in shares)
+    if whole and taken >= _BUSY * whole:
+        found.append(f"Other processes, or the hypervisor, took {100 * taken / whole:.0f} % of the "
+                     "processors' time meanwhile, so what needs more of it gains less than on a "
+                     "machine that is free.")  # fmt: skip
     for count, base in bases.items():
         threads = f" on {threads_in_words(count)}" if count else ""
         if base.failed:

@@ -14,6 +14,7 @@ from threadmark.fixes.target import target_of
 from threadmark.kinds.trials.building import Builder, BuildError
 from threadmark.model.errors import LabError
 from threadmark.model.workload import Workload
+from threadmark.present.wording import capital
 
 
 class Menu:
@@ -36,7 +37,7 @@ class Menu:
         try:
             self.base = Setting(program=str(builder.build(NO_FLAGS)))
         except BuildError as why:
-            raise LabError(f"{_capital(str(why))}; correct --build first.") from why
+            raise LabError(f"{capital(str(why))}; correct --build first.") from why
 
     def candidates(self, only: Iterable[str]) -> tuple[list[Candidate], dict[str, str]]:
         """The fixes to try, and of the others why not. LabError where there is none."""
@@ -90,7 +91,3 @@ class Menu:
                 "dockerfile": setting.dockerfile(command, named),
             },
         }
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -9,6 +9,7 @@ from typing import Any
 from threadmark.judge.pairs import FEWEST
 from threadmark.judge.trials import Finding, Judgement
 from threadmark.kinds.trials import table
+from threadmark.kinds.trials.gaps import Gap, gaps
 from threadmark.kinds.trials.judgement import Found, Tried
 from threadmark.model.cell import Stored
 from threadmark.model.workload import threads_in_words
@@ -32,6 +33,8 @@ def page(stored: Stored, found: Found) -> str:
         counts=[(count, threads_in_words(count) or "gain") for count in found.bases],
         tried=[_fix(each, found) for each in found.tried],
         winners=found.winners,
+        gaps=[_gap(each) for each in gaps(found)],
+        left=_left(found),
         left_out=found.left_out,
         width=_WIDTH,
         machine=pages.facts(stored.run.machine),
@@ -45,6 +48,24 @@ def _fix(tried: Tried, found: Found) -> dict[str, Any]:
         "memory": "" if tried.memory is None else f"x{tried.memory:.2f}",
         "bound": "" if tried.bound is None else f"at most x{tried.bound:.3g}",
     }
+
+
+def _gap(gap: Gap) -> dict[str, Any]:
+    fix = gap.fix
+    return {
+        "cause": gap.cause,
+        "bound": "" if gap.bound is None else f"at most x{gap.bound:.3g}",
+        "fix": fix.name if fix else "",
+        "arm": _arm(fix.most) if fix else None,
+        "said": gap.said,
+        "left": gap.left,
+    }
+
+
+def _left(found: Found) -> dict[str, Any] | None:
+    """What explain says of the program with the best fix."""
+    left = found.explained.get("left")
+    return {**left, "best": found.explained["best"]} if left else None
 
 
 def _arm(judged: Judgement | None) -> dict[str, Any] | None:

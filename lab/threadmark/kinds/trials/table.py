@@ -12,6 +12,7 @@ from rich.text import Text
 from threadmark.judge.estimates import Interval
 from threadmark.judge.pairs import FEWEST
 from threadmark.judge.trials import WORTH, Finding, Judgement
+from threadmark.kinds.trials.gaps import gaps
 from threadmark.kinds.trials.judgement import Found, Tried
 from threadmark.kinds.trials.loop import SCREENED
 from threadmark.model.cell import Stored
@@ -234,17 +235,14 @@ def _explained(page: TextPage, found: Found) -> None:
     if not said:
         return
     page.heading(f"What explain says (./threadmark show {said['run']})")
-    for cause in said["causes"]:
-        page.say(f"- {cause}")
-    bounded = [each for each in found.tried if each.bound and each.most and not each.broken]
-    for each in bounded[:_KEPT]:
-        assert each.most and each.bound
-        beyond = each.most.ratio.low > each.bound
-        page.say(
-            f"{each.name}: at most {each.bound:.3g} times as fast by that cause, measured "
-            f"{each.most.ratio.estimate:.3g}"
-            + ("; the fix changes more than that cause." if beyond else ".")
-        )
+    for gap in gaps(found):
+        page.say(f"- {gap.cause}")
+        if gap.fix and gap.fix.most:
+            bound = f"at most x{gap.bound:.3g} as fast by that cause, " if gap.bound else ""
+            measured = f"{percent(gap.fix.most.ratio.estimate)} {_span(gap.fix.most.ratio)}"
+            page.say(f"  {bound}{measured} with {gap.fix.name}: {gap.said}.")
+        if gap.left:
+            page.say(f"  {wording.capital(gap.left)}.")
     if left := said.get("left"):
         page.say(f"What is left with {said['best']} (./threadmark show {left['run']}):")
         for cause in left["causes"]:

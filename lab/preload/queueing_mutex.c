@@ -1,0 +1,134 @@
+// Threads that wait for a mutex get it in the order in which they came, and one at a time asks for
+// it. See queueing_mutex.md for the protocol.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { pauses = 2000, between_tries = 16, address_bits = 48 };
+enum turn { waits, sleeps, first };
+
+struct place {
+  struct place* next;
+  int turn;
+};
+
+typedef int mutex_function(pthread_mutex_t*);
+
+static mutex_function* real_lock;
+static mutex_function* real_try;
+static uint16_t generation;  // grows in a child, which has none of the threads that waited
+
+static void forked(void) { ++generation; }
+
+static void find(void) {
+  *(void**)&real_try = dlsym(RTLD_NEXT, "pthread_mutex_trylock");
+  *(void**)&real_lock = dlsym(RTLD_NEXT, "pthread_mutex_lock");
+}
+
+__attribute__((constructor)) static void begin(void) {
+  find();
+  pthread_atfork(NULL, NULL, forked);
+}
+
+static void rest(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield" ::: "memory");
+#else
+  __asm__ volatile("" ::: "memory");
+#endif
+}
+
+#if defined(__LP64__)
+// Other kinds are recursive, robust or shared, or have more outcomes: glibc keeps these.
+static int is_plain(const pthread_mutex_t* mutex) {
+  const int kind = __atomic_load_n(&mutex->__data.__kind, __ATOMIC_RELAXED);
+  return kind == PTHREAD_MUTEX_TIMED_NP || kind == PTHREAD_MUTEX_ADAPTIVE_NP;
+}
+
+static uint64_t* tail_of(pthread_mutex_t* mutex) { return (uint64_t*)&mutex->__data.__list.__prev; }
+
+static uint64_t named(const struct place* place) {
+  return (uint64_t)generation << address_bits | (uint64_t)(uintptr_t)place;
+}
+
+// NULL for no place, and for one of a thread that a fork left behind.
+static struct place* place_of(uint64_t word) {
+  if (word >> address_bits != generation) return NULL;
+  return (struct place*)(uintptr_t)(word & ((UINT64_C(1) << address_bits) - 1));
+}
+
+// Callers of pthread_mutex_lock rely on their errno.
+static void futex(int* word, int operation, int value) {
+  const int before = errno;
+  syscall(SYS_futex, word, operation, value, NULL, NULL, 0);
+  errno = before;
+}
+
+static void await(struct place* own) {
+  for (int i = 0; i < pauses; ++i) {
+    if (__atomic_load_n(&own->turn, __ATOMIC_SEQ_CST) == first) return;
+    rest();
+  }
+  int expected = waits;
+  if (!__atomic_compare_exchange_n(&own->turn, &expected, sleeps, 0, __ATOMIC_SEQ_CST,
+                                   __ATOMIC_SEQ_CST))
+    return;
+  while (__atomic_load_n(&own->turn, __ATOMIC_SEQ_CST) == sleeps)
+    futex(&own->turn, FUTEX_WAIT_PRIVATE, sleeps);
+}
+
+static int take(pthread_mutex_t* mutex) {
+  for (int i = 0; i < pauses; ++i) {
+    if (i % between_tries == 0 && __atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) == 0 &&
+        real_try(mutex) == 0)
+      return 0;
+    rest();
+  }
+  return real_lock(mutex);
+}
+
+static void hand_on(uint64_t* tail, struct place* own) {
+  struct place* next = __atomic_load_n(&own->next, __ATOMIC_SEQ_CST);
+  if (!next) {
+    uint64_t last = named(own);
+    if (__atomic_compare_exchange_n(tail, &last, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) return;
+    // Somebody is between two instructions, unless it lost its processor there.
+    for (int i = 1; !(next = __atomic_load_n(&own->next, __ATOMIC_SEQ_CST)); ++i) {
+      rest();
+      if (i % pauses == 0) sched_yield();
+    }
+  }
+  if (__atomic_exchange_n(&next->turn, first, __ATOMIC_SEQ_CST) == sleeps)
+    futex(&next->turn, FUTEX_WAKE_PRIVATE, 1);
+}
+
+int pthread_mutex_lock(pthread_mutex_t* mutex) {
+  if (!real_lock) find();  // called from another library's constructor
+  if (!is_plain(mutex)) return real_lock(mutex);
+  uint64_t* tail = tail_of(mutex);
+  if (!place_of(__atomic_load_n(tail, __ATOMIC_SEQ_CST)) && real_try(mutex) == 0) return 0;
+  struct place own = {NULL, waits};
+  if ((uintptr_t)&own >> address_bits) return real_lock(mutex);  // a stack of five-level paging
+  struct place* before = place_of(__atomic_exchange_n(tail, named(&own), __ATOMIC_SEQ_CST));
+  if (before) {
+    __atomic_store_n(&before->next, &own, __ATOMIC_SEQ_CST);
+    await(&own);
+  }
+  const int error = take(mutex);
+  hand_on(tail, &own);
+  return error;
+}
+#else
+int pthread_mutex_lock(pthread_mutex_t* mutex) {
+  if (!real_lock) find();  // without room for a queue in the mutex
+  return real_lock(mutex);
+}
+#endif

@@ -1,0 +1,69 @@
+"""What explain says a cause is worth, beside what the fixes for it gained; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from threadmark.judge.pairs import FEWEST
+from threadmark.judge.trials import Finding
+from threadmark.kinds.trials.judgement import Found, Tried
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A cause, and the best of the fixes for it that were measured. `left` says what explain finds
+    of the cause with that fix, where it was asked."""
+
+    cause: str
+    bound: float | None
+    fix: Tried | None
+    said: str
+    left: str
+
+
+def gaps(found: Found) -> list[Gap]:
+    """Of each cause that explain named, in its order."""
+    return [_gap(found, each) for each in found.explained.get("about", ())]
+
+
+def _gap(found: Found, cause: Mapping[str, Any]) -> Gap:
+    fix = _best(found.tried, cause["fixes"])
+    bound = cause["bound"]
+    return Gap(cause["summary"], bound, fix, _said(bound, fix), _left(found.explained, cause, fix))
+
+
+def _best(tried: Sequence[Tried], names: Sequence[str]) -> Tried | None:
+    """The first of these in the order of the answer, which is that of the gains."""
+    for each in tried:
+        if each.name in names and not each.broken and each.most and each.most.pairs >= FEWEST:
+            return each
+    return None
+
+
+def _said(bound: float | None, fix: Tried | None) -> str:
+    if fix is None or fix.most is None:
+        return "no fix for it was measured"
+    ratio = fix.most.ratio
+    if fix.most.finding is not Finding.GAIN:
+        return "no gain for sure"
+    if bound is None:
+        return "explain gives no bound"
+    if ratio.low > bound:
+        return "more than the bound, so the fix changes more than this cause"
+    if ratio.high >= bound:
+        return "as much as the bound"
+    return f"less than the bound; x{bound / ratio.estimate:.3g} is left"
+
+
+def _left(explained: Mapping[str, Any], cause: Mapping[str, Any], fix: Tried | None) -> str:
+    left = explained.get("left")
+    if not left or fix is None or explained.get("best") != fix.name:
+        return ""
+    for each in left.get("about", ()):
+        if (each["category"], each["name"]) == (cause["category"], cause["name"]):
+            bound = each["bound"]
+            worth = f", worth at most x{bound:.3g}" if bound else ""
+            return f"with {fix.name} explain still finds it{worth}"
+    return f"with {fix.name} it is not among the first causes"

@@ -1,0 +1,136 @@
+"""What try finds for programs of the distribution, and the same by hand, as rows of a table.
+
+    PYTHONPATH=lab .venv/bin/python tests/try/real_programs.py --budget 40 xz pigz
+
+By hand: twelve runs as it is and twelve with the best fix, in turns, by the line that try gives,
+and the ratio of the medians. Without a gain it takes the fix that promised most.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+ROOT = Path(__file__).resolve().parents[2]
+RUNS = 12
+PORT = 7911
+_READY_S = 10.0
+_REDIS = "redis-cli -p {port}"
+# Words; for a server what tells that it is up and what is its load.
+PROGRAMS: dict[str, tuple[str, str, str]] = {
+    "xz": ("xz -T{threads} -0 --block-size=1MiB -c input", "", ""),
+    "pigz": ("pigz -p {threads} -6 -c input", "", ""),
+    "sysbench-mutex": (
+        "sysbench mutex --threads={threads} --mutex-num=1 --mutex-locks=30000 --mutex-loops=300 "
+        "run", "", "",
+    ),
+    "sysbench-threads": (
+        "sysbench threads --threads={threads} --thread-locks=1 --thread-yields=20 --events=4000 "
+        "--time=0 run", "", "",
+    ),
+    "redis": (
+        f"redis-server --port {PORT} --save '' --io-threads {{threads}}",
+        f"redis-cli -p {PORT} ping",
+        f"redis-benchmark -p {PORT} -q -n 60000 -c 32 -P 8 -d 512 -r 20000 -t set,get",
+    ),
+    "memcached": (
+        f"memcached -u nobody -p {PORT} -t {{threads}} -m 256",
+        f"memcping --servers=127.0.0.1:{PORT}",
+        f"memcslap --servers=127.0.0.1:{PORT} --concurrency=4 --execute-number=4000 --test=set",
+    ),
+}  # fmt: skip
+
+
+def tried(name: str, budget_s: float) -> dict[str, object]:
+    """What try says, as its JSON."""
+    words, ready, load = PROGRAMS[name]
+    line = [str(ROOT / "threadmark"), "try", "--store", "s.db", "--json", "--threads", "2"]
+    line += ["--budget", f"{budget_s:g}s"]
+    # What a program says of its own time differs each time.
+    line += ["--check", "true"] if name.startswith("sysbench") else []
+    line += ["--ready", ready, "--load", load] if load else []
+    done = subprocess.run([*line, "--", *shlex.split(words)], check=True, stdout=subprocess.PIPE)
+    found: dict[str, object] = json.loads(done.stdout)
+    return found
+
+
+def by_hand(name: str, fixed: str) -> float:
+    """How many times as fast the line with the fix is, by a clock and a shell."""
+    words, ready, load = PROGRAMS[name]
+    plain = shlex.join(shlex.split(words.replace("{threads}", "2")))
+    times: dict[str, list[float]] = {plain: [], fixed: []}
+    for number in range(2 * RUNS):
+        line = (plain, fixed)[number % 2]
+        times[line].append(_served(line, ready, load) if load else _timed(line))
+    return median(times[plain]) / median(times[fixed])
+
+
+def _timed(line: str) -> float:
+    began = time.monotonic()
+    subprocess.run(line, shell=True, check=True, stdout=subprocess.DEVNULL)
+    return time.monotonic() - began
+
+
+def _served(line: str, ready: str, load: str) -> float:
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(f"exec env {line}", shell=True, **quiet) as server:  # type: ignore[call-overload]
+        until = time.monotonic() + _READY_S
+        while subprocess.run(ready, shell=True, check=False, **quiet).returncode != 0:  # type: ignore[call-overload]
+            if time.monotonic() > until:
+                raise SystemExit(f"{line} is not ready")
+            time.sleep(0.05)
+        took = _timed(load)
+        server.terminate()
+    return took
+
+
+def row(name: str, budget_s: float) -> str:
+    """A row of the table."""
+    found = tried(name, budget_s)
+    fixes = [each for each in found["fixes"] if not each["parts"]]  # type: ignore[attr-defined]
+    known = [each for each in fixes if each["threads"] and not each["broken"]]
+    known = [each for each in known if each["threads"]["2"]["pairs"] >= 4]
+    gains = [each for each in known if each["name"] in found["gains"]]  # type: ignore[operator]
+    best = (gains or known)[0]
+    ratio = best["threads"]["2"]["times_as_fast"]
+    seconds = found["as_is"]["2"]["seconds"]  # type: ignore[index]
+    said = ", ".join(each["name"] for each in gains) or "none"
+    broken = ", ".join(each["name"] for each in fixes if each["broken"]) or "none"
+    hand = by_hand(name, best["keep"]["command"])
+    return (
+        f"| {name} | {1e3 * seconds:.0f} ms | {len(known)} of {len(fixes)} | {said} | "
+        f"{best['name']} x{ratio['estimate']:.2f} ({ratio['low']:.2f} to {ratio['high']:.2f}) | "
+        f"x{hand:.2f} | {broken} |"
+    )
+
+
+def main() -> int:
+    """Print the rows."""
+    parser = argparse.ArgumentParser(description="try on programs of the distribution")
+    parser.add_argument("--budget", type=float, default=40.0, help="seconds for each")
+    parser.add_argument("programs", nargs="*", default=list(PROGRAMS))
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        sources = sorted(each.read_bytes() for each in (ROOT / "lab").rglob("*.py"))
+        text = b"".join(sources)
+        Path("input").write_bytes((text * (16_000_000 // len(text) + 1))[:16_000_000])
+        for name in given.programs:
+            if shutil.which(shlex.split(PROGRAMS[name][0])[0]) is None:
+                print(f"| {name} | not installed |", flush=True)
+                continue
+            print(row(name, given.budget), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
