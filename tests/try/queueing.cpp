@@ -19,6 +19,7 @@ using namespace std::chrono_literals;
 static void must(bool holds, const char* what) {
   if (holds) return;
   std::printf("not so: %s\n", what);
+  std::fflush(stdout);
   std::_Exit(1);
 }
 
@@ -33,7 +34,7 @@ static void excludes() {
   static std::mutex mutex;
   static long sum = 0, inside = 0;
   in_threads(6, [](int) {
-    for (int i = 0; i < 4000; ++i) {
+    for (int i = 0; i < 1500; ++i) {
       errno = 77;
       if (i % 16 == 3) {
         if (!mutex.try_lock()) continue;
@@ -48,7 +49,7 @@ static void excludes() {
       mutex.unlock();
     }
   });
-  must(sum > 6 * 3700, "each lock is had");
+  must(sum > 6 * 1400, "each lock is had");
 }
 
 // Whoever frees a mutex comes after those that wait for it.
@@ -130,7 +131,7 @@ static void is_destroyed() {
   static std::atomic<Shared*> now;
   static std::atomic<int> arrived, done;
   in_threads(2, [](int i) {
-    for (int round = 0; round < 3000; ++round) {
+    for (int round = 0; round < 1000; ++round) {
       if (i == 0) now = new Shared;
       ++arrived;
       while (arrived < 2 * (round + 1)) std::this_thread::yield();

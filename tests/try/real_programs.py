@@ -30,17 +30,17 @@ PROGRAMS: dict[str, tuple[str, str, str]] = {
     "xz": ("xz -T{threads} -0 --block-size=1MiB -c input", "", ""),
     "pigz": ("pigz -p {threads} -6 -c input", "", ""),
     "sysbench-mutex": (
-        "sysbench mutex --threads={threads} --mutex-num=1 --mutex-locks=30000 --mutex-loops=300 "
+        "sysbench mutex --threads={threads} --mutex-num=1 --mutex-locks=150000 --mutex-loops=300 "
         "run", "", "",
     ),
     "sysbench-threads": (
-        "sysbench threads --threads={threads} --thread-locks=1 --thread-yields=20 --events=4000 "
+        "sysbench threads --threads={threads} --thread-locks=1 --thread-yields=20 --events=1500 "
         "--time=0 run", "", "",
     ),
     "redis": (
         f"redis-server --port {PORT} --save '' --io-threads {{threads}}",
         f"redis-cli -p {PORT} ping",
-        f"redis-benchmark -p {PORT} -q -n 60000 -c 32 -P 8 -d 512 -r 20000 -t set,get",
+        f"redis-benchmark -p {PORT} -q -n 15000 -c 32 -P 8 -d 512 -r 20000 -t set,get",
     ),
     "memcached": (
         f"memcached -u nobody -p {PORT} -t {{threads}} -m 256",

@@ -19,7 +19,7 @@ from threadmark.model.workload import Workload
 WORKLOAD = Workload(
     ("./prog", "{threads}"), threads="1,4", threads_env="N", ready="ready", load="load"
 )
-FIX = Setting({"A": "new", "LD_PRELOAD": "/x.so"}, prefix=("nice",), threads=2)
+FIX = Setting({"A": "new"}, ("/x.so",), prefix=("nice",), threads=2)
 CAUSE = {
     "category": "run_queue", "name": "n", "knowledge": None, "bound": 1.3, "share": 0.4,
     "words": "w", "where": "", "certain": True,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from noise import SERIES, claims, tried
 from threadmark.judge import pairs, trials
-from threadmark.judge.trials import Finding, Trial
+from threadmark.judge.trials import Finding, Trial, promises
 
 TRIES = 200
 FALSE = 7  # tries of these
@@ -129,3 +129,18 @@ def test_a_look_needs_more_than_the_end_because_there_are_many() -> None:
     assert alone.low > 1
     assert alone.half_width < trials.PRECISE
     assert "fix" in Trial(logs).open()
+
+
+def test_the_wilder_the_runs_are_the_more_counts_which_fixes_usually_help() -> None:
+    def best(spread: float) -> str:
+        logs = {
+            "usual": [0.1 - spread, 0.1 + spread],
+            "odd": [0.14 - spread, 0.14 + spread],
+            "lost": [-0.5, -0.5],
+        }
+        promised = promises(logs)
+        assert min(promised, key=lambda arm: promised[arm]) == "lost"
+        return max(promised, key=lambda arm: promised[arm])
+
+    assert [best(0.01), best(1.5)] == ["odd", "usual"]
+    assert promises({"seen": [9.0], "unseen": []})["unseen"] == math.inf

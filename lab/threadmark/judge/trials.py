@@ -9,6 +9,7 @@ passed a look of its own, or it is said to gain nothing.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ WORTH = 0.02  # a gain below is none: nobody keeps a setting for it
 PRECISE = 0.02  # half an interval; a gain or loss need not be known better
 _AT_END = 0.5  # of ERROR
 _GROWTH = 1.5  # rounds between two looks
+_EXPECTED, _SPREAD = 0.1, 0.3  # logarithms of gains that programs have of a fix
 Arm = TypeVar("Arm", bound=Hashable)
 
 
@@ -112,6 +114,21 @@ class Trial(Generic[Arm]):
             )
             self._spreads[last] = pairs.pooled(every)
         return self._spreads[last]
+
+
+def promises(logs: Mapping[Arm, Sequence[float]]) -> dict[Arm, float]:
+    """What each arm may gain, as a logarithm: the mean of its pairs, drawn the more towards what is
+    expected before any, the more the pairs of all differ. Arms come likeliest first, so the first
+    are expected to gain _EXPECTED and the last nothing. One of which no pair ended well promises
+    all."""
+    common = pairs.pooled(logs.values())
+    precision = common.variance / _SPREAD**2  # of what is expected, in pairs
+    found = {}
+    for place, (arm, each) in enumerate(logs.items()):
+        expected = _EXPECTED * (1 - place / len(logs))
+        mean = (precision * expected + sum(each)) / (precision + len(each)) if each else math.inf
+        found[arm] = mean
+    return found
 
 
 def looks_with_errors(most: int, claims: int) -> Iterator[tuple[int, float]]:

@@ -54,7 +54,7 @@ def _said(bound: float | None, fix: Tried | None) -> str:
         return "more than the bound, so the fix changes more than this cause"
     if ratio.high >= bound:
         return "as much as the bound"
-    return f"less than the bound; x{bound / ratio.estimate:.3g} is left"
+    return f"less than the bound, x{bound / ratio.estimate:.3g} is left"
 
 
 def _left(explained: Mapping[str, Any], cause: Mapping[str, Any], fix: Tried | None) -> str:

@@ -6,12 +6,11 @@ one under the fix, whichever chance puts first. A pair with no fix at all shows 
 
 from __future__ import annotations
 
-import math
 import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from statistics import fmean, median
+from statistics import median
 
 from threadmark.judge import trials
 from threadmark.kinds.trials import arms, judgement
@@ -105,17 +104,14 @@ class Loop:
         return self.spent_s + (self._of_nothing_s(SCREENED) + of_fixes) / _SHARE
 
     def race(self, until: float) -> list[Arm]:
-        """Where there is no time for enough pairs of all, leave out those that gained least so far;
+        """Where there is no time for enough pairs of all, leave out those that promise least;
         returns these. That claims nothing, so it makes no claim of others less sure."""
         logs = judgement.logs_of(self.rows)
         room = until - self.spent_s - self._of_nothing_s(_ENOUGH)
         of_arm = _ENOUGH * 2 * max(self._usual.values())
         most = max(1, int(room / of_arm))
-        # One of which no pair ended well has not been seen yet.
-        gained = {
-            arm: fmean(logs[arm].values()) if logs.get(arm) else math.inf for arm in self._open
-        }
-        ordered = sorted(self._open, key=lambda arm: -gained[arm])
+        promised = trials.promises({arm: list(logs.get(arm, {}).values()) for arm in self._open})
+        ordered = sorted(self._open, key=lambda arm: -promised[arm])
         self._open = [arm for arm in self._open if arm in ordered[:most]]
         self._out = ordered[most:]
         return self._out

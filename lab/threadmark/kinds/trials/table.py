@@ -238,7 +238,7 @@ def _explained(page: TextPage, found: Found) -> None:
     for gap in gaps(found):
         page.say(f"- {gap.cause}")
         if gap.fix and gap.fix.most:
-            bound = f"at most x{gap.bound:.3g} as fast by that cause, " if gap.bound else ""
+            bound = f"Bound x{gap.bound:.3g}; measured " if gap.bound else "Measured "
             measured = f"{percent(gap.fix.most.ratio.estimate)} {_span(gap.fix.most.ratio)}"
             page.say(f"  {bound}{measured} with {gap.fix.name}: {gap.said}.")
         if gap.left:
