@@ -1,16 +1,16 @@
 // Threads that wait for a mutex get it in the order in which they came, and one at a time asks for
 // it. See queueing_mutex.md for the protocol.
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <errno.h>
 #include <linux/futex.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { pauses = 2000, between_tries = 16, address_bits = 48 };
+#include "patience.h"
+
+enum { address_bits = 48 };
 enum turn { waits, sleeps, first };
 
 struct place {
@@ -18,41 +18,13 @@ struct place {
   int turn;
 };
 
-typedef int mutex_function(pthread_mutex_t*);
-
-static mutex_function* real_lock;
-static mutex_function* real_try;
 static uint16_t generation;  // grows in a child, which has none of the threads that waited
 
 static void forked(void) { ++generation; }
 
-static void find(void) {
-  *(void**)&real_try = dlsym(RTLD_NEXT, "pthread_mutex_trylock");
-  *(void**)&real_lock = dlsym(RTLD_NEXT, "pthread_mutex_lock");
-}
-
-__attribute__((constructor)) static void begin(void) {
-  find();
-  pthread_atfork(NULL, NULL, forked);
-}
-
-static void rest(void) {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  __asm__ volatile("yield" ::: "memory");
-#else
-  __asm__ volatile("" ::: "memory");
-#endif
-}
+__attribute__((constructor)) static void begin(void) { pthread_atfork(NULL, NULL, forked); }
 
 #if defined(__LP64__)
-// Other kinds are recursive, robust or shared, or have more outcomes: glibc keeps these.
-static int is_plain(const pthread_mutex_t* mutex) {
-  const int kind = __atomic_load_n(&mutex->__data.__kind, __ATOMIC_RELAXED);
-  return kind == PTHREAD_MUTEX_TIMED_NP || kind == PTHREAD_MUTEX_ADAPTIVE_NP;
-}
-
 static uint64_t* tail_of(pthread_mutex_t* mutex) { return (uint64_t*)&mutex->__data.__list.__prev; }
 
 static uint64_t named(const struct place* place) {
@@ -85,16 +57,6 @@ static void await(struct place* own) {
     futex(&own->turn, FUTEX_WAIT_PRIVATE, sleeps);
 }
 
-static int take(pthread_mutex_t* mutex) {
-  for (int i = 0; i < pauses; ++i) {
-    if (i % between_tries == 0 && __atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) == 0 &&
-        real_try(mutex) == 0)
-      return 0;
-    rest();
-  }
-  return real_lock(mutex);
-}
-
 static void hand_on(uint64_t* tail, struct place* own) {
   struct place* next = __atomic_load_n(&own->next, __ATOMIC_SEQ_CST);
   if (!next) {
@@ -111,7 +73,7 @@ static void hand_on(uint64_t* tail, struct place* own) {
 }
 
 int pthread_mutex_lock(pthread_mutex_t* mutex) {
-  if (!real_lock) find();  // called from another library's constructor
+  find();
   if (!is_plain(mutex)) return real_lock(mutex);
   uint64_t* tail = tail_of(mutex);
   if (!place_of(__atomic_load_n(tail, __ATOMIC_SEQ_CST)) && real_try(mutex) == 0) return 0;
@@ -122,13 +84,13 @@ int pthread_mutex_lock(pthread_mutex_t* mutex) {
     __atomic_store_n(&before->next, &own, __ATOMIC_SEQ_CST);
     await(&own);
   }
-  const int error = take(mutex);
+  const int error = lock_patiently(mutex);
   hand_on(tail, &own);
   return error;
 }
 #else
 int pthread_mutex_lock(pthread_mutex_t* mutex) {
-  if (!real_lock) find();  // without room for a queue in the mutex
+  find();  // the mutex has no room for a queue
   return real_lock(mutex);
 }
 #endif

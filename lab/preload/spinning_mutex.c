@@ -1,45 +1,7 @@
 // A thread that finds a mutex taken tries again for some tens of microseconds before it sleeps.
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <pthread.h>
-
-enum { pauses = 2000, between_tries = 16 };
-
-typedef int mutex_function(pthread_mutex_t*);
-
-static mutex_function* real_lock;
-static mutex_function* real_try;
-
-__attribute__((constructor)) static void find(void) {
-  *(void**)&real_try = dlsym(RTLD_NEXT, "pthread_mutex_trylock");
-  *(void**)&real_lock = dlsym(RTLD_NEXT, "pthread_mutex_lock");
-}
-
-static void rest(void) {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  __asm__ volatile("yield" ::: "memory");
-#else
-  __asm__ volatile("" ::: "memory");
-#endif
-}
-
-// Mutexes of other kinds have more outcomes of a try than "taken".
-static int is_plain(const pthread_mutex_t* mutex) {
-  const int kind = __atomic_load_n(&mutex->__data.__kind, __ATOMIC_RELAXED);
-  return kind == PTHREAD_MUTEX_TIMED_NP || kind == PTHREAD_MUTEX_ADAPTIVE_NP;
-}
+#include "patience.h"
 
 int pthread_mutex_lock(pthread_mutex_t* mutex) {
-  if (!real_lock) find();  // called from another library's constructor
-  if (is_plain(mutex)) {
-    for (int i = 0; i < pauses; ++i) {
-      if (i % between_tries == 0 && __atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) == 0 &&
-          real_try(mutex) == 0)
-        return 0;
-      rest();
-    }
-  }
-  return real_lock(mutex);
+  find();
+  return is_plain(mutex) ? lock_patiently(mutex) : real_lock(mutex);
 }

@@ -14,7 +14,8 @@
 #include <thread>
 #include <vector>
 
-using namespace std::chrono_literals;
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""us;
 
 static void must(bool holds, const char* what) {
   if (holds) return;

@@ -17,7 +17,8 @@ def preload_library(name: str) -> Path | None:
     """The library that lab/preload/NAME.c gives; None without a C compiler."""
     source = SOURCES / f"{name}.c"
     library = BUILD / f"preload/{name}.so"
-    if library.exists() and library.stat().st_mtime >= source.stat().st_mtime:
+    newest = max(path.stat().st_mtime for path in (source, *SOURCES.glob("*.h")))
+    if library.exists() and library.stat().st_mtime >= newest:
         return library
     partial = library.with_suffix(f".{os.getpid()}")
     try:
