@@ -163,6 +163,12 @@ def test_the_page_escapes_and_the_record_is_plain() -> None:
     assert "&lt;k&gt;" in text
     assert "<k>" not in text
     assert "does not add up" in text or "do not add up" in text
+    few = stored(gains={"tcache": 9.0, AGAIN: 1.0}, rounds=2)
+    text = page.page(few, KIND.judge(few))
+    assert "Too few pairs of runs to tell: tcache." in text
+    assert "the ends are half as fast and 2 times as fast" in text
+    much = stored(gains={"tcache": 9.0, AGAIN: 1.0}, rounds=8)
+    assert "the ends are 1/16 as fast and 16 times as fast" in page.page(much, KIND.judge(much))
     record = KIND.json(run, found)
     assert "Infinity" not in record
     assert '"gains": [\n    "jemalloc' in record

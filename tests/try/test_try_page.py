@@ -29,6 +29,7 @@ def test_the_page_shows_gains_and_bounds_in_every_width(
     rows = [each.text for each in browser.find_elements("css selector", "#gaps tbody tr")]
     assert "x1.07 is left" in rows[0]
     assert len(rows) == 6
+    assert "Too few pairs" not in browser.find_element("id", "fixes").text
     # An interval is a picture that is there.
     pictures = browser.find_elements("css selector", "#fixes svg rect")
     assert all(each.size["height"] > 2 for each in pictures)

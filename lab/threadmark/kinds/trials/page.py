@@ -16,7 +16,7 @@ from threadmark.model.workload import threads_in_words
 from threadmark.present import pages
 
 _WIDTH = 200.0  # of the picture of an interval
-_SPAN = 1.0  # at its ends: twice, or half as fast, as a power of two
+_LARGEST = 6  # powers of two at its ends
 _COLOURS = {
     Finding.GAIN: "scales", Finding.LOSS: "slower", Finding.NONE: "none",
     Finding.UNCLEAR: "unclear",
@@ -26,25 +26,41 @@ _COLOURS = {
 def page(stored: Stored, found: Found) -> str:
     """The file as text."""
     environment = pages.environment(Path(__file__).parent)
+    reach = _reach(found)
+    known = [each for each in found.tried if each.broken or _pairs(each) >= FEWEST]
     return environment.get_template("page.html.j2").render(
         run=stored.run,
         command=table.command_line(stored.run.request),
         lines=[line.plain for line in table.lines(stored, found, 100, utf8=True)],
         counts=[(count, threads_in_words(count) or "gain") for count in found.bases],
-        tried=[_fix(each, found) for each in found.tried],
+        tried=[_fix(each, found, reach) for each in known],
+        short=[each.name for each in found.tried if each not in known],
+        ends=(f"1/{2**reach}" if reach > 1 else "half", 2**reach),
         winners=found.winners,
         gaps=[_gap(each) for each in gaps(found)],
         left=_left(found),
-        left_out=found.left_out,
+        left_out=table.left_out(found),
         width=_WIDTH,
         machine=pages.facts(stored.run.machine),
     )
 
 
-def _fix(tried: Tried, found: Found) -> dict[str, Any]:
+def _pairs(tried: Tried) -> int:
+    return max((each.pairs for each in tried.arms.values()), default=0)
+
+
+def _reach(found: Found) -> int:
+    """How fast the ends of all pictures are, as a power of two."""
+    ratios = [each.ratio for fix in found.tried for each in fix.arms.values()]
+    sides = [side for each in ratios for side in (each.low, each.high) if 0 < side < math.inf]
+    furthest = max((abs(math.log2(side)) for side in sides), default=1.0)
+    return max(1, min(_LARGEST, math.ceil(furthest)))
+
+
+def _fix(tried: Tried, found: Found, reach: int) -> dict[str, Any]:
     return {
         "tried": tried,
-        "arms": [_arm(tried.arms.get(count)) for count in found.bases],
+        "arms": [_arm(tried.arms.get(count), reach) for count in found.bases],
         "memory": "" if tried.memory is None else f"x{tried.memory:.2f}",
         "bound": "" if tried.bound is None else f"at most x{tried.bound:.3g}",
     }
@@ -56,7 +72,7 @@ def _gap(gap: Gap) -> dict[str, Any]:
         "cause": gap.cause,
         "bound": "" if gap.bound is None else f"at most x{gap.bound:.3g}",
         "fix": fix.name if fix else "",
-        "arm": _arm(fix.most) if fix else None,
+        "arm": _arm(fix.most, 1) if fix else None,
         "said": gap.said,
         "left": gap.left,
     }
@@ -68,7 +84,7 @@ def _left(found: Found) -> dict[str, Any] | None:
     return {**left, "best": found.explained["best"]} if left else None
 
 
-def _arm(judged: Judgement | None) -> dict[str, Any] | None:
+def _arm(judged: Judgement | None, reach: int) -> dict[str, Any] | None:
     if judged is None:
         return None
     ratio = judged.ratio
@@ -78,14 +94,15 @@ def _arm(judged: Judgement | None) -> dict[str, Any] | None:
         "words": table.percent(ratio.estimate),
         "span": table.span(ratio) if judged.pairs >= FEWEST else "too few to tell",
         "pairs": judged.pairs,
-        "low": _place(ratio.low),
-        "middle": _place(ratio.estimate),
-        "high": _place(ratio.high),
+        "known": judged.pairs >= FEWEST,
+        "low": _place(ratio.low, reach),
+        "middle": _place(ratio.estimate, reach),
+        "high": _place(ratio.high, reach),
     }
 
 
-def _place(ratio: float) -> float:
+def _place(ratio: float, reach: int) -> float:
     """Where a ratio is in the picture, whose middle is no gain."""
-    power = math.log2(ratio) if 0 < ratio < math.inf else math.copysign(_SPAN, ratio - 1)
-    share = max(-_SPAN, min(_SPAN, power)) / _SPAN
+    power = math.log2(ratio) if 0 < ratio < math.inf else math.copysign(reach, ratio - 1)
+    share = max(-reach, min(reach, power)) / reach
     return round(_WIDTH / 2 * (1 + share), 1)

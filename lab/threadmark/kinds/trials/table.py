@@ -249,11 +249,16 @@ def _explained(page: TextPage, found: Found) -> None:
             page.say(f"- {cause}")
 
 
-def _left_out(page: TextPage, found: Found) -> None:
+def left_out(found: Found) -> dict[str, list[str]]:
+    """Why fixes were not tried, each reason with their names."""
     reasons: dict[str, list[str]] = {}
     for name, why in found.left_out.items():
         reasons.setdefault(why, []).append(name)
-    said = [f"{', '.join(names)} ({why})" for why, names in reasons.items()]
+    return reasons
+
+
+def _left_out(page: TextPage, found: Found) -> None:
+    said = [f"{', '.join(names)} ({why})" for why, names in left_out(found).items()]
     page.say(f"Not tried: {'; '.join(said)}.", "dim")
 
 
