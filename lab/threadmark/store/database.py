@@ -13,7 +13,7 @@ from threadmark.model.errors import LabError
 
 _BUSY_S = 30.0
 _OTHER = "name another file with --store."
-_RESUME = "./threadmark run --resume then goes on"
+_RESUME = "run, catalogue and students then go on with --resume, others start anew"
 
 
 def connect(path: Path, *, create: bool) -> sqlite3.Connection:
