@@ -1,5 +1,5 @@
 // What libraries share that stand before pthread_mutex_lock: glibc's own functions, which mutexes
-// are ordinary, and a lock that tries for some tens of microseconds before it sleeps.
+// are ordinary, and a lock that is tried for some tens of microseconds.
 #pragma once
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -35,12 +35,13 @@ static int is_plain(const pthread_mutex_t* mutex) {
   return kind == PTHREAD_MUTEX_TIMED_NP || kind == PTHREAD_MUTEX_ADAPTIVE_NP;
 }
 
-static int lock_patiently(pthread_mutex_t* mutex) {
+// Whether it got the mutex.
+static int try_patiently(pthread_mutex_t* mutex) {
   for (int i = 0; i < pauses; ++i) {
     if (i % between_tries == 0 && __atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) == 0 &&
         real_try(mutex) == 0)
-      return 0;
+      return 1;
     rest();
   }
-  return real_lock(mutex);
+  return 0;
 }

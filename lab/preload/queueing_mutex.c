@@ -1,5 +1,5 @@
-// Threads that wait for a mutex get it in the order in which they came, and one at a time asks for
-// it. See queueing_mutex.md for the protocol.
+// Threads that wait for a mutex queue: one at a time asks for it, and who waits for too long comes
+// before all others. See queueing_mutex.md for the protocol.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/futex.h>
@@ -10,7 +10,7 @@
 
 #include "patience.h"
 
-enum { address_bits = 48 };
+enum { address_bits = 48, insists = 1 };
 enum turn { waits, sleeps, first };
 
 struct place {
@@ -34,7 +34,7 @@ static uint64_t named(const struct place* place) {
 // NULL for no place, and for one of a thread that a fork left behind.
 static struct place* place_of(uint64_t word) {
   if (word >> address_bits != generation) return NULL;
-  return (struct place*)(uintptr_t)(word & ((UINT64_C(1) << address_bits) - 1));
+  return (struct place*)(uintptr_t)(word & ((UINT64_C(1) << address_bits) - 1) & ~insists);
 }
 
 // Callers of pthread_mutex_lock rely on their errno.
@@ -57,6 +57,27 @@ static void await(struct place* own) {
     futex(&own->turn, FUTEX_WAIT_PRIVATE, sleeps);
 }
 
+// Whoever comes now finds that it must queue, or takes the mutex beside the queue.
+static int may_pass(uint64_t word) { return !place_of(word) || !(word & insists); }
+
+static struct place* append(uint64_t* tail, struct place* own) {
+  uint64_t before = __atomic_load_n(tail, __ATOMIC_SEQ_CST);
+  uint64_t after;
+  do {
+    after = named(own) | (place_of(before) ? before & insists : 0);
+  } while (
+      !__atomic_compare_exchange_n(tail, &before, after, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+  return place_of(before);
+}
+
+static int take(pthread_mutex_t* mutex, uint64_t* tail) {
+  if (try_patiently(mutex)) return 0;
+  __atomic_fetch_or(tail, insists, __ATOMIC_SEQ_CST);
+  const int error = real_lock(mutex);
+  __atomic_fetch_and(tail, ~(uint64_t)insists, __ATOMIC_SEQ_CST);
+  return error;
+}
+
 static void hand_on(uint64_t* tail, struct place* own) {
   struct place* next = __atomic_load_n(&own->next, __ATOMIC_SEQ_CST);
   if (!next) {
@@ -76,15 +97,15 @@ int pthread_mutex_lock(pthread_mutex_t* mutex) {
   find();
   if (!is_plain(mutex)) return real_lock(mutex);
   uint64_t* tail = tail_of(mutex);
-  if (!place_of(__atomic_load_n(tail, __ATOMIC_SEQ_CST)) && real_try(mutex) == 0) return 0;
+  if (may_pass(__atomic_load_n(tail, __ATOMIC_SEQ_CST)) && real_try(mutex) == 0) return 0;
   struct place own = {NULL, waits};
   if ((uintptr_t)&own >> address_bits) return real_lock(mutex);  // a stack of five-level paging
-  struct place* before = place_of(__atomic_exchange_n(tail, named(&own), __ATOMIC_SEQ_CST));
+  struct place* before = append(tail, &own);
   if (before) {
     __atomic_store_n(&before->next, &own, __ATOMIC_SEQ_CST);
     await(&own);
   }
-  const int error = lock_patiently(mutex);
+  const int error = take(mutex, tail);
   hand_on(tail, &own);
   return error;
 }

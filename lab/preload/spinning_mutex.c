@@ -3,5 +3,5 @@
 
 int pthread_mutex_lock(pthread_mutex_t* mutex) {
   find();
-  return is_plain(mutex) ? lock_patiently(mutex) : real_lock(mutex);
+  return is_plain(mutex) && try_patiently(mutex) ? 0 : real_lock(mutex);
 }

@@ -13,6 +13,7 @@ import pytest
 from threadmark.setup.preload_library import preload_library
 
 THREADS = 3
+FIRST = ("first", "locks", "calm", "hand on", "close", "turn")  # steps of the first waiter
 TAKEN = 2  # times that each thread takes the mutex
 
 
@@ -32,13 +33,15 @@ def test_mutexes_in_turn_are_mutexes_in_every_way(tmp_path: Path) -> None:
 
 class State(NamedTuple):
     """Of each thread: its step, how often it has had the mutex, its place (next, turn; None where
-    it has none) and the place that was before its own. Of the mutex: its tail and its holder."""
+    it has none) and the place that was before its own. Of the mutex: its tail, whether the first
+    waiter insists, and its holder."""
 
     steps: tuple[str, ...]
     had: tuple[int, ...]
     places: tuple[tuple[int | None, str] | None, ...]
     before: tuple[int | None, ...]
     tail: int | None
+    insists: bool
     holder: int | None
 
     def at(self, me: int, step: str, **changes: Any) -> State:
@@ -57,7 +60,7 @@ def _with(values: tuple[Any, ...], at: int, value: object) -> tuple[Any, ...]:
 def _newcomer(s: State, me: int) -> Iterator[State]:
     match s.steps[me]:
         case "idle" if s.had[me] < TAKEN:
-            yield s.at(me, "append" if s.tail is not None else "try")
+            yield s.at(me, "append" if s.tail is not None and s.insists else "try")
         case "try":
             if s.holder is None:
                 yield s.at(me, "has", holder=me)
@@ -91,8 +94,14 @@ def _waiter(s: State, me: int) -> Iterator[State]:
         case "wait":
             assert place
             yield s.at(me, "asleep" if place[1] == "sleeps" else "first")
-        case "first" if s.holder is None:
-            yield s.at(me, "hand on", holder=me)
+        case "first":
+            yield s.at(me, "locks", insists=True)
+            if s.holder is None:
+                yield s.at(me, "hand on", holder=me)
+        case "locks" if s.holder is None:
+            yield s.at(me, "calm", holder=me)
+        case "calm":
+            yield s.at(me, "hand on", insists=False)
 
 
 def _hands_on(s: State, me: int) -> Iterator[State]:
@@ -102,6 +111,7 @@ def _hands_on(s: State, me: int) -> Iterator[State]:
             assert place
             yield s.at(me, "close" if place[0] is None else "turn")
         case "close":
+            assert not s.insists
             if s.tail == me:
                 yield s.at(me, "has", tail=None, places=s.placed(me, None))
             else:
@@ -127,17 +137,18 @@ def _next(state: State) -> list[State]:
 
 def test_no_interleaving_leaves_a_thread_waiting() -> None:
     nothing = (None,) * THREADS
-    start = State(("idle",) * THREADS, (0,) * THREADS, nothing, nothing, None, None)
+    start = State(("idle",) * THREADS, (0,) * THREADS, nothing, nothing, None, False, None)
     seen, todo = {start}, [start]
     ended = 0
     while todo:
         state = todo.pop()
-        first = [each for each in state.steps if each in ("first", "hand on", "close", "turn")]
+        first = [each for each in state.steps if each in FIRST]
         assert len(first) <= 1, state
+        assert not state.insists or first[0] in ("locks", "calm"), state
         after = _next(state)
         if not after:
             assert state.had == (TAKEN,) * THREADS, f"threads wait for ever: {state}"
-            assert (state.tail, state.holder) == (None, None)
+            assert (state.tail, state.insists, state.holder) == (None, False, None)
             ended += 1
         for each in after:
             if each not in seen:

@@ -112,6 +112,10 @@ def checks() -> list[Check]:
         found.append(Check(f"explain-{name}", Level.ALL, command, preset, _lack(gcc)))
     of_try = str(ROOT / "tests/try/try_bars.py")
     found.append(Check("try-bars", Level.ALL, lambda: [sys.executable, of_try]))
+    for name in ("nothing", "gain", "gates"):
+        line = [sys.executable, str(ROOT / "tests/try/live_bars.py"), name]
+        command = partial(lambda given: given, line)
+        found.append(Check(f"try-{name}", Level.ALL, command))
     for app, script in (("students", "bars"), ("students", "kills"), ("sat", "bars")):
         line = [sys.executable, str(ROOT / f"tests/apps/{app}/{script}.py")]
         line += ["--bin", str(BUILD / preset / "apps/bin")]

@@ -1,4 +1,4 @@
-"""Mutexes that threads get in the order in which they came."""
+"""Mutexes whose waiters queue, so that one at a time asks for it and none waits for ever."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def _setting(target: Target) -> Setting:
 FIX = Fix(
     name="queueing-mutex",
     kind="mutex",
-    what="mutexes that threads get in the order in which they came",
+    what="mutexes whose waiters queue, and come first when they waited for long",
     helps=("mutex",),
     risk=(
-        "Whoever frees a mutex waits behind the others to have it again, and a waiter without a "
-        "processor keeps those behind it from a free mutex."
+        "Spinning takes processor time from others, and a waiter without a processor keeps those "
+        "behind it from a free mutex."
     ),
     setting=_setting,
 )
