@@ -124,6 +124,8 @@ def _unite_locks(found: dict[tuple[str, str, str], Cause]) -> None:
         same = {id(c): c for c in map(by_thing.get, found[key].things - {0}) if c}
         if len(same) == 1:
             (whole,) = same.values()
+            if whole.case == "convoy":  # it may be named by the condition
+                whole.name, whole.where = found[key].name, found[key].where
             whole.take(found.pop(key))
         else:
             by_thing |= {thing: found[key] for thing in found[key].things if thing not in by_thing}
