@@ -19,7 +19,7 @@ struct Options {
   std::string load;      // for the shell: runs while the recording does
   int stop_signal = 0;   // for the target, after the load or the duration; 0: none
   std::uint64_t delay_ns = 0;
-  std::uint64_t duration_ns = 0;  // 0: to the end
+  std::uint64_t duration_ns = 0;       // 0: to the end
   std::vector<std::string> variables;  // NAME=VALUE, for the target alone
   std::vector<std::string> command;
 
