@@ -62,7 +62,7 @@ def markdown(name: str, found: Found, causes: Sequence[str]) -> str:
 def annotated(form: str, name: str, found: Found, causes: Sequence[str]) -> list[str]:
     """Lines that a service shows beside the change; none where it has no such form."""
     said = [sentence(each) for each in found.checked if each.verdict is not Verdict.PASSED]
-    said += [f"the program failed {found.failure}"] if found.failure else []
+    said += [f"the program failed: {found.failure}"] if found.failure else []
     first = f"; {causes[0]}" if causes and found.verdict is Verdict.FAILED else ""
     if found.verdict is Verdict.UNDECIDED and found.disturbed:
         first = f"; {rounds(found)}"
