@@ -96,10 +96,11 @@ void run_part(Loop& loop, Part& part, std::size_t first, std::size_t last, Pace 
       Part later = part.split();
       const auto run_later = [&] { run_part(loop, later, middle, last, pace); };
       Branches<Branch<decltype(run_later)>> branches(run_later);
-      branches.fork(self, std::index_sequence<0>());
+      branches.fork(self);
+      Joins joins(branches);
       self.share();
       run_part(loop, part, first, middle, pace);
-      std::get<0>(branches.all).join(self);
+      joins.template join<0>(self);
       if (!loop.stopped.load()) part.append(later);
       break;
     }
