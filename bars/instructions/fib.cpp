@@ -1,5 +1,5 @@
 // One recursion, for an instruction counter.
-//   fib serial|async|fork N
+//   fib serial|async|fork|scope N
 #include "fib.hpp"
 
 #include <cstdio>

@@ -27,13 +27,23 @@ inline long with_fork(int n) {
   return a + b;
 }
 
-// By its name: serial, async or fork; null for another one.
+inline long with_scope(int n) {
+  if (n < 2) return n;
+  long a = 0;
+  tmk::task_scope scope;
+  scope.run([&a, n] { a = with_scope(n - 1); });
+  const long b = with_scope(n - 2);
+  scope.wait();
+  return a + b;
+}
+
+// By its name: serial, async, fork or scope; null for another one.
 using Form = long (*)(int);
 inline Form form(std::string_view name) {
-  return name == "serial"  ? serial
-         : name == "async" ? with_async
-         : name == "fork"  ? with_fork
-                           : nullptr;
+  if (name == "serial") return serial;
+  if (name == "async") return with_async;
+  if (name == "fork") return with_fork;
+  return name == "scope" ? with_scope : nullptr;
 }
 
 }  // namespace fib

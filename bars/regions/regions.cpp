@@ -190,7 +190,7 @@ int main(int count, char** words) {
   const fib::Form form = what == "fib" && count == 4 ? fib::form(words[2]) : nullptr;
   const int number = std::atoi(count > 2 ? words[count - 1] : "");
   if (number < 2 || (form == nullptr && (count != 3 || (what != "back" && what != "idle")))) {
-    std::fprintf(stderr, "usage: regions back US | idle US | fib serial|async|fork N\n");
+    std::fprintf(stderr, "usage: regions back US | idle US | fib serial|async|fork|scope N\n");
     return 2;
   }
   std::printf("{");

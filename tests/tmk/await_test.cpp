@@ -81,7 +81,9 @@ TEST_P(Awaits, the_one_that_keeps_the_promise_does_not_run_the_coroutine_above_i
     struct Own {
       static Result<int> locks(tmk::future<int> number, std::mutex& mutex) {
         const int value = co_await number;
-        const std::lock_guard guard(mutex);
+        {
+          const std::lock_guard guard(mutex);
+        }  // it may be gone when the result is there
         co_return value;
       }
     };
