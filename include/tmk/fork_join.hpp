@@ -207,12 +207,9 @@ class task_scope {
     if (detail::current_worker != &owner_) own_.adopt();
     for (;;) {
       Link*& newest = own_.newest;
-      if (newest == nullptr) {
-        // A task has added others before it is ready. The look is cheaper than the exchange.
-        if (foreign_.load() == nullptr) return;
-        // ORDER take-foreign: acquire, pairs with add-foreign.
-        newest = foreign_.exchange(nullptr, std::memory_order_acquire);
-      }
+      // ORDER take-foreign: acquire, pairs with add-foreign.
+      if (newest == nullptr) newest = foreign_.exchange(nullptr, std::memory_order_acquire);
+      if (newest == nullptr) return;
       join(std::exchange(newest, newest->next)->state);
     }
   }
