@@ -1,4 +1,4 @@
-"""Instructions of one async and get, and of one fork and join, counted by valgrind's callgrind.
+"""Instructions of an async and get, a fork and join, and a task of a scope, by callgrind.
 
     instructions.py [--against COMMIT] [--compiler "g++"] [--bar 3]
 
@@ -52,7 +52,8 @@ def cost(include: Path, compiler: str, folder: Path) -> dict[str, float]:
     line = [*shlex.split(compiler), *flags, str(source), "-o", str(executable)]
     subprocess.run(line, check=True)
     found = {}
-    for operation, share in (("async", 1), ("fork", 2)):  # a fork_join makes one task of two
+    # A fork_join makes one task of two calls, and so does the function with a scope.
+    for operation, share in (("async", 1), ("fork", 2), ("scope", 2)):
         more = [instructions(executable, operation, n) for n in (LARGE, SMALL)]
         found[operation] = (more[0] - more[1]) / ((calls(LARGE) - calls(SMALL)) / share)
     return found

@@ -9,6 +9,7 @@
 // detail/scheduler.md argues the memory orders.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <exception>
@@ -47,14 +48,12 @@ struct Branch : CallState<std::invoke_result_t<F&>, Reference<F>> {
   void fork(Worker& from) noexcept {
     try {
       submit(from, *this);
-      forked = true;
-    } catch (const std::bad_alloc&) {  // then join runs it
+    } catch (const std::bad_alloc&) {  // it has no deque, so join runs it
     }
   }
   R join(Worker& self) {
-    joined = true;
     // In a child of fork, the task may have another deque now.
-    if (!forked || (this->deque == &self && stack_left(self) && self.take(*this))) {
+    if (this->deque == &self ? stack_left(self) && self.take(*this) : this->deque == nullptr) {
       const ExitScope exits;
       return this->call();
     }
@@ -64,8 +63,7 @@ struct Branch : CallState<std::invoke_result_t<F&>, Reference<F>> {
   }
   // Another branch has thrown: this one runs to its end, and its outcome is dropped.
   void abandon() noexcept {
-    if (joined) return;
-    if (forked) {
+    if (this->deque != nullptr) {
       wait_until_ready(*this);
     } else {
       this->run(*this);
@@ -78,22 +76,38 @@ struct Branch : CallState<std::invoke_result_t<F&>, Reference<F>> {
     Branch& branch;
     ~End() { branch.end_outcome(); }
   };
-  bool forked = false, joined = false;
 };
 
 template <class... B>
 struct Branches {
   template <class... F>
   explicit Branches(F&... callables) : all(callables...) {}
-  ~Branches() {
-    std::apply([](B&... each) { (each.abandon(), ...); }, all);
-  }
+  void fork(Worker& from) { fork_each(from, std::index_sequence_for<B...>()); }
   template <std::size_t... I>
-  void fork(Worker& from, std::index_sequence<I...> /*all*/) {
+  void fork_each(Worker& from, std::index_sequence<I...> /*all*/) {
     // The last first: so they are joined, newest first, in the order they were written.
     (std::get<sizeof...(B) - 1 - I>(all).fork(from), ...);
   }
   std::tuple<B...> all;
+};
+
+// Joins branches, and abandons the others when it ends. No other thread knows it, so it need not be
+// in memory.
+template <class... B>
+struct Joins {
+  explicit Joins(Branches<B...>& given) : branches(given) {}
+  ~Joins() { abandon(std::index_sequence_for<B...>()); }
+  template <std::size_t... I>
+  void abandon(std::index_sequence<I...> /*all*/) {
+    ((joined[I] ? void() : std::get<I>(branches.all).abandon()), ...);
+  }
+  template <std::size_t I>
+  decltype(auto) join(Worker& self) {
+    joined[I] = true;
+    return std::get<I>(branches.all).join(self);
+  }
+  Branches<B...>& branches;
+  std::array<bool, sizeof...(B)> joined{};
 };
 
 // What stands for a result of type R in a tuple.
@@ -123,23 +137,21 @@ template <class F, class... G>
 auto fork_join(F&& first, G&&... others) {
   detail::Worker& worker = detail::this_worker();
   detail::Branches<detail::Branch<std::remove_reference_t<G>>...> branches(others...);
-  branches.fork(worker, std::index_sequence_for<G...>());
+  branches.fork(worker);
+  detail::Joins joins(branches);
   using R = std::invoke_result_t<F&>;
-  if constexpr ((std::is_void_v<R> && ... && std::is_void_v<std::invoke_result_t<G&>>)) {
-    std::invoke(first);
-    std::apply([&](auto&... each) { (each.join(worker), ...); }, branches.all);
-  } else {
-    // Braces: in this order.
-    return std::apply(
-        [&](auto&... each) {
-          // Not deduced: the tuple of one pair is not that pair.
-          return std::tuple<detail::Value<R>, detail::Value<std::invoke_result_t<G&>>...>{
-              detail::value_of<R>([&]() -> R { return std::invoke(first); }),
-              detail::value_of<std::invoke_result_t<G&>>(
-                  [&]() -> std::invoke_result_t<G&> { return each.join(worker); })...};
-        },
-        branches.all);
-  }
+  return [&]<std::size_t... I>(std::index_sequence<I...> /*all*/) {
+    if constexpr ((std::is_void_v<R> && ... && std::is_void_v<std::invoke_result_t<G&>>)) {
+      std::invoke(first);
+      (joins.template join<I>(worker), ...);
+    } else {
+      // Braces: in this order. Not deduced: the tuple of one pair is not that pair.
+      return std::tuple<detail::Value<R>, detail::Value<std::invoke_result_t<G&>>...>{
+          detail::value_of<R>([&]() -> R { return std::invoke(first); }),
+          detail::value_of<std::invoke_result_t<G&>>(
+              [&]() -> std::invoke_result_t<G&> { return joins.template join<I>(worker); })...};
+    }
+  }(std::index_sequence_for<G...>());
 }
 
 // Any number of tasks that end before the scope does. run() may be called by any thread and by the

@@ -44,6 +44,8 @@ namespace detail {
 
 template <class R>
 future<R> make_future(State<R>* state) noexcept;
+template <class R>
+class Await;  // see await.hpp
 
 // As [time.traits.is.clock] says; libc++ 19 has no is_clock_v.
 template <class T>
@@ -176,6 +178,7 @@ class future : public detail::Handle<R> {
 
  private:
   friend shared_future<R>;
+  friend detail::Await<R>;
   friend future detail::make_future<R>(detail::State<R>*) noexcept;
   explicit future(detail::State<R>* state) noexcept : detail::Handle<R>(state) {}
 

@@ -30,7 +30,7 @@
 #include <tbb/task_arena.h>
 #endif
 #if defined(HAS_TMK)
-#include <tmk/fork_join.hpp>
+#include <tmk/loop.hpp>
 #include <tmk/pool.hpp>
 #endif
 
@@ -237,13 +237,7 @@ struct TbbSort {
 struct TmkLoop {
   template <class F>
   void operator()(Numbers& numbers, const F& body) const {
-    split(numbers.data(), numbers.data() + numbers.size(), body);
-  }
-  template <class F>
-  static void split(std::uint64_t* first, std::uint64_t* last, const F& body) {
-    if (last - first <= 2000) return static_cast<void>(std::for_each(first, last, body));
-    std::uint64_t* const middle = first + (last - first) / 2;
-    tmk::fork_join([&] { split(first, middle, body); }, [&] { split(middle, last, body); });
+    tmk::parallel_for(numbers, body);
   }
 };
 #endif
@@ -256,7 +250,7 @@ constexpr std::string_view kNoParallel = "this library has no parallel algorithm
 #endif
 constexpr std::string_view kTbbLoop = "tbb::parallel_for over the same 100 000";
 constexpr std::string_view kTbbSort = "tbb::parallel_sort of the same 30 000";
-constexpr std::string_view kTmkLoop = "halves by tmk::fork_join, over the same 100 000";
+constexpr std::string_view kTmkLoop = "tmk::parallel_for over the same 100 000";
 
 std::vector<bench::Way> ways() {
   using bench::Use;

@@ -27,6 +27,7 @@ inline constexpr std::uint32_t kWaited = 2;   // a thread sleeps on the word
 inline constexpr std::uint32_t kFailed = 4;   // the outcome is an exception; set with kReady
 inline constexpr std::uint32_t kStarted = 8;  // a deferred call has a runner, a promise an outcome
 inline constexpr std::uint32_t kRetrieved = 16;  // a promise has handed its future out
+inline constexpr std::uint32_t kAwaited = 32;    // a coroutine waits; `index` says by which task
 
 // The address of a task that was made with siblings is a multiple of it (see entry.hpp).
 inline constexpr std::size_t kTaskAlignment = 64;
@@ -53,7 +54,17 @@ struct Task {
     // ORDER publish-ready: release, pairs with see-ready.
     const std::uint32_t before = state.fetch_or(bits, std::memory_order_release);
     TMK_ASSERT((before & kReady) == 0);
-    if ((before & kWaited) != 0) futex_wake(state, INT_MAX);
+    if ((before & (kWaited | kAwaited)) != 0) [[unlikely]]
+      notify(before);
+  }
+  // The waiter, who has the only future and sees the task claimed, leaves a task of its own, which
+  // publish() runs. False: this task is ready, and publish() runs nothing.
+  bool await(Task& resumption) {
+    // ORDER set-awaiter: relaxed, ordered by see-awaiter. No other thread uses the index of a task
+    // that is claimed.
+    index.store(reinterpret_cast<std::size_t>(&resumption), std::memory_order_relaxed);
+    // ORDER announce-await: seq_cst, pairs with see-awaiter.
+    return (state.fetch_or(kAwaited) & kReady) == 0;
   }
   void release() {
     // ORDER last-reference: acq_rel, and acquire of the only reference, pairs with last-reference.
@@ -62,6 +73,20 @@ struct Task {
         references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       operations->destroy(*this);
     }
+  }
+
+ private:
+  // Who waits has set these bits. A coroutine that waits keeps the task alive until it is resumed.
+  [[gnu::noinline]] void notify(std::uint32_t bits) {
+    Task* resumption = nullptr;
+    if ((bits & kAwaited) != 0) {
+      // ORDER see-awaiter: acquire, pairs with announce-await.
+      static_cast<void>(state.load(std::memory_order_acquire));
+      // ORDER awaiter: relaxed, ordered by see-awaiter.
+      resumption = reinterpret_cast<Task*>(index.load(std::memory_order_relaxed));
+    }
+    if ((bits & kWaited) != 0) futex_wake(state, INT_MAX);
+    if (resumption != nullptr) resumption->operations->run(*resumption);
   }
 };
 

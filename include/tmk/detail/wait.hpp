@@ -33,28 +33,33 @@ inline bool block_until(Task& task, const timespec* deadline = nullptr) {
   return task.ready();
 }
 
-// Returns when the task is ready. What is pending is claimed and run in place.
-inline void wait_until_ready(Task& task) {
-  if (task.ready()) return;
-  if (task.operations->run != nullptr) {
-    if (task.deque == nullptr) {  // deferred
-      if ((task.state.fetch_or(kStarted) & kStarted) == 0) return task.operations->run(task);
-    } else {
-      Worker* const self = try_this_worker();
-      if (self == nullptr || stack_left(*self) || !self->pool->has_help()) {
-        const bool own = task.deque == self;
-        if (own ? self->take(task) : task.deque->revoke(task)) {
-          if (!own && self != nullptr) self->revoked.increment();
-          // ORDER mark-taken: relaxed, rechecked by read-locked: a waiter that reads the index from
-          // before does not find the task at the place. Should the task wait for itself, it does
-          // not run again.
-          task.index.store(Task::claimed, std::memory_order_relaxed);
-          return task.operations->run(task);
-        }
-      }
-    }
+// What a waiter has found: a task that is ready now; one that another thread has claimed; or one
+// that is pending, but for which the waiter has not enough stack.
+enum class Found { ready, claimed, pending };
+
+// Claims a task that is pending and runs it in place.
+inline Found run_in_place(Task& task) {
+  if (task.ready()) return Found::ready;
+  if (task.operations->run == nullptr) return Found::claimed;  // by a promise or a thread
+  if (task.deque == nullptr) {                                 // deferred
+    if ((task.state.fetch_or(kStarted) & kStarted) != 0) return Found::claimed;
+  } else {
+    Worker* const self = try_this_worker();
+    if (self != nullptr && !stack_left(*self) && self->pool->has_help()) return Found::pending;
+    const bool own = task.deque == self;
+    if (!(own ? self->take(task) : task.deque->revoke(task))) return Found::claimed;
+    if (!own && self != nullptr) self->revoked.increment();
+    // ORDER mark-taken: relaxed, rechecked by read-locked: a waiter that reads the index from
+    // before does not find the task at the place. Should the task wait for itself, it does
+    // not run again.
+    task.index.store(Task::claimed, std::memory_order_relaxed);
   }
-  block_until(task);
+  task.operations->run(task);
+  return Found::ready;
+}
+// Returns when the task is ready.
+inline void wait_until_ready(Task& task) {
+  if (run_in_place(task) != Found::ready) block_until(task);
 }
 
 }  // namespace tmk::detail

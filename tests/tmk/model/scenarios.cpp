@@ -390,6 +390,33 @@ void all_waiters_are_woken() {
   require(settle() == 0, "nobody sleeps for ever");
 }
 
+struct Resumption : Task {
+  explicit Resumption(Job& job_) : job(&job_) { operations = &kOperations; }
+  static void run(Task& task) {
+    auto& self = static_cast<Resumption&>(task);
+    require(*self.job->ran == 1, "the outcome is there");
+    ++self.resumed;
+    ::new (self.job) Job(0, *self.job->ran);  // the coroutine lets go of the future
+  }
+  static void destroy(Task& /*task*/) noexcept {}
+  static constexpr tmk::detail::Operations kOperations{&run, &destroy};
+  Job* job;
+  int resumed = 0;
+};
+// What the waiter wrote before, and what the runner left, are there when the waiter's task is run;
+// or the waiter goes on, and it is not run.
+void a_coroutine_waits() {
+  Waiting w;
+  Resumption* resumption = nullptr;
+  spawn([&] { run(w.job); });
+  spawn([&] {
+    resumption = new Resumption(w.job);
+    if (!w.job.await(*resumption)) resumption->run(*resumption);
+  });
+  require(settle() == 0, "all have ended");
+  require(resumption->resumed == 1, "once");
+}
+
 // ---- futures, and the memory of their states ----
 
 struct User {
@@ -699,6 +726,7 @@ std::vector<Scenario> scenarios() {
       {"somebody counts", somebody_counts},
       {"a waiter sleeps until it is ready", a_waiter_sleeps_until_it_is_ready},
       {"all waiters are woken", all_waiters_are_woken},
+      {"a coroutine waits", a_coroutine_waits},
       {"a call is stolen or not", a_call_is_stolen_or_not},
       {"the last of two references frees", the_last_of_two_references_frees},
       {"a promise is kept", a_promise_is_kept},
