@@ -8,6 +8,7 @@
 #include <omp.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -21,6 +22,7 @@
 #include <utility>
 
 #include "outcome.hpp"
+#include "parts.hpp"
 #include "registry.hpp"
 
 namespace bench {
@@ -89,6 +91,20 @@ struct Backend {
     FirstError error;
     start(error, branches...);
 #pragma omp taskwait
+    error.rethrow();
+  }
+
+  // One thread runs the program and the others wait for tasks, so the loop is one of tasks.
+  template <class F>
+  static void parallel_for(std::size_t items, const F& body) {
+    FirstError error;
+    const auto threads = static_cast<std::size_t>(omp_get_num_threads());
+    const std::size_t parts = std::min(items, parts_per_thread * threads);
+#pragma omp taskloop grainsize(1) shared(error, body)
+    for (std::size_t i = 0; i < parts; ++i) {
+      auto part = [&] { body(items * i / parts, items * (i + 1) / parts); };
+      error.guard(part);
+    }
     error.rethrow();
   }
 
