@@ -280,6 +280,15 @@ TEST(Write, gives_an_equal_file_where_a_length_has_leading_zeros) {
   EXPECT_NE(first_difference(model.document, other, why), sat::kNull);
 }
 
+TEST(Write, gives_an_equal_file_where_a_record_ends_at_the_length_of_a_string) {
+  const std::string text = sat_test::replaced(small_file(), "@5 grid  1 $4 #", "@7# ");
+  const sat::Model model = model_of(text);
+  const std::string again = sat::write(model);
+  EXPECT_NE(again.find("eye_refinement $-1 -1 @7#"), std::string::npos) << again;
+  std::string why;
+  EXPECT_EQ(first_difference(model.document, document_of(again), why), sat::kNull) << why;
+}
+
 TEST(Write, gives_an_equal_file_where_words_are_written_as_numbers) {
   std::string text = sat_test::replaced(small_file(), "forward double out", "0 1 0 F 0");
   text = sat_test::replaced(text, "reversed $5", "1 $5");
