@@ -63,7 +63,7 @@ def run(
         first["variant"],
         first["size"],
         first["threads"],
-        first["arguments"].get("form", ""),
+        first["arguments"].get("form", "") if form else "",
     )
     if asked != ran:
         sys.exit(f"asked for {asked} but {ran} ran")

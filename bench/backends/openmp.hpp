@@ -8,7 +8,6 @@
 #include <omp.h>
 #include <pthread.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -94,20 +93,6 @@ struct Backend {
     error.rethrow();
   }
 
-  // One thread runs the program and the others wait for tasks, so the loop is one of tasks.
-  template <class F>
-  static void parallel_for(std::size_t items, const F& body) {
-    FirstError error;
-    const auto threads = static_cast<std::size_t>(omp_get_num_threads());
-    const std::size_t parts = std::min(items, parts_per_thread * threads);
-#pragma omp taskloop grainsize(1) shared(error, body)
-    for (std::size_t i = 0; i < parts; ++i) {
-      auto part = [&] { body(items * i / parts, items * (i + 1) / parts); };
-      error.guard(part);
-    }
-    error.rethrow();
-  }
-
   class scope {
    public:
     scope() = default;
@@ -145,6 +130,15 @@ struct Backend {
     bool spawned_ = false;
     FirstError error_;
   };
+
+  // Tasks, since one thread runs the program and the others wait for tasks. clang 19 warns of its
+  // own code for a taskloop in a template.
+  template <class F>
+  static void parallel_for(std::size_t items, const F& body) {
+    scope parts;
+    const auto threads = static_cast<std::size_t>(omp_get_num_threads());
+    spawn_parts(parts, items, parts_per_thread * threads, body);
+  }
 
   class mutex {
    public:

@@ -33,6 +33,8 @@ int main(int, char** arguments) try {
 """
 FILE = """\
 400 2 1 0
+1 a 1 b 1 c
+1 1e-6 1e-10
 vertex $-1 $-1 $1 #
 point $-1 1 2 3 #
 End-of-ACIS-data
@@ -61,5 +63,5 @@ def test_the_library_is_found_by_cmake_where_it_was_moved_to(tmp_path: Path) -> 
     refused = run([user / "build/user", file])
     assert refused.returncode == 1
     assert refused.stderr == (
-        "line 2, record 0 (vertex), field point: $2 names no record; the file has 2.\n"
+        "line 4, record 0 (vertex), field point: $2 names no record; the file has 2.\n"
     )
