@@ -1,10 +1,23 @@
-# One executable per program in programs/tasks/ and backend.
+# One executable per program in programs/tasks/ and backend. A program whose first line is
+#   // needs: <targets>
+# is linked with these, which take minutes to build. It is built with the applications, with the tests, or when it is
+# asked for, which is the target of its name.
 file(GLOB backends CONFIGURE_DEPENDS backends/*.hpp)
 file(GLOB programs CONFIGURE_DEPENDS programs/tasks/*.cpp)
 add_library(harness OBJECT harness.cpp)
 target_link_libraries(harness PRIVATE threadmark_warnings PUBLIC executable)
 
 set(report)
+foreach(source IN LISTS programs)
+  cmake_path(GET source STEM program)
+  file(STRINGS ${source} needs LIMIT_COUNT 1 REGEX "^// needs: ")
+  if(needs)
+    string(REPLACE "// needs: " "" needs "${needs}")
+    separate_arguments(needs_of_${program} UNIX_COMMAND "${needs}")
+    set_property(GLOBAL PROPERTY needs_of_${program} ${needs_of_${program}})
+    add_custom_target(${program})
+  endif()
+endforeach()
 foreach(header IN LISTS backends)
   cmake_path(GET header STEM backend)
   if(THREADMARK_BACKENDS AND NOT backend IN_LIST THREADMARK_BACKENDS)
@@ -23,7 +36,15 @@ foreach(header IN LISTS backends)
     add_executable(${program}.${backend} ${source})
     target_link_libraries(${program}.${backend} PRIVATE backend.${backend} harness threadmark_warnings)
     target_precompile_headers(${program}.${backend} ${headers})
-    set(headers REUSE_FROM ${program}.${backend})
+    if(DEFINED needs_of_${program})
+      target_link_libraries(${program}.${backend} PRIVATE ${needs_of_${program}})
+      add_dependencies(${program} ${program}.${backend})
+      if(NOT THREADMARK_TESTS AND NOT THREADMARK_APPS)
+        set_target_properties(${program}.${backend} PROPERTIES EXCLUDE_FROM_ALL ON)
+      endif()
+    else()
+      set(headers REUSE_FROM ${program}.${backend})
+    endif()
   endforeach()
 endforeach()
 

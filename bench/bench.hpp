@@ -1,19 +1,21 @@
-// What a program may say: async, fork_join, scope, mutex, lock. The backend that gives them their
-// meaning is chosen by the build (BENCH_BACKEND), so a program reads like std::async code and never
-// names a scheduler.
+// What a program may say: async, fork_join, scope, parallel_for, mutex, lock. The backend that
+// gives them their meaning is chosen by the build (BENCH_BACKEND), so a program reads like
+// std::async code and never names a scheduler.
 //
 // Preconditions, the weakest that every backend can keep:
-//  * async, fork_join and scope are called only below Instance::run;
+//  * async, fork_join, scope and parallel_for are called only below Instance::run;
 //  * get() is called at most once on a handle, by the task that made it (OpenMP joins children
 //    only); the handle is destroyed by that task too, and its destructor waits if get() was not
 //    reached, so what the callable refers to lives until then;
 //  * no mutex is held across get(), wait() or fork_join();
 //  * a scope is waited for in the task that made it; its destructor waits too.
-// An exception that leaves a callable comes out of get(), wait() or fork_join(), after all branches
-// have ended (the serial backend may throw it at once: that is what a plain call does).
+// An exception that leaves a callable comes out of get(), wait(), fork_join() or parallel_for(),
+// after all branches have ended (the serial backend may throw it at once: that is what a plain call
+// does).
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -26,26 +28,28 @@
 namespace bench {
 
 template <class B>
-concept is_backend = requires(B& started, typename B::scope& scope, typename B::mutex& mutex,
-                              int (*function)(int), void (*procedure)()) {
-  { B::name } -> std::convertible_to<std::string_view>;
-  {
-    B::version()
-  } -> std::same_as<std::string>;  // of the library that really runs, not of its header
-  { B::variants.begin()->name } -> std::convertible_to<std::string_view>;
-  { B::parallel } -> std::convertible_to<bool>;
-  requires std::constructible_from<B, unsigned, std::string_view>;  // threads, variant
-  started.run(procedure);  // the root task; returns or throws when it is done
-  { B::async(function, 1).get() } -> std::same_as<int>;
-  requires std::movable<decltype(B::async(function, 1))>;
-  B::fork_join(procedure, procedure);
-  scope.spawn(procedure);
-  scope.wait();
-  mutex.lock();
-  mutex.unlock();
-  { mutex.try_lock() } -> std::same_as<bool>;
-  B::lock(mutex, mutex);  // all or none, without deadlock
-};
+concept is_backend =
+    requires(B& started, typename B::scope& scope, typename B::mutex& mutex, int (*function)(int),
+             void (*procedure)(), void (*body)(std::size_t, std::size_t)) {
+      { B::name } -> std::convertible_to<std::string_view>;
+      {
+        B::version()
+      } -> std::same_as<std::string>;  // of the library that really runs, not of its header
+      { B::variants.begin()->name } -> std::convertible_to<std::string_view>;
+      { B::parallel } -> std::convertible_to<bool>;
+      requires std::constructible_from<B, unsigned, std::string_view>;  // threads, variant
+      started.run(procedure);  // the root task; returns or throws when it is done
+      { B::async(function, 1).get() } -> std::same_as<int>;
+      requires std::movable<decltype(B::async(function, 1))>;
+      B::fork_join(procedure, procedure);
+      B::parallel_for(std::size_t{1}, body);
+      scope.spawn(procedure);
+      scope.wait();
+      mutex.lock();
+      mutex.unlock();
+      { mutex.try_lock() } -> std::same_as<bool>;
+      B::lock(mutex, mutex);  // all or none, without deadlock
+    };
 static_assert(is_backend<Backend>);
 
 // Starts callable(args...), all decayed as std::async does, and returns a movable handle with
@@ -66,6 +70,14 @@ void fork_join(F&&... branches) {
 
 // Any number of branches: spawn(f) ..., wait().
 using scope = Backend::scope;
+
+// body(first, last) for ranges that together are [0, items), in no order and possibly at the same
+// time: the loop of the backend's library where it has one. How the items are divided is its
+// affair.
+template <class F>
+void parallel_for(std::size_t items, const F& body) {
+  if (items != 0) Backend::parallel_for(items, body);
+}
 
 using mutex = Backend::mutex;
 

@@ -41,8 +41,9 @@ struct Options {
 };
 
 // The variants of this executable: the backend's, less those for locks where nothing locks, and
-// fork_join.
+// fork_join; or parallel_for alone.
 std::vector<Variant> variants() {
+  if (program().parallel_for) return {{.name = "parallel_for", .parallel = backend().parallel}};
   std::vector<Variant> result = backend().variants;
   if (!program().locks) std::erase_if(result, [](const Variant& v) { return v.for_locks; });
   if (program().fork_join) result.push_back({.name = "fork_join", .parallel = backend().parallel});
@@ -71,6 +72,11 @@ json description() {
          {"max", p.max},
          {"sizes", {{"smoke", p.smoke}, {"quick", p.quick}, {"full", p.full}}}});
   }
+  if (!program().forms.empty()) line["forms"] = json::array();
+  for (const NamedForm& f : program().forms) {
+    line["forms"].push_back(
+        {{"name", f.name}, {"meaning", f.meaning}, {"quick", f.quick}, {"lacks", f.lacks}});
+  }
   line["input"] = program().input;
   line["contract"] = 1;
   return line;
@@ -97,11 +103,25 @@ std::int64_t value_at(const Parameter& p, std::string_view size) {
   return size == "smoke" ? p.smoke : size == "quick" ? p.quick : p.full;
 }
 
+// The form of this name; of an empty one, the first that is not lacking.
+std::string_view form_named(std::string_view name) {
+  std::string names;
+  for (const NamedForm& f : program().forms) {
+    if (f.name == name && !f.lacks.empty())
+      throw BadInput("there is no form '" + std::string(name) + "' here: " + std::string(f.lacks));
+    if (f.name == name || (name.empty() && f.lacks.empty())) return f.name;
+    if (f.lacks.empty()) names += (names.empty() ? "" : ", ") + std::string(f.name);
+  }
+  if (name.empty()) return {};
+  throw BadInput("there is no form '" + std::string(name) + "' here; there is " + names);
+}
+
 std::string names_of_parameters() {
   std::string names;
   for (const Parameter& p : program().parameters)
     names += (names.empty() ? "" : ", ") + std::string(p.name);
   if (!program().input.empty()) names += names.empty() ? "input" : ", input";
+  if (!program().forms.empty()) names += names.empty() ? "form" : ", form";
   return names;
 }
 
@@ -109,12 +129,17 @@ Arguments make_arguments(const Options& options) {
   std::map<std::string, std::int64_t, std::less<>> values;
   for (const Parameter& p : program().parameters) values.emplace(p.name, value_at(p, options.size));
   std::optional<std::string> input;
+  std::string_view form = form_named("");
   for (const std::string& argument : options.arguments) {
     const std::size_t equals = argument.find('=');
     const std::string name = argument.substr(0, equals);
     const std::string text = equals == std::string::npos ? "" : argument.substr(equals + 1);
     if (name == "input" && !program().input.empty()) {
       input = read_input(text);
+      continue;
+    }
+    if (name == "form" && !program().forms.empty()) {
+      form = form_named(text);
       continue;
     }
     const auto& all = program().parameters;
@@ -133,7 +158,7 @@ Arguments make_arguments(const Options& options) {
     }
     values.insert_or_assign(name, value);
   }
-  return {std::move(values), options.seed, std::move(input)};
+  return {std::move(values), options.seed, std::move(input), form};
 }
 
 // Deep recursion on the first thread (uts: thousands of frames) needs more than the usual 8 MiB.
@@ -231,6 +256,7 @@ std::string fingerprint(std::string_view bytes) {
 json start_line(const Options& options, const std::string& variant, const Arguments& arguments) {
   json values = json::object();
   for (const Parameter& p : program().parameters) values[std::string(p.name)] = arguments[p.name];
+  if (!arguments.form().empty()) values["form"] = arguments.form();
   json line{{"event", "start"},          {"program", program().name},
             {"backend", backend().name}, {"backend_version", backend().version},
             {"variant", variant},        {"threads", options.threads},
@@ -261,7 +287,9 @@ int measure(const Options& options) {
     start();
     instance->prepare();
     const std::unique_ptr<Runtime> runtime = backend().start(options.threads, variant);
-    const Form form = variant == "fork_join" ? Form::fork_join : Form::futures;
+    const Form form = variant == "fork_join"      ? Form::fork_join
+                      : variant == "parallel_for" ? Form::parallel_for
+                                                  : Form::futures;
     double seconds = 0;
     const auto enough = [&](unsigned done) {
       if (options.seconds == 0) return done >= options.repeats;

@@ -36,12 +36,14 @@ struct Parameter {
 class Arguments {
  public:
   Arguments(std::map<std::string, std::int64_t, std::less<>> values, std::uint64_t seed,
-            std::optional<std::string> input)
-      : values_(std::move(values)), seed_(seed), input_(std::move(input)) {}
+            std::optional<std::string> input, std::string_view form = {})
+      : values_(std::move(values)), seed_(seed), input_(std::move(input)), form_(form) {}
 
   // Precondition: `name` is one of the program's parameters.
   std::int64_t operator[](std::string_view name) const { return values_.find(name)->second; }
   std::uint64_t seed() const { return seed_; }
+  // Which of the program's forms is to run; empty for a program without.
+  std::string_view form() const { return form_; }
   // The whole contents of the file given as --arg input=PATH, untrusted; nullopt when none was
   // given.
   const std::optional<std::string>& input() const { return input_; }
@@ -50,10 +52,20 @@ class Arguments {
   std::map<std::string, std::int64_t, std::less<>> values_;
   std::uint64_t seed_;
   std::optional<std::string> input_;
+  std::string_view form_;
 };
 
-// How a program asks for parallelism: handles that it joins itself, or the structured form.
-enum class Form { futures, fork_join };
+// One of several ways in which a program does the same, whatever starts its tasks: --arg form=NAME.
+// The lab measures each as a problem of its own, so that its base is the same form on one thread.
+struct NamedForm {
+  std::string_view name;
+  std::string_view meaning;
+  bool quick = false;           // the profile quick has it, too
+  std::string_view lacks = {};  // why there is no such thing here, with what would bring it
+};
+
+// How a program asks for parallelism: handles that it joins itself, the structured form, or a loop.
+enum class Form { futures, fork_join, parallel_for };
 
 // The verdict on one repeat. `answer` is short and comparable between backends; `reason` says what
 // is wrong when !ok.
@@ -90,7 +102,9 @@ struct Program {
   std::string_view input =
       {};              // the original file format that --arg input=PATH accepts; empty: none
   bool locks = false;  // uses bench::mutex, so that serial's variant `locked` differs from `plain`
-  bool fork_join = false;  // has Form::fork_join
+  bool fork_join = false;     // has Form::fork_join
+  bool parallel_for = false;  // has Form::parallel_for, and no other
+  std::vector<NamedForm> forms = {};
   // Cheap: memory and time are bounded by the parameters and the size of the input. Throws
   // BadInput.
   std::unique_ptr<Instance> (*make)(const Arguments&) = nullptr;
@@ -114,8 +128,8 @@ struct BackendInfo {
   std::string_view name;
   std::string version;
   std::vector<Variant> variants;
-  bool parallel;  // false: fork_join cannot use more than one thread either
-  // `variant` is one of `variants`, or "fork_join".
+  bool parallel;  // false: fork_join and parallel_for cannot use more than one thread either
+  // `variant` is one of `variants`, "fork_join" or "parallel_for".
   std::unique_ptr<Runtime> (*start)(unsigned threads, std::string_view variant);
   // Check::tasks of all runs so far, as the backend counted them (a test's); nullptr for others.
   std::uint64_t (*tasks_counted)() = nullptr;

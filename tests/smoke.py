@@ -40,7 +40,9 @@ def lines(executable: str, *options: str, patience_s: float | None = None) -> li
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def run(executable: str, variant: str, size: str, repeats: int) -> list[dict[str, Any]]:
+def run(
+    executable: str, variant: str, size: str, repeats: int, form: str = ""
+) -> list[dict[str, Any]]:
     """The measured repeats, after checking that what was asked for is what ran."""
     first, *repeated, last = lines(
         executable,
@@ -53,13 +55,15 @@ def run(executable: str, variant: str, size: str, repeats: int) -> list[dict[str
         size,
         "--repeats",
         str(repeats),
+        *(["--arg", f"form={form}"] if form else []),
     )
-    asked = (executable.rsplit("/", 1)[-1], variant, size, 2)
+    asked = (executable.rsplit("/", 1)[-1], variant, size, 2, form)
     ran = (
         f"{first['program']}.{first['backend']}",
         first["variant"],
         first["size"],
         first["threads"],
+        first["arguments"].get("form", "") if form else "",
     )
     if asked != ran:
         sys.exit(f"asked for {asked} but {ran} ran")
@@ -70,6 +74,18 @@ def run(executable: str, variant: str, size: str, repeats: int) -> list[dict[str
     if len(answers) != 1:
         sys.exit(f"{asked}: the answers differ between repeats: {answers}")
     return measured
+
+
+def run_all(executable: str, variants: list[str], forms: list[dict[str, Any]]) -> None:
+    """Every variant in every form; all forms give one answer, and those that lack are refused."""
+    there = [each["name"] for each in forms if not each["lacks"]] or [""]
+    for variant in variants:
+        answers = {run(executable, variant, "smoke", 2, form)[0]["answer"] for form in there}
+        if len(answers) != 1:
+            sys.exit(f"{executable} {variant}: the forms differ: {answers}")
+    for each in forms:
+        if each["name"] not in there:
+            refuse(executable, "--run", "--arg", f"form={each['name']}")
 
 
 def described(executable: str) -> list[dict[str, Any]]:
@@ -200,8 +216,7 @@ def main() -> None:
     [description] = lines(executable, "--describe")
     variants = [variant["name"] for variant in description["variants"]]
     if what == "runs":
-        for variant in variants:
-            run(executable, variant, "smoke", repeats=2)
+        run_all(executable, variants, description.get("forms", []))
         return
     best = {
         size: min(line["wall_ns"] for line in run(executable, variants[0], size, repeats=3))

@@ -47,13 +47,34 @@ inline const char* skip_string(const char* at, const char* end) {
   return size < end - at ? at + 1 + size : end;
 }
 
+// Whether it is written as numbers are: digits with or without a point, perhaps an exponent.
+constexpr bool is_real(std::string_view token) {
+  std::size_t at = token.starts_with('-') || token.starts_with('+') ? 1 : 0;
+  const auto digits = [&] {
+    const std::size_t first = at;
+    while (at != token.size() && is_digit(token[at])) ++at;
+    return at - first;
+  };
+  std::size_t found = digits();
+  if (at != token.size() && token[at] == '.') {
+    ++at;
+    found += digits();
+  }
+  if (found == 0) return false;
+  if (at == token.size() || (token[at] != 'e' && token[at] != 'E')) return at == token.size();
+  ++at;
+  if (at != token.size() && (token[at] == '-' || token[at] == '+')) ++at;
+  return digits() != 0 && at == token.size();
+}
+
 // What from_chars cannot do: numbers below the least double, and libraries that lack it.
 inline bool parse_rare_real(const char*& at, const char* end, double& value) {
   const std::string_view token = token_at(at, end);
+  if (!is_real(token)) return false;
   tmk::itext in(token);
   in >> value;
   const bool tiny = value > -1 && value < 1;
-  if (in.position() != token.size() || (in.fail() && !tiny)) return false;
+  if (in.fail() && !tiny) return false;
   at += token.size();
   return true;
 }

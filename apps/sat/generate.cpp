@@ -1,14 +1,12 @@
 // `tmk-sat generate`: a valid file of version 700 with solids of all sorts, as large as wanted.
 #include <memory>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "command.hpp"
-#include "header.hpp"
+#include "generated.hpp"
 #include "output.hpp"
-#include "solids.hpp"
 #include "students/interruption.hpp"
-#include "write.hpp"
 
 namespace sat {
 namespace {
@@ -21,70 +19,14 @@ struct Given {
   std::uint64_t entities = 1000;
 };
 
-// Where the records of each solid begin, as references go to what is written later.
-struct Place {
-  std::uint64_t first = 0;  // beside its body, which has the number of the solid
-  std::size_t subtype = 0;
-};
-
-std::vector<Place> plan(const Given& given, std::uint64_t& records) {
-  std::vector<Place> places;
-  std::size_t subtype = 0;
-  std::uint64_t others = 0;
-  while (others + places.size() < given.entities) {
-    students::check_signals();
-    const Solid solid = make_solid(given.seed, places.size(), subtype);
-    places.push_back({others, subtype});
-    others += solid.records();
-    subtype += solid.subtypes();
-  }
-  for (Place& each : places) each.first += places.size();
-  records = others + places.size();
-  return places;
-}
-
-std::string header_text(std::uint64_t records, std::size_t bodies) {
-  Header header;
-  header.version = 700;
-  header.records = static_cast<std::int64_t>(records);
-  header.tops = static_cast<std::int64_t>(bodies);
-  header.has_names = true;
-  header.product = "tmk-sat generate";
-  header.kernel = "ACIS 7.0";
-  header.date = "Thu Jan 01 00:00:00 1970";  // the same seed gives the same bytes
-  header.has_units = true;
-  header.millimetres = 1;
-  header.resabs = 1e-6;
-  header.resnor = 1e-10;
-  std::string text;
-  write_header(header, text);
-  return text;
-}
-
 void generate(const Given& given) {
   Output output(given.out);
-  std::uint64_t records = 0;
-  const std::vector<Place> places = plan(given, records);
-  constexpr std::size_t kPart = std::size_t{1} << 20;
-  std::string text = header_text(records, places.size());
-  const auto flush = [&](std::size_t least) {
-    if (text.size() < least) return;
-    output.write(text);
-    text.clear();
-  };
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    text += make_solid(given.seed, i, places[i].subtype).body_record(places[i].first);
-    flush(kPart);
-  }
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    make_solid(given.seed, i, places[i].subtype).append_records(i, places[i].first, text);
-    flush(kPart);
-  }
-  text += "End-of-ACIS-data \n";
-  flush(0);
+  const Generated made = generate_file(
+      given.seed, given.entities, [&](std::string_view text) { output.write(text); },
+      students::check_signals);
   const std::uint64_t bytes = output.commit();
-  print(given.out + ": " + std::to_string(bytes) + " bytes, " + std::to_string(records) +
-        " records, " + std::to_string(places.size()) + " bodies\n");
+  print(given.out + ": " + std::to_string(bytes) + " bytes, " + std::to_string(made.records) +
+        " records, " + std::to_string(made.bodies) + " bodies\n");
 }
 
 }  // namespace

@@ -37,8 +37,11 @@ std::uint64_t number_in(const std::string& path, const std::string& word) {
 
 class File {
  public:
-  explicit File(const std::string& path)
-      : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+  explicit File(const std::string& path) : path_(path) {
+    // Asked before it is opened, since to open a pipe is to wait for somebody who writes into it.
+    struct stat facts{};
+    if (stat(path.c_str(), &facts) == 0) require_file(facts);
+    descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor_ < 0) refuse(errno);
   }
   File(const File&) = delete;
@@ -50,9 +53,7 @@ class File {
   std::uint64_t size() const {
     struct stat facts{};
     if (fstat(descriptor_, &facts) != 0) refuse(errno);
-    if (!S_ISREG(facts.st_mode)) {
-      throw students::Failure(path_ + " is not a file; name a SAT file.");
-    }
+    require_file(facts);
     return static_cast<std::uint64_t>(facts.st_size);
   }
 
@@ -72,13 +73,18 @@ class File {
   }
 
  private:
+  void require_file(const struct stat& facts) const {
+    if (S_ISREG(facts.st_mode)) return;
+    throw students::Failure(path_ + " is not a file; name a SAT file.");
+  }
+
   [[noreturn]] void refuse(int error) const {
     throw students::Failure(path_ + " cannot be read (" + std::strerror(error) +
                             "); name a SAT file that you may read.");
   }
 
   std::string path_;
-  int descriptor_;
+  int descriptor_ = -1;
 };
 
 }  // namespace

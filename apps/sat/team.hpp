@@ -1,11 +1,14 @@
-// Threads of tmk for passes over many records: each part of the work is a task, and whoever waits
-// runs tasks too. team.each() returns when all parts have ended; it throws the first exception.
+// Threads for passes over many records: each part of the work is a task of tmk, and whoever waits
+// runs tasks too; or of another scheduler. team.each() returns when all parts have ended; it throws
+// the first exception.
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <new>
 #include <system_error>
+#include <utility>
 
 #include "students/complaint.hpp"
 #include "tmk/fork_join.hpp"
@@ -22,11 +25,18 @@ inline void check_now_and_then(Check check, std::size_t i) {
   if (check != nullptr && i % 4096 == 0) check();
 }
 
+// Calls the function for each number below the first argument, at the same time if it can.
+using EachPart = std::function<void(std::size_t, const std::function<void(std::size_t)>&)>;
+
 class Team {
  public:
   explicit Team(unsigned threads, Check wanted = nullptr) : threads_(threads), check_(wanted) {
     if (threads > 1) pool_ = std::make_unique<tmk::pool>(threads);
   }
+
+  // Threads that others have started; `threads` says how finely the work is divided.
+  Team(unsigned threads, EachPart each)
+      : threads_(threads), check_(nullptr), each_(std::move(each)) {}
 
   unsigned threads() const { return threads_; }
   Check check() const { return check_; }
@@ -41,6 +51,10 @@ class Team {
   // call(i) for each i below `parts`, in no order.
   template <class Call>
   void each(std::size_t parts, const Call& call) {
+    if (each_ != nullptr) {
+      each_(parts, std::cref(call));
+      return;
+    }
     if (pool_ == nullptr || parts <= 1) {
       for (std::size_t i = 0; i < parts; ++i) call(i);
       return;
@@ -56,6 +70,7 @@ class Team {
   unsigned threads_;
   Check check_;
   std::unique_ptr<tmk::pool> pool_;
+  EachPart each_;
 };
 
 // Part i of `parts` nearly equal ones of `items`.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "characters.hpp"
 #include "model.hpp"
@@ -32,6 +33,7 @@ class Writer {
       fields(*this, object);
       add_raw(object.rest);
     });
+    if (ends_with_length()) out_.pop_back();
     out_ += "#\n";
   }
 
@@ -112,6 +114,17 @@ class Writer {
   }
 
  private:
+  // `@7` as the last token of a record is no string, because the `#` came at once. With a blank
+  // between them it would be one, of the next seven characters.
+  bool ends_with_length() const {
+    std::string_view text(out_);
+    if (!text.ends_with(' ')) return false;
+    text.remove_suffix(1);
+    const std::string_view token = text.substr(text.find_last_of(" \t\r\n\v\f") + 1);
+    return token.starts_with('@') && token.find_first_not_of('0', 1) != std::string_view::npos &&
+           token.find_first_not_of("0123456789", 1) == std::string_view::npos;
+  }
+
   // As it stood in the file. Its blanks stay, as one may be the end of a string.
   void add_raw(std::string_view text) {
     out_ += text;

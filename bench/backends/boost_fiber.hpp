@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "outcome.hpp"
+#include "parts.hpp"
 #include "registry.hpp"
 
 namespace bench {
@@ -154,6 +155,7 @@ struct Backend {
 
   Backend(unsigned threads, std::string_view /*variant*/)
       : queues_(std::make_shared<std::vector<ReadyFibers>>(threads)), caches_(threads) {
+    threads_ = threads;
     join(0);
     try {
       for (unsigned i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(i); });
@@ -232,6 +234,12 @@ struct Backend {
     std::size_t running_ = 0;
   };
 
+  template <class F>
+  static void parallel_for(std::size_t items, const F& body) {
+    scope parts;
+    spawn_parts(parts, items, parts_per_thread * threads_, body);
+  }
+
   using mutex = fibers::mutex;
 
   // Boost.Fiber has no lock for several at once, and its try_lock, which std::lock and boost::lock
@@ -306,6 +314,7 @@ struct Backend {
     for (Stacks::Cache& cache : caches_) Stacks::release(cache);
   }
 
+  static inline std::size_t threads_ = 1;
   std::shared_ptr<std::vector<ReadyFibers>> queues_;
   std::vector<Stacks::Cache> caches_;
   std::vector<std::thread> workers_;

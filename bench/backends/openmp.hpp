@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "outcome.hpp"
+#include "parts.hpp"
 #include "registry.hpp"
 
 namespace bench {
@@ -129,6 +130,15 @@ struct Backend {
     bool spawned_ = false;
     FirstError error_;
   };
+
+  // Tasks, since one thread runs the program and the others wait for tasks. clang 19 warns of its
+  // own code for a taskloop in a template.
+  template <class F>
+  static void parallel_for(std::size_t items, const F& body) {
+    scope parts;
+    const auto threads = static_cast<std::size_t>(omp_get_num_threads());
+    spawn_parts(parts, items, parts_per_thread * threads, body);
+  }
 
   class mutex {
    public:

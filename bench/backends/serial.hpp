@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -50,6 +51,11 @@ struct Backend {
   template <class... F>
   static void fork_join(F&&... branches) {
     (std::forward<F>(branches)(), ...);
+  }
+
+  template <class F>
+  static void parallel_for(std::size_t items, const F& body) {
+    body(std::size_t{0}, items);
   }
 
   struct scope {

@@ -1,10 +1,11 @@
 // needs: Threads : Threads::Threads
 // The subject of the laboratory: std::async. It has no pool, so `threads` is honoured only by the
-// processors that the process may use. `optional` is the standard's default policy, whatever the
-// library makes of it.
+// processors that the process may use, and by parallel_for. `optional` is the standard's default
+// policy, whatever the library makes of it.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <exception>
 #include <future>
 #include <mutex>
@@ -14,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "parts.hpp"
 #include "registry.hpp"
 
 namespace bench {
@@ -38,7 +40,8 @@ struct Backend {
 #endif
   }
 
-  Backend(unsigned /*threads*/, std::string_view variant) {
+  Backend(unsigned threads, std::string_view variant) {
+    threads_ = threads;
     if (variant == "deferred")
       policy_ = std::launch::deferred;
     else if (variant == "optional")
@@ -91,6 +94,13 @@ struct Backend {
     std::vector<std::future<void>> branches_;
   };
 
+  // A thread for each part, so that there are as many as threads are asked for.
+  template <class F>
+  static void parallel_for(std::size_t items, const F& body) {
+    scope parts;
+    spawn_parts(parts, items, threads_, body);
+  }
+
   using mutex = std::mutex;
 
   template <class... M>
@@ -119,6 +129,7 @@ struct Backend {
   }
 
   static inline std::launch policy_ = std::launch::async;
+  static inline std::size_t threads_ = 1;
 };
 
 }  // namespace bench

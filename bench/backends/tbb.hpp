@@ -6,14 +6,17 @@
 #pragma once
 
 #define TBB_PREVIEW_TASK_GROUP_EXTENSIONS 1  // waiting for one task of a group
+#include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/mutex.h>
+#include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/parallel_invoke.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
 #include <oneapi/tbb/version.h>
 
 #include <array>
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -69,6 +72,19 @@ struct Backend {
       (error.guard(branches), ...);
     else
       tbb::parallel_invoke([&] { error.guard(branches); }..., context());
+    error.rethrow();
+  }
+
+  template <class F>
+  static void parallel_for(std::size_t items, const F& body) {
+    FirstError error;
+    tbb::parallel_for(
+        tbb::blocked_range<std::size_t>(0, items),
+        [&](const tbb::blocked_range<std::size_t>& range) {
+          auto part = [&] { body(range.begin(), range.end()); };
+          error.guard(part);
+        },
+        tbb::auto_partitioner(), context());
     error.rethrow();
   }
 

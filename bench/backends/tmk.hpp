@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,7 @@
 #include <tmk/pool.hpp>
 #include <tmk/version.hpp>
 
+#include "parts.hpp"
 #include "registry.hpp"
 
 namespace bench {
@@ -29,6 +31,7 @@ struct Backend {
   static std::string version() { return "tmk " TMK_VERSION; }
 
   Backend(unsigned threads, std::string_view variant) : pool_(threads) {
+    threads_ = threads;
     if (variant == "deferred")
       policy_ = tmk::launch::deferred;
     else if (variant == "async")
@@ -59,6 +62,12 @@ struct Backend {
     tmk::task_scope tasks_;
   };
 
+  template <class F>
+  static void parallel_for(std::size_t items, const F& body) {
+    scope parts;
+    spawn_parts(parts, items, parts_per_thread * threads_, body);
+  }
+
   using mutex = tmk::mutex;
 
   template <class... M>
@@ -71,6 +80,7 @@ struct Backend {
 
  private:
   static inline tmk::launch policy_ = tmk::launch::async | tmk::launch::deferred;
+  static inline std::size_t threads_ = 1;
   tmk::pool pool_;
 };
 

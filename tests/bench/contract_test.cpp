@@ -191,6 +191,41 @@ TEST_P(Contract, fork_join_runs_from_one_to_eight_branches) {
   });
 }
 
+TEST_P(Contract, a_parallel_for_meets_each_item_once) {
+  run([] {
+    for (const std::size_t items : {0u, 1u, 2u, 3u, 17u, 1000u}) {
+      std::vector<std::atomic<int>> met(items);
+      bench::parallel_for(items, [&](std::size_t first, std::size_t last) {
+        EXPECT_LT(first, last);
+        for (std::size_t i = first; i < last; ++i) ++met[i];
+      });
+      for (const auto& each : met) EXPECT_EQ(each, 1);
+    }
+  });
+}
+
+TEST_P(Contract, a_parallel_for_throws_after_all_parts_have_ended) {
+  run([] {
+    std::atomic<int> running = 0, began = 0;
+    const auto body = [&](std::size_t first, std::size_t last) {
+      ++running;
+      began += static_cast<int>(last - first);
+      if (first == 0) {
+        --running;
+        throw Failure("expected");
+      }
+      sleep_a_little();
+      --running;
+    };
+    EXPECT_THROW(bench::parallel_for(std::size_t{4}, body), Failure);
+    EXPECT_EQ(running, 0);
+    if (GetParam().parallel) {
+      EXPECT_EQ(began, 4);
+    }
+    bench::parallel_for(std::size_t{4}, [](std::size_t, std::size_t) {});
+  });
+}
+
 TEST_P(Contract, a_scope_waits_for_all_and_can_be_used_again) {
   run([] {
     std::atomic<int> ended = 0;
@@ -330,7 +365,7 @@ TEST_P(Contract, fork_joins_nest_as_deep_as_an_unbalanced_tree) {
 TEST_P(Contract, two_threads_run_at_the_same_time) {
   if (!GetParam().parallel) GTEST_SKIP() << "this variant uses one thread";
   for (int repeat = 0; repeat < 20; ++repeat) {
-    Rendezvous handles, branches, scoped;
+    Rendezvous handles, branches, scoped, looped;
     run([&] {
       auto first = bench::async([&] { handles.arrive(); });
       auto second = bench::async([&] { handles.arrive(); });
@@ -340,8 +375,12 @@ TEST_P(Contract, two_threads_run_at_the_same_time) {
       bench::scope scope;
       for (int i = 0; i < 2; ++i) scope.spawn([&] { scoped.arrive(); });
       scope.wait();
+      bench::parallel_for(std::size_t{2}, [&](std::size_t item, std::size_t last) {
+        for (; item < last; ++item) looped.arrive();
+      });
     });
     ASSERT_TRUE(handles.happened() && branches.happened() && scoped.happened());
+    ASSERT_TRUE(looped.happened());
   }
 }
 

@@ -50,6 +50,7 @@ def test_the_name_of_a_cell_names_it_and_no_other() -> None:
         "fib/tbb:futures/gcc-libstdc++/2",
         "rand/threads:rand/clang-libc++/4/full",
         "map_churn/threads:map/gcc-libstdc++/2/quick/jemalloc",
+        "sat_mapping/tbb:parallel_for/gcc-libstdc++/2 form=streams",
     ):
         assert cell_name(parse(text)) == text
 

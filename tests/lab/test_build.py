@@ -109,6 +109,12 @@ def test_it_configures_without_the_tests_as_a_first_run_does(
     assert "gtest" not in programs
     assert "tmk-students" not in programs
     assert "students_writers" not in programs
+    # A program whose library takes a minute to build waits until it is asked for.
+    assert "build sat_mapping: phony" in programs
+    usual = programs.split("build bench/all: phony")[1].split("\n\n")[0]
+    assert "bin/fib.serial" in usual
+    assert "sat" not in usual
+    assert "apps/sat" not in programs.split("build all: phony")[1].split("\n\n")[0]
 
 
 def test_a_program_about_an_application_comes_with_the_applications(

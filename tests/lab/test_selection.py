@@ -13,7 +13,7 @@ from threadmark.model.effort import parse_threads
 from threadmark.model.errors import LabError
 from threadmark.model.request import Request
 from threadmark.setup import allocators
-from threadmark.setup.discovery import absences, find
+from threadmark.setup.discovery import absences, find, targets
 from threadmark.setup.platforms import Platform, platforms
 
 
@@ -41,6 +41,53 @@ def test_quick_measures_the_default_policy_and_others_when_they_are_named(tmp_pa
     assert measured(Request(threads=(2,))) == {"optional"}
     assert measured(Request(threads=(2,), variants=("async",))) == {"async"}
     assert measured(Request(threads=(2,), profile="full")) == {"async", "optional"}
+
+
+FORMS = [
+    {"name": "fast", "meaning": "", "quick": True, "lacks": ""},
+    {"name": "slow", "meaning": "", "quick": False, "lacks": ""},
+    {"name": "rare", "meaning": "", "quick": False, "lacks": "the library has none"},
+]
+
+
+def test_each_form_of_a_program_is_a_problem_of_its_own(tmp_path: Path) -> None:
+    for name in ("map.serial", "map.tbb"):
+        path = fakes.write(tmp_path, name)
+        described = f"forms={FORMS!r}, parameters=PARAMETERS"
+        path.write_text(path.read_text().replace("parameters=PARAMETERS", described))
+    fakes.write(tmp_path, "fib.serial")
+    found = find(["fake"], tmp_path)
+
+    def measured(request: Request) -> set[str]:
+        cells = [each for each in select(request, found, ()).cells if each.program == "map"]
+        # Each has its own serial time, and is of the size that was asked for.
+        assert len({each.problem for each in cells}) * 2 == len(cells)
+        assert {each.size for each in cells} <= {"quick"}
+        return {dict(each.arguments)["form"] for each in cells}
+
+    assert measured(Request()) == {"fast"}
+    assert measured(Request(programs=("map",))) == {"fast", "slow"}
+    assert measured(Request(profile="full")) == {"fast", "slow"}
+    assert measured(Request(programs=("map",), arguments=("form=slow",))) == {"slow"}
+    assert measured(Request(arguments=("map.form=slow",))) == {"slow"}
+    lacking = select(Request(profile="full"), found, ()).unavailable
+    assert {(dict(c.arguments)["form"], why) for c, why in lacking.items()} == {
+        ("rare", "the library has none")
+    }
+    with pytest.raises(LabError, match="There is no form 'fats'; did you mean 'fast'"):
+        measured(Request(programs=("map",), arguments=("form=fats",)))
+    with pytest.raises(LabError, match="The program fib has no argument 'form'"):
+        measured(Request(programs=("fib",), arguments=("form=fast",)))
+
+
+def test_a_program_that_takes_long_to_build_is_built_when_it_is_asked_for(tmp_path: Path) -> None:
+    tasks = tmp_path / "bench/programs/tasks"
+    tasks.mkdir(parents=True)
+    (tasks / "map.cpp").write_text("// needs: sat::sat\n")
+    (tasks / "fib.cpp").write_text("// Fibonacci numbers\n")
+    assert targets((), tmp_path) == ()
+    assert targets(("fib", "no such program"), tmp_path) == ()
+    assert targets(("fib", "map"), tmp_path) == ("all", "map")
 
 
 def test_a_request_that_was_stored_without_an_order_has_that_of_its_seed() -> None:

@@ -2,8 +2,10 @@
 // between the forms that share this.
 #pragma once
 
+#include <algorithm>
 #include <istream>
 #include <string>
+#include <string_view>
 
 #include "fill.hpp"
 
@@ -12,7 +14,10 @@ namespace sat {
 template <class Begin>
 class StreamSource {
  public:
-  void begin(std::string_view text) { begin_(text); }
+  void begin(std::string_view text) {
+    text_ = text;
+    begin_(text);
+  }
   char peek() {
     std::istream& in = begin_.stream();
     if (in.eof()) return '\0';
@@ -24,7 +29,7 @@ class StreamSource {
     return !is_blank(static_cast<char>(begin_.stream().peek()));
   }
   bool integer(std::int64_t& value) { return take(value); }
-  bool real(double& value) { return take(value); }
+  bool real(double& value) { return take(value) || take_rare(value); }
   std::string_view word() {
     word_.clear();
     begin_.stream() >> word_;
@@ -45,7 +50,20 @@ class StreamSource {
     return in.eof() || is_blank(static_cast<char>(in.peek())) || in.eof();
   }
 
+  // libc++ refuses numbers below the least normal one, which the other forms take.
+  bool take_rare(double& value) {
+    std::istream& in = begin_.stream();
+    in.clear();
+    const std::size_t read = std::min(position(), text_.size());
+    const char* at = text_.data() + read;
+    while (at != text_.data() && !is_blank(at[-1])) --at;
+    if (!parse_rare_real(at, text_.data() + text_.size(), value)) return false;
+    seek(static_cast<std::size_t>(at - text_.data()));
+    return true;
+  }
+
   Begin begin_;
+  std::string_view text_;
   std::string word_;
 };
 

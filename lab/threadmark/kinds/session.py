@@ -32,7 +32,7 @@ from threadmark.present.plain import document, write_json
 from threadmark.present.progress import Progress, duration
 from threadmark.present.terminal import print_table
 from threadmark.present.wording import say
-from threadmark.setup import allocators, preparation
+from threadmark.setup import allocators, discovery, preparation
 from threadmark.store.store import Store
 
 _INTERRUPTED = 130  # what a shell reports for a command ended by Ctrl-C
@@ -164,9 +164,10 @@ class Session:
             write_json(document("plan", fields))
             return
         for cell in cells:
+            words = (f"{name}={value}" for name, value in cell.arguments)
             print(
-                f"{cell.program} {cell.size} {cell.backend}:{cell.variant} "
-                f"{cell.platform} {cell.allocator} x{cell.threads}"
+                " ".join((cell.program, cell.size, f"{cell.backend}:{cell.variant}")),
+                " ".join((cell.platform, cell.allocator, f"x{cell.threads}", *words)),
             )
         for cell, reason in selection.unavailable.items():
             print(f"{cell.program} {cell.backend} {cell.platform}: unavailable, {reason}")
@@ -180,7 +181,12 @@ class Session:
         ready = (
             preparation.look_at(Path(folder), names)
             if folder
-            else preparation.prepare(names, self.console, install=self.options.install)
+            else preparation.prepare(
+                names,
+                self.console,
+                install=self.options.install,
+                targets=discovery.targets(self.request.programs),
+            )
         )
         selection = self.kind.select(self.request, ready.executables, ready.absent)
         absent = allocators.absent({cell.allocator for cell in selection.cells})

@@ -7,7 +7,7 @@ from threadmark.model.errors import LabError
 from threadmark.model.names import check_name
 from threadmark.model.request import SIZES
 
-FORM = "PROGRAM/BACKEND:VARIANT/PLATFORM/THREADS[/SIZE[/ALLOCATOR]]"
+FORM = "PROGRAM/BACKEND:VARIANT/PLATFORM/THREADS[/SIZE[/ALLOCATOR]] [NAME=VALUE ...]"
 _FEWEST, _MOST = 4, 6  # parts
 _THREADS = 4096  # what an executable takes
 
@@ -24,7 +24,11 @@ def cell_name(cell: Cell) -> str:
 
 def parse(text: str) -> Cell:
     """The cell of that name; what is not given is as in `run`. LabError for what is no name."""
-    parts = text.split("/")
+    place, *words = text.split(" ")
+    arguments = tuple(sorted((name, value) for name, _, value in (w.partition("=") for w in words)))
+    parts = place.split("/")
+    if not all(name and value for name, value in arguments):
+        raise LabError(f"'{text}' has an argument that is no NAME=VALUE; write {FORM}.")
     if not _FEWEST <= len(parts) <= _MOST or not all(parts):
         raise LabError(f"'{text}' is no cell; write {FORM}, such as fib/tbb:futures/gcc/2.")
     program, way, platform, threads, *rest = parts
@@ -35,4 +39,5 @@ def parse(text: str) -> Cell:
         raise LabError(f"A cell has from 1 to {_THREADS} threads, not '{threads}'; change it.")
     size, allocator = [*rest, *("quick", DEFAULT)[len(rest) :]]
     check_name("size", size, SIZES)
-    return Cell(program, size, backend, variant, platform, allocator, int(threads))
+    number = int(threads)
+    return Cell(program, size, backend, variant, platform, allocator, number, arguments)

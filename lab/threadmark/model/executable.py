@@ -57,6 +57,11 @@ class Executable:
             cells[cell] = self
 
     @property
+    def forms(self) -> dict[str, dict[str, Any]]:
+        """Name -> `meaning`, `quick`, `lacks` of the ways in which the program does the same."""
+        return {each["name"]: each for each in self.description.get("forms", [])}
+
+    @property
     def parameters(self) -> dict[str, dict[str, Any]]:
         """Name -> the parameter's `min`, `max`, `sizes`, `meaning`."""
         return {each["name"]: each for each in self.description.get("parameters", [])}

@@ -119,6 +119,8 @@ def checks() -> list[Check]:
     for app, script in (("students", "bars"), ("students", "kills"), ("sat", "bars")):
         line = [sys.executable, str(ROOT / f"tests/apps/{app}/{script}.py")]
         line += ["--bin", str(BUILD / preset / "apps/bin")]
+        if app == "sat":
+            line += ["--bin", str(BUILD / "clang-libc++/apps/bin"), "--big", "5"]
         command = partial(lambda given: given, line)
         found.append(Check(f"{app}-{script}", Level.ALL, command, preset, _lack(gcc)))
     for engine, absent in (("duckdb", _lack(gcc)), ("spark", partial(_lack_of_java, _lack(gcc)))):

@@ -59,6 +59,13 @@ class _Parameter(Struct):
             raise ValueError(f"Size outside the range of its parameter {self.name:.40}")
 
 
+class _Form(Struct):
+    name: str
+    meaning: str
+    quick: bool
+    lacks: str
+
+
 class _Tasks(_Body):
     structure: str
     granularity: str
@@ -66,6 +73,7 @@ class _Tasks(_Body):
     input: str
     parameters: list[_Parameter]
     variants: Annotated[list[_Variant], Meta(min_length=1)]
+    forms: list[_Form] = []
 
 
 class _Contention(_Body):

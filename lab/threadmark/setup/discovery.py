@@ -34,6 +34,19 @@ def sources(root: Path = ROOT) -> dict[str, set[str]]:
     return found | {each.stem: {CONTENTION} for each in bench.glob("programs/library/*.cpp")}
 
 
+def targets(programs: Iterable[str], root: Path = ROOT) -> tuple[str, ...]:
+    """What is to be built for a run of these programs, if that is more than the usual: those whose
+    first line says what they need."""
+    tasks = root / "bench/programs/tasks"
+    asked = [
+        name
+        for name in programs
+        if (path := tasks / f"{name}.cpp").is_file()
+        and path.read_text("utf-8").startswith("// needs: ")
+    ]
+    return ("all", *asked) if asked else ()
+
+
 def absences(platform: str, build: Path = BUILD) -> list[Absence]:
     """The backends that the build left out."""
     try:

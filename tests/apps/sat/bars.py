@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Measures the bars of tmk-sat map on a generated file of 14 to 15 MB, interleaved.
 
-Usage: bars.py [--bin FOLDER] [--folder DIR] [--runs N]
+Usage: bars.py [--bin FOLDER ...] [--folder DIR] [--runs N] [--big N]
 
 Mapping is from bytes in memory and the table of records, which framing makes, to linked objects.
-The exit status is 1 if a bar is not reached.
+The bars are those of the first build; of others, such as one with another standard library, the
+times are printed. --big measures also a file of 1.5 GB, N times. The exit status is 1 if a bar is
+not reached.
 """
 
 from __future__ import annotations
@@ -15,11 +17,14 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 ENTITIES = 110_000
+COPIES = 100  # of the bodies of that file, in the file of 1.5 GB
+SAME_RATE = 0.9  # of the small file: as fast, within what runs differ by
 FORMS = ("from_chars", "tmk_text", "spanstream", "streams_reused", "streams", "streams_imbue")
 STEPS = ("framing", "pass 1", "pass 2", "mapping", "verifying")
 
@@ -45,6 +50,11 @@ class Times:
     def median(self, step: str) -> float:
         return statistics.median(self.steps[step])
 
+    def speed_up(self, other: Times) -> float:
+        """Of the other's mapping. Runs side by side saw the same moment of the machine."""
+        both = zip(self.steps["mapping"], other.steps["mapping"], strict=True)
+        return statistics.median(first / second for first, second in both)
+
 
 def measure(executable: Path, path: Path, way: Way, times: Times) -> bool:
     """One run of one way; False if the build does not have the form."""
@@ -65,30 +75,34 @@ def measure(executable: Path, path: Path, way: Way, times: Times) -> bool:
     return True
 
 
-def table(executable: Path, path: Path, runs: int) -> dict[Way, Times]:
-    """All ways in turns; prints the medians."""
+def all_ways() -> list[Way]:
     ways = [Way(form, threads) for form in FORMS for threads in (1, 2)]
-    ways += [Way("from_chars", threads, counted=True) for threads in (1, 2)]
+    return ways + [Way("from_chars", threads, counted=True) for threads in (1, 2)]
+
+
+def table(executable: Path, path: Path, runs: int, ways: Sequence[Way]) -> dict[Way, Times]:
+    """All ways in turns; prints the medians, and how much faster two threads are."""
     times = {way: Times({step: [] for step in STEPS}, []) for way in ways}
     for _ in range(runs):
         for way in list(times):
             if not measure(executable, path, way, times[way]):
                 del times[way]
     size = path.stat().st_size
-    print(f"{size} bytes, median of {runs} runs, ms\n{'':30}" + "".join(f"{s:>11}" for s in STEPS))
+    print(f"{executable}: {size} bytes, median of {runs} runs, ms")
+    print(" " * 30 + "".join(f"{step:>11}" for step in STEPS))
     for way, all_times in times.items():
         medians = "".join(f"{all_times.median(step):11.2f}" for step in STEPS)
         rate = size / all_times.median("mapping") / 1000
-        print(f"{way!s:30}{medians}  {rate:7.1f} MB/s")
+        one = times[Way(way.form, 1, way.counted)]
+        beside = f"  x{one.speed_up(all_times):.2f}" if way.threads > 1 else ""
+        print(f"{way!s:30}{medians}  {rate:7.1f} MB/s{beside}")
     return times
 
 
 def bars(times: dict[Way, Times], size: int) -> dict[str, bool]:
     one, two = times[Way("from_chars", 1)], times[Way("from_chars", 2)]
     rate = size / one.median("mapping") / 1000
-    # Runs side by side saw the same moment of the machine.
-    both = zip(one.steps["mapping"], two.steps["mapping"], strict=True)
-    speed_up = statistics.median(first / second for first, second in both)
+    speed_up = one.speed_up(two)
     text = times[Way("tmk_text", 1)].median("mapping") / one.median("mapping")
     memory = max(*one.memory, *two.memory)
     return {
@@ -100,22 +114,55 @@ def bars(times: dict[Way, Times], size: int) -> dict[str, bool]:
     }
 
 
+def big_bars(executable: Path, small: Path, runs: int) -> dict[str, bool]:
+    """Those of the file of 1.5 GB, beside the small one in the same minutes."""
+    big = small.with_name("big.sat")
+    line = [executable, "replicate", small, str(COPIES), "-o", big]
+    subprocess.run(line, check=True, stdout=subprocess.DEVNULL)
+    ways = [Way("from_chars", threads) for threads in (1, 2)]
+    before = table(executable, small, 3 * runs, ways)
+    times = table(executable, big, runs, ways)
+    one, two = (times[way] for way in ways)
+    size, speed_up = big.stat().st_size, one.speed_up(two)
+    memory = max(*one.memory, *two.memory)
+    shares = {
+        step: size / small.stat().st_size * before[ways[0]].median(step) / one.median(step)
+        for step in ("framing", "mapping")
+    }
+    return {
+        f"the big file has {size / 1e9:.2f} GB, 1.4 to 1.6": 1.4e9 <= size <= 1.6e9,
+        f"two threads are {speed_up:.2f} x faster on it, at least 1.8": speed_up >= 1.8,
+        f"memory is {memory:.2f} x the file, at most 4": memory <= 4,
+    } | {
+        f"{step} has {share:.2f} of the rate of the small file, at least {SAME_RATE}": share
+        >= SAME_RATE
+        for step, share in shares.items()
+    }
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=Path, default=ROOT / "build/apps/bin")
+    parser.add_argument("--bin", type=Path, action="append")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()))
     parser.add_argument("--runs", type=int, default=11)
+    parser.add_argument("--big", type=int, default=0, metavar="N")
     given = parser.parse_args()
-    executable = given.bin / "tmk-sat"
+    executable, *others = [each / "tmk-sat" for each in given.bin or [ROOT / "build/apps/bin"]]
     if not executable.exists():
         print(f"{executable} is not built; run ./threadmark setup --apps", file=sys.stderr)
         return 2
+    reached: dict[str, bool] = {}
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
         path = Path(folder) / "bars.sat"
         line = [executable, "generate", "-o", path, "--entities", str(ENTITIES)]
         subprocess.run(line, check=True, stdout=subprocess.DEVNULL)
-        times = table(executable, path, given.runs)
-        reached = bars(times, path.stat().st_size)
+        if given.runs:
+            times = table(executable, path, given.runs, all_ways())
+            reached |= bars(times, path.stat().st_size)
+            for other in filter(Path.exists, others):
+                table(other, path, given.runs, all_ways())
+        if given.big:
+            reached |= big_bars(executable, path, given.big)
     print()
     for sentence, holds in reached.items():
         print(f"{'reached' if holds else 'MISSED '}: {sentence}")

@@ -79,6 +79,26 @@ TEST(Map, refuses_alike_in_every_form) {
   }
 }
 
+TEST(Map, takes_and_refuses_the_same_reals_in_every_form) {
+  const auto map_with = [](const std::string& token, const sat::Form& form) {
+    return contents(model_of(
+        sat_test::replaced(small_file(), "1 1 0.5 I I", "1 1 " + token + " I I"), {.form = &form}));
+  };
+  for (const sat::Form& form : sat::forms()) {
+    for (const char* const good : {".5", "5.", "+1", "-.5E1", "1e+2", "1e-400", "-1e-400",
+                                   "4.9e-324", "0000000000000000001.50"}) {
+      EXPECT_EQ(map_with(good, form), map_with(good, sat::forms().front())) << form.name << good;
+    }
+    for (const char* const bad : {".", "-.", "+", "1e", "1e+", ".e5", "--1", "+-1", "1.2.3", "1,5",
+                                  "1e5.", "nan", "-inf", "0x1p3", "0x10", "1e400", "1d5"}) {
+#if defined(_LIBCPP_VERSION)
+      if (std::string(bad).starts_with("0x") && form.name.starts_with("streams")) continue;
+#endif
+      EXPECT_THROW(map_with(bad, form), sat::BadFile) << form.name << ": " << bad;
+    }
+  }
+}
+
 TEST(Map, gives_the_same_objects_and_counts_with_any_threads) {
   std::string text(kHeader);
   for (int i = 0; i < 3000; ++i) {
@@ -258,6 +278,15 @@ TEST(Write, gives_an_equal_file_where_a_length_has_leading_zeros) {
       << why;
   const sat::Document other = document_of(sat_test::replaced(small_file(), "@5 grid", "@4 grid"));
   EXPECT_NE(first_difference(model.document, other, why), sat::kNull);
+}
+
+TEST(Write, gives_an_equal_file_where_a_record_ends_at_the_length_of_a_string) {
+  const std::string text = sat_test::replaced(small_file(), "@5 grid  1 $4 #", "@7# ");
+  const sat::Model model = model_of(text);
+  const std::string again = sat::write(model);
+  EXPECT_NE(again.find("eye_refinement $-1 -1 @7#"), std::string::npos) << again;
+  std::string why;
+  EXPECT_EQ(first_difference(model.document, document_of(again), why), sat::kNull) << why;
 }
 
 TEST(Write, gives_an_equal_file_where_words_are_written_as_numbers) {

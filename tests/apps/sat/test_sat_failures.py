@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import re
 import resource
 import signal
@@ -154,7 +155,10 @@ def test_paths_that_cannot_be_read_or_written_are_refused(
     refused: Refused, generated: Path, tmp_path: Path
 ) -> None:
     assert "(No such file or directory)" in refused(1, "info", "absent.sat")
-    assert "is not a file" in refused(1, "info", tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path, tmp_path / "pipe", "/dev/zero"):
+        for command in READERS:
+            assert "is not a file" in refused(1, command, path)
     for words in (("generate",), ("write", generated), ("replicate", generated, 2)):
         assert "is a folder" in refused(1, *words, "-o", tmp_path)
         assert "cannot be written" in refused(1, *words, "-o", "absent/x.sat")

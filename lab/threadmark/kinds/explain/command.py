@@ -83,7 +83,8 @@ def explain(
         Only what came earlier, in seconds since the recording began.
     cell
         PROGRAM/BACKEND:VARIANT/PLATFORM/THREADS[/SIZE[/ALLOCATOR]], in the place of a program. The
-        backend of the catalogue is threads. Recorded are 2 s of its repeats.
+        backend of the catalogue is threads. An argument of the program stands behind it after a
+        blank, such as form=streams. Recorded are 2 s of its repeats.
     threads
         Compare these numbers of threads, such as 1,2; {threads} in the arguments becomes each.
     threads_env

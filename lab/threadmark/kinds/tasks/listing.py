@@ -19,6 +19,8 @@ def programs(executables: Iterable[Executable]) -> list[dict[str, object]]:
         ]
         if each.description.get("input"):
             arguments.append("input=FILE")
+        if each.forms:
+            arguments.append(f"form={'|'.join(each.forms)}")
         about = each.description.get("summary", "")
         known = {"program": each.program, "what": about, "arguments": arguments}
         found.setdefault(each.program, known)

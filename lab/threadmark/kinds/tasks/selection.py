@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,24 +35,13 @@ def select(
     cells: dict[Cell, Executable] = {}
     unavailable: dict[Cell, str] = {}
     for executable in wanted:
-        size, arguments = _arguments(request, executable)
-        for variant, parallel in executable.variants.items():
-            left_out = not request.variants and variant in PROFILES[request.profile].left_out
-            chosen = _chosen(variant, request.variants) and not left_out
-            if not chosen and executable.backend != "serial":
-                continue
-            for threads in request.threads if parallel else (1,):
-                for allocator in request.allocators:
-                    cell = Cell(
-                        executable.program,
-                        size,
-                        executable.backend,
-                        variant,
-                        executable.platform,
-                        allocator,
-                        threads,
-                        arguments,
-                    )
+        size, given = _arguments(request, executable)
+        for form, lacks in _forms(request, executable):
+            arguments = tuple(sorted((*given, *form)))
+            for cell in _cells(request, executable, size, arguments):
+                if lacks:
+                    unavailable[cell] = lacks
+                else:
                     executable.offer(cell, cells, unavailable)
         if executable.fault:
             key = Cell(
@@ -76,6 +65,50 @@ def arguments(
     for name, value in cell.arguments:
         line += ["--arg", f"{name}={value}"]
     return line
+
+
+def _cells(
+    request: Request, executable: Executable, size: str, arguments: tuple[tuple[str, str], ...]
+) -> Iterator[Cell]:
+    """All variants, numbers of threads and allocators of one problem."""
+    for variant, parallel in executable.variants.items():
+        left_out = not request.variants and variant in PROFILES[request.profile].left_out
+        chosen = _chosen(variant, request.variants) and not left_out
+        if not chosen and executable.backend != "serial":
+            continue
+        for threads in request.threads if parallel else (1,):
+            for allocator in request.allocators:
+                yield Cell(
+                    executable.program,
+                    size,
+                    executable.backend,
+                    variant,
+                    executable.platform,
+                    allocator,
+                    threads,
+                    arguments,
+                )
+
+
+def _forms(
+    request: Request, executable: Executable
+) -> Iterator[tuple[tuple[tuple[str, str], ...], str]]:
+    """The argument that chooses each form of the program that is asked for, and why it is lacking;
+    no argument for a program without forms."""
+    if not executable.forms:
+        yield (), ""
+        return
+    asked = [
+        value
+        for name, _, value in (text.partition("=") for text in request.arguments)
+        if name in ("form", f"{executable.program}.form")
+    ]
+    for name in asked:
+        check_name("form", name, executable.forms)
+    everything = asked or request.profile != "quick" or executable.program in request.programs
+    for name, form in executable.forms.items():
+        if name in asked if asked else everything or form["quick"]:
+            yield (("form", name),), str(form["lacks"])
 
 
 def _chosen(name: str, names: tuple[str, ...]) -> bool:
@@ -135,7 +168,8 @@ def _arguments(request: Request, executable: Executable) -> tuple[str, tuple[tup
             if not _chosen(program, request.programs):
                 raise LabError(f"--arg {text} is for a program that is not chosen; see --programs.")
             continue
-        given[rest] = _value(executable, rest, value, text)
+        if rest != "form" or not executable.forms:  # see _forms
+            given[rest] = _value(executable, rest, value, text)
     if not given or executable.fault:
         return request.size, ()
     sizes = {name: str(each["sizes"][request.size]) for name, each in executable.parameters.items()}
@@ -151,6 +185,7 @@ def _value(executable: Executable, name: str, value: str, text: str) -> str:
     known = executable.parameters
     if name not in known and not executable.fault:
         names = [*known, *(["input"] if executable.description.get("input") else [])]
+        names += ["form"] if executable.forms else []
         raise LabError(
             f"The program {executable.program} has no argument '{name}', it has "
             f"{', '.join(names) or 'none'}; choose programs with --programs or write "
