@@ -19,6 +19,7 @@ struct Given {
   std::string out;
   std::uint64_t seed = 1;
   std::uint64_t entities = 1000;
+  bool measures = false;
 };
 
 // Where the records of each solid begin, as references go to what is written later.
@@ -61,6 +62,11 @@ std::string header_text(std::uint64_t records, std::size_t bodies) {
   return text;
 }
 
+std::string measures_text(const Solid& solid, std::size_t number) {
+  std::string text = "  body " + std::to_string(number) + ": volume " + text_of(solid.volume());
+  return text + "area " + (solid.area() > 0 ? text_of(solid.area()) : "unknown ") + "\n";
+}
+
 void generate(const Given& given) {
   Output output(given.out);
   std::uint64_t records = 0;
@@ -82,9 +88,13 @@ void generate(const Given& given) {
   }
   text += "End-of-ACIS-data \n";
   flush(0);
+  std::string said;
+  for (std::size_t i = 0; given.measures && i < places.size(); ++i) {
+    said += measures_text(make_solid(given.seed, i, places[i].subtype), i);
+  }
   const std::uint64_t bytes = output.commit();
   print(given.out + ": " + std::to_string(bytes) + " bytes, " + std::to_string(records) +
-        " records, " + std::to_string(places.size()) + " bodies\n");
+        " records, " + std::to_string(places.size()) + " bodies\n" + said);
 }
 
 }  // namespace
@@ -95,6 +105,8 @@ Command add_generate(CLI::App& app) {
   add_number(app, "--seed", "The same seed gives the same file [1]", 0, UINT64_MAX, given->seed);
   add_number(app, "--entities", "At least so many records; the last solid is whole [1000]", 1,
              kMostEntities, given->entities);
+  app.add_flag("--measures", given->measures,
+               "Say the volume and area of each body by its formulas, in its unit, a millimetre");
   return [given] {
     generate(*given);
     return Outcome::kWhole;

@@ -1,0 +1,357 @@
+// The plan of a face up to its seam: its edges' curves on the surface, joined to loops.
+#include <algorithm>
+#include <cmath>
+
+#include <GeomAdaptor_Curve.hxx>
+#include <Geom2d_Line.hxx>
+#include <Geom_Plane.hxx>
+#include <Standard_Failure.hxx>
+#include <gp_Dir2d.hxx>
+#include <gp_Pln.hxx>
+
+#include "plan.hpp"
+
+namespace sat::shapes {
+namespace {
+
+constexpr double kSmall = 1e-6;  // of a period
+
+std::string name_of(const Plans& plans, Ref record) {
+  return reference_text(plans.model->numbers.of(record));
+}
+
+// The coedges of a loop, in the direction in which the face is on the left of them in u and v.
+std::vector<Ref> coedges_of(const Model& model, const Loop& loop, bool flipped) {
+  std::vector<Ref> all;
+  for (Ref at = loop.coedge; at != kNull;) {
+    const Coedge* const coedge = model.find<Coedge>(at);
+    if (coedge == nullptr || all.size() > model.size()) throw CannotMake("a loop is no ring");
+    all.push_back(at);
+    at = coedge->next;
+    if (at == loop.coedge) break;
+  }
+  if (all.empty()) throw CannotMake("a loop has no coedge");
+  if (flipped) std::ranges::reverse(all);
+  return all;
+}
+
+const Singular* begins(const Use& use) { return use.reversed ? use.track.last : use.track.first; }
+const Singular* ends(const Use& use) { return use.reversed ? use.track.first : use.track.last; }
+
+class Loops {
+ public:
+  Loops(const Plans& plans, FacePlan& plan)
+      : plans_(plans), model_(*plans.model), plan_(plan), inverse_(plan.form) {}
+
+  void add(Ref record) {
+    LoopPlan loop;
+    loop.record = record;
+    const std::vector<Ref> ring = coedges_of(model_, model_.get<Loop>(record), plan_.flipped);
+    for (const Ref each : ring) {
+      const Coedge& coedge = model_.get<Coedge>(each);
+      const EdgePlan* const edge =
+          coedge.edge != kNull ? plans_.edges[coedge.edge].get() : nullptr;
+      if (edge == nullptr) throw CannotMake("coedge " + name_of(plans_, each) + " has no edge");
+      if (!edge->why.empty()) {
+        throw CannotMake("edge " + name_of(plans_, coedge.edge) + ": " + edge->why);
+      }
+      if (edge->curve.IsNull()) {
+        if (ring.size() == 1) plan_.apexes.push_back(edge->low);
+        continue;
+      }
+      Use use;
+      use.coedge = each;
+      use.edge = coedge.edge;
+      use.reversed = ((coedge.sense == Choice::kSecond) != edge->backward) != plan_.flipped;
+      loop.uses.push_back(std::move(use));
+    }
+    if (loop.uses.empty()) return;
+    for (Use& each : loop.uses) follow(each);
+    if (!plan_.form.plane) {
+      place(loop);
+      loop.area = area_of(polygon_of(loop));
+    }
+    plan_.loops.push_back(std::move(loop));
+  }
+
+ private:
+  void follow(Use& use) {
+    const EdgePlan& edge = *plans_.edges[use.edge];
+    const GeomAdaptor_Curve curve(edge.curve, edge.first, edge.last);
+    double deviation = 0;
+    if (plan_.form.plane) {
+      const gp_Pln plane = Handle(Geom_Plane)::DownCast(plan_.form.surface)->Pln();
+      constexpr int kSteps = 8;
+      for (int i = 0; i <= kSteps; ++i) {
+        const double t = edge.first + (edge.last - edge.first) * i / kSteps;
+        deviation = std::max(deviation, plane.Distance(curve.Value(t)));
+      }
+    } else {
+      use.track = track_of(plan_.form, inverse_, curve, edge.first, edge.last);
+      deviation = use.track.deviation;
+    }
+    plan_.deviations.emplace_back(use.edge, deviation);
+  }
+
+  gp_Pnt2d begin(const Use& use) const {
+    return use.value(use.begin_parameter(*plans_.edges[use.edge]));
+  }
+  gp_Pnt2d end(const Use& use) const {
+    return use.value(use.end_parameter(*plans_.edges[use.edge]));
+  }
+
+  // Whole turns that join the beginning of a use to the end of the one before it.
+  gp_Vec2d join(Use& before, const Use& use) {
+    const gp_Pnt2d from = end(before);
+    gp_Pnt2d to = begin(use);
+    const gp_Pnt2d was = to;
+    const Singular* const singular = ends(before) == begins(use) ? begins(use) : nullptr;
+    for (const int axis : {0, 1}) {
+      const auto i = static_cast<std::size_t>(axis);
+      const double a = coordinate(from, axis);
+      const double b = coordinate(to, axis);
+      const double period = plan_.form.period[i];
+      if (singular != nullptr && axis != singular->axis) {
+        double target = b;
+        if (plan_.form.closed[i]) {
+          // The face is on the left also here.
+          const int direction = (singular->axis == 1) == singular->high ? -1 : 1;
+          double way = (b - a) * direction / period;
+          way -= std::floor(way);
+          if (way < kSmall || way > 1 - kSmall) {
+            way = before.edge == use.edge && before.reversed != use.reversed ? 1 : 0;
+          }
+          target = a + direction * way * period;
+        }
+        if (std::abs(target - a) > kSmall) {
+          before.gap = singular;
+          before.gap_from = a;
+          before.gap_to = target;
+        }
+        move(to, axis, target - b);
+      } else if (plan_.form.closed[i]) {
+        move(to, axis, std::round((a - b) / period) * period);
+      }
+    }
+    return gp_Vec2d(was, to);
+  }
+
+  void place(LoopPlan& loop) {
+    std::vector<Use>& uses = loop.uses;
+    const auto regular = std::ranges::find_if(uses, [](const Use& u) { return begins(u) == nullptr; });
+    if (regular != uses.end()) std::rotate(uses.begin(), regular, uses.end());
+    for (std::size_t i = 1; i < uses.size(); ++i) uses[i].by = join(uses[i - 1], uses[i]);
+    const gp_Vec2d closing = join(uses.back(), uses.front());
+    for (const std::size_t axis : {0U, 1U}) {
+      if (!plan_.form.closed[axis]) continue;
+      const double way = axis == 0 ? closing.X() : closing.Y();
+      loop.turns[axis] = static_cast<int>(std::lround(way / plan_.form.period[axis]));
+    }
+  }
+
+  const Plans& plans_;
+  const Model& model_;
+  FacePlan& plan_;
+  Inverse inverse_;
+};
+
+// How high over its base the edges of a cone about an ellipse lie.
+void make_elliptic_cone(const Plans& plans, const Face& face, FacePlan& plan) {
+  const Model& model = *plans.model;
+  const Cone& cone = model.get<Cone>(face.surface);
+  const gp_Pnt origin = point_of(cone.origin, plans.scale);
+  const gp_Dir axis(cone.axis.x, cone.axis.y, cone.axis.z);
+  double low = 1e100;
+  double high = -1e100;
+  for (Ref loop = face.loop; loop != kNull; loop = model.get<Loop>(loop).next) {
+    for (const Ref each : coedges_of(model, model.get<Loop>(loop), false)) {
+      const Ref record = model.get<Coedge>(each).edge;
+      const EdgePlan* const edge = record != kNull ? plans.edges[record].get() : nullptr;
+      if (edge == nullptr) continue;
+      const auto consider = [&](const gp_Pnt& point) {
+        const double height = gp_Vec(origin, point).Dot(gp_Vec(axis));
+        low = std::min(low, height);
+        high = std::max(high, height);
+      };
+      if (edge->curve.IsNull()) {
+        if (edge->low != kNull) consider(plans.vertex(edge->low));
+        continue;
+      }
+      constexpr int kSteps = 16;
+      for (int i = 0; i <= kSteps; ++i) {
+        consider(edge->curve->Value(edge->first + (edge->last - edge->first) * i / kSteps));
+      }
+    }
+  }
+  if (low > high) throw CannotMake("its surface has no bounds");
+  plan.form = elliptic_cone_of(cone, plans.scale, low, high);
+}
+
+}  // namespace
+
+double area_of(const std::vector<gp_Pnt2d>& polygon) {
+  double area = 0;
+  for (std::size_t i = 0; i < polygon.size(); ++i) {
+    area += polygon[i].XY().Crossed(polygon[(i + 1) % polygon.size()].XY());
+  }
+  return area / 2;
+}
+
+bool is_inside(const std::vector<gp_Pnt2d>& polygon, const gp_Pnt2d& point) {
+  bool inside = false;
+  for (std::size_t i = 0, j = polygon.size() - 1; i < polygon.size(); j = i++) {
+    const gp_Pnt2d& a = polygon[i];
+    const gp_Pnt2d& b = polygon[j];
+    if ((a.Y() > point.Y()) != (b.Y() > point.Y()) &&
+        point.X() < (b.X() - a.X()) * (point.Y() - a.Y()) / (b.Y() - a.Y()) + a.X()) {
+      inside = !inside;
+    }
+  }
+  return inside;
+}
+
+std::vector<gp_Pnt2d> polygon_of(const LoopPlan& loop) {
+  std::vector<gp_Pnt2d> polygon;
+  for (const Use& use : loop.uses) {
+    const auto& samples = use.track.samples;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      const Track::Sample& each = samples[use.reversed ? samples.size() - 1 - i : i];
+      polygon.push_back(use.value(each.t));
+    }
+    if (use.gap != nullptr) {
+      gp_Pnt2d end = polygon.back();
+      move(end, 1 - use.gap->axis, use.gap_to - use.gap_from);
+      polygon.push_back(end);
+    }
+  }
+  return polygon;
+}
+
+void plan_loops(const Plans& plans, Ref record, FacePlan& plan) {
+  const Model& model = *plans.model;
+  const Face& face = model.get<Face>(record);
+  try {
+    const SurfaceForm* const form =
+        face.surface != kNull ? plans.surfaces[face.surface].get() : nullptr;
+    if (form == nullptr) throw CannotMake("it has no surface");
+    plan.form = *form;
+    if (form->elliptic_cone) make_elliptic_cone(plans, face, plan);
+    if (plan.form.surface.IsNull()) throw CannotMake("its surface is not there: " + form->why);
+    plan.flipped = (face.sense == Choice::kSecond) != plan.form.flipped;
+    Loops loops(plans, plan);
+    std::size_t count = 0;
+    for (Ref loop = face.loop; loop != kNull; loop = model.get<Loop>(loop).next) {
+      if (++count > model.size()) throw CannotMake("its list of loops never ends");
+      loops.add(loop);
+    }
+    choose_seam(plans, plan);
+  } catch (const CannotMake& error) {
+    plan.why = error.what();
+  } catch (const Standard_Failure& failure) {
+    plan.why = std::string("Open CASCADE refuses it (") + failure.DynamicType()->Name() + ")";
+  }
+}
+
+std::vector<Piece> pieces_of(const Plans& plans, const FacePlan& plan, const Use& use,
+                             const gp_Vec2d& by) {
+  const EdgePlan& edge = *plans.edges[use.edge];
+  std::vector<Piece> pieces;
+  for (std::size_t i = 0; i <= edge.cuts.size(); ++i) {
+    Piece piece;
+    piece.index = i;
+    piece.edge = use.edge;
+    piece.reversed = use.reversed;
+    const double low = i == 0 ? edge.first : edge.cuts[i - 1];
+    const double high = i == edge.cuts.size() ? edge.last : edge.cuts[i];
+    if (!plan.form.plane) piece.pcurve = pcurve_of(use.track, low, high, use.by + by);
+    pieces.push_back(std::move(piece));
+  }
+  if (use.reversed) std::ranges::reverse(pieces);
+  return pieces;
+}
+
+Piece pole_piece(const Plans& plans, FacePlan& plan, const Singular& singular, double from,
+                 double to) {
+  const auto is_there = [&](Ref vertex) {
+    return vertex != kNull && plans.vertex(vertex).Distance(singular.point) < 1e-4;
+  };
+  Node node{.sort = Node::Sort::kOwn};
+  for (const Ref each : plan.apexes) {
+    if (is_there(each)) node = {.record = each};
+  }
+  for (const LoopPlan& loop : plan.loops) {
+    for (const Use& use : loop.uses) {
+      const EdgePlan& edge = *plans.edges[use.edge];
+      if (use.track.first == nullptr && use.track.last == nullptr) continue;
+      for (const Ref each : {edge.low, edge.high}) {
+        if (is_there(each)) node = {.record = each};
+      }
+    }
+  }
+  if (node.sort == Node::Sort::kOwn) {
+    const auto found = std::ranges::find_if(
+        plan.points, [&](const gp_Pnt& p) { return p.Distance(singular.point) < 1e-7; });
+    node.index = static_cast<std::size_t>(found - plan.points.begin());
+    if (found == plan.points.end()) plan.points.push_back(singular.point);
+  }
+  OwnEdge own;
+  own.first = std::min(from, to);
+  own.last = std::max(from, to);
+  own.low = own.high = node;
+  own.forward = singular.axis == 1 ? new Geom2d_Line(gp_Pnt2d(0, singular.value), gp_Dir2d(1, 0))
+                                   : new Geom2d_Line(gp_Pnt2d(singular.value, 0), gp_Dir2d(0, 1));
+  plan.own.push_back(own);
+  return {.own = true, .index = plan.own.size() - 1, .reversed = to < from};
+}
+
+void gather_faces(FacePlan& plan, std::vector<Outline> outlines) {
+  std::vector<std::size_t> outer;
+  for (std::size_t i = 0; i < outlines.size(); ++i) {
+    if (area_of(outlines[i].polygon) > 0) outer.push_back(i);
+  }
+  if (outer.empty()) throw CannotMake("none of its loops goes around it");
+  for (const std::size_t each : outer) plan.faces.push_back({outlines[each].wire});
+  for (std::size_t i = 0; i < outlines.size(); ++i) {
+    if (std::ranges::find(outer, i) != outer.end()) continue;
+    std::size_t owner = 0;
+    for (std::size_t k = 0; k < outer.size(); ++k) {
+      if (is_inside(outlines[outer[k]].polygon, outlines[i].polygon.front())) owner = k;
+    }
+    plan.faces[owner].push_back(outlines[i].wire);
+  }
+}
+
+void plan_wires(const Plans& plans, Ref, FacePlan& plan) {
+  if (!plan.why.empty() || plan.natural) return;
+  try {
+    if (plan.axis >= 0) {
+      cut_at_seam(plans, plan);
+      return;
+    }
+    std::vector<Outline> outlines;
+    for (const LoopPlan& loop : plan.loops) {
+      Outline outline;
+      for (const Use& use : loop.uses) {
+        std::ranges::move(pieces_of(plans, plan, use, {}), std::back_inserter(outline.wire));
+        if (use.gap != nullptr) {
+          const auto& [gap, from, to] = std::tie(use.gap, use.gap_from, use.gap_to);
+          outline.wire.push_back(pole_piece(plans, plan, *gap, from, to));
+        }
+      }
+      if (!plan.form.plane) outline.polygon = polygon_of(loop);
+      outlines.push_back(std::move(outline));
+    }
+    if (!plan.form.plane) {
+      gather_faces(plan, std::move(outlines));
+      return;
+    }
+    plan.faces.emplace_back();
+    for (Outline& each : outlines) plan.faces.front().push_back(std::move(each.wire));
+  } catch (const CannotMake& error) {
+    plan.why = error.what();
+  } catch (const Standard_Failure& failure) {
+    plan.why = std::string("Open CASCADE refuses it (") + failure.DynamicType()->Name() + ")";
+  }
+}
+
+}  // namespace sat::shapes
