@@ -46,7 +46,8 @@ Losses losses_of(const Model& model) {
   return losses;
 }
 
-// The most frequent first, those of one count by name. std::stable_sort calls what C++17 deprecates.
+// The most frequent first, those of one count by name. std::stable_sort calls what C++17
+// deprecates.
 std::string listed(const std::map<std::string, std::uint64_t>& counts) {
   constexpr std::size_t kMost = 20;
   std::vector<std::pair<std::string, std::uint64_t>> sorted(counts.begin(), counts.end());

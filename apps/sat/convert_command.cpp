@@ -52,9 +52,9 @@ std::string summary(const Model& model, const shapes::Report& report) {
     volume += each.volume;
     area += each.area;
   }
-  std::string text = row("bodies", std::to_string(report.bodies.size()) + ", with " +
-                                       std::to_string(solids) + " solids and " +
-                                       std::to_string(sheets) + " sheets");
+  std::string text =
+      row("bodies", std::to_string(report.bodies.size()) + ", with " + std::to_string(solids) +
+                        " solids and " + std::to_string(sheets) + " sheets");
   text += row("faces", std::to_string(report.faces) + ", made " + std::to_string(report.made) +
                            ", valid " + std::to_string(report.valid));
   text += row("free edges", std::to_string(free_edges) + " in lumps that ought to be closed");
@@ -67,9 +67,8 @@ std::string summary(const Model& model, const shapes::Report& report) {
 std::string bodies_text(const Model& model, const shapes::Report& report) {
   std::string text;
   for (const shapes::Body& each : report.bodies) {
-    text += each.record == kNull
-                ? std::string("  of no body")
-                : "  body " + std::to_string(model.numbers.of(each.record));
+    text += each.record == kNull ? std::string("  of no body")
+                                 : "  body " + std::to_string(model.numbers.of(each.record));
     text += ": volume " + number(each.volume) + " area " + number(each.area) + " solids " +
             std::to_string(each.solids) + " sheets " + std::to_string(each.sheets) +
             " free edges " + std::to_string(each.free_edges) + "\n";
@@ -79,10 +78,11 @@ std::string bodies_text(const Model& model, const shapes::Report& report) {
 
 std::string times_text(const shapes::Times& times) {
   char text[200];
-  std::snprintf(text, sizeof text,
-                "%.2f ms: geometry %.2f, edges %.2f, loops %.2f, wires %.2f, bodies %.2f, check %.2f",
-                times.all(), times.geometry, times.edges, times.loops, times.wires, times.bodies,
-                times.check);
+  std::snprintf(
+      text, sizeof text,
+      "%.2f ms: geometry %.2f, edges %.2f, loops %.2f, wires %.2f, bodies %.2f, check %.2f",
+      times.all(), times.geometry, times.edges, times.loops, times.wires, times.bodies,
+      times.check);
   return row("shapes", text);
 }
 
@@ -110,8 +110,8 @@ Outcome convert(const Given& given) {
     if (!partial && !problems.empty()) throw BadFile(problems.front());
     const std::uint64_t lost = made.write(format, file.path(), given.out, team);
     if (lost != 0) {
-      problems.push_back(
-          {.what = std::to_string(lost) + " faces cannot be cut into triangles and are not in it."});
+      problems.push_back({.what = std::to_string(lost) +
+                                  " faces cannot be cut into triangles and are not in it."});
       if (!partial) throw BadFile(problems.front());
     }
     const std::uint64_t bytes = file.finish(/*fsync=*/false);

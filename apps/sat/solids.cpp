@@ -1,4 +1,4 @@
-// The definitions. Normals point outwards, and loops run with the material on their left.
+// The definitions, long because each solid is here. Normals point outwards, and loops run with the material on their left.
 #include "solids.hpp"
 
 #include <cmath>
@@ -70,9 +70,9 @@ void add_revolved(Solid& solid, const Placement& place, double low, double high,
     rings.push_back({{solid.edge(apex, 0, apex, 0, "", ""), false}});
   }
   solid.face("cone-surface", cone(place, {0, 0, 0}, low, sine), false, rings);
-  solid.measures(kTurn / 6 * height * (square(low) + low * high + square(high)),
-                 kTurn / 2 * ((low + high) * std::hypot(low - high, height) + square(low) +
-                              square(high)));
+  solid.measures(
+      kTurn / 6 * height * (square(low) + low * high + square(high)),
+      kTurn / 2 * ((low + high) * std::hypot(low - high, height) + square(low) + square(high)));
 }
 
 Solid cylinder(Dice& dice, const Placement& place, std::size_t) {

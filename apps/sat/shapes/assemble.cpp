@@ -6,12 +6,9 @@
 #include <map>
 #include <unordered_map>
 
-#include <BRepBuilderAPI_GTransform.hxx>
 #include <BRepBuilderAPI_MakeFace.hxx>
-#include <BRepBuilderAPI_Transform.hxx>
 #include <BRep_Builder.hxx>
 #include <BRep_Tool.hxx>
-#include <Precision.hxx>
 #include <Standard_Failure.hxx>
 #include <TopExp.hxx>
 #include <TopExp_Explorer.hxx>
@@ -23,8 +20,6 @@
 #include <TopoDS_Solid.hxx>
 #include <TopoDS_Vertex.hxx>
 #include <TopoDS_Wire.hxx>
-#include <gp_GTrsf.hxx>
-#include <gp_Trsf.hxx>
 
 namespace sat::shapes {
 namespace {
@@ -111,14 +106,13 @@ class Maker {
     const auto [found, fresh] = vertices_.try_emplace(record);
     if (fresh) {
       const double given = model_.get<Vertex>(record).tolerance;
-      const double tolerance =
-          !std::isnan(given) && given > 0 ? given * plans_.scale : 0;
+      const double tolerance = !std::isnan(given) && given > 0 ? given * plans_.scale : 0;
       builder_.MakeVertex(found->second, plans_.vertex(record), std::max(kLeast, tolerance));
     }
     return found->second;
   }
 
-  TopoDS_Edge make_edge(const Handle(Geom_Curve)& curve, double first, double last,
+  TopoDS_Edge make_edge(const Handle(Geom_Curve) & curve, double first, double last,
                         const TopoDS_Vertex& low, const TopoDS_Vertex& high, double tolerance) {
     TopoDS_Edge edge;
     builder_.MakeEdge(edge, curve, tolerance);
@@ -156,8 +150,8 @@ class Maker {
       if (!each.curve.IsNull()) {
         TopoDS_Edge edge = make_edge(each.curve, each.first, each.last, low, high, kLeast);
         builder_.UpdateEdge(edge, each.forward, each.backward, plan.form.surface, here, kLeast);
-        builder_.Continuity(edge, TopoDS::Face(seam_face(plan)), TopoDS::Face(seam_face(plan)),
-                            GeomAbs_C1);
+        // Both sides of a seam go on smoothly.
+        builder_.Continuity(edge, plan.form.surface, plan.form.surface, here, here, GeomAbs_CN);
         owns.edges.push_back(edge);
         continue;
       }
@@ -201,12 +195,6 @@ class Maker {
     return wire;
   }
 
-  TopoDS_Face seam_face(const FacePlan& plan) {
-    TopoDS_Face face;
-    builder_.MakeFace(face, plan.form.surface, kLeast);
-    return face;
-  }
-
   const Plans& plans_;
   const Model& model_;
   BRep_Builder builder_;
@@ -214,6 +202,15 @@ class Maker {
   std::unordered_map<Ref, TopoDS_Vertex> vertices_;
   std::unordered_map<Ref, Chain> chains_;
 };
+
+bool is_two_sided(const Model& model, const LumpParts& lump) {
+  return std::ranges::any_of(lump.shells, [&](const std::vector<Ref>& faces) {
+    return std::ranges::any_of(
+        faces, [&](Ref face) { return model.get<Face>(face).sides == Choice::kSecond; });
+  });
+}
+
+}  // namespace
 
 std::uint64_t free_edges(const TopoDS_Shape& shell) {
   TopTools_IndexedDataMapOfShapeListOfShape uses;
@@ -225,47 +222,6 @@ std::uint64_t free_edges(const TopoDS_Shape& shell) {
   }
   return number;
 }
-
-bool is_two_sided(const Model& model, const LumpParts& lump) {
-  return std::ranges::any_of(lump.shells, [&](const std::vector<Ref>& faces) {
-    return std::ranges::any_of(
-        faces, [&](Ref face) { return model.get<Face>(face).sides == Choice::kSecond; });
-  });
-}
-
-// p' = p * rotation * scale + translation, with row vectors.
-TopoDS_Shape transformed(const TopoDS_Shape& shape, const Transform& given, double unit) {
-  gp_Mat matrix;
-  for (int row = 0; row < 3; ++row) {
-    const Vector& r = given.rotation[row];
-    matrix(1, row + 1) = r.x * given.scale;
-    matrix(2, row + 1) = r.y * given.scale;
-    matrix(3, row + 1) = r.z * given.scale;
-  }
-  const gp_XYZ translation(given.translation.x * unit, given.translation.y * unit,
-                           given.translation.z * unit);
-  const gp_Mat square = matrix.Transposed() * matrix;
-  const double scale2 = square(1, 1);
-  bool similar = true;
-  for (int i = 1; i <= 3; ++i) {
-    for (int j = 1; j <= 3; ++j) {
-      similar = similar && std::abs(square(i, j) - (i == j ? scale2 : 0)) < 1e-9 * scale2;
-    }
-  }
-  if (!similar) {
-    gp_GTrsf general(matrix, translation);
-    return BRepBuilderAPI_GTransform(shape, general, true).Shape();
-  }
-  gp_Trsf trsf;
-  trsf.SetValues(matrix(1, 1), matrix(1, 2), matrix(1, 3), translation.X(), matrix(2, 1),
-                 matrix(2, 2), matrix(2, 3), translation.Y(), matrix(3, 1), matrix(3, 2),
-                 matrix(3, 3), translation.Z());
-  const bool rigid = std::abs(scale2 - 1) < 1e-9 && matrix.Determinant() > 0;
-  if (rigid) return shape.Moved(TopLoc_Location(trsf));
-  return BRepBuilderAPI_Transform(shape, trsf, true).Shape();
-}
-
-}  // namespace
 
 Assembled assemble(const Plans& plans, const BodyParts& parts) {
   const Model& model = *plans.model;
@@ -280,6 +236,7 @@ Assembled assemble(const Plans& plans, const BodyParts& parts) {
   };
   for (const LumpParts& lump : parts.lumps) {
     std::vector<TopoDS_Shell> shells;
+    const std::size_t first = result.faces.size();
     std::uint64_t open = 0;
     bool whole = true;
     for (const std::vector<Ref>& faces : lump.shells) {
@@ -294,24 +251,26 @@ Assembled assemble(const Plans& plans, const BodyParts& parts) {
         try {
           for (const TopoDS_Face& face : maker.faces(plan)) {
             builder.Add(shell, face);
-            result.faces.emplace_back(each, face);
+            result.faces.push_back({.record = each, .face = face, .doubt = {}});
           }
         } catch (const Standard_Failure& failure) {
           whole = false;
           result.doubts.push_back({each, failed(failure)});
         }
       }
+      if (shell.NbChildren() == 0) continue;
       const std::uint64_t ends = free_edges(shell);
       shell.Closed(ends == 0);
       open += ends;
       shells.push_back(shell);
     }
-    if (lump.shells.empty()) continue;
+    if (shells.empty()) continue;
     const bool solid = lump.record != kNull && !is_two_sided(model, lump);
     if (solid && (open != 0 || !whole)) {
       result.body.free_edges += open;
       result.doubts.push_back({lump.record, "it is no closed solid: " + std::to_string(open) +
-                                                " edges have a face on one side only"});
+                                                " edges have a face on one side only" +
+                                                (whole ? "" : ", because faces are missing")});
     }
     if (solid && open == 0 && whole) {
       TopoDS_Solid made;
@@ -319,6 +278,7 @@ Assembled assemble(const Plans& plans, const BodyParts& parts) {
       for (const TopoDS_Shell& each : shells) builder.Add(made, each);
       builder.Add(compound, made);
       ++result.body.solids;
+      for (std::size_t i = first; i < result.faces.size(); ++i) result.faces[i].solid = true;
     } else {
       for (const TopoDS_Shell& each : shells) builder.Add(compound, each);
       result.body.sheets += shells.size();
@@ -329,15 +289,10 @@ Assembled assemble(const Plans& plans, const BodyParts& parts) {
     if (plan.curve.IsNull()) continue;
     for (const TopoDS_Edge& edge : maker.chain(each).edges) builder.Add(compound, edge);
   }
-  result.shape = compound;
-  const Ref transform =
-      parts.record != kNull ? model.get<sat::Body>(parts.record).transform : kNull;
-  if (const auto* const given = model.find<Transform>(transform); given != nullptr) {
-    try {
-      result.shape = transformed(compound, *given, plans.scale);
-    } catch (const Standard_Failure& failure) {
-      result.doubts.push_back({transform, failed(failure) + ", and the body stays in its place"});
-    }
+  result.local = compound;
+  for (TopExp_Explorer at(compound, TopAbs_VERTEX); at.More(); at.Next()) {
+    result.middle = BRep_Tool::Pnt(TopoDS::Vertex(at.Current()));
+    break;
   }
   return result;
 }

@@ -27,8 +27,8 @@ Conversion::~Conversion() = default;
 
 const Report& Conversion::report() const { return shape_->shapes.report; }
 
-std::uint64_t Conversion::write(Format format, const std::string& path,
-                                const std::string& target, Team& team) const {
+std::uint64_t Conversion::write(Format format, const std::string& path, const std::string& target,
+                                Team& team) const {
   try {
     return write_shapes(shape_->shapes, format, path, target, team);
   } catch (const Standard_Failure& failure) {

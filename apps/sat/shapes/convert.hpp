@@ -36,7 +36,7 @@ struct Times {
 };
 
 struct Body {
-  Ref record = kNull;            // kNull: faces and edges of no body
+  Ref record = kNull;  // kNull: faces and edges of no body
   std::uint64_t solids = 0;
   std::uint64_t sheets = 0;      // shells that bound no solid
   std::uint64_t free_edges = 0;  // of lumps whose faces have one side, so that they ought to close
@@ -68,7 +68,8 @@ class Conversion {
   const Report& report() const;
   // Writes all of it to this path. Returns how many faces are not in it, because they cannot be cut
   // into triangles. Throws students::Failure. `target`: its name in sentences.
-  std::uint64_t write(Format format, const std::string& path, const std::string& target, Team& team) const;
+  std::uint64_t write(Format format, const std::string& path, const std::string& target,
+                      Team& team) const;
 
  private:
   struct Shape;

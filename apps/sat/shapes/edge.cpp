@@ -17,7 +17,7 @@ namespace {
 constexpr double kTurn = 2 * std::numbers::pi;
 
 // The parameter of the point of a curve nearest to a point.
-double parameter_of(const Handle(Geom_Curve)& curve, const gp_Pnt& point) {
+double parameter_of(const Handle(Geom_Curve) & curve, const gp_Pnt& point) {
   const double first = curve->FirstParameter();
   const double last = curve->LastParameter();
   double best = 0;
@@ -99,9 +99,9 @@ void plan_range(const Plans& plans, const Edge& edge, const CurveForm& form, Edg
         }
       }
     }
-    const bool inside = plan.curve->IsPeriodic() || Precision::IsInfinite(plan.curve->FirstParameter()) ||
-                        (plan.first >= plan.curve->FirstParameter() &&
-                         plan.last <= plan.curve->LastParameter());
+    const bool inside =
+        plan.curve->IsPeriodic() || Precision::IsInfinite(plan.curve->FirstParameter()) ||
+        (plan.first >= plan.curve->FirstParameter() && plan.last <= plan.curve->LastParameter());
     if (plan.first < plan.last && inside && is_near(plan, plan.first, low, most) &&
         is_near(plan, plan.last, high, most)) {
       return;

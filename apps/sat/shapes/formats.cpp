@@ -85,14 +85,14 @@ std::uint64_t without_triangles(const TopoDS_Shape& shape) {
   std::uint64_t number = 0;
   for (TopExp_Explorer at(shape, TopAbs_FACE); at.More(); at.Next()) {
     TopLoc_Location location;
-    const Handle(Poly_Triangulation)& found =
+    const Handle(Poly_Triangulation) & found =
         BRep_Tool::Triangulation(TopoDS::Face(at.Current()), location);
     number += found.IsNull() || found->NbTriangles() == 0;
   }
   return number;
 }
 
-bool write_step(const Shapes& shapes, const std::string& path, const Handle(Watch)& watch) {
+bool write_step(const Shapes& shapes, const std::string& path, const Handle(Watch) & watch) {
   STEPControl_Writer writer;
   Interface_Static::SetCVal("write.step.unit", "MM");
   for (const TopoDS_Shape& each : shapes.bodies) {
@@ -103,7 +103,7 @@ bool write_step(const Shapes& shapes, const std::string& path, const Handle(Watc
   return writer.Write(path.c_str()) == IFSelect_RetDone;
 }
 
-bool write_gltf(const Shapes& shapes, const std::string& path, const Handle(Watch)& watch) {
+bool write_gltf(const Shapes& shapes, const std::string& path, const Handle(Watch) & watch) {
   const Handle(XCAFApp_Application) application = XCAFApp_Application::GetApplication();
   Handle(TDocStd_Document) document;
   application->NewDocument("BinXCAF", document);
@@ -130,8 +130,7 @@ class Picture {
   explicit Picture(const TopoDS_Shape& shape) {
     Handle(HLRBRep_PolyAlgo) algorithm = new HLRBRep_PolyAlgo(shape);
     const gp_Dir towards(1, -1.4, 0.9);
-    algorithm->Projector(
-        HLRAlgo_Projector(gp_Ax2(gp_Pnt(0, 0, 0), towards, gp_Dir(1.4, 1, 0))));
+    algorithm->Projector(HLRAlgo_Projector(gp_Ax2(gp_Pnt(0, 0, 0), towards, gp_Dir(1.4, 1, 0))));
     algorithm->Update();
     HLRBRep_PolyHLRToShape result;
     result.Update(algorithm);
@@ -172,9 +171,9 @@ class Picture {
       text += std::string("<path fill=\"none\" stroke-linecap=\"round\" stroke=\"") +
               kStyles[sort] + "\" d=\"";
       for (const Line& each : lines_[sort]) {
-        std::snprintf(part, sizeof part, "M%.2f %.2fL%.2f %.2f", (each.x0 - low_x) * scale + kMargin,
-                      (high_y - each.y0) * scale + kMargin, (each.x1 - low_x) * scale + kMargin,
-                      (high_y - each.y1) * scale + kMargin);
+        std::snprintf(part, sizeof part, "M%.2f %.2fL%.2f %.2f",
+                      (each.x0 - low_x) * scale + kMargin, (high_y - each.y0) * scale + kMargin,
+                      (each.x1 - low_x) * scale + kMargin, (high_y - each.y1) * scale + kMargin);
         text += part;
       }
       text += "\"/>\n";

@@ -25,9 +25,9 @@ struct CurveForm {
 
 // A side of a surface's rectangle that is a single point: a pole or an apex.
 struct Singular {
-  int axis = 1;        // of the coordinate that is constant: 0 u, 1 v
-  double value = 0;    // which it has
-  bool high = false;   // the upper end
+  int axis = 1;       // of the coordinate that is constant: 0 u, 1 v
+  double value = 0;   // which it has
+  bool high = false;  // the upper end
   gp_Pnt point;
 };
 
@@ -37,9 +37,9 @@ struct SurfaceForm {
   bool plane = false;
   // A cone about an ellipse has no surface of its own; a face makes one as high as it needs.
   bool elliptic_cone = false;
-  std::array<bool, 2> closed{};        // in u, in v
-  std::array<double, 2> low{};         // of u, v where they are bounded or closed
-  std::array<double, 2> period{};      // of those that are closed
+  std::array<bool, 2> closed{};    // in u, in v
+  std::array<double, 2> low{};     // of u, v where they are bounded or closed
+  std::array<double, 2> period{};  // of those that are closed
   std::vector<Singular> singular;
   std::string why;
 };

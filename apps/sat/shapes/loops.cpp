@@ -3,10 +3,8 @@
 #include <cmath>
 
 #include <GeomAdaptor_Curve.hxx>
-#include <Geom2d_Line.hxx>
 #include <Geom_Plane.hxx>
 #include <Standard_Failure.hxx>
-#include <gp_Dir2d.hxx>
 #include <gp_Pln.hxx>
 
 #include "plan.hpp"
@@ -49,8 +47,7 @@ class Loops {
     const std::vector<Ref> ring = coedges_of(model_, model_.get<Loop>(record), plan_.flipped);
     for (const Ref each : ring) {
       const Coedge& coedge = model_.get<Coedge>(each);
-      const EdgePlan* const edge =
-          coedge.edge != kNull ? plans_.edges[coedge.edge].get() : nullptr;
+      const EdgePlan* const edge = coedge.edge != kNull ? plans_.edges[coedge.edge].get() : nullptr;
       if (edge == nullptr) throw CannotMake("coedge " + name_of(plans_, each) + " has no edge");
       if (!edge->why.empty()) {
         throw CannotMake("edge " + name_of(plans_, coedge.edge) + ": " + edge->why);
@@ -138,7 +135,8 @@ class Loops {
 
   void place(LoopPlan& loop) {
     std::vector<Use>& uses = loop.uses;
-    const auto regular = std::ranges::find_if(uses, [](const Use& u) { return begins(u) == nullptr; });
+    const auto regular =
+        std::ranges::find_if(uses, [](const Use& u) { return begins(u) == nullptr; });
     if (regular != uses.end()) std::rotate(uses.begin(), regular, uses.end());
     for (std::size_t i = 1; i < uses.size(); ++i) uses[i].by = join(uses[i - 1], uses[i]);
     const gp_Vec2d closing = join(uses.back(), uses.front());
@@ -189,44 +187,6 @@ void make_elliptic_cone(const Plans& plans, const Face& face, FacePlan& plan) {
 
 }  // namespace
 
-double area_of(const std::vector<gp_Pnt2d>& polygon) {
-  double area = 0;
-  for (std::size_t i = 0; i < polygon.size(); ++i) {
-    area += polygon[i].XY().Crossed(polygon[(i + 1) % polygon.size()].XY());
-  }
-  return area / 2;
-}
-
-bool is_inside(const std::vector<gp_Pnt2d>& polygon, const gp_Pnt2d& point) {
-  bool inside = false;
-  for (std::size_t i = 0, j = polygon.size() - 1; i < polygon.size(); j = i++) {
-    const gp_Pnt2d& a = polygon[i];
-    const gp_Pnt2d& b = polygon[j];
-    if ((a.Y() > point.Y()) != (b.Y() > point.Y()) &&
-        point.X() < (b.X() - a.X()) * (point.Y() - a.Y()) / (b.Y() - a.Y()) + a.X()) {
-      inside = !inside;
-    }
-  }
-  return inside;
-}
-
-std::vector<gp_Pnt2d> polygon_of(const LoopPlan& loop) {
-  std::vector<gp_Pnt2d> polygon;
-  for (const Use& use : loop.uses) {
-    const auto& samples = use.track.samples;
-    for (std::size_t i = 0; i < samples.size(); ++i) {
-      const Track::Sample& each = samples[use.reversed ? samples.size() - 1 - i : i];
-      polygon.push_back(use.value(each.t));
-    }
-    if (use.gap != nullptr) {
-      gp_Pnt2d end = polygon.back();
-      move(end, 1 - use.gap->axis, use.gap_to - use.gap_from);
-      polygon.push_back(end);
-    }
-  }
-  return polygon;
-}
-
 void plan_loops(const Plans& plans, Ref record, FacePlan& plan) {
   const Model& model = *plans.model;
   const Face& face = model.get<Face>(record);
@@ -244,109 +204,12 @@ void plan_loops(const Plans& plans, Ref record, FacePlan& plan) {
       if (++count > model.size()) throw CannotMake("its list of loops never ends");
       loops.add(loop);
     }
-    choose_seam(plans, plan);
-  } catch (const CannotMake& error) {
-    plan.why = error.what();
-  } catch (const Standard_Failure& failure) {
-    plan.why = std::string("Open CASCADE refuses it (") + failure.DynamicType()->Name() + ")";
-  }
-}
-
-std::vector<Piece> pieces_of(const Plans& plans, const FacePlan& plan, const Use& use,
-                             const gp_Vec2d& by) {
-  const EdgePlan& edge = *plans.edges[use.edge];
-  std::vector<Piece> pieces;
-  for (std::size_t i = 0; i <= edge.cuts.size(); ++i) {
-    Piece piece;
-    piece.index = i;
-    piece.edge = use.edge;
-    piece.reversed = use.reversed;
-    const double low = i == 0 ? edge.first : edge.cuts[i - 1];
-    const double high = i == edge.cuts.size() ? edge.last : edge.cuts[i];
-    if (!plan.form.plane) piece.pcurve = pcurve_of(use.track, low, high, use.by + by);
-    pieces.push_back(std::move(piece));
-  }
-  if (use.reversed) std::ranges::reverse(pieces);
-  return pieces;
-}
-
-Piece pole_piece(const Plans& plans, FacePlan& plan, const Singular& singular, double from,
-                 double to) {
-  const auto is_there = [&](Ref vertex) {
-    return vertex != kNull && plans.vertex(vertex).Distance(singular.point) < 1e-4;
-  };
-  Node node{.sort = Node::Sort::kOwn};
-  for (const Ref each : plan.apexes) {
-    if (is_there(each)) node = {.record = each};
-  }
-  for (const LoopPlan& loop : plan.loops) {
-    for (const Use& use : loop.uses) {
-      const EdgePlan& edge = *plans.edges[use.edge];
-      if (use.track.first == nullptr && use.track.last == nullptr) continue;
-      for (const Ref each : {edge.low, edge.high}) {
-        if (is_there(each)) node = {.record = each};
-      }
+    try {
+      choose_seam(plans, plan);
+    } catch (const CannotMake& error) {
+      if (plan.loops.empty()) throw;
+      give_up_seam(plan, error.what());
     }
-  }
-  if (node.sort == Node::Sort::kOwn) {
-    const auto found = std::ranges::find_if(
-        plan.points, [&](const gp_Pnt& p) { return p.Distance(singular.point) < 1e-7; });
-    node.index = static_cast<std::size_t>(found - plan.points.begin());
-    if (found == plan.points.end()) plan.points.push_back(singular.point);
-  }
-  OwnEdge own;
-  own.first = std::min(from, to);
-  own.last = std::max(from, to);
-  own.low = own.high = node;
-  own.forward = singular.axis == 1 ? new Geom2d_Line(gp_Pnt2d(0, singular.value), gp_Dir2d(1, 0))
-                                   : new Geom2d_Line(gp_Pnt2d(singular.value, 0), gp_Dir2d(0, 1));
-  plan.own.push_back(own);
-  return {.own = true, .index = plan.own.size() - 1, .reversed = to < from};
-}
-
-void gather_faces(FacePlan& plan, std::vector<Outline> outlines) {
-  std::vector<std::size_t> outer;
-  for (std::size_t i = 0; i < outlines.size(); ++i) {
-    if (area_of(outlines[i].polygon) > 0) outer.push_back(i);
-  }
-  if (outer.empty()) throw CannotMake("none of its loops goes around it");
-  for (const std::size_t each : outer) plan.faces.push_back({outlines[each].wire});
-  for (std::size_t i = 0; i < outlines.size(); ++i) {
-    if (std::ranges::find(outer, i) != outer.end()) continue;
-    std::size_t owner = 0;
-    for (std::size_t k = 0; k < outer.size(); ++k) {
-      if (is_inside(outlines[outer[k]].polygon, outlines[i].polygon.front())) owner = k;
-    }
-    plan.faces[owner].push_back(outlines[i].wire);
-  }
-}
-
-void plan_wires(const Plans& plans, Ref, FacePlan& plan) {
-  if (!plan.why.empty() || plan.natural) return;
-  try {
-    if (plan.axis >= 0) {
-      cut_at_seam(plans, plan);
-      return;
-    }
-    std::vector<Outline> outlines;
-    for (const LoopPlan& loop : plan.loops) {
-      Outline outline;
-      for (const Use& use : loop.uses) {
-        std::ranges::move(pieces_of(plans, plan, use, {}), std::back_inserter(outline.wire));
-        if (use.gap != nullptr) {
-          const auto& [gap, from, to] = std::tie(use.gap, use.gap_from, use.gap_to);
-          outline.wire.push_back(pole_piece(plans, plan, *gap, from, to));
-        }
-      }
-      if (!plan.form.plane) outline.polygon = polygon_of(loop);
-      outlines.push_back(std::move(outline));
-    }
-    if (!plan.form.plane) {
-      gather_faces(plan, std::move(outlines));
-      return;
-    }
-    plan.faces.emplace_back();
-    for (Outline& each : outlines) plan.faces.front().push_back(std::move(each.wire));
   } catch (const CannotMake& error) {
     plan.why = error.what();
   } catch (const Standard_Failure& failure) {

@@ -20,8 +20,8 @@ struct EdgePlan {
   Handle(Geom_Curve) curve;  // null: a point, or `why` says why there is none
   double first = 0;          // of the curve
   double last = 0;
-  bool backward = false;     // the record's direction is against that of the curve
-  Ref low = kNull;           // vertices at `first` and at `last`
+  bool backward = false;  // the record's direction is against that of the curve
+  Ref low = kNull;        // vertices at `first` and at `last`
   Ref high = kNull;
   double tolerance = 0;
   bool mended = false;       // the file's parameters lead elsewhere than to its vertices
@@ -56,11 +56,11 @@ struct LoopPlan {
 // Where a loop goes through the seam.
 struct Crossing {
   std::size_t loop = 0;
-  std::size_t use = 0;     // in it, or at its beginning
-  bool inside = false;     // an edge, at t
+  std::size_t use = 0;  // in it, or at its beginning
+  bool inside = false;  // an edge, at t
   double t = 0;
-  int direction = 0;       // of the coordinate that the seam cuts
-  double along = 0;        // the other coordinate
+  int direction = 0;  // of the coordinate that the seam cuts
+  double along = 0;   // the other coordinate
 };
 
 // A vertex of a face: that of a record, a cut of an edge, or one of the face's own.
@@ -73,12 +73,12 @@ struct Node {
 
 // An edge of the face's own: on its seam, or at a side that is a point.
 struct OwnEdge {
-  Handle(Geom_Curve) curve = {};     // null at a point
+  Handle(Geom_Curve) curve = {};  // null at a point
   double first = 0;
   double last = 0;
   Node low = {};
   Node high = {};
-  Handle(Geom2d_Curve) forward = {};  // where a wire uses it in its direction
+  Handle(Geom2d_Curve) forward = {};   // where a wire uses it in its direction
   Handle(Geom2d_Curve) backward = {};  // null at a point
 };
 
@@ -96,18 +96,19 @@ struct FacePlan {
   bool flipped = false;  // the face's normal is against that of u and v
   std::vector<LoopPlan> loops;
   std::vector<Crossing> crossings;
-  int axis = -1;         // of the coordinate that the seam cuts; -1: no seam; 2: both
-  double seam = 0;       // its value
+  int axis = -1;    // of the coordinate that the seam cuts; -1: no seam; 2: both
+  double seam = 0;  // its value
   double other_seam = 0;
   bool natural = false;  // the whole of a surface that has bounds
+  std::string no_seam;   // why its loops are left as they are, for Open CASCADE to mend
   std::vector<std::pair<Ref, std::vector<double>>> cuts;  // wanted of edges
-  std::vector<Ref> apexes;  // vertices of loops that are a point
+  std::vector<Ref> apexes;                                // vertices of loops that are a point
 
   std::vector<OwnEdge> own;
-  std::vector<gp_Pnt> points;                // of nodes of its own
-  std::vector<std::vector<WirePlan>> faces;  // each with its wires; mostly one
+  std::vector<gp_Pnt> points;                      // of nodes of its own
+  std::vector<std::vector<WirePlan>> faces;        // each with its wires; mostly one
   std::vector<std::pair<Ref, double>> deviations;  // of edges' curves from the surface
-  std::string why;                           // it cannot be made
+  std::string why;                                 // it cannot be made
   std::vector<std::pair<Ref, std::string>> notes;  // what of it is left out
 };
 
@@ -131,6 +132,8 @@ void plan_wires(const Plans& plans, Ref record, FacePlan& plan);  // when all cu
 // Of plan_loops: chooses a seam and finds where loops go through it. Of plan_wires: wires along it.
 void choose_seam(const Plans& plans, FacePlan& plan);
 void cut_at_seam(const Plans& plans, FacePlan& plan);
+// Leaves the loops as they are.
+void give_up_seam(FacePlan& plan, const std::string& why);
 // The parts of a use, in its direction, with their pcurves.
 std::vector<Piece> pieces_of(const Plans& plans, const FacePlan& plan, const Use& use,
                              const gp_Vec2d& by);

@@ -4,17 +4,10 @@
 #include <algorithm>
 #include <chrono>
 
-#include <BRepCheck_Analyzer.hxx>
-#include <BRepCheck_ListOfStatus.hxx>
-#include <BRepCheck_Result.hxx>
-#include <BRepGProp.hxx>
 #include <BRep_Builder.hxx>
-#include <GProp_GProps.hxx>
-#include <Standard_Failure.hxx>
-#include <TopExp_Explorer.hxx>
-#include <TopoDS.hxx>
 
 #include "assemble.hpp"
+#include "inspect.hpp"
 #include "plan.hpp"
 
 namespace sat::shapes {
@@ -83,92 +76,6 @@ void gather_cuts(Plans& plans, const std::vector<Ref>& faces) {
   }
 }
 
-const char* name_of(BRepCheck_Status status) {
-  switch (status) {
-    case BRepCheck_InvalidPointOnCurve:
-      return "a vertex is not on its curve";
-    case BRepCheck_InvalidPointOnCurveOnSurface:
-      return "a vertex is not on its curve on the surface";
-    case BRepCheck_InvalidPointOnSurface:
-      return "a vertex is not on the surface";
-    case BRepCheck_No3DCurve:
-      return "an edge has no curve";
-    case BRepCheck_InvalidCurveOnSurface:
-      return "an edge is not on the surface";
-    case BRepCheck_InvalidCurveOnClosedSurface:
-      return "an edge is not on the closed surface";
-    case BRepCheck_InvalidSameRangeFlag:
-    case BRepCheck_InvalidSameParameterFlag:
-      return "an edge's curves run apart";
-    case BRepCheck_InvalidRange:
-      return "an edge's range is wrong";
-    case BRepCheck_NotClosed:
-      return "a loop is not closed";
-    case BRepCheck_SelfIntersectingWire:
-      return "a loop crosses itself";
-    case BRepCheck_IntersectingWires:
-      return "two loops cross";
-    case BRepCheck_InvalidImbricationOfWires:
-      return "loops lie wrongly in one another";
-    case BRepCheck_UnorientableShape:
-      return "it has no orientation";
-    case BRepCheck_BadOrientationOfSubshape:
-      return "a loop runs the wrong way";
-    case BRepCheck_NoCurveOnSurface:
-      return "an edge has no curve on the surface";
-    default:
-      return "Open CASCADE's check fails";
-  }
-}
-
-// Empty if the face is valid.
-std::string doubt_of(const TopoDS_Face& face) {
-  try {
-    const BRepCheck_Analyzer analyzer(face);
-    if (analyzer.IsValid()) return {};
-    std::string text;
-    const auto add = [&](const TopoDS_Shape& shape, bool in_face) {
-      const Handle(BRepCheck_Result)& result = analyzer.Result(shape);
-      if (result.IsNull()) return;
-      const auto take = [&](const BRepCheck_ListOfStatus& all) {
-        for (const BRepCheck_Status each : all) {
-          if (each == BRepCheck_NoError) continue;
-          const std::string name = name_of(each);
-          if (text.find(name) == std::string::npos) text += (text.empty() ? "" : ", ") + name;
-        }
-      };
-      take(result->Status());
-      if (!in_face) return;
-      for (result->InitContextIterator(); result->MoreShapeInContext();
-           result->NextShapeInContext()) {
-        if (result->ContextualShape().IsSame(face)) take(result->StatusOnShape());
-      }
-    };
-    add(face, false);
-    for (const TopAbs_ShapeEnum sort : {TopAbs_WIRE, TopAbs_EDGE, TopAbs_VERTEX}) {
-      for (TopExp_Explorer at(face, sort); at.More(); at.Next()) add(at.Current(), true);
-    }
-    return text.empty() ? "Open CASCADE's check fails" : text;
-  } catch (const Standard_Failure& failure) {
-    return std::string("Open CASCADE's check fails (") + failure.DynamicType()->Name() + ")";
-  }
-}
-
-void measure(const TopoDS_Shape& shape, Body& body) {
-  try {
-    GProp_GProps surface;
-    BRepGProp::SurfaceProperties(shape, surface, 1e-8);
-    body.area = surface.Mass();
-    for (TopExp_Explorer at(shape, TopAbs_SOLID); at.More(); at.Next()) {
-      GProp_GProps volume;
-      BRepGProp::VolumeProperties(at.Current(), volume, 1e-8);
-      body.volume += volume.Mass();
-    }
-  } catch (const Standard_Failure&) {
-    body.area = body.volume = 0;
-  }
-}
-
 void make_plans(Plans& plans, Team& team, Times& times) {
   const Model& model = *plans.model;
   Clock clock;
@@ -199,27 +106,22 @@ void make_plans(Plans& plans, Team& team, Times& times) {
   times.wires = clock.lap();
 }
 
-// Validity of each face, and volume and area of each body.
-void check_bodies(Team& team, const std::vector<Ref>& order, std::vector<Assembled>& made,
-                  const Plans& plans, Report& report) {
+// Of each body the check's results, joined in the order of the file.
+void join(const Plans& plans, std::vector<Assembled>& made, Report& report) {
   const Model& model = *plans.model;
-  std::vector<std::pair<Ref, TopoDS_Face>> faces;
-  for (const Assembled& each : made) {
-    faces.insert(faces.end(), each.faces.begin(), each.faces.end());
-    report.doubts.insert(report.doubts.end(), each.doubts.begin(), each.doubts.end());
-  }
-  std::vector<std::string> doubts(faces.size());
-  std::vector<Ref> places(faces.size());
-  for (std::size_t i = 0; i < places.size(); ++i) places[i] = static_cast<Ref>(i);
-  for_each(team, places, 4, [&](Ref i) { doubts[i] = doubt_of(faces[i].second); });
-  for_each(team, order, 1, [&](Ref i) { measure(made[i].shape, made[i].body); });
   std::vector<char> state(model.size(), 0);
-  for (std::size_t i = 0; i < faces.size(); ++i) {
-    const Ref record = faces[i].first;
-    if (state[record] == 0) state[record] = 'v';
-    if (doubts[i].empty()) continue;
-    if (state[record] == 'v') report.doubts.push_back({record, "it is not valid: " + doubts[i]});
-    state[record] = 'd';
+  for (Assembled& body : made) {
+    std::ranges::move(body.doubts, std::back_inserter(report.doubts));
+    for (const MadeFace& each : body.faces) {
+      char& mine = state[each.record];
+      if (!each.doubt.empty() && mine != 'd') {
+        const std::string& seam = plans.faces[each.record]->no_seam;
+        report.doubts.push_back({each.record, "it is not valid: " + each.doubt +
+                                                  (seam.empty() ? "" : " (" + seam + ")")});
+      }
+      if (mine != 'd') mine = each.doubt.empty() ? 'v' : 'd';
+    }
+    report.bodies.push_back(body.body);
   }
   for (std::size_t i = 0; i < model.size(); ++i) {
     const auto record = static_cast<Ref>(i);
@@ -253,14 +155,31 @@ Shapes make_shapes(const Model& model, Team& team) {
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<Ref>(i);
   for_each(team, order, 1, [&](Ref i) { made[i] = assemble(plans, bodies[i]); });
   report.times.bodies = clock.lap();
-  check_bodies(team, order, made, plans, report);
+  // Bodies have few faces or many: the check is by face.
+  std::vector<std::pair<Ref, Ref>> faces;
+  std::vector<Ref> places;
+  for (const Ref body : order) {
+    for (std::size_t i = 0; i < made[body].faces.size(); ++i) {
+      places.push_back(static_cast<Ref>(faces.size()));
+      faces.emplace_back(body, static_cast<Ref>(i));
+    }
+  }
+  for_each(team, places, 4, [&](Ref i) {
+    Assembled& body = made[faces[i].first];
+    inspect(body.middle, body.faces[faces[i].second]);
+  });
+  for_each(team, order, 1, [&](Ref i) {
+    mend(made[i]);
+    sum_up(made[i]);
+    place(plans, made[i]);
+  });
   BRep_Builder builder;
   builder.MakeCompound(shapes.shape);
-  for (Assembled& each : made) {
+  for (const Assembled& each : made) {
     builder.Add(shapes.shape, each.shape);
     shapes.bodies.push_back(each.shape);
-    report.bodies.push_back(each.body);
   }
+  join(plans, made, report);
   report.times.check = clock.lap();
   return shapes;
 }

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include <GeomAdaptor_Curve.hxx>
 #include <Geom2d_Curve.hxx>
+#include <GeomAdaptor_Curve.hxx>
 #include <ShapeAnalysis_Surface.hxx>
 
 #include "geometry.hpp"
@@ -33,9 +33,9 @@ struct Track {
     gp_Vec2d before;  // derivatives by t on both sides
     gp_Vec2d after;
   };
-  std::vector<Sample> samples;   // in the direction of the curve
-  bool straight = false;         // linear in t
-  double deviation = 0;          // of the curve on the surface from the curve in space
+  std::vector<Sample> samples;      // in the direction of the curve
+  bool straight = false;            // linear in t
+  double deviation = 0;             // of the curve on the surface from the curve in space
   const Singular* first = nullptr;  // ends there
   const Singular* last = nullptr;
 

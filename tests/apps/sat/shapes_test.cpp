@@ -1,8 +1,16 @@
 // sat::shapes on small solids: closed and valid, with the volume and area that they ought to have,
 // whatever the number of threads, the version, the unit and the place of the seam.
 #include <cmath>
+#include <cstdio>
+#include <filesystem>
 #include <numbers>
 #include <string>
+
+#include <BRepGProp.hxx>
+#include <BRepTools.hxx>
+#include <BRep_Builder.hxx>
+#include <GProp_GProps.hxx>
+#include <STEPControl_Reader.hxx>
 
 #include "gtest/gtest.h"
 #include "sat/shapes/convert.hpp"
@@ -48,48 +56,49 @@ constexpr std::string_view kBody =
 // A cylinder of radius 2 and height 5 about z. The upper circle begins at `u` (an angle).
 std::string cylinder(double u, std::string_view header = kHeader,
                      const std::string& transform = {}) {
-  const std::string c = std::to_string(2 * std::cos(u)) + " " + std::to_string(2 * std::sin(u));
+  char c[60];
+  std::snprintf(c, sizeof c, "%.17g %.17g", 2 * std::cos(u), 2 * std::sin(u));
   std::string body(kBody);
   if (!transform.empty()) body = replaced(body, "$1 $-1 $-1 #", "$1 $-1 $24 #");
-  return file_of(
-      header, body +
-                  "face $-1 -1 $-1 $4 $6 $2 $-1 $10 forward single #\n"
-                  "face $-1 -1 $-1 $5 $8 $2 $-1 $11 forward single #\n"
-                  "face $-1 -1 $-1 $-1 $9 $2 $-1 $12 forward single #\n"
-                  "loop $-1 -1 $-1 $7 $13 $3 #\nloop $-1 -1 $-1 $-1 $14 $3 #\n"
-                  "loop $-1 -1 $-1 $-1 $15 $4 #\nloop $-1 -1 $-1 $-1 $16 $5 #\n"
-                  "cone-surface $-1 -1 $-1 0 0 0 0 0 1 2 0 0 1 I I 0 1 2 forward I I I I #\n"
-                  "plane-surface $-1 -1 $-1 0 0 0 0 0 -1 1 0 0 forward_v I I I I #\n"
-                  "plane-surface $-1 -1 $-1 0 0 5 0 0 1 1 0 0 forward_v I I I I #\n"
-                  "coedge $-1 -1 $-1 $13 $13 $15 $17 forward $6 $-1 #\n"
-                  "coedge $-1 -1 $-1 $14 $14 $16 $18 reversed $7 $-1 #\n"
-                  "coedge $-1 -1 $-1 $15 $15 $13 $17 reversed $8 $-1 #\n"
-                  "coedge $-1 -1 $-1 $16 $16 $14 $18 forward $9 $-1 #\n"
-                  "edge $-1 -1 $-1 $19 0 $19 6.2831853071795862 $13 $21 forward @7 unknown #\n"
-                  "edge $-1 -1 $-1 $20 0 $20 6.2831853071795862 $14 $22 forward @7 unknown #\n"
-                  "vertex $-1 -1 $-1 $17 $23 #\nvertex $-1 -1 $-1 $18 $25 #\n"
-                  "ellipse-curve $-1 -1 $-1 0 0 0 0 0 1 2 0 0 1 I I #\n"
-                  "ellipse-curve $-1 -1 $-1 0 0 5 0 0 1 " +
-                  c + " 0 1 I I #\npoint $-1 -1 $-1 2 0 0 #\n" +
-                  (transform.empty() ? "transform $-1 -1 1 0 0 0 1 0 0 0 1 0 0 0 1 no_rotate "
-                                       "no_reflect no_shear #\n"
-                                     : transform) +
-                  "point $-1 -1 $-1 " + c + " 5 #\n");
+  return file_of(header,
+                 body +
+                     "face $-1 -1 $-1 $4 $6 $2 $-1 $10 forward single #\n"
+                     "face $-1 -1 $-1 $5 $8 $2 $-1 $11 forward single #\n"
+                     "face $-1 -1 $-1 $-1 $9 $2 $-1 $12 forward single #\n"
+                     "loop $-1 -1 $-1 $7 $13 $3 #\nloop $-1 -1 $-1 $-1 $14 $3 #\n"
+                     "loop $-1 -1 $-1 $-1 $15 $4 #\nloop $-1 -1 $-1 $-1 $16 $5 #\n"
+                     "cone-surface $-1 -1 $-1 0 0 0 0 0 1 2 0 0 1 I I 0 1 2 forward I I I I #\n"
+                     "plane-surface $-1 -1 $-1 0 0 0 0 0 -1 1 0 0 forward_v I I I I #\n"
+                     "plane-surface $-1 -1 $-1 0 0 5 0 0 1 1 0 0 forward_v I I I I #\n"
+                     "coedge $-1 -1 $-1 $13 $13 $15 $17 forward $6 $-1 #\n"
+                     "coedge $-1 -1 $-1 $14 $14 $16 $18 reversed $7 $-1 #\n"
+                     "coedge $-1 -1 $-1 $15 $15 $13 $17 reversed $8 $-1 #\n"
+                     "coedge $-1 -1 $-1 $16 $16 $14 $18 forward $9 $-1 #\n"
+                     "edge $-1 -1 $-1 $19 0 $19 6.2831853071795862 $13 $21 forward @7 unknown #\n"
+                     "edge $-1 -1 $-1 $20 0 $20 6.2831853071795862 $14 $22 forward @7 unknown #\n"
+                     "vertex $-1 -1 $-1 $17 $23 #\nvertex $-1 -1 $-1 $18 $25 #\n"
+                     "ellipse-curve $-1 -1 $-1 0 0 0 0 0 1 2 0 0 1 I I #\n"
+                     "ellipse-curve $-1 -1 $-1 0 0 5 0 0 1 " +
+                     std::string(c) + " 0 1 I I #\npoint $-1 -1 $-1 2 0 0 #\n" +
+                     (transform.empty() ? "transform $-1 -1 1 0 0 0 1 0 0 0 1 0 0 0 1 no_rotate "
+                                          "no_reflect no_shear #\n"
+                                        : transform) +
+                     "point $-1 -1 $-1 " + std::string(c) + " 5 #\n");
 }
 
-TEST(Shapes, ACylinderWithoutASeamIsClosedWhereverItsCirclesBegin) {
+TEST(Shapes, a_cylinder_without_a_seam_is_closed_wherever_its_circles_begin) {
   for (const double u : {0.0, 1.0, 3.0, -2.5}) {
     expect_closed_solid(report_of(cylinder(u)), 20 * kPi, 28 * kPi);
   }
 }
 
-TEST(Shapes, TheUnitOfTheFileIsTurnedIntoMillimetres) {
+TEST(Shapes, the_unit_of_the_file_is_turned_into_millimetres) {
   const std::string header = replaced(kHeader, "\n1 9.99", "\n25.4 9.99");
   const double s = 25.4;
   expect_closed_solid(report_of(cylinder(1, header)), 20 * kPi * s * s * s, 28 * kPi * s * s);
 }
 
-TEST(Shapes, ABodysTransformTurnsScalesAndMirrorsIt) {
+TEST(Shapes, a_transform_turns_scales_and_mirrors_its_body) {
   const std::string turned =
       "transform $-1 -1 0 1 0 -1 0 0 0 0 1 7 8 9 1 rotate no_reflect no_shear #\n";
   expect_closed_solid(report_of(cylinder(1, kHeader, turned)), 20 * kPi, 28 * kPi);
@@ -98,7 +107,7 @@ TEST(Shapes, ABodysTransformTurnsScalesAndMirrorsIt) {
   expect_closed_solid(report_of(cylinder(1, kHeader, mirrored)), 160 * kPi, 112 * kPi);
 }
 
-TEST(Shapes, ASphereAndATorusWithoutLoopsAreWhole) {
+TEST(Shapes, a_sphere_and_a_torus_without_loops_are_whole) {
   const auto solid = [](std::string_view surface) {
     return file_of(kHeader, std::string(kBody) +
                                 "face $-1 -1 $-1 $-1 $-1 $2 $-1 $4 forward single #\n" +
@@ -112,7 +121,7 @@ TEST(Shapes, ASphereAndATorusWithoutLoopsAreWhole) {
       6 * kPi * kPi, 12 * kPi * kPi);
 }
 
-TEST(Shapes, WhatCannotBeMadeIsNamedWithItsRecord) {
+TEST(Shapes, what_cannot_be_made_is_named_with_its_record) {
   const std::string text =
       replaced(cylinder(1), "cone-surface $-1 -1 $-1 0 0 0 0 0 1 2 0 0 1 I I 0 1 2 forward",
                "magic-surface $-1 -1 $-1 0 0 0 0 0 1 2 0 0 1 I I 0 1 2 forward");
@@ -127,13 +136,39 @@ TEST(Shapes, WhatCannotBeMadeIsNamedWithItsRecord) {
   EXPECT_EQ(report.bodies[0].free_edges, 2U);
 }
 
-TEST(Shapes, ThreadsMakeTheSameShapes) {
+TEST(Shapes, threads_make_the_same_shapes) {
   const Report one = report_of(cylinder(1), 1);
   const Report four = report_of(cylinder(1), 4);
   ASSERT_EQ(one.bodies.size(), four.bodies.size());
   EXPECT_EQ(one.valid, four.valid);
   EXPECT_EQ(one.bodies[0].volume, four.bodies[0].volume);
   EXPECT_EQ(one.bodies[0].area, four.bodies[0].area);
+}
+
+double volume_of(const TopoDS_Shape& shape) {
+  GProp_GProps properties;
+  BRepGProp::VolumeProperties(shape, properties, 1e-8);
+  return properties.Mass();
+}
+
+TEST(Shapes, step_and_brep_files_have_the_same_volume_when_they_are_read_again) {
+  const sat::Model model = model_of(cylinder(1));
+  sat::Team team(1);
+  const Conversion made(model, team);
+  const auto folder = std::filesystem::path(testing::TempDir());
+  const std::string step = folder / "sat_shapes_test.step";
+  made.write(sat::shapes::Format::kStep, step, step, team);
+  STEPControl_Reader reader;
+  ASSERT_EQ(reader.ReadFile(step.c_str()), IFSelect_RetDone);
+  reader.TransferRoots();
+  EXPECT_NEAR(volume_of(reader.OneShape()), 20 * kPi, 1e-6);
+  const std::string brep = folder / "sat_shapes_test.brep";
+  made.write(sat::shapes::Format::kBrep, brep, brep, team);
+  TopoDS_Shape shape;
+  ASSERT_TRUE(BRepTools::Read(shape, brep.c_str(), BRep_Builder()));
+  EXPECT_NEAR(volume_of(shape), 20 * kPi, 1e-6);
+  std::filesystem::remove(step);
+  std::filesystem::remove(brep);
 }
 
 }  // namespace
