@@ -1,4 +1,5 @@
-// The definitions, long because each solid is here. Normals point outwards, and loops run with the material on their left.
+// The definitions, long because all sorts of solids are here. Normals point outwards, and loops run
+// with the material on their left.
 #include "solids.hpp"
 
 #include <cmath>

@@ -1,6 +1,6 @@
 // The wires of a face along its seam: arcs of its loops, both uses of the seam, sides that are
-// points. Each goes on where it ends, with the face on its left. It is long because links, which the
-// walk along the seam joins, come from all of these.
+// points. Each goes on where it ends, with the face on its left. It is long because all of these
+// become links of one walk.
 #include <algorithm>
 #include <cmath>
 #include <map>

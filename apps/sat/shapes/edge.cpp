@@ -69,7 +69,7 @@ void plan_range(const Plans& plans, const Edge& edge, const CurveForm& form, Edg
   plan.high = reversed ? edge.start : edge.end;
   const gp_Pnt low = plans.vertex(plan.low);
   const gp_Pnt high = plans.vertex(plan.high);
-  const double most = 1e-3 * std::max(1.0, plans.scale);
+  const double most = std::max(1e-3 * std::max(1.0, plans.scale), 2 * plan.tolerance);
   if (!std::isnan(edge.start_parameter) && !std::isnan(edge.end_parameter)) {
     double first = edge.start_parameter;
     double last = edge.end_parameter;

@@ -2,6 +2,7 @@
 #include "inspect.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <BRepBuilderAPI_Copy.hxx>
 #include <BRepCheck_Analyzer.hxx>
@@ -11,11 +12,12 @@
 #include <BRepGProp_Face.hxx>
 #include <BRepGProp_Sinert.hxx>
 #include <BRepGProp_Vinert.hxx>
-#include <BRepTools_ReShape.hxx>
 #include <ShapeBuild_ReShape.hxx>
 #include <ShapeFix_Shape.hxx>
 #include <Standard_Failure.hxx>
+#include <TopExp.hxx>
 #include <TopExp_Explorer.hxx>
+#include <TopTools_IndexedMapOfShape.hxx>
 #include <TopoDS.hxx>
 
 namespace sat::shapes {
@@ -139,14 +141,19 @@ void mend(Assembled& made) {
     fix.Perform();
     const TopoDS_Shape result = fix.Shape();
     if (result.IsNull() || result.ShapeType() != TopAbs_COMPOUND) return;
+    // With the orientation that they have in their shells.
+    TopTools_IndexedMapOfShape in_result;
+    TopExp::MapShapes(result, TopAbs_FACE, in_result);
     std::vector<MadeFace> faces;
     for (const MadeFace& each : made.faces) {
       const TopoDS_Shape after = fix.Context()->Apply(copy.ModifiedShape(each.face));
       if (after.IsNull()) return;
       for (TopExp_Explorer at(after, TopAbs_FACE); at.More(); at.Next()) {
+        const int place = in_result.FindIndex(at.Current());
+        if (place == 0) return;
         MadeFace mine;
         mine.record = each.record;
-        mine.face = TopoDS::Face(at.Current());
+        mine.face = TopoDS::Face(in_result(place));
         mine.solid = each.solid;
         inspect(made.middle, mine);
         faces.push_back(std::move(mine));

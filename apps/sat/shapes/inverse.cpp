@@ -2,10 +2,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include <ElCLib.hxx>
 #include <ElSLib.hxx>
 #include <Geom_ConicalSurface.hxx>
 #include <Geom_CylindricalSurface.hxx>
+#include <Geom_Ellipse.hxx>
 #include <Geom_SphericalSurface.hxx>
+#include <Geom_SurfaceOfLinearExtrusion.hxx>
 #include <Geom_ToroidalSurface.hxx>
 #include <Precision.hxx>
 
@@ -34,6 +37,15 @@ gp_Pnt2d Inverse::operator()(const gp_Pnt& point, const gp_Pnt2d* guess) {
   if (const auto* const torus = dynamic_cast<Geom_ToroidalSurface*>(surface.get())) {
     ElSLib::Parameters(torus->Torus(), point, u, v);
     return {u, v};
+  }
+  if (const auto* const sides = dynamic_cast<Geom_SurfaceOfLinearExtrusion*>(surface.get())) {
+    // About an ellipse, across its plane.
+    const auto base = Handle(Geom_Ellipse)::DownCast(sides->BasisCurve());
+    if (!base.IsNull()) {
+      const gp_Vec along(sides->Direction());
+      v = gp_Vec(base->Location(), point).Dot(along);
+      return {ElCLib::Parameter(base->Elips(), point.Translated(along * -v)), v};
+    }
   }
   gp_Pnt2d at;
   if (guess != nullptr) {
@@ -78,7 +90,7 @@ bool Inverse::newton(const gp_Pnt& point, gp_Pnt2d& at) const {
     const double in_space = (du * move_by.X() + dv * move_by.Y()).Magnitude();
     if (in_space < 1e-10) {
       at = p;
-      return distance < 1e-3;
+      return distance < 0.05;
     }
     if (step > 8 && distance > 2 * before) return false;
     before = distance;

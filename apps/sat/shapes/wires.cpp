@@ -25,10 +25,13 @@ void uncut_wires(const Plans& plans, FacePlan& plan) {
     if (!plan.form.plane) outline.polygon = polygon_of(loop);
     outlines.push_back(std::move(outline));
   }
-  if (!plan.form.plane && plan.no_seam.empty()) {
+  const bool encloses =
+      std::ranges::any_of(outlines, [](const Outline& each) { return area_of(each.polygon) > 0; });
+  if (!plan.form.plane && plan.no_seam.empty() && encloses) {
     gather_faces(plan, std::move(outlines));
     return;
   }
+  if (!plan.form.plane && plan.no_seam.empty()) plan.no_seam = "none of its loops goes around it";
   plan.faces.emplace_back();
   for (Outline& each : outlines) plan.faces.front().push_back(std::move(each.wire));
 }

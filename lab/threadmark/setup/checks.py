@@ -113,11 +113,12 @@ def checks() -> list[Check]:
         found.append(Check(f"explain-{name}", Level.ALL, command, preset, _lack(gcc)))
     of_try = str(ROOT / "tests/try/try_bars.py")
     found.append(Check("try-bars", Level.ALL, lambda: [sys.executable, of_try]))
-    for app, script in (("students", "bars"), ("students", "kills"), ("sat", "bars")):
-        line = [sys.executable, str(ROOT / f"tests/apps/{app}/{script}.py")]
+    for each in ("students/bars", "students/kills", "sat/bars", "sat/shapes_bars"):
+        line = [sys.executable, str(ROOT / f"tests/apps/{each}.py")]
         line += ["--bin", str(BUILD / preset / "apps/bin")]
         command = partial(lambda given: given, line)
-        found.append(Check(f"{app}-{script}", Level.ALL, command, preset, _lack(gcc)))
+        name = each.replace("/", "-").replace("_", "-")
+        found.append(Check(name, Level.ALL, command, preset, _lack(gcc)))
     for engine, needs in (("duckdb", ("duckdb",)), ("spark", ("pyspark", "java"))):
         line = [sys.executable, str(ROOT / "tests/apps/students/engines.py"), engine]
         line += ["--bin", str(BUILD / preset / "apps/bin")]
