@@ -2,9 +2,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include <GeomAPI_ProjectPointOnCurve.hxx>
 #include <GeomAdaptor_Curve.hxx>
 #include <Geom_Plane.hxx>
+#include <Geom_SphericalSurface.hxx>
 #include <Standard_Failure.hxx>
+#include <gp_Ax3.hxx>
 #include <gp_Pln.hxx>
 
 #include "plan.hpp"
@@ -153,36 +156,98 @@ class Loops {
   Inverse inverse_;
 };
 
+template <class Call>
+void each_edge(const Plans& plans, const Face& face, const Call& call) {
+  const Model& model = *plans.model;
+  std::size_t count = 0;
+  for (Ref loop = face.loop; loop != kNull; loop = model.get<Loop>(loop).next) {
+    if (++count > model.size()) throw CannotMake("its list of loops never ends");
+    for (const Ref each : coedges_of(model, model.get<Loop>(loop), false)) {
+      const Ref record = model.get<Coedge>(each).edge;
+      const EdgePlan* const edge = record != kNull ? plans.edges[record].get() : nullptr;
+      if (edge != nullptr) call(*edge);
+    }
+  }
+}
+
+// Some points of an edge.
+std::vector<gp_Pnt> points_of(const EdgePlan& edge) {
+  constexpr int kSteps = 32;
+  std::vector<gp_Pnt> points;
+  for (int i = 0; i <= kSteps; ++i) {
+    points.push_back(edge.curve->Value(edge.first + (edge.last - edge.first) * i / kSteps));
+  }
+  return points;
+}
+
 // How high over its base the edges of a cone about an ellipse lie.
 void make_elliptic_cone(const Plans& plans, const Face& face, FacePlan& plan) {
-  const Model& model = *plans.model;
-  const Cone& cone = model.get<Cone>(face.surface);
+  const Cone& cone = plans.model->get<Cone>(face.surface);
   const gp_Pnt origin = point_of(cone.origin, plans.scale);
   const gp_Dir axis(cone.axis.x, cone.axis.y, cone.axis.z);
   double low = 1e100;
   double high = -1e100;
-  for (Ref loop = face.loop; loop != kNull; loop = model.get<Loop>(loop).next) {
-    for (const Ref each : coedges_of(model, model.get<Loop>(loop), false)) {
-      const Ref record = model.get<Coedge>(each).edge;
-      const EdgePlan* const edge = record != kNull ? plans.edges[record].get() : nullptr;
-      if (edge == nullptr) continue;
-      const auto consider = [&](const gp_Pnt& point) {
-        const double height = gp_Vec(origin, point).Dot(gp_Vec(axis));
-        low = std::min(low, height);
-        high = std::max(high, height);
-      };
-      if (edge->curve.IsNull()) {
-        if (edge->low != kNull) consider(plans.vertex(edge->low));
-        continue;
+  const auto consider = [&](const gp_Pnt& point) {
+    const double height = gp_Vec(origin, point).Dot(gp_Vec(axis));
+    low = std::min(low, height);
+    high = std::max(high, height);
+  };
+  each_edge(plans, face, [&](const EdgePlan& edge) {
+    if (!edge.curve.IsNull()) {
+      std::ranges::for_each(points_of(edge), consider);
+    } else if (edge.low != kNull) {
+      consider(plans.vertex(edge.low));
+    }
+  });
+  if (low > high) throw CannotMake("its surface has no bounds");
+  plan.form = elliptic_cone_of(cone, plans.scale, low, high);
+}
+
+// A sphere whose poles lie inside of edges gets others, which lie far from all edges: any axis of a
+// sphere is as good.
+void turn_sphere(const Plans& plans, const Face& face, FacePlan& plan) {
+  const auto sphere = Handle(Geom_SphericalSurface)::DownCast(plan.form.surface);
+  if (sphere.IsNull()) return;
+  const double near = 1e-3 * sphere->Radius();
+  bool through = false;
+  std::vector<gp_Pnt> points;
+  each_edge(plans, face, [&](const EdgePlan& edge) {
+    if (edge.curve.IsNull()) return;
+    for (const gp_Pnt& each : points_of(edge)) points.push_back(each);
+    for (const Singular& pole : plan.form.singular) {
+      GeomAPI_ProjectPointOnCurve nearest(pole.point, edge.curve, edge.first, edge.last);
+      for (int i = 1; i <= nearest.NbPoints(); ++i) {
+        const gp_Pnt at = nearest.Point(i);
+        const bool at_end = at.Distance(edge.curve->Value(edge.first)) < near ||
+                            at.Distance(edge.curve->Value(edge.last)) < near;
+        through = through || (nearest.Distance(i) < near && !at_end);
       }
-      constexpr int kSteps = 16;
-      for (int i = 0; i <= kSteps; ++i) {
-        consider(edge->curve->Value(edge->first + (edge->last - edge->first) * i / kSteps));
+    }
+  });
+  if (!through) return;
+  const gp_Ax3 frame = sphere->Position();
+  gp_Dir best = frame.Direction();
+  double most = -1;
+  for (int x = 0; x <= 2; ++x) {
+    for (int y = -2; y <= 2; ++y) {
+      for (int z = -2; z <= 2; ++z) {
+        if (x == 0 && y == 0 && z == 0) continue;
+        const gp_Dir axis(gp_Vec(frame.XDirection()) * x + gp_Vec(frame.YDirection()) * y +
+                          gp_Vec(frame.Direction()) * z);
+        double closest = 1;
+        for (const gp_Pnt& each : points) {
+          const gp_Vec out(frame.Location(), each);
+          closest = std::min(closest, out.Crossed(gp_Vec(axis)).Magnitude() / sphere->Radius());
+        }
+        if (closest > most) {
+          most = closest;
+          best = axis;
+        }
       }
     }
   }
-  if (low > high) throw CannotMake("its surface has no bounds");
-  plan.form = elliptic_cone_of(cone, plans.scale, low, high);
+  plan.form.surface = new Geom_SphericalSurface(gp_Ax3(frame.Location(), best), sphere->Radius());
+  describe(plan.form);
 }
 
 }  // namespace
@@ -197,6 +262,7 @@ void plan_loops(const Plans& plans, Ref record, FacePlan& plan) {
     plan.form = *form;
     if (form->elliptic_cone) make_elliptic_cone(plans, face, plan);
     if (plan.form.surface.IsNull()) throw CannotMake("its surface is not there: " + form->why);
+    turn_sphere(plans, face, plan);
     plan.flipped = (face.sense == Choice::kSecond) != plan.form.flipped;
     Loops loops(plans, plan);
     std::size_t count = 0;

@@ -121,6 +121,25 @@ TEST(Shapes, a_sphere_and_a_torus_without_loops_are_whole) {
       6 * kPi * kPi, 12 * kPi * kPi);
 }
 
+TEST(Shapes, half_a_sphere_is_closed_whose_circle_goes_through_its_poles) {
+  // The half with y > 0; its vertex is neither at a pole nor on the equator.
+  expect_closed_solid(
+      report_of(file_of(
+          kHeader, std::string(kBody) +
+                       "face $-1 -1 $-1 $4 $5 $2 $-1 $7 forward single #\n"
+                       "face $-1 -1 $-1 $-1 $6 $2 $-1 $8 forward single #\n"
+                       "loop $-1 -1 $-1 $-1 $9 $3 #\nloop $-1 -1 $-1 $-1 $10 $4 #\n"
+                       "sphere-surface $-1 -1 $-1 0 0 0 5 1 0 0 0 0 1 forward_v I I I I #\n"
+                       "plane-surface $-1 -1 $-1 0 0 0 0 -1 0 1 0 0 forward_v I I I I #\n"
+                       "coedge $-1 -1 $-1 $9 $9 $10 $11 forward $5 $-1 #\n"
+                       "coedge $-1 -1 $-1 $10 $10 $9 $11 reversed $6 $-1 #\n"
+                       "edge $-1 -1 $-1 $12 0 $12 6.2831853071795862 $9 $13 forward @7 unknown #\n"
+                       "vertex $-1 -1 $-1 $11 $14 #\n"
+                       "ellipse-curve $-1 -1 $-1 0 0 0 0 1 0 3 0 4 1 I I #\n"
+                       "point $-1 -1 $-1 3 0 4 #\n")),
+      250 * kPi / 3, 75 * kPi);
+}
+
 TEST(Shapes, what_cannot_be_made_is_named_with_its_record) {
   const std::string text =
       replaced(cylinder(1), "cone-surface $-1 -1 $-1 0 0 0 0 0 1 2 0 0 1 I I 0 1 2 forward",
