@@ -104,11 +104,11 @@ void measure(const gp_Pnt& middle, MadeFace& made) {
   volume.SetLocation(middle);
   if (made.face.NbChildren() == 0) {
     surface.Perform(face, kEps);
-    volume.Perform(face, kEps);
+    volume.Perform(face, middle, kEps);
   } else {
     BRepGProp_Domain domain(made.face);
     surface.Perform(face, domain, kEps);
-    volume.Perform(face, domain, kEps);
+    volume.Perform(face, domain, middle, kEps);
   }
   made.area = std::abs(surface.Mass());
   made.volume = volume.Mass();
