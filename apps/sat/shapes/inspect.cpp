@@ -106,8 +106,10 @@ void measure(const gp_Pnt& middle, MadeFace& made) {
     surface.Perform(face, kEps);
     volume.Perform(face, middle, kEps);
   } else {
+    // A domain is gone over once.
     BRepGProp_Domain domain(made.face);
     surface.Perform(face, domain, kEps);
+    domain.Init(made.face);
     volume.Perform(face, domain, middle, kEps);
   }
   made.area = std::abs(surface.Mass());
