@@ -295,6 +295,11 @@ class Filler {
         fail(field, "ref " + std::to_string(number) + " is a part of that subtype itself.");
       }
     }
+    at = skip_blanks(at, end);
+    if (const std::string_view next = token_at(at, end); next != "}") {
+      fail(field, "ref " + std::to_string(number) + " is followed by } alone, not by " +
+                      quoted(next) + ".");
+    }
     last_ref_ = static_cast<std::uint32_t>(number);
     open_.push_back({kNoSubtype});
     return at;

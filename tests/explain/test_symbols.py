@@ -167,6 +167,37 @@ def test_a_lambda_tells_the_inlined_waiting_function_where_nothing_else_does(
     assert [each.name for each in frames].count("std::latch::wait") == told
 
 
+INLINED = """
+#include <condition_variable>
+#include <mutex>
+std::mutex all;
+std::condition_variable changed;
+int kept = 0;
+[[gnu::noinline]] void keep(int i) {
+  std::unique_lock lock(all);
+  changed.wait(lock, [&] { return kept < i; });  // a template for what no other file can see
+  kept += i;
+}
+int main(int count, char**) { keep(count); }
+"""
+
+
+@pytest.mark.parametrize("option", ["-g1", "-g"])
+def test_inlined_functions_of_the_standard_library_are_in_its_namespace(
+    option: str, tmp_path: Path
+) -> None:
+    path = built(tmp_path, "-std=c++20", option, source=INLINED)
+    begin = address(path, "keep")
+    found = {f for at in range(begin + 2, begin + 100) for f in symbols(path, at).frames(1)}
+    of_headers = {
+        each.name
+        for each in found
+        if not each.where.startswith(("program.", "gthr")) and not each.name.startswith("__gthr")
+    }
+    assert of_headers
+    assert all(each.startswith("std::") for each in of_headers), of_headers
+
+
 def test_all_places_in_a_function_without_a_name_are_one_function(tmp_path: Path) -> None:
     program = built(tmp_path)
     begins = [address(program, f"shop::{each}") for each in ("outer", "middle")]

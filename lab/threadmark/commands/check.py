@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Annotated
 
 import cyclopts
@@ -59,7 +60,9 @@ def perform(level: Level, only: tuple[str, ...], *, install: bool) -> int:
     total, failed = checks.Count(), []
     for each in wanted:
         print(f"== {each.name}", flush=True)
+        begin = time.monotonic()
         found = checks.run(each, environment=checks.environment())
+        print(f"-- {each.name} took {time.monotonic() - begin:.0f} s", flush=True)
         total += found
         if found.failed:
             failed.append(each.name)

@@ -6,7 +6,6 @@ ctest's, else it counts as one.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import shutil
@@ -119,11 +118,10 @@ def checks() -> list[Check]:
         command = partial(lambda given: given, line)
         name = each.replace("/", "-").replace("_", "-")
         found.append(Check(name, Level.ALL, command, preset, _lack(gcc)))
-    for engine, needs in (("duckdb", ("duckdb",)), ("spark", ("pyspark", "java"))):
+    for engine, absent in (("duckdb", _lack(gcc)), ("spark", partial(_lack_of_java, _lack(gcc)))):
         line = [sys.executable, str(ROOT / "tests/apps/students/engines.py"), engine]
         line += ["--bin", str(BUILD / preset / "apps/bin")]
         command = partial(lambda given: given, line)
-        absent = partial(_lack_of_engine, *needs, first=_lack(gcc))
         found.append(Check(f"students-{engine}", Level.ALL, command, preset, absent))
     sanitized = next((each for each in platforms.platforms() if "clang" in each.compiler), None)
     # The schedulers of others give false reports under ThreadSanitizer, none under the other.
@@ -242,17 +240,12 @@ def _lack(platform: platforms.Platform | None, *needs: str) -> Callable[[], str]
     return reason
 
 
-def _lack_of_engine(package: str, program: str = "", *, first: Callable[[], str]) -> str:
-    """Why an engine that others have made cannot be asked here."""
+def _lack_of_java(first: Callable[[], str]) -> str:
+    """Why Spark cannot be asked here."""
     if reason := first():
         return reason
-    if importlib.util.find_spec(package) is None:
-        return (
-            f"the package {package} is missing; run: "
-            f"python3 -m pip --python .venv/bin/python install {package}"
-        )
-    if program and shutil.which(program) is None:
-        return f"{program} is missing; run: apt-get install openjdk-17-jre-headless"
+    if shutil.which("java") is None:
+        return "java is missing; run: apt-get install openjdk-17-jre-headless"
     return ""
 
 

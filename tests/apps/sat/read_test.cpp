@@ -360,6 +360,7 @@ INSTANTIATE_TEST_SUITE_P(
     Subtypes, Mutants,
     testing::Values(Mutant{"{ ref 0 }", "{ ref 1 }", 11, "curve", "a part of that subtype itself"},
                     Mutant{"{ ref 0 }", "{ ref 9 }", 11, "curve", "names no subtype before it"},
+                    Mutant{"{ ref 0 }", "{ ref 0 ne }", 11, "curve", "followed by } alone"},
                     Mutant{"{ ref 3 }", "{ ref -3 }", 15, "curve", "names no subtype before it"},
                     Mutant{"{ ref 3 }", "{ ref x }", 15, "curve", "needs the number"},
                     Mutant{"{ ref 3 } F", "{ ref 3 F", 15, "curve", "a { has no }"},

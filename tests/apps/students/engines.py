@@ -3,6 +3,7 @@
 
 Usage: engines.py duckdb|spark [--bin FOLDER] [--students N]
 
+The engine's packages come by pip from its lock file into .deps, once.
 The exit status is 1 if a checksum differs, 2 if the program or the engine is missing.
 """
 
@@ -10,7 +11,9 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -28,15 +31,38 @@ def checksum(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "no file"
 
 
+def packages(engine: str) -> Path:
+    """The folder with the packages of the engine's lock file, installed if absent or other.
+    Ends the process with status 2 where they cannot be had."""
+    sys.path.insert(0, str(ROOT / "lab"))
+    from threadmark.model.errors import LabError
+    from threadmark.setup import python_environment
+
+    lock = (SCRIPTS / f"{engine}.lock").read_text()
+    folder = ROOT / ".deps" / engine
+    stamp = folder / "requirements.lock"
+    if not stamp.exists() or stamp.read_text() != lock:
+        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            python_environment.unpack(lock.splitlines(), folder)
+        except LabError as error:
+            print(error, file=sys.stderr)
+            sys.exit(2)
+        stamp.write_text(lock)
+    return folder
+
+
 def differs(executable: Path, folder: Path, engine: str, points: int) -> bool:
     """Whether the engine's result, or its list, is not that of merge; prints the checksums."""
     merged, joined = folder / "merged", folder / "joined"
     kills.run(
         executable, ["merge", "--in", str(folder), "-o", str(merged), "--points", str(points)]
     )
-    start = time.monotonic()
     script = SCRIPTS / f"{engine}_join.py"
-    subprocess.run([sys.executable, script, folder, joined, str(points)], check=True)
+    environment = {**os.environ, "PYTHONPATH": str(packages(engine))}
+    command = [sys.executable, script, folder, joined, str(points)]
+    start = time.monotonic()
+    subprocess.run(command, check=True, env=environment)
     took_s = time.monotonic() - start
     found = False
     for right, path in ((merged, joined), (kills.listed(merged), kills.listed(joined))):
@@ -59,6 +85,7 @@ def main() -> int:
     if not executable.exists():
         print(f"{executable} is not built; run ./threadmark setup --apps", file=sys.stderr)
         return 2
+    packages(given.engine)
     found = False
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _LIBRARIES = ("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/usr/local/lib/", "/lib32/")
 _NEAR = 96  # bytes of code round a place
+_HEADERS = "/include/c++/"  # in the path of each header of the standard library
 _BORDERS = ("_init", "_fini")  # all that a stripped file has before code without names
 _LIBRARY_NAMESPACES = ("std::", "__gnu_cxx::", "__cxxabiv1::", "operator new", "operator delete")
 
@@ -94,14 +95,16 @@ class File:
         try:
             full = functions_at(self._dwarf, address)
         except ODD:
-            return names
-        if len(full) != len(names):
-            return names
+            full = []
+        if len(full) == len(names):
+            for number, (each, whole) in enumerate(zip(found, full, strict=True)):
+                longer = plain_name(whole)
+                if each.symbol[:2] != "_Z" and longer.endswith(f"::{names[number]}"):
+                    names[number] = longer
+        # Nothing says it in minimal debug information (-g1); the header tells whose function it is.
         return [
-            longer
-            if each.symbol[:2] != "_Z" and (longer := plain_name(whole)).endswith(f"::{name}")
-            else name
-            for each, name, whole in zip(found, names, full, strict=True)
+            f"std::{name}" if "::" not in name and _HEADERS in each.full_path else name
+            for each, name in zip(found, names, strict=True)
         ]
 
     def _found(self, address: int) -> list[Any]:
