@@ -43,14 +43,10 @@ std::string summary(const Model& model, const shapes::Report& report) {
   std::uint64_t solids = 0;
   std::uint64_t sheets = 0;
   std::uint64_t free_edges = 0;
-  double volume = 0;
-  double area = 0;
   for (const shapes::Body& each : report.bodies) {
     solids += each.solids;
     sheets += each.sheets;
     free_edges += each.free_edges;
-    volume += each.volume;
-    area += each.area;
   }
   std::string text =
       row("bodies", std::to_string(report.bodies.size()) + ", with " + std::to_string(solids) +
@@ -58,8 +54,6 @@ std::string summary(const Model& model, const shapes::Report& report) {
   text += row("faces", std::to_string(report.faces) + ", made " + std::to_string(report.made) +
                            ", valid " + std::to_string(report.valid));
   text += row("free edges", std::to_string(free_edges) + " in lumps that ought to be closed");
-  text += row("volume", number(volume) + " mm3");
-  text += row("area", number(area) + " mm2");
   text += findings(model, "not valid", report.doubts);
   return text;
 }
@@ -78,11 +72,11 @@ std::string bodies_text(const Model& model, const shapes::Report& report) {
 
 std::string times_text(const shapes::Times& times) {
   char text[200];
-  std::snprintf(
-      text, sizeof text,
-      "%.2f ms: geometry %.2f, edges %.2f, loops %.2f, wires %.2f, bodies %.2f, check %.2f",
-      times.all(), times.geometry, times.edges, times.loops, times.wires, times.bodies,
-      times.check);
+  std::snprintf(text, sizeof text,
+                "%.2f ms: geometry %.2f, edges %.2f, loops %.2f, wires %.2f, bodies %.2f, "
+                "check %.2f; measures %.2f",
+                times.all(), times.geometry, times.edges, times.loops, times.wires, times.bodies,
+                times.check, times.measures);
   return row("shapes", text);
 }
 
@@ -101,7 +95,7 @@ Outcome convert(const Given& given) {
       problems.push_back(std::move(each));
     }
     students::PartialFile file(given.out, "another file");
-    const shapes::Conversion made(model, team);
+    const shapes::Conversion made(model, team, given.bodies);
     const shapes::Report& report = made.report();
     Lines lines(model.document.bytes.view());
     for (const shapes::Finding& each : report.missing) {
@@ -136,7 +130,7 @@ Command add_convert(CLI::App& app) {
                  "The file to write: .step, .brep, .stl, .glb or .svg (a picture)")
       ->required()
       ->type_name("OUT");
-  app.add_flag("--bodies", given->bodies, "Say volume and area of each body");
+  app.add_flag("--bodies", given->bodies, "Say volume and area of each body, in mm3 and mm2");
   app.add_flag("--times", given->times, "Say how long the steps took");
   return [given] { return convert(*given); };
 }

@@ -18,10 +18,10 @@ struct Conversion::Shape {
 
 void Conversion::require_kernel() {}
 
-Conversion::Conversion(const Model& model, Team& team) {
+Conversion::Conversion(const Model& model, Team& team, bool measured) {
   // What it has to say is said in our sentences.
   Message::DefaultMessenger()->RemovePrinters(STANDARD_TYPE(Message_Printer));
-  shape_ = std::make_unique<Shape>(make_shapes(model, team));
+  shape_ = std::make_unique<Shape>(make_shapes(model, team, measured));
 }
 Conversion::~Conversion() = default;
 

@@ -32,6 +32,7 @@ struct Times {
   double wires = 0;
   double bodies = 0;
   double check = 0;
+  double measures = 0;  // volume and area, which are no part of the shapes
   double all() const { return geometry + edges + loops + wires + bodies + check; }
 };
 
@@ -40,7 +41,7 @@ struct Body {
   std::uint64_t solids = 0;
   std::uint64_t sheets = 0;      // shells that bound no solid
   std::uint64_t free_edges = 0;  // of lumps whose faces have one side, so that they ought to close
-  double volume = 0;             // of the solids, in cubic millimetres
+  double volume = 0;             // of the solids, in cubic millimetres, if it is measured
   double area = 0;
 };
 
@@ -59,8 +60,9 @@ class Conversion {
   // Throws students::Failure where this build has no Open CASCADE.
   static void require_kernel();
 
-  // Lists and rings of the model must end, as sat::verify says.
-  Conversion(const Model& model, Team& team);
+  // Lists and rings of the model must end, as sat::verify says. `measured`: with the volume and
+  // area of bodies, which take longer than the shapes.
+  Conversion(const Model& model, Team& team, bool measured);
   ~Conversion();
   Conversion(const Conversion&) = delete;
   Conversion& operator=(const Conversion&) = delete;

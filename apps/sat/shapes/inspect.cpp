@@ -94,28 +94,6 @@ std::string doubt_of(const TopoDS_Face& face) {
   }
 }
 
-// Eps is a part of the face's own value.
-void measure(const gp_Pnt& middle, MadeFace& made) {
-  constexpr double kEps = 1e-8;
-  BRepGProp_Face face(made.face);
-  BRepGProp_Sinert surface;
-  surface.SetLocation(middle);
-  BRepGProp_Vinert volume;
-  volume.SetLocation(middle);
-  if (made.face.NbChildren() == 0) {
-    surface.Perform(face, kEps);
-    volume.Perform(face, middle, kEps);
-  } else {
-    // A domain is gone over once.
-    BRepGProp_Domain domain(made.face);
-    surface.Perform(face, domain, kEps);
-    domain.Init(made.face);
-    volume.Perform(face, domain, middle, kEps);
-  }
-  made.area = std::abs(surface.Mass());
-  made.volume = volume.Mass();
-}
-
 std::size_t doubts_of(const std::vector<MadeFace>& faces) {
   return static_cast<std::size_t>(
       std::ranges::count_if(faces, [](const MadeFace& each) { return !each.doubt.empty(); }));
@@ -123,14 +101,26 @@ std::size_t doubts_of(const std::vector<MadeFace>& faces) {
 
 }  // namespace
 
-void inspect(const gp_Pnt& middle, MadeFace& face) {
-  face.doubt = doubt_of(face.face);
+void inspect(MadeFace& face) { face.doubt = doubt_of(face.face); }
+
+void measure(const gp_Pnt& middle, MadeFace& made) {
+  constexpr double kEps = 1e-8;  // of the face's own value
   try {
-    measure(middle, face);
+    BRepGProp_Face face(made.face);
+    // A domain is gone over once.
+    BRepGProp_Domain domain(made.face);
+    BRepGProp_Sinert surface;
+    surface.SetLocation(middle);
+    surface.Perform(face, domain, kEps);
+    made.area = std::abs(surface.Mass());
+    domain.Init(made.face);
+    BRepGProp_Vinert volume;
+    volume.SetLocation(middle);
+    volume.Perform(face, domain, middle, kEps);
+    made.volume = volume.Mass();
   } catch (const Standard_Failure& failure) {
-    if (face.doubt.empty()) {
-      face.doubt = std::string("it cannot be measured (") + failure.DynamicType()->Name() + ")";
-    }
+    made.doubt += std::string(made.doubt.empty() ? "" : ", ") + "it cannot be measured (" +
+                  failure.DynamicType()->Name() + ")";
   }
 }
 
@@ -157,7 +147,7 @@ void mend(Assembled& made) {
         mine.record = each.record;
         mine.face = TopoDS::Face(in_result(place));
         mine.solid = each.solid;
-        inspect(made.middle, mine);
+        inspect(mine);
         faces.push_back(std::move(mine));
       }
     }

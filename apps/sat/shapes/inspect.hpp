@@ -6,8 +6,9 @@
 
 namespace sat::shapes {
 
-// Fills what is said of the face.
-void inspect(const gp_Pnt& middle, MadeFace& face);
+// Fills what is said of the face: its doubt; its volume towards a point, and its area.
+void inspect(MadeFace& face);
+void measure(const gp_Pnt& middle, MadeFace& face);
 
 // If faces of the body are not valid, takes what ShapeFix makes of a copy of it, where that is
 // better: more faces are valid, and no more edges are free.

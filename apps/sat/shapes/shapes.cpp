@@ -139,9 +139,21 @@ void join(const Plans& plans, std::vector<Assembled>& made, Report& report) {
   }
 }
 
+// By face, because bodies have few faces or many.
+template <class Call>
+void for_each_face(Team& team, std::vector<Assembled>& made, const Call& call) {
+  std::vector<std::pair<Assembled*, MadeFace*>> faces;
+  for (Assembled& body : made) {
+    for (MadeFace& face : body.faces) faces.emplace_back(&body, &face);
+  }
+  std::vector<Ref> places(faces.size());
+  for (std::size_t i = 0; i < places.size(); ++i) places[i] = static_cast<Ref>(i);
+  for_each(team, places, 4, [&](Ref i) { call(*faces[i].first, *faces[i].second); });
+}
+
 }  // namespace
 
-Shapes make_shapes(const Model& model, Team& team) {
+Shapes make_shapes(const Model& model, Team& team, bool measured) {
   Shapes shapes;
   Report& report = shapes.report;
   Plans plans;
@@ -155,21 +167,14 @@ Shapes make_shapes(const Model& model, Team& team) {
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<Ref>(i);
   for_each(team, order, 1, [&](Ref i) { made[i] = assemble(plans, bodies[i]); });
   report.times.bodies = clock.lap();
-  // Bodies have few faces or many: the check is by face.
-  std::vector<std::pair<Ref, Ref>> faces;
-  std::vector<Ref> places;
-  for (const Ref body : order) {
-    for (std::size_t i = 0; i < made[body].faces.size(); ++i) {
-      places.push_back(static_cast<Ref>(faces.size()));
-      faces.emplace_back(body, static_cast<Ref>(i));
-    }
+  for_each_face(team, made, [](const Assembled&, MadeFace& face) { inspect(face); });
+  for_each(team, order, 1, [&](Ref i) { mend(made[i]); });
+  report.times.check = clock.lap();
+  if (measured) {
+    for_each_face(team, made,
+                  [](const Assembled& body, MadeFace& face) { measure(body.middle, face); });
   }
-  for_each(team, places, 4, [&](Ref i) {
-    Assembled& body = made[faces[i].first];
-    inspect(body.middle, body.faces[faces[i].second]);
-  });
   for_each(team, order, 1, [&](Ref i) {
-    mend(made[i]);
     sum_up(made[i]);
     place(plans, made[i]);
   });
@@ -180,7 +185,7 @@ Shapes make_shapes(const Model& model, Team& team) {
     shapes.bodies.push_back(each.shape);
   }
   join(plans, made, report);
-  report.times.check = clock.lap();
+  report.times.measures = clock.lap();
   return shapes;
 }
 

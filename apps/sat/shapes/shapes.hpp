@@ -17,7 +17,8 @@ struct Shapes {
   Report report;
 };
 
-// Lists and rings of the model must end, as sat::verify says. Throws what the team's check throws.
-Shapes make_shapes(const Model& model, Team& team);
+// Lists and rings of the model must end, as sat::verify says. `measured`: with the volume and area
+// of bodies, which take longer than the shapes. Throws what the team's check throws.
+Shapes make_shapes(const Model& model, Team& team, bool measured);
 
 }  // namespace sat::shapes

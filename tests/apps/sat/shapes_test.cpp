@@ -29,7 +29,7 @@ Report report_of(std::string_view text, unsigned threads = 1) {
   const sat::Model model = model_of(text, {}, threads);
   EXPECT_TRUE(sat::verify(model).empty());
   sat::Team team(threads);
-  return Conversion(model, team).report();
+  return Conversion(model, team, true).report();
 }
 
 void expect_closed_solid(const Report& report, double volume, double area) {
@@ -173,7 +173,7 @@ double volume_of(const TopoDS_Shape& shape) {
 TEST(Shapes, step_and_brep_files_have_the_same_volume_when_they_are_read_again) {
   const sat::Model model = model_of(cylinder(1));
   sat::Team team(1);
-  const Conversion made(model, team);
+  const Conversion made(model, team, false);
   const auto folder = std::filesystem::path(testing::TempDir());
   const std::string step = folder / "sat_shapes_test.step";
   made.write(sat::shapes::Format::kStep, step, step, team);

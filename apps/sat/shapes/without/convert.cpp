@@ -15,7 +15,7 @@ void Conversion::require_kernel() {
       "./threadmark setup --apps.");
 }
 
-Conversion::Conversion(const Model&, Team&) { require_kernel(); }
+Conversion::Conversion(const Model&, Team&, bool) { require_kernel(); }
 Conversion::~Conversion() = default;
 const Report& Conversion::report() const { return shape_->report; }
 std::uint64_t Conversion::write(Format, const std::string&, const std::string&, Team&) const {
