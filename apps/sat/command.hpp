@@ -19,6 +19,7 @@ using Command = std::function<Outcome()>;
 Command add_info(CLI::App& app);
 Command add_check(CLI::App& app);
 Command add_map(CLI::App& app);
+Command add_convert(CLI::App& app);
 Command add_write(CLI::App& app);
 Command add_generate(CLI::App& app);
 Command add_replicate(CLI::App& app);

@@ -13,11 +13,13 @@ students::Run ended(CLI::App& app) {
   };
 }
 
-constexpr std::array<students::Entry, 6> kCommands{{
+constexpr std::array<students::Entry, 7> kCommands{{
     {"info", "Version, units, who wrote the file, and records by class", ended<sat::add_info>},
     {"check", "Every reference and field, lists and rings, losses, and the round trip",
      ended<sat::add_check>},
     {"map", "Make linked objects in two passes, and say how long each took", ended<sat::add_map>},
+    {"convert", "Make shapes of Open CASCADE and write them: STEP, BREP, STL, glTF, a picture",
+     ended<sat::add_convert>},
     {"write", "Write the file again from its objects", ended<sat::add_write>},
     {"generate", "Write a valid file of any size", ended<sat::add_generate>},
     {"replicate", "Write a file with the bodies of another many times", ended<sat::add_replicate>},

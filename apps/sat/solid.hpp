@@ -53,6 +53,14 @@ class Solid {
 
   const Position& position(std::size_t vertex) const { return vertices_[vertex]; }
   void colour(const std::array<double, 3>& rgb) { colour_ = rgb; }
+  // Volume and area by the formulas of its sort, for whoever checks a translator. Area 0: there is
+  // no formula.
+  void measures(double volume, double area) {
+    volume_ = volume;
+    area_ = area;
+  }
+  double volume() const { return volume_; }
+  double area() const { return area_; }
   // B-splines that its data define: the numbers of the table count over all solids.
   std::size_t subtypes() const { return subtypes_; }
   void count_subtype() { ++subtypes_; }
@@ -90,6 +98,8 @@ class Solid {
   std::vector<Edge> edges_;
   std::vector<Face> faces_;
   std::array<double, 3> colour_{};
+  double volume_ = 0;
+  double area_ = 0;
   std::size_t subtypes_ = 0;
 };
 

@@ -1,4 +1,5 @@
-// The definitions. Normals point outwards, and loops run with the material on their left.
+// The definitions, long because all sorts of solids are here. Normals point outwards, and loops run
+// with the material on their left.
 #include "solids.hpp"
 
 #include <cmath>
@@ -52,6 +53,8 @@ std::string cone(const Placement& place, const Position& centre, double radius, 
          text_of(std::sqrt(1 - sine * sine)) + text_of(radius) + "forward " + kNoBounds;
 }
 
+constexpr double square(double x) { return x * x; }
+
 // The side face of a solid of revolution between two circles, and its caps.
 void add_revolved(Solid& solid, const Placement& place, double low, double high, double height) {
   const Circle bottom = add_circle(solid, place, {0, 0, 0}, low);
@@ -68,6 +71,9 @@ void add_revolved(Solid& solid, const Placement& place, double low, double high,
     rings.push_back({{solid.edge(apex, 0, apex, 0, "", ""), false}});
   }
   solid.face("cone-surface", cone(place, {0, 0, 0}, low, sine), false, rings);
+  solid.measures(
+      kTurn / 6 * height * (square(low) + low * high + square(high)),
+      kTurn / 2 * ((low + high) * std::hypot(low - high, height) + square(low) + square(high)));
 }
 
 Solid cylinder(Dice& dice, const Placement& place, std::size_t) {
@@ -92,22 +98,24 @@ Solid pointed_cone(Dice& dice, const Placement& place, std::size_t) {
 
 Solid sphere(Dice& dice, const Placement& place, std::size_t) {
   Solid solid;
+  const double radius = dice.between(1, 5);
   solid.face("sphere-surface",
-             text_of(place.origin) + text_of(dice.between(1, 5)) +
-                 text_of(place.direction({1, 0, 0})) + text_of(Position{0, 0, 1}) + "forward_v " +
-                 kNoBounds,
+             text_of(place.origin) + text_of(radius) + text_of(place.direction({1, 0, 0})) +
+                 text_of(Position{0, 0, 1}) + "forward_v " + kNoBounds,
              false, {});
+  solid.measures(2 * kTurn / 3 * radius * square(radius), 2 * kTurn * square(radius));
   return solid;
 }
 
 Solid torus(Dice& dice, const Placement& place, std::size_t) {
   Solid solid;
   const double minor = dice.between(0.5, 2);
+  const double major = minor + dice.between(1, 4);
   solid.face("torus-surface",
-             text_of(place.origin) + text_of(Position{0, 0, 1}) +
-                 text_of(minor + dice.between(1, 4)) + text_of(minor) +
+             text_of(place.origin) + text_of(Position{0, 0, 1}) + text_of(major) + text_of(minor) +
                  text_of(place.direction({1, 0, 0})) + "forward_v " + kNoBounds,
              false, {});
+  solid.measures(square(kTurn) / 2 * major * square(minor), square(kTurn) * major * minor);
   return solid;
 }
 
@@ -149,9 +157,13 @@ Solid box(Dice& dice, const Placement& place, std::size_t) {
   std::vector<Ring> bottom{polygon(solid, kBottom)};
   std::vector<Ring> top{polygon(solid, kTop)};
   const std::uint64_t holes = dice.below(4);
+  double volume = size.x * size.y * size.z;
+  double area = 2 * (size.x * size.y + size.y * size.z + size.z * size.x);
   for (std::uint64_t i = 0; i < holes; ++i) {
     const double pitch = size.x / static_cast<double>(holes);
     const double radius = 0.3 * std::min(pitch, size.y) * dice.between(0.5, 1);
+    volume -= kTurn / 2 * square(radius) * size.z;
+    area += kTurn * radius * (size.z - radius);
     const Position low{(static_cast<double>(i) + 0.5) * pitch, size.y / 2, 0};
     const Circle below = add_circle(solid, place, low, radius);
     const Circle above = add_circle(solid, place, {low.x, low.y, size.z}, radius);
@@ -163,6 +175,7 @@ Solid box(Dice& dice, const Placement& place, std::size_t) {
   for (const auto& side : kSides) add_plane_face(solid, {polygon(solid, side)}, side);
   add_plane_face(solid, std::move(bottom), kBottom);
   add_plane_face(solid, std::move(top), kTop);
+  solid.measures(volume, area);
   return solid;
 }
 
@@ -210,12 +223,21 @@ Solid block(Dice& dice, const Placement& place, std::size_t subtype) {
     }
     abscissae.push_back(sum / 3);
   }
+  // The integral of a basis function: a quarter of the span of its knots.
+  const auto weight = [&](std::size_t i) {
+    const auto knot = [&](std::size_t k) {
+      return std::clamp((static_cast<double>(k) - 3) / spans, 0.0, 1.0);
+    };
+    return (knot(i + 4) - knot(i)) / 4;
+  };
+  double volume = 0;
   std::vector<Poles> rows;
   for (std::size_t j = 0; j < count; ++j) {
     Poles row;
     for (std::size_t i = 0; i < count; ++i) {
       const bool corner = (i == 0 || i == count - 1) && (j == 0 || j == count - 1);
       const double height = corner ? size.z : size.z * dice.between(0.6, 1.4);
+      volume += height * weight(i) * weight(j);
       row.push_back(place.point({abscissae[i] * size.x, abscissae[j] * size.y, height}));
     }
     rows.push_back(row);
@@ -251,6 +273,7 @@ Solid block(Dice& dice, const Placement& place, std::size_t subtype) {
                {west, true, straight_pcurve(0, 0, 0, 1, subtype)}}});
   for (const auto& side : kSides) add_plane_face(solid, {polygon(solid, side)}, side);
   add_plane_face(solid, {polygon(solid, kBottom)}, kBottom);
+  solid.measures(volume * size.x * size.y, 0);
   return solid;
 }
 

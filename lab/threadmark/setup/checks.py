@@ -116,13 +116,14 @@ def checks() -> list[Check]:
         line = [sys.executable, str(ROOT / "tests/try/live_bars.py"), name]
         command = partial(lambda given: given, line)
         found.append(Check(f"try-{name}", Level.ALL, command))
-    for app, script in (("students", "bars"), ("students", "kills"), ("sat", "bars")):
-        line = [sys.executable, str(ROOT / f"tests/apps/{app}/{script}.py")]
+    for each in ("students/bars", "students/kills", "sat/bars", "sat/shapes_bars"):
+        line = [sys.executable, str(ROOT / f"tests/apps/{each}.py")]
         line += ["--bin", str(BUILD / preset / "apps/bin")]
-        if app == "sat":
+        if each == "sat/bars":
             line += ["--bin", str(BUILD / "clang-libc++/apps/bin"), "--big", "5"]
         command = partial(lambda given: given, line)
-        found.append(Check(f"{app}-{script}", Level.ALL, command, preset, _lack(gcc)))
+        name = each.replace("/", "-").replace("_", "-")
+        found.append(Check(name, Level.ALL, command, preset, _lack(gcc)))
     for engine, absent in (("duckdb", _lack(gcc)), ("spark", partial(_lack_of_java, _lack(gcc)))):
         line = [sys.executable, str(ROOT / "tests/apps/students/engines.py"), engine]
         line += ["--bin", str(BUILD / preset / "apps/bin")]

@@ -124,6 +124,17 @@ NEEDS = (
         tests_only=True,
     ),
     Need(
+        "Open CASCADE",
+        (
+            "usr/include/opencascade/STEPControl_Writer.hxx",
+            "usr/include/opencascade/HLRBRep_PolyAlgo.hxx",
+            "usr/lib/*/libTKRWMesh.so",
+        ),
+        ("libocct-modeling-algorithms-dev", "libocct-data-exchange-dev"),
+        "the shapes of tmk-sat",
+        tests_only=True,
+    ),
+    Need(
         "Chromium",
         ("chromium", "chromedriver"),
         ("chromium", "chromium-driver"),

@@ -1,0 +1,81 @@
+// What `tmk-sat convert` asks of the shapes, without a header of Open CASCADE: where that is not
+// there, without/convert.cpp has these definitions, which say so.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sat/model.hpp"
+#include "sat/team.hpp"
+
+namespace sat::shapes {
+
+enum class Format : std::uint8_t { kStep, kBrep, kStl, kGltf, kSvg };
+
+// By the ending of the name: .step .stp .brep .stl .glb .svg. Throws students::BadRequest.
+Format format_of(const std::string& path);
+
+// What is not as in the file, or not as Open CASCADE wants it.
+struct Finding {
+  Ref record = kNull;
+  std::string what;
+};
+
+// How long each step took, in milliseconds.
+struct Times {
+  double geometry = 0;
+  double edges = 0;
+  double loops = 0;
+  double wires = 0;
+  double bodies = 0;
+  double check = 0;
+  double measures = 0;  // volume and area, which are no part of the shapes
+  double all() const { return geometry + edges + loops + wires + bodies + check; }
+};
+
+struct Body {
+  Ref record = kNull;  // kNull: faces and edges of no body
+  std::uint64_t solids = 0;
+  std::uint64_t sheets = 0;      // shells that bound no solid
+  std::uint64_t free_edges = 0;  // of lumps whose faces have one side, so that they ought to close
+  double volume = 0;             // of the solids, in cubic millimetres, if it is measured
+  double area = 0;
+};
+
+struct Report {
+  std::vector<Body> bodies;
+  std::uint64_t faces = 0;       // in the file
+  std::uint64_t made = 0;        // of them
+  std::uint64_t valid = 0;       // of those, by Open CASCADE's check
+  std::vector<Finding> missing;  // faces and edges that could not be made
+  std::vector<Finding> doubts;   // what is made and not valid, or not closed
+  Times times;
+};
+
+class Conversion {
+ public:
+  // Throws students::Failure where this build has no Open CASCADE.
+  static void require_kernel();
+
+  // Lists and rings of the model must end, as sat::verify says. `measured`: with the volume and
+  // area of bodies, which take longer than the shapes.
+  Conversion(const Model& model, Team& team, bool measured);
+  ~Conversion();
+  Conversion(const Conversion&) = delete;
+  Conversion& operator=(const Conversion&) = delete;
+
+  const Report& report() const;
+  // Writes all of it to this path. Returns how many faces are not in it, because they cannot be cut
+  // into triangles. Throws students::Failure. `target`: its name in sentences.
+  std::uint64_t write(Format format, const std::string& path, const std::string& target,
+                      Team& team) const;
+
+ private:
+  struct Shape;
+  std::unique_ptr<Shape> shape_;
+};
+
+}  // namespace sat::shapes
