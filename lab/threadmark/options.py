@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -43,6 +44,27 @@ Names = Annotated[
 ]
 
 
+def listed(names: Iterable[str]) -> tuple[str, ...]:
+    """The names of an option, which spaces or commas separate, each once."""
+    words = [name.strip() for each in names for name in each.split(",")]
+    return tuple(dict.fromkeys(filter(None, words)))
+
+
+BudgetOption = Annotated[str, Parameter(name="--budget", show_default=False)]
+FailOnOption = Annotated[
+    tuple[str, ...],
+    Parameter(
+        name="--fail-on",
+        consume_multiple=True,
+        negative="",
+        show_default=False,
+        help="The exit status is 1 when a cell ended so: wrong, crashed, timeout, refused, "
+        "out_of_memory, unavailable, dropped, or none. Without it: wrong,crashed.",
+    ),
+]
+FAIL_ON = ("wrong", "crashed")
+
+
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Measuring:
@@ -51,7 +73,7 @@ class Measuring:
     Parameters
     ----------
     programs
-        Only these programs, separated by spaces; ./threadmark list names them.
+        Only these programs, separated by spaces or commas; ./threadmark list names them.
     variants
         Only these variants: ways of launching, such as futures, fork_join, async, or of writing an
         operation.
@@ -65,9 +87,9 @@ class Measuring:
     order_seed
         Seed of the order of measuring; by default each run draws one and stores it.
     budget
-        Seconds for measuring. Where they do not suffice, cells get fewer samples, then cells are
-        left out. Quick has 340; in run three fifths of that more for each further number of threads
-        above one, at most twice that.
+        Time for measuring, such as 90s or 10m. When it is exceeded, repetitions are dropped first,
+        then whole cells. Quick has 340s; run adds three fifths of that for each further number of
+        threads above one, at most twice that.
     resume
         Go on with the newest unfinished run of the store; with --dry-run list what is left of it.
     report
@@ -84,11 +106,12 @@ class Measuring:
     threads: str | None = None
     executables: Path | None = None
     order_seed: Annotated[int | None, Parameter(show_default=False)] = None
-    budget: float | None = None
+    budget: BudgetOption = ""
     resume: Annotated[bool, Parameter(negative="", show_default=False)] = False
     report: Annotated[bool, Parameter(show_default=False)] = True
     explain: Annotated[bool, Parameter(negative="", show_default=False)] = False
     dry_run: Annotated[bool, Parameter(negative="", show_default=False)] = False
+    fail_on: FailOnOption = FAIL_ON
     install: InstallOption = True
     store: StoreOption = DEFAULT_STORE
     json: JsonOption = False
@@ -149,5 +172,5 @@ def options_given() -> bool:
     words = sys.argv[2:]
     names = {each.partition("=")[0] for each in words if each.startswith("--")}
     how = {"--resume", "--store", "--json", "--dry-run", "--report", "--no-report"}
-    how |= {"--install", "--no-install", "--explain"}
+    how |= {"--install", "--no-install", "--explain", "--fail-on"}
     return bool(names - how)
