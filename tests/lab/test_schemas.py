@@ -22,7 +22,8 @@ FREE = {"request", "facts", "repeats", "figures", "machine", "explained"}
 MAPS = {"arguments", "speedups", "times_ns", "threads", "as_is", "seconds", "left_out", "callers",
         "callees", "for", "n", "ended", "environment", "per_second", "gains"}  # fmt: skip
 OPTIONAL = {"hold_us", "remedy", "versions", "detail", "serial", "serial_ns", "ns", "x",
-            "arguments", "cell", "tasks", "one_ns", "gain_one", "gain_many", "build", "try"}  # fmt: skip
+            "arguments", "cell", "tasks", "one_ns", "gain_one", "gain_many", "build",
+            "try"}  # fmt: skip
 
 
 def validator(name: str) -> jsonschema.Draft202012Validator:
