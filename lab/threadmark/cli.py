@@ -18,12 +18,14 @@ from threadmark import commands
 from threadmark.kinds import registry
 from threadmark.model.errors import LabError
 from threadmark.model.names import closest
+from threadmark.model.places import INSTALLED
 
 if TYPE_CHECKING:
     import cyclopts
 
 INTERRUPTED = 130  # what a shell reports for a command ended by Ctrl-C
 TERMINATED = 143
+_OF_CHECKOUT = ("check", "docs", "test")  # a wheel has neither tests nor documents
 _OF_ALL = ("completion",)  # commands that are about all commands
 
 
@@ -57,6 +59,8 @@ def command_names() -> dict[str, str]:
     """Command -> module: every file in `commands/`, and the command of each kind of run."""
     files = sorted(each.name for each in pkgutil.iter_modules(commands.__path__))
     found = {name.rstrip("_").replace("_", "-"): f"threadmark.commands.{name}" for name in files}
+    if INSTALLED:
+        found = {name: module for name, module in found.items() if name not in _OF_CHECKOUT}
     return found | registry.commands()
 
 
@@ -137,5 +141,7 @@ def _terminated(number: int, frame: FrameType | None) -> None:
 
 
 def _say(sentence: str, status: int) -> int:
+    if INSTALLED:  # then the command is on the path
+        sentence = sentence.replace("./threadmark", "threadmark")
     print(f"threadmark: {sentence}", file=sys.stderr)
     return status

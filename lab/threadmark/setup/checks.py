@@ -67,6 +67,7 @@ def checks() -> list[Check]:
         Check("lint-python", Level.CHECK, lambda: ["ruff", "check", *_python()]),
         Check("types", Level.CHECK, lambda: [*python, "mypy", "lab/threadmark"]),
         Check("tidy", Level.CHECK, lambda: [sys.executable, str(ROOT / "tools/tidy")]),
+        Check("docs", Level.CHECK, lambda: [*python, "threadmark", "docs"]),
     ]
     for platform in platforms.platforms():
         if platform.optional:  # it builds programs alone, and others may not have it
@@ -110,6 +111,9 @@ def checks() -> list[Check]:
         line = [sys.executable, str(ROOT / script), *of_build, *options]
         command = partial(lambda given: given, line)
         found.append(Check(f"explain-{name}", Level.ALL, command, preset, _lack(gcc)))
+    for name, path in (("wheel", "tests/wheel.py"), ("conan", "tests/tmk/conan/consume.py")):
+        command = partial(lambda path: [sys.executable, path], str(ROOT / path))
+        found.append(Check(name, Level.ALL, command))
     of_try = str(ROOT / "tests/try/try_bars.py")
     found.append(Check("try-bars", Level.ALL, lambda: [sys.executable, of_try]))
     for app, script in (("students", "bars"), ("students", "kills"), ("sat", "bars")):
@@ -253,7 +257,16 @@ def _cpp() -> list[str]:
 
 
 def _python() -> list[str]:
-    return ["lab", "tests", "bars", "apps", "tools/figures", "tools/published.py", "tools/tidy"]
+    tools = ("figures", "recorder_archive", "reference", "single_header", "tidy")  # no .py
+    return [
+        "lab",
+        "tests",
+        "bars",
+        "apps",
+        "include",
+        "tools",
+        *(f"tools/{each}" for each in tools),
+    ]
 
 
 def _files(patterns: Sequence[str]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -88,17 +89,24 @@ def test_a_section_has_signature_meaning_and_example(title: str) -> None:
         assert "**Errors.**" in text
 
 
-def test_the_examples_compile_and_hold(tmp_path: Path) -> None:
+@pytest.mark.parametrize("headers", ["include/tmk", "one header"])
+def test_the_examples_compile_and_hold(headers: str, tmp_path: Path) -> None:
     compiler = shutil.which("g++")
     if compiler is None:
         pytest.skip("g++ is missing")
     top, *bodies = re.findall(r"```cpp\n(.*?)```", PAGE, re.DOTALL)
+    folder = ROOT / "include"
+    if headers == "one header":
+        folder = tmp_path
+        script = [sys.executable, str(ROOT / "tools/single_header")]
+        subprocess.run([*script, "--output", str(tmp_path / "tmk.hpp")], check=True)
+        top = re.sub(r"(#include \"tmk/.*\n)+", '#include "tmk.hpp"\n', top)
     calls = "".join(f"  example_{i}();\n" for i in range(len(bodies)))
     functions = "".join(f"void example_{i}() {{\n{body}}}\n" for i, body in enumerate(bodies))
     source = tmp_path / "examples.cpp"
     source.write_text(f"{top}\nnamespace {{\n{functions}}}\nint main() {{\n{calls}}}\n")
     line = [compiler, "-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"]
-    line += [f"-I{ROOT / 'include'}", str(source), "-o", str(tmp_path / "examples")]
+    line += [f"-I{folder}", str(source), "-o", str(tmp_path / "examples")]
     built = subprocess.run(line, check=False, capture_output=True, text=True)
     assert built.returncode == 0, built.stderr
     ran = subprocess.run([tmp_path / "examples"], check=False, capture_output=True, text=True)
