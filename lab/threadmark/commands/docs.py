@@ -17,7 +17,7 @@ def command(app: cyclopts.App) -> None:
 def docs(*, install: InstallOption = True) -> None:
     """Build the documents as a site with a search, which opens without a network.
 
-    The site is build/docs/README.html. Every link is checked. The generator's packages are
+    The site is build/docs/index.html. Every link is checked. The generator's packages are
     installed by pip below .deps the first time. Exit status: 0, or 2 where a link is broken.
     """
     from threadmark.setup import site

@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from threadmark.model.places import BUILD, ROOT
-from threadmark.setup import build, packages, platforms
+from threadmark.setup import build, packages, platforms, source_files
 
 
 class Level(IntEnum):
@@ -61,10 +61,14 @@ def checks() -> list[Check]:
         Check(
             "format-cpp",
             Level.CHECK,
-            lambda: ["clang-format", "-n", "-Werror", "--ferror-limit=1", *_cpp()],
+            lambda: ["clang-format", "-n", "-Werror", "--ferror-limit=1", *source_files.cpp()],
         ),
-        Check("format-python", Level.CHECK, lambda: ["ruff", "format", "--check", *_python()]),
-        Check("lint-python", Level.CHECK, lambda: ["ruff", "check", *_python()]),
+        Check(
+            "format-python",
+            Level.CHECK,
+            lambda: ["ruff", "format", "--check", *source_files.python()],
+        ),
+        Check("lint-python", Level.CHECK, lambda: ["ruff", "check", *source_files.python()]),
         Check("types", Level.CHECK, lambda: [*python, "mypy", "lab/threadmark"]),
         Check("tidy", Level.CHECK, lambda: [sys.executable, str(ROOT / "tools/tidy")]),
         Check("docs", Level.CHECK, lambda: [*python, "threadmark", "docs"]),
@@ -250,30 +254,6 @@ def _lack_of_java(first: Callable[[], str]) -> str:
     if shutil.which("java") is None:
         return "java is missing; run: apt-get install openjdk-17-jre-headless"
     return ""
-
-
-def _cpp() -> list[str]:
-    return _files(("*.cpp", "*.hpp", "*.c"))
-
-
-def _python() -> list[str]:
-    tools = ("figures", "recorder_archive", "reference", "single_header", "tidy")  # no .py
-    return [
-        "lab",
-        "tests",
-        "bars",
-        "apps",
-        "include",
-        "tools",
-        *(f"tools/{each}" for each in tools),
-    ]
-
-
-def _files(patterns: Sequence[str]) -> list[str]:
-    """Tracked and new files, but nothing that git ignores, such as a build."""
-    line = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns]
-    done = subprocess.run(line, check=False, cwd=ROOT, capture_output=True, text=True)
-    return [each for each in done.stdout.splitlines() if (ROOT / each).exists()]
 
 
 _PYTEST = re.compile(r"(\d+) (passed|failed|errors?|skipped|xfailed|xpassed|deselected)")

@@ -22,6 +22,8 @@ LOCK = ROOT / "docs/site/requirements.lock"
 SOURCE = BUILD / "docs-source"
 SITE = BUILD / "docs"
 _PACKAGES = ROOT / ".deps/docs"
+_STAND_IN = '<script src="https://unpkg.com/iframe-worker/shim"></script>'
+_FETCHED = re.compile(r'<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)="(https?://[^"]*)"')
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)#\s]+)(#[^)\s]*)?\)|!\[[^\]]*\]\(([^)\s]+)\)")
 
 
@@ -41,7 +43,18 @@ def build(*, install: bool) -> Path:
     if done.returncode != 0:
         said = "\n".join(each for each in done.stderr.splitlines() if each.strip())
         raise LabError(f"The site was not built; mend what it says and start again:\n{said}")
-    return SITE / "README.html"
+    _keep_from_network(SITE)
+    return SITE / "index.html"
+
+
+def _keep_from_network(site: Path) -> None:
+    """Take the theme's stand-in for Workers out of the pages: it would come from the network, and
+    docs/site/file_worker.js is there already. LabError where a page asks for anything else."""
+    for path in site.rglob("*.html"):
+        text = path.read_text(encoding="utf-8").replace(_STAND_IN, "")
+        if found := _FETCHED.search(text):
+            raise LabError(f"{path} fetches {found[1]}; the site must open without a network.")
+        path.write_text(text, encoding="utf-8")
 
 
 def _packages(*, install: bool) -> Path:
@@ -86,8 +99,8 @@ def stage(root: Path, source: Path) -> None:
         _write(source / path.relative_to(root), text)
     for folder in folders:
         _write(source / folder.relative_to(root) / "listing.md", _listing(folder))
-    for asset in ("docs/site/site.css",):
-        _copy(root / asset, root, source)
+    for name in ("site.css", "file_worker.js"):
+        _copy(root / "docs/site" / name, root, source)
 
 
 def documents(root: Path) -> list[Path]:
