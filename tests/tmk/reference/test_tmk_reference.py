@@ -111,3 +111,17 @@ def test_the_examples_compile_and_hold(headers: str, tmp_path: Path) -> None:
     assert built.returncode == 0, built.stderr
     ran = subprocess.run([tmp_path / "examples"], check=False, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
+
+
+def test_the_program_of_the_readme_compiles_and_holds(tmp_path: Path) -> None:
+    compiler = shutil.which("g++")
+    if compiler is None:
+        pytest.skip("g++ is missing")
+    blocks = re.findall(r"```cpp\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    assert len(blocks) == 1
+    source = tmp_path / "readme.cpp"
+    source.write_text(blocks[0])
+    line = [compiler, "-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"]
+    line += [f"-I{ROOT / 'include'}", str(source), "-o", str(tmp_path / "readme")]
+    subprocess.run(line, check=True)
+    subprocess.run([tmp_path / "readme"], check=True)
