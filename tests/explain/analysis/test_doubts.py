@@ -51,6 +51,24 @@ def test_another_word_of_the_structure_of_a_lock_is_not_the_lock(name: str, coun
     assert len(merged([lock, word])) == count
 
 
+@pytest.mark.parametrize(
+    ("condition", "names"), [(1, ["mutex in save"]), (2, ["mutex in save", "x"])]
+)
+def test_a_mutex_is_one_cause_whatever_function_names_it(condition: int, names: list[str]) -> None:
+    locks = Cause("mutex", "mutex in save", "a:1", "", ns=40.0, things={1, 0})
+    convoy = Cause("mutex", "x", "a:2", "", ns=9.0, things={condition, 0}, case="convoy")
+    found = merged([convoy, locks])
+    assert [each.name for each in found] == names
+    assert found[0].ns == (49.0 if condition == 1 else 40.0)
+
+
+def test_a_mutex_whose_convoy_costs_more_has_its_own_name() -> None:
+    locks = Cause("mutex", "mutex in save", "a:1", "", ns=4.0, things={1})
+    convoy = Cause("mutex", "condition", "a:2", "", ns=9.0, things={1}, case="convoy")
+    [found] = merged([convoy, locks])
+    assert (found.name, found.where, found.case) == ("mutex in save", "a:1", "convoy")
+
+
 @pytest.mark.parametrize(("queue", "certain"), [(60.0, False), (20.0, True)])
 def test_a_herd_that_takes_a_longer_queue_is_not_certain(queue: float, certain: bool) -> None:
     herd = Cause("condition", "arrived", "", "", ns=30.0)

@@ -91,6 +91,16 @@ def test_waits_that_are_no_loops_tell_that_regions_are_short() -> None:
     assert made.first()["category"] == "barrier"
 
 
+@pytest.mark.parametrize(("functions", "category"), [(1, "imbalance"), (4, "barrier")])
+def test_a_runtime_that_does_much_beside_waiting_has_short_regions(
+    functions: int, category: str
+) -> None:
+    made = regions(WAIT, WORK).sample(MAIN, "row main", 400)
+    for number in range(functions):
+        made.sample(MAIN, f"f{number}@libomp.so.5 count.omp_outlined main", 120 // functions)
+    assert made.first()["category"] == category
+
+
 SEEK = (
     "tbb::detail::r1::stealing_loop_backoff::pause@libtbb.so.12 tbb::detail::r1::wait@libtbb.so.12"
 )

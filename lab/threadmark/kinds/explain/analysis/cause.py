@@ -110,9 +110,25 @@ def merged(causes: list[Cause]) -> list[Cause]:
                 found[key].name, found[key].where = cause.name, cause.where
         else:
             found[key] = cause
+    _unite_locks(found)
     _unite_unseen(found)
     _unite_consequences(found)
     return sorted(found.values(), key=lambda each: (-each.ns, each.category, each.name))
+
+
+def _unite_locks(found: dict[tuple[str, str, str], Cause]) -> None:
+    """Make waits for one mutex one cause: it may be named by another function where threads wait
+    for its condition than where they lock it."""
+    by_thing: dict[int, Cause] = {}
+    for key in [key for key in found if key[0] == "mutex"]:  # the dearest first
+        same = {id(c): c for c in map(by_thing.get, found[key].things - {0}) if c}
+        if len(same) == 1:
+            (whole,) = same.values()
+            if whole.case == "convoy":  # it may be named by the condition
+                whole.name, whole.where = found[key].name, found[key].where
+            whole.take(found.pop(key))
+        else:
+            by_thing |= {thing: found[key] for thing in found[key].things if thing not in by_thing}
 
 
 def _unite_unseen(found: dict[tuple[str, str, str], Cause]) -> None:

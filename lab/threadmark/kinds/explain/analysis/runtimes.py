@@ -152,9 +152,13 @@ class Runtime:
     @property
     def _are_short(self) -> bool:
         """Whether parallel regions begin and end all the time. Else nearly all of a wait is the
-        loop that waits, where it is known to be one."""
+        loop that waits, where it is known to be one, or one function and the one that it calls."""
+        whole = len(self._inside)
         loops = sum(self._waits(each) for each in self._inside)
-        return _KNOWN * len(self._inside) < loops < _LONG * len(self._inside)
+        if loops > _KNOWN * whole or self._has_tasks:
+            return _KNOWN * whole < loops < _LONG * whole
+        functions = Counter(self._frames(each)[0].name for each in self._inside)
+        return sum(count for _, count in functions.most_common(2)) < _LONG * whole
 
     def _waits(self, sample: Sample) -> bool:
         operand = None if sample.kernel else operand_of(sample, self._recording, self._names)
