@@ -34,7 +34,7 @@ InstallOption = Annotated[
     Parameter(
         name="--install",
         show_default=False,
-        help="--no-install installs nothing; what is missing is named with the command for it.",
+        help="--no-install forbids installing; messages name what is missing and what installs it.",
     ),
 ]
 
@@ -128,25 +128,25 @@ class WorkloadOptions:
     Parameters
     ----------
     threads
-        Numbers of threads such as 1,2; {threads} in the arguments becomes each.
+        Numbers of threads such as 1,2; each replaces {threads} in the arguments.
     threads_env
-        The variable of the environment that has the number of threads, such as OMP_NUM_THREADS.
+        The environment variable that holds the number of threads, such as OMP_NUM_THREADS.
     progress
-        A regular expression with one group: the units of work that are done. Its last match in what
-        the program, or the load, prints counts. Without units the whole run is one.
+        A regular expression with one group: the units of work that were done. Its last match in the
+        output of the program, or of the load, counts. Without units the whole run is one.
     metric
-        A command of the shell that prints a number, of which more is better, in the place of the
-        time. It finds what the program, or the load, printed on its standard input.
+        A shell command that prints a number, which replaces the time; a larger number is better. It
+        reads the output of the program, or of the load, from its standard input.
     check
-        A command of the shell that fails where the output is wrong; it finds the same there.
+        A shell command that fails if the output is wrong; it reads the same input.
     prepare
-        A command of the shell that runs before each run and does not count.
+        A shell command that runs before each run; its time does not count.
     ready
-        A server is ready when this command of the shell succeeds; it is tried for 60 s.
+        A shell command that succeeds when the server is ready; it is tried for 60 s.
     load
-        This command of the shell is what is measured, while the program runs as a server.
+        A shell command that is measured while the program runs as a server.
     stop
-        The signal that the server gets after the load; TERM, if not given.
+        The signal that the server gets after the load; the default is TERM.
     """
 
     threads: _Text = ""

@@ -59,23 +59,18 @@ def _keep_from_network(site: Path) -> None:
 
 def _packages(*, install: bool) -> Path:
     """The folder with the packages of the lock file, installed if absent or other."""
-    stamp = _PACKAGES / "requirements.lock"
-    lock = LOCK.read_text(encoding="ascii")
-    if stamp.exists() and stamp.read_text(encoding="ascii") == lock:
-        return _PACKAGES
-    if not install:
-        raise LabError(
-            "The packages of docs/site/requirements.lock are not installed in .deps/docs; "
-            "./threadmark docs installs them."
+    if not python_environment.unpacked(LOCK, _PACKAGES):
+        if not install:
+            raise LabError(
+                "The packages of docs/site/requirements.lock are not installed in .deps/docs; "
+                "./threadmark docs installs them."
+            )
+        print(
+            "threadmark: installing the packages of docs/site/requirements.lock by pip into "
+            ".deps/docs (once)",
+            file=sys.stderr,
         )
-    print(
-        "threadmark: installing the packages of docs/site/requirements.lock by pip into "
-        ".deps/docs (once)",
-        file=sys.stderr,
-    )
-    shutil.rmtree(_PACKAGES, ignore_errors=True)
-    python_environment.unpack(lock.splitlines(), _PACKAGES)
-    stamp.write_text(lock, encoding="ascii")
+        python_environment.unpack_lock(LOCK, _PACKAGES)
     return _PACKAGES
 
 
@@ -99,8 +94,8 @@ def stage(root: Path, source: Path) -> None:
         _write(source / path.relative_to(root), text)
     for folder in folders:
         _write(source / folder.relative_to(root) / "listing.md", _listing(folder))
-    for name in ("site.css", "file_worker.js"):
-        _copy(root / "docs/site" / name, root, source)
+    for asset in ("site.css", "file_worker.js"):
+        _copy(root / "docs/site" / asset, root, source)
 
 
 def documents(root: Path) -> list[Path]:

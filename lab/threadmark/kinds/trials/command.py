@@ -40,9 +40,9 @@ def try_(
     Parameters
     ----------
     only
-        Only these fixes, separated by commas; the answer without it names all that there are.
+        Only these fixes, separated by commas; an answer without --only names all fixes.
     budget
-        How long it may take, such as 90s or 10m; 3m if not given.
+        Time for measuring, such as 90s or 10m; the default is 3m.
     explain
         Explain the program first, try the likeliest fixes first, and explain it with the best one.
     """
