@@ -207,3 +207,15 @@ def test_all_places_in_a_function_without_a_name_are_one_function(tmp_path: Path
         for inside in (begin + 2, begin + 8):
             frame = symbols(program, inside).frames(1)[-1]
             assert (frame.name, frame.where) == (named, f"program+{inside - 1:#x}")
+
+
+def test_functions_of_the_c_library_have_the_names_by_which_programs_call_them() -> None:
+    maps = Path("/proc/self/maps").read_text().splitlines()
+    library = next((Path(e.split()[-1]) for e in maps if e.endswith("libc.so.6")), None)
+    if library is None or not Elf(library).has_both("__write", "write"):
+        pytest.skip("this C library has one name for write")
+    assert not Elf(library).has_both("__lll_lock_wait", "lll_lock_wait")
+    listed = subprocess.run(["nm", "-D", library], capture_output=True, text=True, check=True)
+    line = next(e for e in listed.stdout.splitlines() if e.split()[-1].split("@")[0] == "write")
+    [frame] = symbols(library, int(line.split()[0], 16) + 4).frames(1)
+    assert (frame.name, frame.own) == ("write", False)

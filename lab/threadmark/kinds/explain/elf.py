@@ -172,6 +172,17 @@ class Elf:
         """The addresses of the functions with this name, of which there may be versions."""
         return {a for a, _, each, data in self._symbols if each == name and not data}
 
+    def has_both(self, name: str, other: str) -> bool:
+        """Whether two exported names are of one function."""
+        table = self._file.get_section_by_name(".dynsym")
+        if not isinstance(table, SymbolTableSection):
+            return False
+        found = [
+            {each["st_value"] for each in table.get_symbol_by_name(one) or ()}
+            for one in (name, other)
+        ]
+        return bool(found[0] & found[1])
+
     @cached_property
     def _data(self) -> list[tuple[int, int, str]]:
         return [(a, size, name) for a, size, name, data in self._symbols if data]

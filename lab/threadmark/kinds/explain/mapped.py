@@ -45,6 +45,7 @@ class File:
         self.carried = carried if carried and self.elf is None else Carried()
         apart = opened(debug_paths(module.path, module.build_id), module.build_id or "-")
         self.debug = apart or self.elf
+        self._aliases: dict[str, str] = {}
         self._imports = Imports(self.elf) if self.elf else None
         self._lines: Any = _lines(apart) or _lines(self.elf)
         # Addresses of a symcache count from the first segment, which a program that is linked for
@@ -70,7 +71,7 @@ class File:
             if each.symbol and each.symbol not in _BORDERS:
                 where = f"{Path(each.full_path).name}:{each.line}" if each.full_path else located
                 own = self.own and not (self._mixed and self._is_library(each))
-                frames.append(Frame(name, where, self.name, own))
+                frames.append(Frame(name if own else self._public(name), where, self.name, own))
         if frames and not self._described:
             maker = maker_of_closure(demangled(known[-1].symbol))
             if maker.startswith("std::"):
@@ -106,6 +107,14 @@ class File:
             f"std::{name}" if "::" not in name and _HEADERS in each.full_path else name
             for each, name in zip(found, names, strict=True)
         ]
+
+    def _public(self, name: str) -> str:
+        """The name by which programs call a function of the C library: write, not __write."""
+        if not name.startswith("__") or self.elf is None:
+            return name
+        if name not in self._aliases:
+            self._aliases[name] = name[2:] if self.elf.has_both(name, name[2:]) else name
+        return self._aliases[name]
 
     def _found(self, address: int) -> list[Any]:
         if self.elf is None:
