@@ -4,7 +4,7 @@ own, in a critical section of OpenMP, and in a runtime that has a single task.""
 from __future__ import annotations
 
 import pytest
-from made import MAIN, MS, TICK, Made, waits, works
+from made import MAIN, MS, TICK, Made, ready, waits, works
 from threadmark.kinds.explain.analysis.cause import Cause, doubted, merged
 from threadmark.kinds.explain.analysis.frames import Frame, maker_of_closure
 from threadmark.kinds.explain.knowledge import knowledge
@@ -25,6 +25,19 @@ def test_threads_that_work_in_turns_under_one_lock_wait_for_it(held: float, cate
     made.hold(2, "price worker", 100, round(held * 100 * TICK))
     causes = {each["category"] for each in made.answer()["causes"]}
     assert category in causes
+
+
+@pytest.mark.parametrize(("held", "category"), [(0.95, "mutex"), (0.5, "run_queue")])
+def test_ready_threads_lack_a_lock_that_is_held_all_the_time(held: float, category: str) -> None:
+    made = Made(processors=2)
+    lock = waits("mutex", 1, "price worker", A)
+    for number in range(4):  # one of them works at each moment
+        plan = [ready(), ready(), ready(), lock]
+        plan[number] = works()
+        made.thread(A + number, plan, "main")
+    made.thing(1, "mutex", waits=100, wait_ns=100 * TICK, holds=100,
+               hold_ns=round(held * 100 * TICK))  # fmt: skip
+    assert made.first()["category"] == category
 
 
 @pytest.mark.parametrize(("times", "category"), [(160, "serial_dependency"), (0, "barrier")])

@@ -82,7 +82,9 @@ def analyse(
     found += finder.of_looks(seen) + queue_causes(recording, roles, times)
     runtime = Runtime(recording, names, knowledge, seen)
     found += runtime.causes(times) + alone_causes(recording, names, roles, times)
-    united = unite_tasks(finder.locks.by_turns(merged(found), roles.starts), times.states["useful"])
+    locks = finder.locks
+    merged_ones = locks.over_queue(locks.by_turns(merged(found), roles.starts))
+    united = unite_tasks(merged_ones, times.states["useful"])
     causes, requests = requests_apart(united, recording)
     total = max(1.0, times.total_ns)
     doubted(causes, total, has_tasks=runtime.has_tasks())

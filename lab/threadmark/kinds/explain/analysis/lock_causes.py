@@ -19,6 +19,7 @@ _FUTILE = 0.3  # of the waits
 _HELD = 0.25  # of the time
 _HOLDS = 8  # fewer are no turns
 _NEARLY_ALL = 0.8  # of the time
+_MUCH = 0.25  # of the time without a processor
 _WORDS_OF_LOCKS = {
     "read_lock": ("rwlock", "waits for a lock for shared use"),
     "write_lock": ("rwlock", "waits for a lock for shared use"),
@@ -129,3 +130,16 @@ class Locks:
         for each in turns:
             found.take(each)
         return merged([*(c for c in causes if c not in turns), found])
+
+    def over_queue(self, causes: list[Cause]) -> list[Cause]:
+        """Where one lock is held nearly all the time, one thread can work, so that others that are
+        ready lack no processor of their own: they have the lock or are about to ask for it."""
+        queue = next((c for c in causes if c.category == "run_queue" and not c.certain), None)
+        long = _NEARLY_ALL * self._recording.wall_ns
+        held = {t.id for t in self._recording.things.values() if t.hold_ns > long}
+        lock = next((c for c in causes if c.category == "mutex" and c.things & held), None)
+        if queue is None or lock is None or lock.ns < _MUCH * queue.ns:
+            return causes
+        lock.take(queue)
+        lock.certain = False
+        return merged([each for each in causes if each is not queue])
