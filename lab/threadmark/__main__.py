@@ -1,7 +1,21 @@
-"""`python -m threadmark`."""
+"""`python -m threadmark`, and the command `threadmark` of an installed wheel."""
+
+from __future__ import annotations
 
 import sys
 
-from threadmark.cli import main
+from threadmark.model.errors import LabError
 
-sys.exit(main(sys.argv[1:]))
+
+def run() -> int:
+    """The exit status of the command line."""
+    try:
+        from threadmark.cli import main  # finds the checkout, or makes it of a wheel
+    except LabError as problem:
+        print(f"threadmark: {problem}", file=sys.stderr)
+        return problem.exit_code
+    return main(sys.argv[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(run())

@@ -9,17 +9,24 @@ import pkgutil
 import shlex
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from threadmark import commands
 from threadmark.kinds import registry
 from threadmark.model.errors import LabError
 from threadmark.model.names import closest
+from threadmark.model.places import INSTALLED
+
+if TYPE_CHECKING:
+    import cyclopts
 
 INTERRUPTED = 130  # what a shell reports for a command ended by Ctrl-C
 TERMINATED = 143
+_OF_CHECKOUT = ("check", "docs", "test")  # a wheel has neither tests nor documents
+_OF_ALL = ("completion",)  # commands that are about all commands
 
 
 class Terminated(BaseException):
@@ -39,9 +46,9 @@ def main(arguments: Sequence[str]) -> int:
     except LabError as problem:
         return _say(str(problem), problem.exit_code)
     except KeyboardInterrupt:
-        return _say(f"Interrupted{_advice(arguments)}", INTERRUPTED)
+        return _say(f"{_named(arguments)} was interrupted{_advice(arguments)}", INTERRUPTED)
     except Terminated:
-        return _say(f"Terminated{_advice(arguments)}", TERMINATED)
+        return _say(f"{_named(arguments)} was terminated{_advice(arguments)}", TERMINATED)
     except BrokenPipeError:
         # The reader (`| head`) has gone: nothing can be said, and the exit must not flush.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -52,6 +59,8 @@ def command_names() -> dict[str, str]:
     """Command -> module: every file in `commands/`, and the command of each kind of run."""
     files = sorted(each.name for each in pkgutil.iter_modules(commands.__path__))
     found = {name.rstrip("_").replace("_", "-"): f"threadmark.commands.{name}" for name in files}
+    if INSTALLED:
+        found = {name: module for name, module in found.items() if name not in _OF_CHECKOUT}
     return found | registry.commands()
 
 
@@ -60,25 +69,17 @@ def _dispatch(arguments: list[str]) -> int:
 
     modules = command_names()
     first = arguments[0] if arguments else "--help"
-    if first in modules:
+    if first in modules and first not in _OF_ALL:
         wanted = [
             modules[first]
         ]  # only its own imports: a start must not pay for plots it does not draw
-    elif first.startswith("-"):
+    elif first in modules or first.startswith("-"):
         wanted = list(modules.values())
     else:
         raise LabError(
             f"There is no command '{first}'{closest(first, modules)}; see ./threadmark --help."
         )
-    app = cyclopts.App(
-        name="threadmark",
-        help="I added threads. Why is it not faster, and what makes it faster?",
-        version=_version,
-        help_format="markdown",
-        suppress_keyboard_interrupt=False,  # Ctrl-C is ours to answer, see main()
-    )
-    for name in wanted:
-        importlib.import_module(name).command(app)
+    app = application(wanted)
     try:
         result = app(
             arguments,
@@ -94,10 +95,31 @@ def _dispatch(arguments: list[str]) -> int:
     return result if isinstance(result, int) else 0
 
 
+def application(modules: Iterable[str]) -> cyclopts.App:
+    """The command line with the commands that these modules register."""
+    import cyclopts
+
+    app = cyclopts.App(
+        name="threadmark",
+        help="I added threads. Why is it not faster, and what makes it faster?",
+        version=_version,
+        help_format="markdown",
+        suppress_keyboard_interrupt=False,  # Ctrl-C is ours to answer, see main()
+    )
+    for name in modules:
+        importlib.import_module(name).command(app)
+    return app
+
+
 def _version() -> str:
     from threadmark.machine.version import version
 
     return f"threadmark {version()}"
+
+
+def _named(arguments: Sequence[str]) -> str:
+    """The command as a sentence names it; only its first word, because the rest may be long."""
+    return f"`{shlex.join(['./threadmark', *arguments[:1]])}`"
 
 
 def _advice(arguments: Sequence[str]) -> str:
@@ -119,5 +141,7 @@ def _terminated(number: int, frame: FrameType | None) -> None:
 
 
 def _say(sentence: str, status: int) -> int:
+    if INSTALLED:  # then the command is on the path
+        sentence = sentence.replace("./threadmark", "threadmark")
     print(f"threadmark: {sentence}", file=sys.stderr)
     return status

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -33,7 +34,7 @@ InstallOption = Annotated[
     Parameter(
         name="--install",
         show_default=False,
-        help="--no-install installs nothing; what is missing is named with the command for it.",
+        help="--no-install forbids installing; messages name what is missing and what installs it.",
     ),
 ]
 
@@ -41,6 +42,27 @@ InstallOption = Annotated[
 Names = Annotated[
     tuple[str, ...], Parameter(consume_multiple=True, negative="", show_default=False)
 ]
+
+
+def listed(names: Iterable[str]) -> tuple[str, ...]:
+    """The names of an option, which spaces or commas separate, each once."""
+    words = [name.strip() for each in names for name in each.split(",")]
+    return tuple(dict.fromkeys(filter(None, words)))
+
+
+BudgetOption = Annotated[str, Parameter(name="--budget", show_default=False)]
+FailOnOption = Annotated[
+    tuple[str, ...],
+    Parameter(
+        name="--fail-on",
+        consume_multiple=True,
+        negative="",
+        show_default=False,
+        help="The exit status is 1 when a cell ended so: wrong, crashed, timeout, refused, "
+        "out_of_memory, unavailable, dropped, or none. Without it: wrong,crashed.",
+    ),
+]
+FAIL_ON = ("wrong", "crashed")
 
 
 @Parameter(name="*")
@@ -51,7 +73,7 @@ class Measuring:
     Parameters
     ----------
     programs
-        Only these programs, separated by spaces; ./threadmark list names them.
+        Only these programs, separated by spaces or commas; ./threadmark list names them.
     variants
         Only these variants: ways of launching, such as futures, fork_join, async, or of writing an
         operation.
@@ -65,9 +87,9 @@ class Measuring:
     order_seed
         Seed of the order of measuring; by default each run draws one and stores it.
     budget
-        Seconds for measuring. Where they do not suffice, cells get fewer samples, then cells are
-        left out. Quick has 340; in run three fifths of that more for each further number of threads
-        above one, at most twice that.
+        Time for measuring, such as 90s or 10m. When it is exceeded, repetitions are dropped first,
+        then whole cells. Quick has 340s; run adds three fifths of that for each further number of
+        threads above one, at most twice that.
     resume
         Go on with the newest unfinished run of the store; with --dry-run list what is left of it.
     report
@@ -84,11 +106,12 @@ class Measuring:
     threads: str | None = None
     executables: Path | None = None
     order_seed: Annotated[int | None, Parameter(show_default=False)] = None
-    budget: float | None = None
+    budget: BudgetOption = ""
     resume: Annotated[bool, Parameter(negative="", show_default=False)] = False
     report: Annotated[bool, Parameter(show_default=False)] = True
     explain: Annotated[bool, Parameter(negative="", show_default=False)] = False
     dry_run: Annotated[bool, Parameter(negative="", show_default=False)] = False
+    fail_on: FailOnOption = FAIL_ON
     install: InstallOption = True
     store: StoreOption = DEFAULT_STORE
     json: JsonOption = False
@@ -105,25 +128,25 @@ class WorkloadOptions:
     Parameters
     ----------
     threads
-        Numbers of threads such as 1,2; {threads} in the arguments becomes each.
+        Numbers of threads such as 1,2; each replaces {threads} in the arguments.
     threads_env
-        The variable of the environment that has the number of threads, such as OMP_NUM_THREADS.
+        The environment variable that holds the number of threads, such as OMP_NUM_THREADS.
     progress
-        A regular expression with one group: the units of work that are done. Its last match in what
-        the program, or the load, prints counts. Without units the whole run is one.
+        A regular expression with one group: the units of work that were done. Its last match in the
+        output of the program, or of the load, counts. Without units the whole run is one.
     metric
-        A command of the shell that prints a number, of which more is better, in the place of the
-        time. It finds what the program, or the load, printed on its standard input.
+        A shell command that prints a number, which replaces the time; a larger number is better. It
+        reads the output of the program, or of the load, from its standard input.
     check
-        A command of the shell that fails where the output is wrong; it finds the same there.
+        A shell command that fails if the output is wrong; it reads the same input.
     prepare
-        A command of the shell that runs before each run and does not count.
+        A shell command that runs before each run; its time does not count.
     ready
-        A server is ready when this command of the shell succeeds; it is tried for 60 s.
+        A shell command that succeeds when the server is ready; it is tried for 60 s.
     load
-        This command of the shell is what is measured, while the program runs as a server.
+        A shell command that is measured while the program runs as a server.
     stop
-        The signal that the server gets after the load; TERM, if not given.
+        The signal that the server gets after the load; the default is TERM.
     """
 
     threads: _Text = ""
@@ -149,5 +172,5 @@ def options_given() -> bool:
     words = sys.argv[2:]
     names = {each.partition("=")[0] for each in words if each.startswith("--")}
     how = {"--resume", "--store", "--json", "--dry-run", "--report", "--no-report"}
-    how |= {"--install", "--no-install", "--explain"}
+    how |= {"--install", "--no-install", "--explain", "--fail-on"}
     return bool(names - how)

@@ -120,7 +120,7 @@ def test_compare_as_json_keeps_its_shape(
     document = json.loads(out)
     assert document["schema"] == "threadmark/compare/1"
     assert set(document) == {
-        "schema", "a", "b", "level", "layout", "drift", "pairs", "skipped", "overall",
+        "schema", "version", "a", "b", "level", "layout", "drift", "pairs", "skipped", "overall",
         "different_by_chance", "fail_above", "verdicts",
     }  # fmt: skip
     assert {pair["a"]["program"] for pair in document["pairs"]} == {"qap", "sort"}

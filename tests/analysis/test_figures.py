@@ -319,7 +319,7 @@ CATALOGUE_RUN = Request(
                 "executables": Path("/a folder"),
                 "seed": 0,
                 "order_seed": 7,
-                "budget": 1234567.5,
+                "budget": "1234567.5",
             },
         ),
         (

@@ -94,7 +94,7 @@ def test_an_interrupted_command_of_a_new_kind_says_how_it_goes_on(
     assert cli.main(["lengths"]) == cli.INTERRUPTED
     assert "`./threadmark lengths --resume`" in capsys.readouterr().err
     assert cli.main(["letters", "a"]) == cli.INTERRUPTED
-    assert capsys.readouterr().err == "threadmark: Interrupted.\n"
+    assert capsys.readouterr().err == "threadmark: `./threadmark letters` was interrupted.\n"
 
 
 def test_a_run_of_a_kind_that_is_not_there_says_so() -> None:

@@ -93,19 +93,23 @@ def test_a_fact_that_a_stored_run_does_not_have_is_named() -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["run"], "Interrupted; `./threadmark run --resume` goes on with an unfinished run."),
         (
-            ["catalogue", "--seed", "2", "--store", "a b.db"],
-            "Interrupted; `./threadmark catalogue --resume --store 'a b.db'` goes on with an "
+            ["run"],
+            "`./threadmark run` was interrupted; `./threadmark run --resume` goes on with an "
             "unfinished run.",
         ),
-        (["run", "--dry-run"], "Interrupted."),
-        (["doctor"], "Interrupted."),
-        (["check", "--all"], "Interrupted."),
-        ([], "Interrupted."),
+        (
+            ["catalogue", "--seed", "2", "--store", "a b.db"],
+            "`./threadmark catalogue` was interrupted; `./threadmark catalogue --resume --store "
+            "'a b.db'` goes on with an unfinished run.",
+        ),
+        (["run", "--dry-run"], "`./threadmark run` was interrupted."),
+        (["doctor"], "`./threadmark doctor` was interrupted."),
+        (["check", "--all"], "`./threadmark check` was interrupted."),
+        ([], "`./threadmark` was interrupted."),
     ],
 )
-def test_only_who_interrupts_a_run_is_told_how_it_goes_on(
+def test_an_interrupt_names_the_command_and_how_a_run_goes_on(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     words: list[str],

@@ -353,7 +353,7 @@ def test_changed_executables_cannot_be_resumed(lab: Lab, programs: Path, tmp_pat
 
 @pytest.mark.parametrize(
     ("number", "status", "word"),
-    [(signal.SIGINT, 130, "Interrupted"), (signal.SIGTERM, 143, "Terminated")],
+    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
 )
 def test_an_interrupted_lab_leaves_no_process(
     programs: Path, tmp_path: Path, number: int, status: int, word: str
@@ -372,7 +372,7 @@ time.sleep(60)
     running.send_signal(number)
     _, errors = running.communicate(timeout=20)
     assert running.returncode == status
-    assert errors.splitlines()[-1].startswith(f"threadmark: {word}")
+    assert errors.splitlines()[-1].startswith(f"threadmark: `./threadmark run` was {word}; ")
     assert "`./threadmark run --resume --store s.db` goes on" in errors
     assert "Traceback" not in errors
     assert not alive(int(path.read_text()))
@@ -432,7 +432,7 @@ def test_ctrl_c_in_a_terminal_ends_with_130(programs: Path, tmp_path: Path) -> N
     fakes.write(programs, "sort.serial", SLOW)
     status, text = _in_terminal(tmp_path, 80, *QUICK, interrupt_at="left")
     assert status == 130, text
-    assert "Interrupted" in text
+    assert "`./threadmark run` was interrupted" in " ".join(text.split())
     assert text.count("\x1b[?25l") == text.count("\x1b[?25h")  # the cursor is back
 
 

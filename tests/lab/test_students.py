@@ -170,7 +170,7 @@ def test_every_way_to_fail_is_a_row_with_its_reason(
         (("--block", "0"), "--block goes from 1"),
         (("--exercises", "20000"), "--exercises goes from 1 to 10000"),
         (("--writers", "fastt"), "There is no writer 'fastt'"),
-        (("--budget", "0"), "--budget is a positive number"),
+        (("--budget", "0"), "no time for --budget"),
         (("--out", "gone"), "is not a folder; create it or name another with --out"),
         (("--folder", "gone"), "is not a folder; create it or name another with --folder"),
         (("--tool", "gone"), "is not a program; build it with ./threadmark setup --apps"),
@@ -231,7 +231,7 @@ def test_ctrl_c_shows_what_is_known_and_resume_goes_on(tmp_path: Path) -> None:
     out, err = lab.communicate(timeout=30)
     assert lab.returncode == 130, err
     assert "unfinished" in out
-    assert "--resume goes on" in err
+    assert "students --resume` goes on" in err
     assert (tmp_path / "students.csv").read_text(encoding="utf-8").count("\n") > rows
     assert not list(tmp_path.glob(".students-*"))
     again = [*LAB, "students", "--tool", "tmk-students", "--resume", "--store", "s.db"]

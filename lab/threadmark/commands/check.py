@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import cyclopts
 from cyclopts import Parameter
 
-from threadmark.options import InstallOption
+from threadmark.options import InstallOption, Names, listed
 
 if TYPE_CHECKING:
     from threadmark.setup.checks import Level
@@ -21,7 +21,7 @@ def command(app: cyclopts.App) -> None:
 
 def check(
     *,
-    only: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
+    only: Names = (),
     all_: Annotated[bool, Parameter(name="--all", negative="")] = False,
     install: InstallOption = True,
 ) -> int:
@@ -30,13 +30,13 @@ def check(
     Parameters
     ----------
     only
-        Only the checks of these names.
+        Only the checks of these names, separated by spaces or commas.
     all_
         Everything, however long it takes.
     """
     from threadmark.setup.checks import Level
 
-    return perform(Level.ALL if all_ or only else Level.CHECK, only, install=install)
+    return perform(Level.ALL if all_ or only else Level.CHECK, listed(only), install=install)
 
 
 def perform(level: Level, only: tuple[str, ...], *, install: bool) -> int:

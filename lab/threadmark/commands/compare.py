@@ -9,7 +9,7 @@ import cyclopts
 from cyclopts import Parameter
 
 from threadmark.model.errors import LabError
-from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption
+from threadmark.options import DEFAULT_STORE, JsonOption, Names, StoreOption, listed
 from threadmark.present.plain import document, write_json
 
 
@@ -23,13 +23,7 @@ def compare(
     b: Annotated[str, Parameter(help="What to compare it with, of the same kind.")],
     *,
     programs: Annotated[
-        tuple[str, ...],
-        Parameter(
-            consume_multiple=True,
-            negative="",
-            show_default=False,
-            help="Only these programs, separated by spaces.",
-        ),
+        Names, Parameter(help="Only these programs, separated by spaces or commas.")
     ] = (),
     run: Annotated[str, Parameter(help="The run whose sides are compared.")] = "last",
     every_thread_count: Annotated[
@@ -61,7 +55,7 @@ def compare(
     from threadmark.store.store import Store
 
     share = _share(fail_above) if fail_above else None
-    question = Question((a, b), programs, every_thread_count, share)
+    question = Question((a, b), listed(programs), every_thread_count, share)
     with Store.open(store, create=False) as opened:
         numbered = [side for side in (a, b) if side.isdecimal() or side == "last"]
         if len(numbered) == 1:

@@ -9,7 +9,7 @@ from typing import Annotated
 import cyclopts
 from cyclopts import Parameter
 
-from threadmark.options import InstallOption, JsonOption, Names
+from threadmark.options import InstallOption, JsonOption, Names, listed
 from threadmark.present.plain import document, write_json
 
 
@@ -44,7 +44,7 @@ def setup(
     from threadmark.setup.platforms import platforms as all_platforms
 
     console = Console(stderr=True)
-    named = preparation.chosen(platforms)
+    named = preparation.chosen(listed(platforms))
     small = [each for each in all_platforms() if each.private and not each.private.wheels]
     private = list(dict.fromkeys([*named, *small]))
     if install:

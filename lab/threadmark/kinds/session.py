@@ -6,7 +6,7 @@ The options are in the `command` module of the kind.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -22,11 +22,12 @@ from threadmark.measure.measurement import Measurement
 from threadmark.measure.observation import Observation
 from threadmark.model import effort
 from threadmark.model.cell import Cell, Row, Status
-from threadmark.model.effort import Profile
+from threadmark.model.effort import Profile, parse_seconds
 from threadmark.model.errors import LabError
+from threadmark.model.names import check_name
 from threadmark.model.places import report_path
 from threadmark.model.request import Request, Selection
-from threadmark.options import Measuring, options_given
+from threadmark.options import Measuring, listed, options_given
 from threadmark.present import files
 from threadmark.present.plain import document, write_json
 from threadmark.present.progress import Progress, duration
@@ -35,6 +36,8 @@ from threadmark.present.wording import say
 from threadmark.setup import allocators, discovery, preparation
 from threadmark.store.store import Store
 
+_BAD = (Status.WRONG, Status.CRASHED)  # a run says so in its last line, whatever --fail-on says
+_NOTHING = "none"  # of --fail-on
 _INTERRUPTED = 130  # what a shell reports for a command ended by Ctrl-C
 
 
@@ -51,14 +54,15 @@ def perform(kind: CellKind, options: Measuring, request: Request) -> int:
     folder = str(options.executables.absolute()) if options.executables else ""
     whole = replace(
         request,
-        programs=options.programs,
-        variants=options.variants,
-        platforms=options.platforms,
+        programs=listed(options.programs),
+        variants=listed(options.variants),
+        platforms=listed(options.platforms),
         order_seed=options.order_seed,
         executables=folder,
-        budget_s=request.budget_s if options.budget is None else options.budget,
+        budget_s=parse_seconds(options.budget) if options.budget else request.budget_s,
     )
     whole.check()
+    check_fail_on(listed(options.fail_on))
     session = Session(kind, whole, options, Console(stderr=True))
     if options.resume:
         session.resume(given=options_given())
@@ -226,7 +230,8 @@ class Session:
         interrupted = self.options.explain and not self._explain(store, run_id, selection)
         self._show(store, run_id)
         if interrupted:
-            say(self.console, "Interrupted; what was measured and explained is kept.")
+            command = f"`./threadmark {self.kind.command}`"
+            say(self.console, f"{command} was interrupted; what was measured is kept.")
             self.status = _INTERRUPTED
 
     def _explain(self, store: Store, run_id: int, selection: Selection) -> bool:
@@ -257,15 +262,39 @@ class Session:
             if self.options.report:
                 say(self.console, f"Report: {path}")
         self.status = kind.status(self.request, found)
-        bad = {row.cell for row in stored.rows if row.status in (Status.WRONG, Status.CRASHED)}
-        if bad:
+        ended = endings(stored.rows)
+        fails = {Status(each) for each in listed(self.options.fail_on) if each != _NOTHING}
+        if fails & ended.keys():
             self.status = 1
-            example = min(f"{each.program} {each.backend}:{each.variant}" for each in bad)
-            say(
-                self.console,
-                f"The exit status is 1, because {len(bad)} cell{'s' * (len(bad) > 1)} "
-                f"crashed or gave a wrong answer, such as {example}.",
-            )
+        worth_saying = {s: cells for s, cells in ended.items() if s in fails | set(_BAD)}
+        if worth_saying:
+            say(self.console, last_line(run_id, worth_saying, self.status))
+
+
+def endings(rows: Sequence[Row]) -> dict[Status, list[Cell]]:
+    """The cells by each way in which one of their processes ended, in the order of Status."""
+    found: dict[Status, set[Cell]] = {}
+    for row in rows:
+        found.setdefault(row.status, set()).add(row.cell)
+    return {each: sorted(found[each]) for each in Status if each in found}
+
+
+def last_line(run: int, ended: Mapping[Status, Sequence[Cell]], status: int) -> str:
+    """What a run that has such cells ends with: how many of each, one by name, the exit status."""
+    words = {Status.OUT_OF_MEMORY: "out of memory"}
+    parts = [f"{len(cells)} {words.get(each, each.value)}" for each, cells in ended.items()]
+    first = next(iter(ended.values()))[0]
+    return (
+        f"Run {run} has cells that failed: {', '.join(parts)}, such as {first.program} "
+        f"{first.backend}:{first.variant}; the exit status is {status}."
+    )
+
+
+def check_fail_on(names: Sequence[str]) -> None:
+    """LabError for a name of --fail-on that no cell ends with."""
+    known = [each.value for each in Status if each is not Status.OK]
+    for name in names:
+        check_name("status", name, [*known, _NOTHING])
 
 
 def _draw() -> int:

@@ -75,7 +75,7 @@ def parse_threads(text: str) -> tuple[int, ...]:
 def parse_seconds(text: str) -> float:
     """'90', '90s', '3m' or '1h' in seconds. LabError for anything else."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip())
-    if not match or match[2] not in _UNITS or not 0 < float(match[1]) < 1e6:
+    if not match or match[2] not in _UNITS or not 0 < float(match[1]) < 1e9:
         raise LabError(f"'{text}' is no time for --budget; write for example 90s or 3m.")
     return float(match[1]) * _UNITS[match[2]]
 

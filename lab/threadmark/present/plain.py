@@ -84,8 +84,9 @@ def shell_command(row: Row) -> str:
 
 
 def document(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """`fields` under the name of their schema. Its version counts changes that break readers."""
-    return {"schema": f"threadmark/{kind}/1", **fields}
+    """`fields` under the name of their schema, docs/schemas/KIND.json. Its version counts changes
+    that break readers."""
+    return {"schema": f"threadmark/{kind}/1", "version": 1, **fields}
 
 
 def write_json(document: Any) -> None:

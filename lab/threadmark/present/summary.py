@@ -28,6 +28,7 @@ def to_summary(stored: Stored, command: str, verdicts: Iterable[dict[str, Any]])
     run = stored.run
     head = {
         "schema": SCHEMA,
+        "version": 1,
         "judged_by": version(),
         "command": command,
         "date": f"{run.started_at[:16]}Z",

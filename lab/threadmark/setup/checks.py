@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from threadmark.model.places import BUILD, ROOT
-from threadmark.setup import build, packages, platforms
+from threadmark.setup import build, packages, platforms, source_files
 
 
 class Level(IntEnum):
@@ -61,12 +61,17 @@ def checks() -> list[Check]:
         Check(
             "format-cpp",
             Level.CHECK,
-            lambda: ["clang-format", "-n", "-Werror", "--ferror-limit=1", *_cpp()],
+            lambda: ["clang-format", "-n", "-Werror", "--ferror-limit=1", *source_files.cpp()],
         ),
-        Check("format-python", Level.CHECK, lambda: ["ruff", "format", "--check", *_python()]),
-        Check("lint-python", Level.CHECK, lambda: ["ruff", "check", *_python()]),
+        Check(
+            "format-python",
+            Level.CHECK,
+            lambda: ["ruff", "format", "--check", *source_files.python()],
+        ),
+        Check("lint-python", Level.CHECK, lambda: ["ruff", "check", *source_files.python()]),
         Check("types", Level.CHECK, lambda: [*python, "mypy", "lab/threadmark"]),
         Check("tidy", Level.CHECK, lambda: [sys.executable, str(ROOT / "tools/tidy")]),
+        Check("docs", Level.CHECK, lambda: [*python, "threadmark", "docs"]),
     ]
     for platform in platforms.platforms():
         if platform.optional:  # it builds programs alone, and others may not have it
@@ -110,6 +115,9 @@ def checks() -> list[Check]:
         line = [sys.executable, str(ROOT / script), *of_build, *options]
         command = partial(lambda given: given, line)
         found.append(Check(f"explain-{name}", Level.ALL, command, preset, _lack(gcc)))
+    for name, path in (("wheel", "tests/wheel.py"), ("conan", "tests/tmk/conan/consume.py")):
+        command = partial(lambda path: [sys.executable, path], str(ROOT / path))
+        found.append(Check(name, Level.ALL, command))
     of_try = str(ROOT / "tests/try/try_bars.py")
     found.append(Check("try-bars", Level.ALL, lambda: [sys.executable, of_try]))
     for name in ("nothing", "gain", "gates"):
@@ -253,21 +261,6 @@ def _lack_of_java(first: Callable[[], str]) -> str:
     if shutil.which("java") is None:
         return "java is missing; run: apt-get install openjdk-17-jre-headless"
     return ""
-
-
-def _cpp() -> list[str]:
-    return _files(("*.cpp", "*.hpp", "*.c"))
-
-
-def _python() -> list[str]:
-    return ["lab", "tests", "bars", "apps", "tools/figures", "tools/published.py", "tools/tidy"]
-
-
-def _files(patterns: Sequence[str]) -> list[str]:
-    """Tracked and new files, but nothing that git ignores, such as a build."""
-    line = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns]
-    done = subprocess.run(line, check=False, cwd=ROOT, capture_output=True, text=True)
-    return [each for each in done.stdout.splitlines() if (ROOT / each).exists()]
 
 
 _PYTEST = re.compile(r"(\d+) (passed|failed|errors?|skipped|xfailed|xpassed|deselected)")

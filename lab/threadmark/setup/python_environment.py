@@ -73,6 +73,22 @@ def unpack(wheels: Sequence[str], folder: Path) -> None:
         _run([*pip, "install", *_OPTIONS, "--target", str(folder), "-r", str(lines)])
 
 
+def unpacked(lock: Path, folder: Path) -> bool:
+    """Whether `folder` has what the lock file names, as unpack_lock() leaves it."""
+    stamp = folder / "requirements.lock"
+    return stamp.exists() and stamp.read_bytes() == lock.read_bytes()
+
+
+def unpack_lock(lock: Path, folder: Path) -> None:
+    """Unpack the packages of a lock file into `folder` where it has not got them. LabError where
+    they cannot be had."""
+    if unpacked(lock, folder):
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    unpack(lock.read_text(encoding="ascii").splitlines(), folder)
+    shutil.copyfile(lock, folder / "requirements.lock")
+
+
 def _pip(python: Path, scratch: Path) -> list[str]:
     """A command that runs a pip for the interpreter `python`, from the nearest source."""
     own = [sys.executable, "-m", "pip", "--python", str(python)]

@@ -13,7 +13,6 @@ import argparse
 import hashlib
 import os
 import random
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -38,17 +37,12 @@ def packages(engine: str) -> Path:
     from threadmark.model.errors import LabError
     from threadmark.setup import python_environment
 
-    lock = (SCRIPTS / f"{engine}.lock").read_text()
     folder = ROOT / ".deps" / engine
-    stamp = folder / "requirements.lock"
-    if not stamp.exists() or stamp.read_text() != lock:
-        shutil.rmtree(folder, ignore_errors=True)
-        try:
-            python_environment.unpack(lock.splitlines(), folder)
-        except LabError as error:
-            print(error, file=sys.stderr)
-            sys.exit(2)
-        stamp.write_text(lock)
+    try:
+        python_environment.unpack_lock(SCRIPTS / f"{engine}.lock", folder)
+    except LabError as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)
     return folder
 
 

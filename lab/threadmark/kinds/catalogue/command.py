@@ -9,7 +9,7 @@ import cyclopts
 from threadmark.kinds.catalogue.profiles import CATALOGUE, PROFILES
 from threadmark.model.errors import LabError
 from threadmark.model.request import Request
-from threadmark.options import Measuring, Names
+from threadmark.options import Measuring, Names, listed
 
 
 def command(app: cyclopts.App) -> None:
@@ -34,9 +34,9 @@ def catalogue(
 
     Exit status: 0 when the run came to its end, also with cells that were dropped, refused, out of
     memory, out of time or unavailable; 1 when the calibration failed on a platform (the run is not
-    valid there and every verdict on it is unclear), or a process crashed or gave a wrong answer
-    (the rows are kept); 2 when the request or the machine does not allow it; 130 after Ctrl-C and
-    143 after SIGTERM.
+    valid there and every verdict on it is unclear), or a process crashed, gave a wrong answer,
+    or ended as --fail-on says (the rows are kept); 2 when the request or the machine does not allow
+    it; 130 after Ctrl-C and 143 after SIGTERM.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def catalogue(
     if max(counts) > 1024:
         raise LabError("A contention program takes up to 1024 threads; change --threads.")
     request = Request(
-        allocators=tuple(dict.fromkeys(allocators)),
+        allocators=listed(allocators),
         threads=counts,
         size=size,
         profile=CATALOGUE,

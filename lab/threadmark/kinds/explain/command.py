@@ -60,20 +60,21 @@ def explain(
     Parameters
     ----------
     pid
-        Record a process that runs, from outside.
+        Record the running process with this number, from outside.
     follow
-        Record the processes too that the program starts, as is usual; --no-follow leaves them out.
+        Record the processes that the program starts too, which is the default; --no-follow leaves
+        them out.
     delay
         Seconds before recording begins.
     duration
         Seconds after which recording ends.
     ready
-        Recording begins when this command of the shell succeeds; it is tried for 60 s.
+        A shell command that succeeds when recording may begin; it is tried for 60 s.
     load
-        This command of the shell runs while recording does, and recording ends with it.
+        A shell command that runs during the recording and ends it.
     stop
-        The signal that the program gets after the load (TERM, if not given) or after the duration
-        (none, if not given).
+        The signal that the program gets after the load (default: TERM) or after the duration
+        (default: none).
     thread
         Only threads of this name, which may be a pattern such as "io*", or of this number; may be
         repeated. The others stay known as holders of locks.
@@ -86,17 +87,17 @@ def explain(
         backend of the catalogue is threads. An argument of the program stands behind it after a
         blank, such as form=streams. Recorded are 2 s of its repeats.
     threads
-        Compare these numbers of threads, such as 1,2; {threads} in the arguments becomes each.
+        Compare these numbers of threads, such as 1,2; each replaces {threads} in the arguments.
     threads_env
-        The variable of the environment that has the number of threads, such as OMP_NUM_THREADS.
+        The environment variable that holds the number of threads, such as OMP_NUM_THREADS.
     rounds
-        How often the program runs with each number of threads; 3, or 2 where 3 would take more
-        than a minute, if not given.
+        How often the program runs with each number of threads; the default is 3, or 2 where 3
+        would take more than a minute.
     progress
-        A regular expression with one group: the units of work that are done. Its last match in
-        what the program prints counts. Without units the whole run is one.
+        A regular expression with one group: the units of work that were done. Its last match in
+        the output of the program counts. Without units the whole run is one.
     counter
-        A file in which the program leaves the number of units instead, as its last word.
+        A file whose last word is the number of units, in the place of --progress.
     """
     from threadmark.kinds.explain.analysis.recording import Part
     from threadmark.kinds.explain.invocation import Wanted, perform

@@ -51,7 +51,7 @@ def gate(
     no_worse_than
         A baseline that --write-baseline wrote.
     by
-        How much worse than the baseline is allowed, such as 5%, which holds if not given.
+        How much worse than the baseline the speed-up may be; the default is 5%.
     write_baseline
         Keep the speed-ups with each number of --threads in this file.
     junit
@@ -59,12 +59,12 @@ def gate(
     summary
         Append the verdicts as Markdown to this file; GITHUB_STEP_SUMMARY, if that is set.
     annotations
-        github, azure or none: lines for the service that runs this; told by its variables, if not
-        given.
+        github, azure or none: lines for the service that runs this; the default follows from its
+        environment variables.
     explain
         --no-explain leaves out what explain says of a program that fails.
     budget
-        How long it may take, such as 90s or 10m; 2m if not given.
+        Time for measuring, such as 90s or 10m; the default is 2m.
     """
     from threadmark.kinds.gates.gating import Outputs, Wanted, perform
 

@@ -9,9 +9,20 @@ from typing import Annotated
 import cyclopts
 from cyclopts import Parameter
 
+from threadmark.model.effort import parse_seconds
 from threadmark.model.errors import LabError
 from threadmark.model.request import Request
-from threadmark.options import DEFAULT_STORE, JsonOption, Measuring, Names, StoreOption
+from threadmark.options import (
+    DEFAULT_STORE,
+    FAIL_ON,
+    BudgetOption,
+    FailOnOption,
+    JsonOption,
+    Measuring,
+    Names,
+    StoreOption,
+    listed,
+)
 
 _SIZES = "5000,50000,500000,5000000"
 _MOST_RUNS = 1000
@@ -70,8 +81,8 @@ class Way:
         Each process writes its files into a new folder of this one, which is then removed; the
         default is that of --out.
     budget
-        Seconds for measuring. Where they do not suffice, the costliest cells get fewer processes or
-        none.
+        Time for measuring, such as 90s or 10m. When it is exceeded, the costliest cells get fewer
+        processes or none.
     record
         --no-record leaves out the records of the writers with threads.
     order_seed
@@ -87,12 +98,13 @@ class Way:
     tool: Annotated[Path | None, Parameter(show_default=False)] = None
     out: Path = Path()
     folder: Annotated[Path | None, Parameter(show_default=False)] = None
-    budget: Annotated[float | None, Parameter(show_default=False)] = None
+    budget: BudgetOption = ""
     record: Annotated[bool, Parameter(show_default=False)] = True
     order_seed: Annotated[int | None, Parameter(show_default=False)] = None
     resume: Annotated[bool, Parameter(negative="", show_default=False)] = False
     report: Annotated[bool, Parameter(show_default=False)] = True
     dry_run: Annotated[bool, Parameter(negative="", show_default=False)] = False
+    fail_on: FailOnOption = FAIL_ON
     store: StoreOption = DEFAULT_STORE
     json: JsonOption = False
 
@@ -114,11 +126,12 @@ def students(*, compared: Compared = Compared(), way: Way = Way()) -> int:
         resume=way.resume,
         report=way.report,
         dry_run=way.dry_run,
+        fail_on=way.fail_on,
         store=way.store,
         json=way.json,
     )
     results = Results(way.out.absolute(), way.record and way.report)
-    given = compared != Compared() or way.budget is not None or way.folder is not None
+    given = compared != Compared() or bool(way.budget) or way.folder is not None
     return perform(_request(compared, way), options, results, given=given)
 
 
@@ -147,13 +160,13 @@ def _request(compared: Compared, way: Way) -> Request:
         str((way.folder or way.out).absolute()),
     )
     return Request(
-        variants=tuple(name for each in compared.writers for name in each.split(",") if name),
+        variants=listed(compared.writers),
         threads=(threads,),
         size="custom",
         arguments=asked.arguments(),
         profile=PROFILE,
         seed=compared.seed,
         order_seed=way.order_seed,
-        budget_s=way.budget,
+        budget_s=parse_seconds(way.budget) if way.budget else None,
         executables=str((way.tool or DEFAULT_TOOL).absolute()),
     )

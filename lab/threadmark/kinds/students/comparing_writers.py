@@ -47,7 +47,8 @@ class Comparison(Session):
             super()._measure(store, run_id, selection)
         except KeyboardInterrupt:
             self._show(store, run_id)
-            say(self.console, "Interrupted; ./threadmark students --resume goes on.")
+            how = "`./threadmark students --resume` goes on"
+            say(self.console, f"`./threadmark students` was interrupted; {how}.")
             self.status = _INTERRUPTED
 
     def _show(self, store: Store, run_id: int) -> None:

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from threadmark.kinds.tasks.profiles import PROFILES
 from threadmark.model.effort import time_budget_s
 from threadmark.model.request import Request
-from threadmark.options import Measuring, Names
+from threadmark.options import Measuring, Names, listed
 
 
 def command(app: cyclopts.App) -> None:
@@ -34,9 +34,9 @@ def run(
     all programs, backends, variants and platforms in six minutes on two cores, twelve on more.
 
     Exit status: 0 when the run came to its end, also with cells that were dropped, refused, out of
-    memory, out of time or unavailable; 1 when a process crashed or gave a wrong answer (the rows
-    are kept); 2 when the request or the machine does not allow it; 130 after Ctrl-C and 143 after
-    SIGTERM.
+    memory, out of time or unavailable; 1 when a process crashed or gave a wrong answer, or ended
+    as --fail-on says (the rows are kept); 2 when the request or the machine does not allow it; 130
+    after Ctrl-C and 143 after SIGTERM.
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ def run(
     chosen = PROFILES[profile]
     counts = thread_counts(measuring, chosen)
     request = Request(
-        backends=backends,
-        allocators=tuple(dict.fromkeys(allocators)),
+        backends=listed(backends),
+        allocators=listed(allocators),
         threads=counts,
         size=size or chosen.size,
         arguments=arg,

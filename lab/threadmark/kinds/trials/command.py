@@ -41,9 +41,9 @@ def try_(
     Parameters
     ----------
     only
-        Only these fixes, separated by commas; the answer without it names all that there are.
+        Only these fixes, separated by commas; an answer without --only names all fixes.
     budget
-        How long it may take, such as 90s or 10m; 3m if not given.
+        Time for measuring, such as 90s or 10m; the default is 3m.
     build
         A command of the shell that builds the program, for fixes that are flags of the compiler. It
         runs in copies of this folder, which stays as it is. {flags} in it becomes the flags, else
