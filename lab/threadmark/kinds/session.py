@@ -6,7 +6,7 @@ The options are in the `command` module of the kind.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from pathlib import Path
 from rich.console import Console
 
 from threadmark.kinds.cells import CellKind
+from threadmark.kinds.ending import NOTHING, check_fail_on, endings, last_line
 from threadmark.machine import examination, host
 from threadmark.machine.limits import default_limits
 from threadmark.measure import measurement
@@ -24,7 +25,6 @@ from threadmark.model import effort
 from threadmark.model.cell import Cell, Row, Status
 from threadmark.model.effort import Profile, parse_seconds
 from threadmark.model.errors import LabError
-from threadmark.model.names import check_name
 from threadmark.model.places import report_path
 from threadmark.model.request import Request, Selection
 from threadmark.options import Measuring, listed, options_given
@@ -37,7 +37,6 @@ from threadmark.setup import allocators, discovery, preparation
 from threadmark.store.store import Store
 
 _BAD = (Status.WRONG, Status.CRASHED)  # a run says so in its last line, whatever --fail-on says
-_NOTHING = "none"  # of --fail-on
 _INTERRUPTED = 130  # what a shell reports for a command ended by Ctrl-C
 
 
@@ -263,38 +262,12 @@ class Session:
                 say(self.console, f"Report: {path}")
         self.status = kind.status(self.request, found)
         ended = endings(stored.rows)
-        fails = {Status(each) for each in listed(self.options.fail_on) if each != _NOTHING}
+        fails = {Status(each) for each in listed(self.options.fail_on) if each != NOTHING}
         if fails & ended.keys():
             self.status = 1
         worth_saying = {s: cells for s, cells in ended.items() if s in fails | set(_BAD)}
         if worth_saying:
             say(self.console, last_line(run_id, worth_saying, self.status))
-
-
-def endings(rows: Sequence[Row]) -> dict[Status, list[Cell]]:
-    """The cells by each way in which one of their processes ended, in the order of Status."""
-    found: dict[Status, set[Cell]] = {}
-    for row in rows:
-        found.setdefault(row.status, set()).add(row.cell)
-    return {each: sorted(found[each]) for each in Status if each in found}
-
-
-def last_line(run: int, ended: Mapping[Status, Sequence[Cell]], status: int) -> str:
-    """What a run that has such cells ends with: how many of each, one by name, the exit status."""
-    words = {Status.OUT_OF_MEMORY: "out of memory"}
-    parts = [f"{len(cells)} {words.get(each, each.value)}" for each, cells in ended.items()]
-    first = next(iter(ended.values()))[0]
-    return (
-        f"Run {run} has cells that failed: {', '.join(parts)}, such as {first.program} "
-        f"{first.backend}:{first.variant}; the exit status is {status}."
-    )
-
-
-def check_fail_on(names: Sequence[str]) -> None:
-    """LabError for a name of --fail-on that no cell ends with."""
-    known = [each.value for each in Status if each is not Status.OK]
-    for name in names:
-        check_name("status", name, [*known, _NOTHING])
 
 
 def _draw() -> int:

@@ -107,6 +107,33 @@ def checks() -> list[Check]:
         command = partial(lambda path: [sys.executable, path], path)
         name = f"explain-{script.removesuffix('_bar')}"
         found.append(Check(name, Level.ALL, command, preset, _lack(gcc)))
+    found += _measurements(gcc)
+    sanitized = next((each for each in platforms.platforms() if "clang" in each.compiler), None)
+    # The schedulers of others give false reports under ThreadSanitizer, none under the other.
+    sanitizers = (("asan", Level.CHECK), ("tsan", Level.CHECK), ("asan-all", Level.ALL))
+    for name, level in sanitizers:
+        found.append(
+            Check(
+                name,
+                level,
+                _ctest(name),
+                preset=name,
+                lacks=_lack(sanitized, "sanitizers of clang 19"),
+            )
+        )
+    for reader in ("record", "sat"):
+        script = str(ROOT / "tests/fuzz/long.py")
+        fuzz = [sys.executable, script, str(BUILD / "asan"), reader, "1e7"]
+        command = partial(lambda given: given, fuzz)
+        lacks = _lack(sanitized, "sanitizers of clang 19")
+        found.append(Check(f"fuzz-{reader}", Level.ALL, command, "asan", lacks))
+    return found
+
+
+def _measurements(gcc: platforms.Platform | None) -> list[Check]:
+    """Programs that measure bars, which take minutes to an hour each."""
+    preset = gcc.name if gcc else ""
+    found = []
     of_build = ["--build", str(BUILD / preset)]
     for name, script, options in (
         ("harmless", "tests/probe/odd/harmless.py", ["--runs", "10000", "--calls", "1000000"]),
@@ -137,25 +164,6 @@ def checks() -> list[Check]:
         line += ["--bin", str(BUILD / preset / "apps/bin")]
         command = partial(lambda given: given, line)
         found.append(Check(f"students-{engine}", Level.ALL, command, preset, absent))
-    sanitized = next((each for each in platforms.platforms() if "clang" in each.compiler), None)
-    # The schedulers of others give false reports under ThreadSanitizer, none under the other.
-    sanitizers = (("asan", Level.CHECK), ("tsan", Level.CHECK), ("asan-all", Level.ALL))
-    for name, level in sanitizers:
-        found.append(
-            Check(
-                name,
-                level,
-                _ctest(name),
-                preset=name,
-                lacks=_lack(sanitized, "sanitizers of clang 19"),
-            )
-        )
-    for reader in ("record", "sat"):
-        script = str(ROOT / "tests/fuzz/long.py")
-        fuzz = [sys.executable, script, str(BUILD / "asan"), reader, "1e7"]
-        command = partial(lambda given: given, fuzz)
-        lacks = _lack(sanitized, "sanitizers of clang 19")
-        found.append(Check(f"fuzz-{reader}", Level.ALL, command, "asan", lacks))
     return found
 
 
