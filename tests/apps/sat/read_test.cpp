@@ -363,7 +363,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Mutant{"{ ref 0 }", "{ ref 0 ne }", 11, "curve", "followed by } alone"},
                     Mutant{"{ ref 3 }", "{ ref -3 }", 15, "curve", "names no subtype before it"},
                     Mutant{"{ ref 3 }", "{ ref x }", 15, "curve", "needs the number"},
-                    Mutant{"{ ref 3 } F", "{ ref 3 F", 15, "curve", "a { has no }"},
+                    Mutant{"{ ref 3 } F", "{ ref 3 F", 15, "curve", "followed by } alone"},
+                    Mutant{"\n\t0 } I I", "\n\t0 I I", 6, "surface", "a { has no }"},
                     Mutant{"0 0 1 1 0.5 I", "0 0 1 1 0.5 I } I", 14, "rest", "a } has no {"}));
 INSTANTIATE_TEST_SUITE_P(
     Numbers, Mutants,
