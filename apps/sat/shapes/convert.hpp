@@ -1,5 +1,5 @@
-// What `tmk-sat convert` asks of the shapes, without a header of Open CASCADE: where that is not
-// there, without/convert.cpp has these definitions, which say so.
+// What `tmk-sat convert` asks of the shapes, without a header of Open CASCADE: tmk-sat has the
+// definitions of without/convert.cpp, which start tmk-sat-shapes, the program with those of shapes.
 #pragma once
 
 #include <cstdint>
@@ -57,7 +57,7 @@ struct Report {
 
 class Conversion {
  public:
-  // Throws students::Failure where this build has no Open CASCADE.
+  // In tmk-sat: becomes tmk-sat-shapes, or throws students::Failure where that was not built.
   static void require_kernel();
 
   // Lists and rings of the model must end, as sat::verify says. `measured`: with the volume and
