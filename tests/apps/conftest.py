@@ -4,11 +4,11 @@ folder of the applications."""
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import mounting
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -71,21 +71,10 @@ def refused_by_a_full_disk(executable: Path) -> Callable[..., str]:
     def run(folder: Path, *words: object) -> str:
         line = " ".join(map(str, (executable, *words)))
         script = (
-            f"mount -t tmpfs -o size=256k none {folder} || exit 77\n"
+            f"mount -t tmpfs -o size=256k none {folder} || exit {mounting.REFUSED}\n"
             f"{line}\nstatus=$?\nls -A {folder}\nexit $status\n"
         )
-        unshare = shutil.which("unshare")
-        if unshare is None:
-            pytest.skip("unshare is not installed")
-        done = subprocess.run(
-            [unshare, "--user", "--map-root-user", "--mount", "sh", "-c", script],
-            check=False,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
-        if done.returncode == 77 or "unshare" in done.stderr:
-            pytest.skip("no file system can be mounted here")
+        done = mounting.run(script)
         assert (done.returncode, done.stdout) == (1, ""), done
         assert done.stderr.count("\n") == 1
         return done.stderr

@@ -140,6 +140,14 @@ def big_bars(executable: Path, small: Path, runs: int) -> dict[str, bool]:
     }
 
 
+def ended(reached: dict[str, bool]) -> int:
+    """Prints which bars are reached; the exit status."""
+    print()
+    for sentence, holds in reached.items():
+        print(f"{'reached' if holds else 'MISSED '}: {sentence}")
+    return 0 if all(reached.values()) else 1
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", type=Path, action="append")
@@ -163,10 +171,7 @@ def main() -> int:
                 table(other, path, given.runs, all_ways())
         if given.big:
             reached |= big_bars(executable, path, given.big)
-    print()
-    for sentence, holds in reached.items():
-        print(f"{'reached' if holds else 'MISSED '}: {sentence}")
-    return 0 if all(reached.values()) else 1
+    return ended(reached)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,8 @@ from pathlib import Path
 
 from sat_data import REAL, ROOT
 
+from bars import ended
+
 Bars = dict[str, bool]
 
 
@@ -131,10 +133,7 @@ def main() -> int:
         reached = real_files(executable, folder)
         reached |= generated_solids(executable, folder)
         reached |= two_threads(executable, folder, given.runs)
-    print()
-    for sentence, holds in reached.items():
-        print(f"{'reached' if holds else 'MISSED '}: {sentence}")
-    return 0 if all(reached.values()) else 1
+    return ended(reached)
 
 
 if __name__ == "__main__":

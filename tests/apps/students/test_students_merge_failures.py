@@ -8,13 +8,13 @@ import pty
 import re
 import resource
 import select
-import shutil
 import signal
 import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import mounting
 import pytest
 import records
 
@@ -137,24 +137,13 @@ def test_a_result_that_cannot_be_written_is_refused(
 def test_an_earlier_list_that_cannot_be_removed_leaves_the_earlier_result(
     executable: Path, generated: Path
 ) -> None:
-    unshare = shutil.which("unshare")
-    if unshare is None:
-        pytest.skip("unshare is not installed")
     folder = generated.parent
     (folder / "other").touch()
     script = (
-        f"mount --bind {folder}/other {folder}/summary.txt.incomplete || exit 77\n"
+        f"mount --bind {folder}/other {folder}/summary.txt.incomplete || exit {mounting.REFUSED}\n"
         f"cd {folder} && {executable} merge --in in\n"
     )
-    done = subprocess.run(
-        [unshare, "--user", "--map-root-user", "--mount", "sh", "-c", script],
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    if done.returncode == 77 or "unshare" in done.stderr:
-        pytest.skip("no file system can be mounted here")
+    done = mounting.run(script)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1), done
     assert "summary.txt.incomplete of an earlier run cannot be removed (" in done.stderr
     assert {each.name for each in folder.iterdir()} == {

@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import kills
+import mounting
 import pytest
 import records
 
@@ -444,28 +445,17 @@ def test_a_state_that_may_not_grow_is_one_sentence_and_goes_on_later(
 def test_a_full_disk_loses_nothing_that_was_acknowledged(
     executable: Path, students: Students, data: Path, tmp_path: Path, kilobytes: int
 ) -> None:
-    unshare = shutil.which("unshare")
-    if unshare is None:
-        pytest.skip("unshare is not installed")
     merged(students, data)
     disk = tmp_path / "disk"
     disk.mkdir()
     command = f"{executable} pipeline --in {data} -o {disk}/result"
     script = (
-        f"mount -t tmpfs -o size={kilobytes}k none {disk} || exit 77\n"
+        f"mount -t tmpfs -o size={kilobytes}k none {disk} || exit {mounting.REFUSED}\n"
         f"{command}; echo status $?\n"
         f"mount -o remount,size=50m {disk}\n"
         f"{command} && cmp {disk}/result {tmp_path}/merged && ls {disk}\n"
     )
-    done = subprocess.run(
-        [unshare, "--user", "--map-root-user", "--mount", "sh", "-c", script],
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    if done.returncode == 77 or "unshare" in done.stderr:
-        pytest.skip("no file system can be mounted here")
+    done = mounting.run(script)
     assert done.returncode == 0, done
     assert done.stdout.splitlines()[0] == "status 1", done
     assert done.stdout.splitlines()[-1] == "result"

@@ -49,9 +49,9 @@ void Conversion::require_kernel() {
         program + " cannot be started; build it again with ./threadmark setup " + "--apps.");
   }
   throw students::Failure(
-      "This build has no shapes, because Open CASCADE was not there; install it with apt-get "
-      "install libocct-modeling-algorithms-dev libocct-data-exchange-dev, then build with "
-      "./threadmark setup --apps.");
+      "This build has no shapes (Open CASCADE was not there, or it is for libc++ or a sanitizer); "
+      "install it with apt-get install libocct-modeling-algorithms-dev "
+      "libocct-data-exchange-dev, then build with ./threadmark setup --apps.");
 }
 
 Conversion::Conversion(const Model&, Team&, bool) { require_kernel(); }

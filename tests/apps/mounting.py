@@ -1,0 +1,28 @@
+"""Commands that mount a file system, without being root: in a namespace of their own."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+
+REFUSED = 77  # how a script says that it could not mount
+
+
+def run(script: str) -> subprocess.CompletedProcess[str]:
+    """The end of a shell script that may mount, and exits with REFUSED where it cannot; the test is
+    skipped then."""
+    unshare = shutil.which("unshare")
+    if unshare is None:
+        pytest.skip("unshare is not installed")
+    done = subprocess.run(
+        [unshare, "--user", "--map-root-user", "--mount", "sh", "-c", script],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    if done.returncode == REFUSED or "unshare" in done.stderr:
+        pytest.skip("no file system can be mounted here")
+    return done
