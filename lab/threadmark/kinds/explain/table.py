@@ -176,7 +176,7 @@ def gain(cause: Mapping[str, Any]) -> str:
     bound = cause["bound"]
     if bound is None or bound < _BETTER:
         return ""
-    return f"without it at most {bound:.3g} times as fast"
+    return f"without it the program is at most {bound:.3g} times as fast"
 
 
 def _fixes(fixes: Sequence[Mapping[str, Any]]) -> str:
