@@ -230,7 +230,7 @@ class Session:
         self._show(store, run_id)
         if interrupted:
             command = f"`./threadmark {self.kind.command}`"
-            say(self.console, f"{command} was interrupted; what was measured is kept.")
+            say(self.console, f"{command} was interrupted; its measurements are kept.")
             self.status = _INTERRUPTED
 
     def _explain(self, store: Store, run_id: int, selection: Selection) -> bool:

@@ -114,7 +114,7 @@ def _room() -> list[Complaint]:
     available = limits.available_memory()
     if available < 2 << 30:
         return [
-            Complaint(f"Only {available >> 20} MiB of memory are free", "end what uses the memory")
+            Complaint(f"Only {available >> 20} MiB of memory are free", "end programs that use much")
         ]
     return []
 

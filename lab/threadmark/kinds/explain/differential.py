@@ -106,7 +106,7 @@ class _Session:
             found["limits"].insert(
                 0,
                 "The comparison was interrupted before the program had run with each number of "
-                f"threads; this is what the run with {most:,} says.",
+                f"threads; this answer is of the run with {most:,}.",
             )
             return recording, found, details
         least = self.recordings[min(self.recordings)]

@@ -95,7 +95,7 @@ def lines(found: Mapping[str, Any], width: int, *, utf8: bool) -> list[Text]:
         _cause(page, number, cause, found)
     if worth := found.get("try"):
         page.lines.append(Text())
-        page.say("", f"Worth trying: {_fixes(worth['fixes'])}. What each gives, measured:")
+        page.say("", f"Worth trying: {_fixes(worth['fixes'])}. This measures each:")
         page.lines.append(Text(f"   {_shown(worth['command'])}"))
     page.lines.append(Text())
     shares = sorted(found["states"].items(), key=lambda each: -each[1])
