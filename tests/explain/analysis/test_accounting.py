@@ -184,6 +184,26 @@ Processors used: both 0 % of the time, one 100 %.
 - The program was ended by signal 9."""
 
 
+@pytest.mark.parametrize(
+    ("frames", "shown"),
+    [
+        ("std::locale::locale std::ios_base::ios_base std::ostream::ostream invoice work main",
+         "std::locale::locale < ... < invoice < work < main"),
+        ("__memcmp_evex memcmp std::char_traits::compare std::string::compare Counter::line",
+         "__memcmp_evex < ... < Counter::line"),
+        ("std::locale::locale invoice", "std::locale::locale < invoice"),
+        ("Cache::get_the_entry Cache::find_the_key Server::handle_the_request worker",
+         "Cache::get_the_entry < Cache::find_the_key < Server::h..."),
+    ],
+)  # fmt: skip
+def test_a_stack_that_does_not_fit_keeps_the_functions_of_the_program(
+    frames: str, shown: str
+) -> None:
+    page = table.Page(70, utf8=True)
+    page.stack("waits in ", frames.split(), "9 %")
+    assert page.lines[0].plain == f"waits in {shown:<57} 9 %"
+
+
 def test_the_first_ten_lines_answer_in_80_columns_and_in_ascii() -> None:
     wait = waits("mutex", 1, "Cache::get handle worker", MAIN + 1)
     made = Made(head={"signal": 9}).thread(MAIN, waits("join", 0, "main", MAIN + 1))

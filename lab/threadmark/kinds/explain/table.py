@@ -16,6 +16,8 @@ _LINES = 3  # of holders or waiters
 _SHOWN = 0.01
 _BETTER = 1.02  # a bound below is no promise
 _ON_PATH = 0.1  # of the critical path
+# Functions of C that call others and are often between a lock and the program.
+_OF_C = {"memcmp", "memcpy", "memmove", "memset", "malloc", "free", "calloc", "realloc", "strlen"}
 
 _STATES = {
     "useful": "useful work",
@@ -77,14 +79,26 @@ class Page:
         self.lines += [Text(line, style=style) for line in lines]
 
     def fill(self, first: str, middle: str, last: str) -> None:
-        """One line with `last` at its right end; `middle` is shortened in its midst to fit."""
-        room = self.width - len(first) - len(last) - 1
+        """One line with `last` at its right end; `middle` is cut off where it does not fit."""
+        room = self._room(first, last)
         text = _shown(middle)
         if not self.utf8:
             text = text.encode("ascii", "replace").decode()
         if len(text) > room:
             text = text[: max(0, room - 3)] + "..."
         self.lines.append(Text(f"{first}{text:<{room}} {last}".rstrip()))
+
+    def stack(self, first: str, frames: Sequence[str], last: str) -> None:
+        """Frames on one line. Where they do not fit, those of libraries between the innermost and
+        the program's own go first, because a reader looks for the program's."""
+        text = " < ".join(frames)
+        own = next((at for at, each in enumerate(frames) if at and not _of_library(each)), 0)
+        if len(_shown(text)) > self._room(first, last) and own > 1:
+            text = " < ".join([frames[0], "...", *frames[own:]])
+        self.fill(first, text, last)
+
+    def _room(self, first: str, last: str) -> int:
+        return self.width - len(first) - len(last) - 1
 
 
 def lines(found: Mapping[str, Any], width: int, *, utf8: bool) -> list[Text]:
@@ -147,7 +161,7 @@ def _cause(page: Page, number: int, cause: Mapping[str, Any], found: Mapping[str
             last = _percent(party["share"])
             if "hold_us" in party:
                 last += f"  {micros(party['hold_us'])} each"
-            page.fill(first, " < ".join(party["frames"]), last)
+            page.stack(first, party["frames"], last)
 
 
 def summary(cause: Mapping[str, Any]) -> str:
@@ -215,6 +229,11 @@ def versions(known: Sequence[Mapping[str, Any]]) -> str:
         elif each["has"] is False:
             found.append(f"{here}, which should not have it")
     return f" ({'; '.join(found)})" if found else ""
+
+
+def _of_library(function: str) -> bool:
+    """Whether a name is one of the C++ or C library's, as far as a name tells."""
+    return function.startswith(("std::", "__", "operator ")) or function in _OF_C
 
 
 def _shown(text: str) -> str:
