@@ -35,8 +35,8 @@ def compare(
             show_default=False,
             help="A percentage such as 5 or 5%: the exit status is 1 when A is slower than B by "
             "more than that in any pair, or failed where B has a time. Slower means beyond the "
-            "interval, the drift between runs and the effect of code layout; all intervals together "
-            "have a one-sided level of 97.5 %.",
+            "interval, the drift between runs and the effect of code layout. All intervals "
+            "together have a one-sided level of 97.5 %.",
         ),
     ] = "",
     store: StoreOption = DEFAULT_STORE,

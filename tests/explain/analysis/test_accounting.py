@@ -187,10 +187,12 @@ Processors used: both 0 % of the time, one 100 %.
 @pytest.mark.parametrize(
     ("frames", "shown"),
     [
-        ("std::locale::locale std::ios_base::ios_base std::ostream::ostream invoice work main",
-         "std::locale::locale < ... < invoice < work < main"),
+        ("std::locale::locale std::ios_base::ios_base std::ostream::ostream write_a_bill work main",
+         "std::locale::locale < ... < write_a_bill < work < main"),
+        ("std::locale::locale std::ios::ios std::ostream::ostream invoice work_of_a_thread main",
+         "std::locale::locale < std::ios::ios < ... < invoice < ..."),
         ("__memcmp_evex memcmp std::char_traits::compare std::string::compare Counter::line",
-         "__memcmp_evex < ... < Counter::line"),
+         "__memcmp_evex < memcmp < ... < Counter::line"),
         ("std::locale::locale invoice", "std::locale::locale < invoice"),
         ("Cache::get_the_entry Cache::find_the_key Server::handle_the_request worker",
          "Cache::get_the_entry < Cache::find_the_key < Server::h..."),
@@ -200,7 +202,7 @@ def test_a_stack_that_does_not_fit_keeps_the_functions_of_the_program(
     frames: str, shown: str
 ) -> None:
     page = table.Page(70, utf8=True)
-    page.stack("waits in ", frames.split(), "9 %")
+    page.fill("waits in ", page.stack("waits in ", frames.split(), "9 %"), "9 %")
     assert page.lines[0].plain == f"waits in {shown:<57} 9 %"
 
 

@@ -88,14 +88,18 @@ class Page:
             text = text[: max(0, room - 3)] + "..."
         self.lines.append(Text(f"{first}{text:<{room}} {last}".rstrip()))
 
-    def stack(self, first: str, frames: Sequence[str], last: str) -> None:
-        """Frames on one line. Where they do not fit, those of libraries between the innermost and
-        the program's own go first, because a reader looks for the program's."""
-        text = " < ".join(frames)
+    def stack(self, first: str, frames: Sequence[str], last: str) -> str:
+        """Frames for a line of `fill`. Where they do not fit, those of libraries before the first
+        one of the program give way, the outer ones first: a reader looks for the program's."""
+        whole = " < ".join(frames)
         own = next((at for at, each in enumerate(frames) if at and not _of_library(each)), 0)
-        if len(_shown(text)) > self._room(first, last) and own > 1:
-            text = " < ".join([frames[0], "...", *frames[own:]])
-        self.fill(first, text, last)
+        if len(_shown(whole)) <= self._room(first, last) or own < 2:
+            return whole
+        for kept in range(own - 1, 0, -1):
+            head = [*frames[:kept], "...", frames[own]]
+            if len(_shown(" < ".join(head))) <= self._room(first, last) or kept == 1:
+                return " < ".join([*head, *frames[own + 1 :]])
+        return whole
 
     def _room(self, first: str, last: str) -> int:
         return self.width - len(first) - len(last) - 1
@@ -156,12 +160,17 @@ def _cause(page: Page, number: int, cause: Mapping[str, Any], found: Mapping[str
     held, waited = cause["holders"], cause["waiters"]
     by = "done by  " if cause["category"] in ("serial_dependency", "imbalance") else "held by  "
     for title, parties in ((by, held), ("waits in ", waited)):
+        shown = []
         for place, party in enumerate(parties[:_LINES]):
             first = " " * 10 + (title if place == 0 else " " * len(title)) + " "
             last = _percent(party["share"])
             if "hold_us" in party:
                 last += f"  {micros(party['hold_us'])} each"
-            page.stack(first, party["frames"], last)
+            shown.append((first, party["frames"], last))
+        stacks = [page.stack(*each) for each in shown]
+        alike = len(set(stacks)) < len(stacks)
+        for (first, frames, last), stack in zip(shown, stacks, strict=True):
+            page.fill(first, " < ".join(frames) if alike else stack, last)
 
 
 def summary(cause: Mapping[str, Any]) -> str:
