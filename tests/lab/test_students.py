@@ -153,7 +153,7 @@ def test_every_way_to_fail_is_a_row_with_its_reason(
     say: Say, tmp_path: Path, body: str, words: str
 ) -> None:
     write(tmp_path, body)
-    status = 1 if "crashed" in words or "did not say" in words else 0
+    status = 1 if "crashed" in words or "did not print" in words else 0
     printed = say("students", *SMALL, "--writers", "fast", status=status)
     text = " ".join(printed.split())
     assert re.search(words, text), text
