@@ -251,7 +251,7 @@ def test_threads_and_a_metric_reach_the_runs(capfd: pytest.CaptureFixture[str]) 
             "No fix can be tried here (omp-bind: the program is",
         ),
         (("--threads", "1,2", "--", "true"), "Write {threads} where the program takes"),
-        (("--", "echo", "{threads}"), "Say how many threads the program is to have: --threads 1,2"),
+        (("--", "echo", "{threads}"), "Give the numbers of threads for the program: --threads 1,2"),
         (("--threads", "0", "--", "echo", "{threads}"), "Thread counts go from 1 to 4096"),
         (("--threads-env", "A B", "--threads", "2", "--", "true"), "takes the name of a variable"),
         (("--progress", "(", "--", "true"), "--progress is no regular expression"),

@@ -119,7 +119,7 @@ class Session:
             request = Request.from_json(stored.request)
             if given and not self.request.agrees(request):
                 raise LabError(
-                    f"The unfinished run {run_id} was asked for otherwise; give --resume without "
+                    f"The unfinished run {run_id} has other options; give --resume without "
                     "other options, or start a new run without --resume."
                 )
             if machine_changes := host.changes(stored.machine, host.facts()):

@@ -109,7 +109,9 @@ def explain(
     turns = Turns(threads, threads_env, rounds, progress, counter)
     if cell is not None:
         if wanted != Wanted(()) or turns != Turns():
-            raise LabError("--cell fixes the program and the time; give neither beside it.")
+            raise LabError(
+                "--cell allows no program and no other option of a recording; leave it out."
+            )
         from threadmark.kinds.explain import subject
 
         return subject.perform(cell, store, install=install, as_json=json)
