@@ -90,7 +90,7 @@ def test_the_variable_and_the_output_of_the_first_run_reach_where_they_belong(
          "The program failed with 2 threads (exit status 1; it said: no)"),
         (("--progress", r"done (\d+)", "--", "echo", "{threads} done"),
          r"--progress 'done (\d+)' finds no number above 0 in the output of the program with 1"),
-        (("--progress", r"done (\d+)", "--", "echo", "done 0 {threads}"), "a number above 0"),
+        (("--progress", r"done (\d+)", "--", "echo", "done 0 {threads}"), "no number above 0"),
         (("--counter", "none", "--", "true", "{threads}"), "none of --counter cannot be read"),
         (("--", "true"), "Write {threads} where the program takes the number of threads"),
         (("--progress", "(", "--", "true", "{threads}"), "--progress is no regular expression"),
