@@ -115,9 +115,9 @@ class Writer {
   }
 
  private:
-  // `@7` as the last token of a record is no string where the `#` came at once. With a blank between
-  // them it would be one, of the next seven characters. Where the file has that blank, `@7` is the
-  // end of a string.
+  // `@7` as the last token of a record is no string where the `#` came at once. With a blank
+  // between them it would be one, of the next seven characters. Where the file has that blank, `@7`
+  // is the end of a string.
   bool ends_with_length() const {
     std::string_view text(out_);
     if (!text.ends_with(' ')) return false;

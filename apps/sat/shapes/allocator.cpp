@@ -1,5 +1,5 @@
-// The allocator that Open CASCADE gives to each of its lists and maps where they are given none. Each
-// of them counts itself at it, so that Open CASCADE's own, which is one, has a number that all
+// The allocator that Open CASCADE gives to each of its lists and maps where they are given none.
+// Each of them counts itself at it, so that Open CASCADE's own, which is one, has a number that all
 // threads write whenever they make a list. Here each thread has its own. The libraries call this
 // definition and not theirs, since a program's symbols come first.
 #include <atomic>

@@ -57,8 +57,8 @@ class Tokens {
     take();
     return true;
   }
-  // Two that may be there: how the poles of a side coincide, by a word or by a number from 0. Knots,
-  // whose numbers come next, are two at least.
+  // Two that may be there: how the poles of a side coincide, by a word or by a number from 0.
+  // Knots, whose numbers come next, are two at least.
   void singularities() {
     const char* const before = at_;
     std::uint32_t u = 0;

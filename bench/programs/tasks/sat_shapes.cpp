@@ -19,6 +19,8 @@
 
 namespace {
 
+constexpr std::string_view kShared = "shapes_one_allocator";
+
 #ifndef SAT_NO_SHAPES
 
 std::uint64_t count(std::string_view text, std::string_view word) {
@@ -31,7 +33,9 @@ std::uint64_t count(std::string_view text, std::string_view word) {
 class SatShapes final : public bench::Instance {
  public:
   explicit SatShapes(const bench::Arguments& arguments)
-      : entities_(static_cast<std::uint64_t>(arguments["entities"])), seed_(arguments.seed()) {}
+      : entities_(static_cast<std::uint64_t>(arguments["entities"])), seed_(arguments.seed()) {
+    sat::shapes::share_allocator(arguments.form() == kShared);
+  }
 
   void prepare() override {
     std::string text;
@@ -58,9 +62,12 @@ class SatShapes final : public bench::Instance {
   }
 
   bench::Check check() override {
-    if (!made_) return {.reason = "no shapes were made"};
+    bench::Check result;
+    result.reason = "no shapes were made";
+    if (!made_) return result;
     const sat::shapes::Report& report = made_->report();
-    bench::Check result{.ok = true, .answer = std::to_string(report.valid)};
+    result.ok = true;
+    result.answer = std::to_string(report.valid);
     const auto expect = [&](bool holds, const std::string& otherwise) {
       if (!holds && result.ok) result.reason = otherwise;
       result.ok = result.ok && holds;
@@ -105,17 +112,19 @@ constexpr std::string_view kLacks = SAT_NO_SHAPES;
 
 }  // namespace
 
-BENCH_PROGRAM(
-        .name = "sat_shapes",
-        .summary = "linked objects of a SAT file to shapes of Open CASCADE, face by face",
-        .structure = "loops", .granularity = "medium", .synchronisation = "none",
-        .origin = "R. Lygin, Parallelizing C++ streams (2009)",
-        .parameters = {{.name = "entities",
-                        .meaning = "records of the file, at least",
-                        .min = 1,
-                        .max = 1'000'000,
-                        .smoke = 200,
-                        .quick = 4'000,
-                        .full = 40'000}},
-        .parallel_for = true,
-        .forms = {{"shapes", "as tmk-sat convert makes them", true, kLacks}}, .make = make)
+BENCH_PROGRAM(.name = "sat_shapes",
+              .summary = "linked objects of a SAT file to shapes of Open CASCADE, face by face",
+              .structure = "loops", .granularity = "medium", .synchronisation = "none",
+              .origin = "R. Lygin, Parallelizing C++ streams (2009)",
+              .parameters = {{.name = "entities",
+                              .meaning = "records of the file, at least",
+                              .min = 1,
+                              .max = 1'000'000,
+                              .smoke = 200,
+                              .quick = 4'000,
+                              .full = 40'000}},
+              .parallel_for = true,
+              .forms = {{"shapes", "as tmk-sat convert makes them", true, kLacks},
+                        {kShared, "the lists of all threads count themselves at one allocator",
+                         false, kLacks}},
+              .make = make)
