@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Compares volume and area of the solids of real files with those of independent readers.
 
-Usage: oracles.py ezdxf|cq_acis [--python INTERPRETER] [--bin FOLDER]
+Usage: oracles.py [ezdxf|cq_acis] [--python INTERPRETER] [--bin FOLDER]
 
-ezdxf comes by pip from its lock file into .deps, once. cq-acis needs Open CASCADE of its own, VTK and
-more, 1.8 GB in all: name an interpreter that has it. Bodies that a reader does not read are listed
-with its reason. The exit status is 1 if a volume or an area differs, 2 if something is missing.
+ezdxf comes by pip from its lock file into .deps, once. cq-acis needs Open CASCADE of its own, VTK
+and more, 1.8 GB in all: name an interpreter that has it. Bodies that a reader does not read are
+listed with its reason. The exit status is 1 if a volume or an area differs, 2 if something is
+missing.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def compare(mine: dict[str, Any], other: dict[str, Any], unit: float) -> tuple[s
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("reader", choices=("ezdxf", "cq_acis"))
+    parser.add_argument("reader", nargs="?", default="ezdxf", choices=("ezdxf", "cq_acis"))
     parser.add_argument("--python", type=Path)
     parser.add_argument("--bin", type=Path, default=ROOT / "build/apps/bin")
     given = parser.parse_args()

@@ -7,9 +7,10 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import bored_box
 import pytest
 import versions
-from versions import Form
+from bored_box import Form
 
 Sat = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -79,5 +80,5 @@ def test_a_solid_has_its_volume_in_each_form(sat: Sat, written: Path) -> None:
     assert re.search(r"^faces +7, made 7, valid 7$", done.stdout, re.MULTILINE)
     found = re.search(r"volume (\S+) area (\S+) solids 1 sheets 0 free edges 0", done.stdout)
     assert found
-    assert float(found[1]) == pytest.approx(versions.VOLUME, rel=1e-9)
-    assert float(found[2]) == pytest.approx(versions.AREA, rel=1e-9)
+    assert float(found[1]) == pytest.approx(bored_box.VOLUME, rel=1e-9)
+    assert float(found[2]) == pytest.approx(bored_box.AREA, rel=1e-9)

@@ -1,4 +1,4 @@
-"""Rewrites a SAT file of version 1600 and above as one of 700, which readers know that know no other.
+"""Rewrites a SAT file of version 1600 and above as one of 700, which more readers know.
 
 What later versions added is left out: the second number of each record, boxes, kinds of loops. It
 shares nothing with tmk-sat.
@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 # Fields of topology behind attribute, id and pattern; a face has one more where it is double.
-_FIELDS = {"body": 3, "lump": 3, "shell": 5, "face": 7, "loop": 3, "coedge": 7, "edge": 8, "vertex": 2}
+_FIELDS = {
+    "body": 3,
+    "lump": 3,
+    "shell": 5,
+    "face": 7,
+    "loop": 3,
+    "coedge": 7,
+    "edge": 8,
+    "vertex": 2,
+}
 _WITHOUT_PATTERN = ("attrib", "transform")
 
 
