@@ -16,7 +16,7 @@ std::atomic<bool> one_for_all = false;
 
 namespace sat::shapes {
 
-void share_allocator(bool shared) { one_for_all.store(shared, std::memory_order_relaxed); }
+void share_allocator(bool shared) { one_for_all = shared; }
 
 }  // namespace sat::shapes
 
@@ -24,7 +24,7 @@ const Handle(NCollection_BaseAllocator) & NCollection_BaseAllocator::CommonBaseA
   using Allocator = Handle(NCollection_BaseAllocator);
   // Never freed: destructors of static objects make lists too, and lists outlive their threads.
   static const Allocator* const shared = new Allocator(new NCollection_BaseAllocator);
-  if (one_for_all.load(std::memory_order_relaxed)) return *shared;
+  if (one_for_all) return *shared;
   thread_local const Allocator* const own = new Allocator(new NCollection_BaseAllocator);
   return *own;
 }
