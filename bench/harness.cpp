@@ -112,7 +112,8 @@ std::string_view form_named(std::string_view name) {
     if (f.name == name || (name.empty() && f.lacks.empty())) return f.name;
     if (f.lacks.empty()) names += (names.empty() ? "" : ", ") + std::string(f.name);
   }
-  if (name.empty()) return {};
+  if (name.empty() && program().forms.empty()) return {};
+  if (names.empty()) throw BadInput(std::string(program().forms.front().lacks));
   throw BadInput("there is no form '" + std::string(name) + "' here; there is " + names);
 }
 

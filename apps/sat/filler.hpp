@@ -406,6 +406,21 @@ class Filler {
     return poles(nurbs, nurbs.u.poles());
   }
 
+  // Where the poles of a row coincide: none, low, high, both, or their numbers from 0. Knots, whose
+  // numbers come next, are two at least.
+  void singularities() {
+    if (!begins_number(in_.peek())) {
+      skip_word();
+      if (!begins_number(in_.peek())) skip_word();
+      return;
+    }
+    const std::size_t before = in_.position();
+    std::int64_t u = 0;
+    std::int64_t v = 0;
+    if (in_.integer(u) && in_.peek() != '\0' && in_.integer(v) && (u < 2 || v < 2)) return;
+    in_.seek(before);
+  }
+
   bool read_surface(Nurbs& nurbs) {
     nurbs.u.degree = count("degree");
     nurbs.v.degree = count("degree");
@@ -414,10 +429,7 @@ class Filler {
     if (next == 'b' || next == 'u' || next == 'v') skip_word();
     closure(nurbs.u);
     closure(nurbs.v);
-    // Where the poles of a row coincide: none, low, high, both.
-    for (int i = 0; i < 2; ++i) {
-      if (!begins_number(in_.peek())) skip_word();
-    }
+    singularities();
     const std::uint32_t u_knots = count("number of knots");
     const std::uint32_t v_knots = count("number of knots");
     knots(nurbs.u, u_knots);

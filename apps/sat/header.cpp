@@ -55,6 +55,7 @@ class Reader {
                       std::to_string(std::max<std::ptrdiff_t>(end_ - at_ - 1, 0)) +
                       " are left in the file.");
     }
+    if (size == 0) return {};  // the line may end behind its length
     ++at_;
     const char* const text = at_;
     at_ += size;
@@ -96,7 +97,7 @@ void read_first_line(Reader& in, Header& header) {
   if (header.version < 100 || header.version > 999999) {
     in.fail("version", std::to_string(header.version) +
                            " is no version of SAT; those that are read are 105 to 3100 and "
-                           "Autodesk's 21800 to 23100.");
+                           "Autodesk's 20800 to 23100.");
   }
   const std::array<std::int64_t*, 3> numbers{&header.records, &header.tops, &header.flags};
   const std::array<const char*, 3> names{"number of records", "number of entities", "flags"};

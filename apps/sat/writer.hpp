@@ -33,7 +33,8 @@ class Writer {
       fields(*this, object);
       add_raw(object.rest);
     });
-    if (ends_with_length()) out_.pop_back();
+    const std::string_view whole = model_.document.record(record);
+    if (!whole.empty() && !is_blank(whole.back()) && ends_with_length()) out_.pop_back();
     out_ += "#\n";
   }
 
@@ -114,8 +115,9 @@ class Writer {
   }
 
  private:
-  // `@7` as the last token of a record is no string, because the `#` came at once. With a blank
-  // between them it would be one, of the next seven characters.
+  // `@7` as the last token of a record is no string where the `#` came at once. With a blank
+  // between them it would be one, of the next seven characters. Where the file has that blank, `@7`
+  // is the end of a string.
   bool ends_with_length() const {
     std::string_view text(out_);
     if (!text.ends_with(' ')) return false;

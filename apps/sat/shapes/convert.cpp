@@ -1,6 +1,8 @@
 // The definitions where Open CASCADE is there.
 #include "convert.hpp"
 
+#include <BRepGProp.hxx>
+#include <GProp_GProps.hxx>
 #include <Message.hxx>
 #include <Message_Messenger.hxx>
 #include <Message_Printer.hxx>
@@ -26,6 +28,12 @@ Conversion::Conversion(const Model& model, Team& team, bool measured) {
 Conversion::~Conversion() = default;
 
 const Report& Conversion::report() const { return shape_->shapes.report; }
+
+double Conversion::volume(std::size_t body) const {
+  GProp_GProps properties;
+  BRepGProp::VolumeProperties(shape_->shapes.bodies[body], properties);
+  return properties.Mass();
+}
 
 std::uint64_t Conversion::write(Format format, const std::string& path, const std::string& target,
                                 Team& team) const {

@@ -2,6 +2,7 @@
 // definitions of without/convert.cpp, which start tmk-sat-shapes, the program with those of shapes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -55,6 +56,10 @@ struct Report {
   Times times;
 };
 
+// Whether all threads have one allocator of Open CASCADE, as they have without allocator.cpp, to
+// measure what that costs. Not while threads make shapes.
+void share_allocator(bool shared);
+
 class Conversion {
  public:
   // In tmk-sat: becomes tmk-sat-shapes, or throws students::Failure where that was not built.
@@ -68,6 +73,8 @@ class Conversion {
   Conversion& operator=(const Conversion&) = delete;
 
   const Report& report() const;
+  // Of a body's solids, in cubic millimetres, by Open CASCADE's own quick integration.
+  double volume(std::size_t body) const;
   // Writes all of it to this path. Returns how many faces are not in it, because they cannot be cut
   // into triangles. Throws students::Failure. `target`: its name in sentences.
   std::uint64_t write(Format format, const std::string& path, const std::string& target,

@@ -21,6 +21,7 @@
 #include <Geom_TrimmedCurve.hxx>
 #include <Precision.hxx>
 #include <Standard_Failure.hxx>
+#include <Standard_RangeError.hxx>
 #include <gp_Ax3.hxx>
 
 #include "splines.hpp"
@@ -195,7 +196,17 @@ void move(gp_Pnt2d& p, int axis, double by) {
 double scale_of(const Header& header) {
   return header.has_units && header.millimetres > 0 ? header.millimetres : 1;
 }
-gp_Pnt point_of(const Vector& v, double scale) { return {scale * v.x, scale * v.y, scale * v.z}; }
+gp_Pnt point_of(const Vector& v, double scale) {
+  const gp_Pnt point(scale * v.x, scale * v.y, scale * v.z);
+  // Open CASCADE goes round for ever with others; a file that is read in part lacks some.
+  constexpr double kMost = 1e50;
+  for (const double each : {point.X(), point.Y(), point.Z()}) {
+    if (!(std::abs(each) < kMost)) {
+      throw Standard_RangeError("a coordinate is missing or larger than 1e50 mm");
+    }
+  }
+  return point;
+}
 
 CurveForm curve_of(const Model& model, Ref record, double scale) {
   try {

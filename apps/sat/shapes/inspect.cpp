@@ -5,9 +5,6 @@
 #include <cmath>
 
 #include <BRepBuilderAPI_Copy.hxx>
-#include <BRepCheck_Analyzer.hxx>
-#include <BRepCheck_ListOfStatus.hxx>
-#include <BRepCheck_Result.hxx>
 #include <BRepGProp_Domain.hxx>
 #include <BRepGProp_Face.hxx>
 #include <BRepGProp_Sinert.hxx>
@@ -20,79 +17,10 @@
 #include <TopTools_IndexedMapOfShape.hxx>
 #include <TopoDS.hxx>
 
+#include "face_check.hpp"
+
 namespace sat::shapes {
 namespace {
-
-const char* name_of(BRepCheck_Status status) {
-  switch (status) {
-    case BRepCheck_InvalidPointOnCurve:
-      return "a vertex is not on its curve";
-    case BRepCheck_InvalidPointOnCurveOnSurface:
-      return "a vertex is not on its curve on the surface";
-    case BRepCheck_InvalidPointOnSurface:
-      return "a vertex is not on the surface";
-    case BRepCheck_No3DCurve:
-      return "an edge has no curve";
-    case BRepCheck_InvalidCurveOnSurface:
-      return "an edge is not on the surface";
-    case BRepCheck_InvalidCurveOnClosedSurface:
-      return "an edge is not on the closed surface";
-    case BRepCheck_InvalidSameRangeFlag:
-    case BRepCheck_InvalidSameParameterFlag:
-      return "an edge's curves run apart";
-    case BRepCheck_InvalidRange:
-      return "an edge's range is wrong";
-    case BRepCheck_NotClosed:
-      return "a loop is not closed";
-    case BRepCheck_SelfIntersectingWire:
-      return "a loop crosses itself";
-    case BRepCheck_IntersectingWires:
-      return "two loops cross";
-    case BRepCheck_InvalidImbricationOfWires:
-      return "loops lie wrongly in one another";
-    case BRepCheck_UnorientableShape:
-      return "it has no orientation";
-    case BRepCheck_BadOrientationOfSubshape:
-      return "a loop runs the wrong way";
-    case BRepCheck_NoCurveOnSurface:
-      return "an edge has no curve on the surface";
-    default:
-      return "Open CASCADE's check fails";
-  }
-}
-
-// Empty if the face is valid.
-std::string doubt_of(const TopoDS_Face& face) {
-  try {
-    const BRepCheck_Analyzer analyzer(face);
-    if (analyzer.IsValid()) return {};
-    std::string text;
-    const auto add = [&](const TopoDS_Shape& shape, bool in_face) {
-      const Handle(BRepCheck_Result) & result = analyzer.Result(shape);
-      if (result.IsNull()) return;
-      const auto take = [&](const BRepCheck_ListOfStatus& all) {
-        for (const BRepCheck_Status each : all) {
-          if (each == BRepCheck_NoError) continue;
-          const std::string name = name_of(each);
-          if (text.find(name) == std::string::npos) text += (text.empty() ? "" : ", ") + name;
-        }
-      };
-      take(result->Status());
-      if (!in_face) return;
-      for (result->InitContextIterator(); result->MoreShapeInContext();
-           result->NextShapeInContext()) {
-        if (result->ContextualShape().IsSame(face)) take(result->StatusOnShape());
-      }
-    };
-    add(face, false);
-    for (const TopAbs_ShapeEnum sort : {TopAbs_WIRE, TopAbs_EDGE, TopAbs_VERTEX}) {
-      for (TopExp_Explorer at(face, sort); at.More(); at.Next()) add(at.Current(), true);
-    }
-    return text.empty() ? "Open CASCADE's check fails" : text;
-  } catch (const Standard_Failure& failure) {
-    return std::string("Open CASCADE's check fails (") + failure.DynamicType()->Name() + ")";
-  }
-}
 
 std::size_t doubts_of(const std::vector<MadeFace>& faces) {
   return static_cast<std::size_t>(

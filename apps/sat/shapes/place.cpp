@@ -16,13 +16,9 @@ namespace {
 TopoDS_Shape transformed(const TopoDS_Shape& shape, const Transform& given, double unit) {
   gp_Mat matrix;
   for (int row = 0; row < 3; ++row) {
-    const Vector& r = given.rotation[row];
-    matrix(1, row + 1) = r.x * given.scale;
-    matrix(2, row + 1) = r.y * given.scale;
-    matrix(3, row + 1) = r.z * given.scale;
+    matrix.SetCol(row + 1, point_of(given.rotation[row], given.scale).XYZ());
   }
-  const gp_XYZ translation(given.translation.x * unit, given.translation.y * unit,
-                           given.translation.z * unit);
+  const gp_XYZ translation = point_of(given.translation, unit).XYZ();
   const gp_Mat square = matrix.Transposed() * matrix;
   const double scale2 = square(1, 1);
   bool similar = true;

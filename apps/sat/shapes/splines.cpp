@@ -57,10 +57,18 @@ class Tokens {
     take();
     return true;
   }
-  // A word that may be there: how the poles of a side coincide, by its name or its number.
-  void singularity() {
-    const std::string_view name = peek();
-    if (!name.empty() && !begins_number(name[0]) && name[0] != '}' && name[0] != '{') take();
+  // Two that may be there: how the poles of a side coincide, by a word or by a number from 0.
+  // Knots, whose numbers come next, are two at least.
+  void singularities() {
+    const char* const before = at_;
+    std::uint32_t u = 0;
+    std::uint32_t v = 0;
+    if (count(u) && count(v) && (u < 2 || v < 2)) return;
+    at_ = before;
+    for (int i = 0; i < 2; ++i) {
+      const std::string_view name = peek();
+      if (!name.empty() && !begins_number(name[0]) && name[0] != '}' && name[0] != '{') take();
+    }
   }
   std::size_t left() const { return static_cast<std::size_t>(end_ - at_); }
 
@@ -96,8 +104,7 @@ bool read_surface(Tokens& in, Nurbs& nurbs) {
   // Which directions the weights depend on.
   if (const auto next = in.peek(); next == "both" || next == "u" || next == "v") in.take();
   if (!in.closure(nurbs.u.closure) || !in.closure(nurbs.v.closure)) return false;
-  in.singularity();
-  in.singularity();
+  in.singularities();
   std::uint32_t u_knots = 0;
   std::uint32_t v_knots = 0;
   if (!in.count(u_knots) || !in.count(v_knots) || !read_knots(in, nurbs.u, u_knots) ||

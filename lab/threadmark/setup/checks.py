@@ -151,7 +151,8 @@ def _measurements(gcc: platforms.Platform | None) -> list[Check]:
         line = [sys.executable, str(ROOT / "tests/try/live_bars.py"), name]
         command = partial(lambda given: given, line)
         found.append(Check(f"try-{name}", Level.ALL, command))
-    for each in ("students/bars", "students/kills", "sat/bars", "sat/shapes_bars"):
+    scripts = ("students/bars", "students/kills", "sat/bars", "sat/shapes_bars", "sat/oracles")
+    for each in scripts:
         line = [sys.executable, str(ROOT / f"tests/apps/{each}.py")]
         line += ["--bin", str(BUILD / preset / "apps/bin")]
         if each == "sat/bars":

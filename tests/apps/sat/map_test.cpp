@@ -289,6 +289,16 @@ TEST(Write, gives_an_equal_file_where_a_record_ends_at_the_length_of_a_string) {
   EXPECT_EQ(first_difference(model.document, document_of(again), why), sat::kNull) << why;
 }
 
+TEST(Write, gives_an_equal_file_where_a_string_ends_like_the_length_of_one) {
+  for (const char* const end : {"@4 a @5 #", "@4 a @5 1 #"}) {
+    const std::string text = sat_test::replaced(small_file(), "@5 grid  1 $4 #", end);
+    const sat::Model model = model_of(text);
+    std::string why;
+    EXPECT_EQ(first_difference(model.document, document_of(sat::write(model)), why), sat::kNull)
+        << end << ": " << why;
+  }
+}
+
 TEST(Write, gives_an_equal_file_where_words_are_written_as_numbers) {
   std::string text = sat_test::replaced(small_file(), "forward double out", "0 1 0 F 0");
   text = sat_test::replaced(text, "reversed $5", "1 $5");

@@ -149,6 +149,12 @@ TEST(Read, takes_the_forms_of_headers) {
       document_of("700 0 1 0\n17 Test 12 ACIS 33.0.1 NT 24 now\n1 1e-6 1e-10\n" + records);
   EXPECT_EQ(wrong.header.names_line, "17 Test 12 ACIS 33.0.1 NT 24 now");
   EXPECT_EQ(wrong.frames.size(), 20U);
+  const sat::Document empty =
+      document_of("20800 20 1 0\n0  8 ACIS 7.0 0\n1 1e-6 1e-10\n" + std::string(kRecords));
+  EXPECT_EQ(empty.header.names_line, "");
+  EXPECT_EQ(empty.header.kernel, "ACIS 7.0");
+  EXPECT_EQ(empty.header.date, "");
+  EXPECT_EQ(unit_name(empty.header), "millimetre");
 }
 
 TEST(Read, needs_no_end_mark_where_the_number_of_records_is_given) {

@@ -155,6 +155,18 @@ TEST(Shapes, what_cannot_be_made_is_named_with_its_record) {
   EXPECT_EQ(report.bodies[0].free_edges, 2U);
 }
 
+TEST(Shapes, a_point_that_is_missing_or_too_far_is_named_and_its_faces_are_left_out) {
+  for (const char* const at : {"x 0 0", "1e99 0 0"}) {
+    const std::string text = replaced(cylinder(1), "point $-1 -1 $-1 2 0 0 #",
+                                      std::string("point $-1 -1 $-1 ") + at + " #");
+    const sat::Model model = model_of(text, {.partial = true});
+    sat::Team team(1);
+    const Report report = Conversion(model, team, true).report();
+    EXPECT_EQ(report.made, 1U) << at;
+    EXPECT_FALSE(report.missing.empty()) << at;
+  }
+}
+
 TEST(Shapes, threads_make_the_same_shapes) {
   const Report one = report_of(cylinder(1), 1);
   const Report four = report_of(cylinder(1), 4);
