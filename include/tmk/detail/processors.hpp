@@ -63,6 +63,13 @@ inline cpu_set_t processors_of(pid_t thread) {
   return set;
 }
 
+// How many a set has, or the system.
+inline unsigned allowed_processors(const cpu_set_t& set) {
+  const int counted = CPU_COUNT(&set);
+  const long allowed = counted != 0 ? counted : sysconf(_SC_NPROCESSORS_ONLN);
+  return static_cast<unsigned>(std::max(1L, allowed));
+}
+
 // Threads that can really run at once: TMK_NUM_THREADS, else the affinity mask and the quota. At
 // least 1.
 inline unsigned usable_processors(const cpu_set_t& set = processors_of(0)) {
@@ -71,9 +78,7 @@ inline unsigned usable_processors(const cpu_set_t& set = processors_of(0)) {
     const long wanted = std::strtol(text, &end, 10);
     if (*end == '\0' && wanted >= 1 && wanted <= 4096) return static_cast<unsigned>(wanted);
   }
-  const int counted = CPU_COUNT(&set);
-  const int allowed = counted != 0 ? counted : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
-  return static_cast<unsigned>(std::max(1, std::min(allowed, quota_processors())));
+  return std::max(1u, std::min(allowed_processors(set), static_cast<unsigned>(quota_processors())));
 }
 
 }  // namespace tmk::detail

@@ -63,7 +63,7 @@ struct Deque {
   void get_from_elsewhere(Job& job) { finish(job, worker.revoke(job)); }
   void steal(int times) {
     for (int i = 0; i < times; ++i) {
-      if (Task* const task = worker.steal()) run(*task);
+      if (Task* const task = worker.steal().task) run(*task);
     }
   }
   void pop_all() {
@@ -332,6 +332,33 @@ void all_is_shared() {
   spawn([&] { d.steal(2); });
   d.end(2);
 }
+// A thief has found nothing: the owner opens what it pushes next, or takes it first.
+void a_thief_asks() {
+  Deque d;
+  spawn([&] {
+    d.push(d.a);
+    d.get(d.a);
+    d.push(d.b);
+  });
+  spawn([&] {
+    d.worker.ask();
+    d.steal(1);
+  });
+  d.end(2);
+}
+// The owner answers the one while the fence of the other is under way.
+void a_thief_asks_beside_a_fence() {
+  Deque d;
+  d.push(d.a);
+  spawn([&] {
+    d.get(d.a);
+    d.push(d.b);
+    d.get(d.b);
+  });
+  spawn([&] { d.steal(1); });
+  spawn([&] { d.worker.ask(); });
+  d.end(2);
+}
 void a_worker_gets_another_owner() {
   Deque d;
   d.push(d.a);
@@ -427,7 +454,7 @@ struct User {
   void help() {
     enter();
     std::uint32_t start = 0;
-    if (Task* const task = pool.find(*current_worker, start)) run(*task);
+    if (Task* const task = pool.find(*current_worker, start).task) run(*task);
   }
 };
 
@@ -722,6 +749,8 @@ std::vector<Scenario> scenarios() {
       {"a thief takes the oldest beside a fence", a_thief_takes_the_oldest_beside_a_fence, 1},
       {"the owner takes the oldest", the_owner_takes_the_oldest, 2},
       {"all is shared", all_is_shared, 3},
+      {"a thief asks", a_thief_asks, 2},
+      {"a thief asks beside a fence", a_thief_asks_beside_a_fence, 2},
       {"a worker gets another owner", a_worker_gets_another_owner},
       {"somebody counts", somebody_counts},
       {"a waiter sleeps until it is ready", a_waiter_sleeps_until_it_is_ready},
