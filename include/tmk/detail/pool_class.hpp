@@ -53,7 +53,7 @@ class Pool {
     }
     if (running() < limit() && !refused_.load()) {
       note_signals();
-      add_thread();
+      add_thread(true);
     }
     if ((activity_.fetch_or(kArmed) & kArmed) == 0) start_watchdog();
   }
@@ -118,15 +118,16 @@ class Pool {
     return before - 1;
   }
 
-  bool add_thread();
-  bool start(void (Pool::*body)());
+  bool add_thread(bool goes_on = false);
+  void wake_parked(bool goes_on);
+  bool start(void (Pool::*body)(), bool elsewhere = false);
   void thread_main();
   void run_until_idle(Worker& self, std::uint64_t* blocked = nullptr);
   Loot find(Worker& self, std::uint32_t& start);
   bool ask(Worker& self);
   Task* find_starving(Worker& self);
   bool unpark_one();
-  bool park();
+  bool park(Worker& self);
   void start_watchdog();
   void watchdog_main();
   bool may_have_pending();  // a hint, as Deque::may_have_pending
@@ -138,6 +139,7 @@ class Pool {
 
   const std::uint32_t target_;
   const bool endless_;
+  const bool spreads_;          // threads that are woken begin on another processor
   const cpu_set_t processors_;  // of the maker; threads that are endless use the main thread's
   const std::uint32_t width_;   // processors that the pool can use at once
   alignas(128) std::atomic<std::uint32_t> activity_{0};
@@ -154,6 +156,7 @@ class Pool {
   std::atomic<std::uint32_t> starving_{0};  // workers that are marked so
   std::atomic<std::uint64_t> mask_{
       blocked_signals()};                  // of the thread that last gave one of the pool a task
+  std::atomic<bool> keeping_{false};       // one of its threads is being kept away
   std::atomic<bool> plain_stacks_{false};  // the system has no room for large ones
   std::atomic<bool> closing_{false};
   std::atomic<bool> stopping_{false};

@@ -25,6 +25,11 @@
 
 namespace tmk::detail {
 
+// By which a thread can be woken alone, or almost: others may have the same bit.
+inline std::uint32_t bit_of(pid_t thread) {
+  return 1u << (static_cast<std::uint32_t>(thread) % 32);
+}
+
 // The oldest task of a worker that the watchdog has marked; null if there is none.
 inline Task* Pool::find_starving(Worker& self) {
   for (Worker* w = workers_.load(); w != nullptr; w = w->next) {
@@ -60,7 +65,7 @@ inline Loot Pool::find(Worker& self, std::uint32_t& start) {
       if (loot.task == nullptr) continue;
       self.stolen.increment();
       // Wake-ups spread from thread to thread: one that sees more than it takes wakes the next.
-      if (running() < limit() && w->may_have_pending()) add_thread();
+      if (running() < limit() && w->may_have_pending()) add_thread(true);
       return loot;
     }
   }
@@ -172,13 +177,13 @@ inline void Pool::thread_main() {
     run_until_idle(self, &blocked);
     self.active.store(false);
     block_signals(kForeignSignals);  // the program may unblock some, or wait for them, meanwhile
-  } while (park());
+  } while (park(self));
   self.counted = false;  // by park
 }
 
 // Sleeps until there is something to do; false: this thread is to end. activity counts the thread
 // before and afterwards, not while it sleeps.
-inline bool Pool::park() {
+inline bool Pool::park(Worker& self) {
   parked_.fetch_add(1);
   stop_running();
   heavy_fence();
@@ -187,10 +192,16 @@ inline bool Pool::park() {
     return true;
   }
   if (parked_.load() > 2 * target_ + 8 && unpark_one()) return false;
+  struct Parked {
+    Worker& self;
+    explicit Parked(Worker& parked) : self(parked) { self.parked.store(true); }
+    ~Parked() { self.parked.store(false); }
+  } const parked{self};
+  const std::uint32_t bit = bit_of(self.thread.load());
   for (std::uint32_t tokens = tokens_.load();;) {
     if (stopping_.load()) return false;
     if (tokens == 0) {
-      futex_wait_until(tokens_, 0, nullptr);
+      futex_wait_until(tokens_, 0, nullptr, bit);
       tokens = tokens_.load();
     } else if (tokens_.compare_exchange_weak(tokens, tokens - 1)) {
       return true;  // the thread that left the token has counted this one
@@ -206,16 +217,32 @@ inline bool Pool::unpark_one() {
   return parked > 0;
 }
 
+// A token is there, for any thread. `goes_on`: the caller needs its processor itself.
+inline void Pool::wake_parked(bool goes_on) {
+  if (goes_on && spreads_ && !keeping_.exchange(true)) {
+    long woken = 0;
+    for (Worker* w = workers_.load(); w != nullptr; w = w->next) {
+      const pid_t thread = w->parked.load() ? w->thread.load() : 0;
+      if (thread == 0) continue;
+      const KeptAway away(thread);
+      woken = futex_wake(tokens_, 1, bit_of(thread));
+      break;
+    }
+    keeping_.store(false);
+    if (woken != 0) return;  // else it was awake already
+  }
+  futex_wake(tokens_, 1);
+}
 // Lets one more thread run, a parked one or a new one. False: the system gives none.
-inline bool Pool::add_thread() {
+inline bool Pool::add_thread(bool goes_on) {
   activity_.fetch_add(1);
   begun_threads_.fetch_add(1);
   if (unpark_one()) {
     tokens_.fetch_add(1);
-    futex_wake(tokens_, 1);
+    wake_parked(goes_on);
     return true;
   }
-  if (start(&Pool::thread_main)) {
+  if (start(&Pool::thread_main, goes_on && spreads_)) {
     added_.fetch_add(1);
     return true;
   }
@@ -224,8 +251,9 @@ inline bool Pool::add_thread() {
   return false;
 }
 
-// Starts a thread that calls `body`. False: the system gives none.
-inline bool Pool::start(void (Pool::*body)()) {
+// Starts a thread that calls `body`. False: the system gives none. `elsewhere`: on another
+// processor than the caller's, until the thread says itself which ones it uses.
+inline bool Pool::start(void (Pool::*body)(), bool elsewhere) {
   keep_module_loaded();  // another module may have made the registry
   struct Start {
     Pool* pool;
@@ -237,6 +265,13 @@ inline bool Pool::start(void (Pool::*body)()) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+#if defined(__GLIBC__)
+  if (cpu_set_t others = processors_of(0); elsewhere && take_off_this_processor(others)) {
+    pthread_attr_setaffinity_np(&attributes, sizeof others, &others);
+  }
+#else
+  static_cast<void>(elsewhere);
+#endif
   // No signal reaches a thread of the pool before it runs tasks.
   const std::uint64_t mask = blocked_signals();
   block_signals(kForeignSignals);

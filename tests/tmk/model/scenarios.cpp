@@ -346,19 +346,6 @@ void a_thief_asks() {
   });
   d.end(2);
 }
-// The owner answers the one while the fence of the other is under way.
-void a_thief_asks_beside_a_fence() {
-  Deque d;
-  d.push(d.a);
-  spawn([&] {
-    d.get(d.a);
-    d.push(d.b);
-    d.get(d.b);
-  });
-  spawn([&] { d.steal(1); });
-  spawn([&] { d.worker.ask(); });
-  d.end(2);
-}
 void a_worker_gets_another_owner() {
   Deque d;
   d.push(d.a);
@@ -750,7 +737,6 @@ std::vector<Scenario> scenarios() {
       {"the owner takes the oldest", the_owner_takes_the_oldest, 2},
       {"all is shared", all_is_shared, 3},
       {"a thief asks", a_thief_asks, 2},
-      {"a thief asks beside a fence", a_thief_asks_beside_a_fence, 2},
       {"a worker gets another owner", a_worker_gets_another_owner},
       {"somebody counts", somebody_counts},
       {"a waiter sleeps until it is ready", a_waiter_sleeps_until_it_is_ready},
