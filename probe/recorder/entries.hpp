@@ -47,6 +47,17 @@ struct StatusEntry {
   }
 };
 
+// What it costs on this machine that threads write one line: see contention.hpp.
+struct ContentionEntry {
+  std::uint64_t threads = 0;            // at once; 0: not measured
+  std::vector<std::uint64_t> costs_ps;  // of each operation, alone and together
+
+  template <class Self, class Function>
+  static void fields(Self& e, Function each) {
+    each(e.threads), each(e.costs_ps);
+  }
+};
+
 struct ModuleEntry {
   std::uint64_t id = 0, low = 0, high = 0, offset = 0, bias = 0, from_ns = 0, until_ns = 0;
   std::uint64_t image = 0;

@@ -34,6 +34,7 @@ enum class Chunk : std::uint32_t {
   symbols,
   code,
   wakes,  // one without any says that wakes would have been seen
+  contention,
 };
 
 struct ChunkHead {

@@ -2,11 +2,13 @@
 #include "reader.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "contention.hpp"
 #include "entries.hpp"
 #include "format.hpp"
 #include "streams.hpp"
@@ -234,6 +236,11 @@ class Printing {
           if (from.good()) status_ = std::move(status);
           break;
         }
+        case Chunk::contention: {
+          ContentionEntry contention = take<ContentionEntry>(from);
+          if (from.good()) contention_ = std::move(contention);
+          break;
+        }
         case Chunk::modules:
           modules_.take_all(from, kMostModules);
           break;
@@ -441,7 +448,21 @@ class Printing {
       json_.raw(i == 0 ? "\"" : ",\"").raw(kLostNames[i]).raw("\":").number(status_.lost[i]);
     }
     json_.raw("},\"machine\":{\"kernel\":").text(start_.kernel);
-    json_.field("glibc", std::string_view(status_.glibc)).raw("}").end_line();
+    json_.field("glibc", std::string_view(status_.glibc));
+    say_contention();
+    json_.raw("}").end_line();
+  }
+
+  void say_contention() {
+    constexpr std::array<const char*, kOperations> kNames = {"add", "exchange", "write", "beside"};
+    const std::vector<std::uint64_t>& costs = contention_.costs_ps;
+    if (contention_.threads == 0) return;
+    json_.raw(",\"contention\":{\"threads\":").number(contention_.threads);
+    for (std::size_t i = 0; i < std::min(kNames.size(), costs.size() / 2); ++i) {
+      json_.raw(",\"").raw(kNames[i]).raw("\":[").number(costs[2 * i]).raw(",");
+      json_.number(costs[2 * i + 1]).raw("]");
+    }
+    json_.raw("}");
   }
 
   void say_tables() {
@@ -615,6 +636,7 @@ class Printing {
   Json json_;
   StartEntry start_;
   StatusEntry status_;
+  ContentionEntry contention_;
   Table<ImageEntry> images_;
   Table<ModuleEntry> modules_;
   Table<StackEntry> stacks_;

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <tuple>
 
+#include "contention.hpp"
 #include "kernel.hpp"
 
 namespace threadmark {
@@ -1137,6 +1138,17 @@ void Session::write_status(std::uint64_t at_ns) {
   writer_.chunk(Chunk::status, encoder.bytes());
 }
 
+void Session::write_contention() {
+  const Contention found = measure_contention(start_.cpus);
+  ContentionEntry entry{found.threads, {}};
+  for (const OperationCost& each : found.costs) {
+    entry.costs_ps.insert(entry.costs_ps.end(), {each.alone_ps, each.together_ps});
+  }
+  Encoder encoder;
+  put(encoder, entry);
+  writer_.chunk(Chunk::contention, encoder.bytes());
+}
+
 // glibc says its version in a text, which lies in libc.so.6 or in a static program.
 void Session::find_glibc() {
   constexpr std::string_view kBefore = "GNU C Library ";
@@ -1238,6 +1250,7 @@ void Session::finish(bool ended, int exit_status, int signal) {
   if (agent_.made()) agent_.shared().over.store(1);
   say_of_children(at_ns);
   snapshot(at_ns);
+  if (ended && !late_ && threads_.size() > 1) write_contention();
   carried_.write(images_, writer_);
   writer_.chunk(Chunk::end, {});
 }

@@ -129,6 +129,7 @@ class Session final : public PerfListener {
   void snapshot(std::uint64_t at_ns);
   void write_agent_tables(std::uint64_t at_ns);
   void write_status(std::uint64_t at_ns);
+  void write_contention();
   void find_glibc();
 
   Writer& writer_;

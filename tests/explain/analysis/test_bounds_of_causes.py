@@ -124,13 +124,20 @@ def test_samples_beside_the_atomic_of_a_shared_lock_would_be_saved_too() -> None
     assert first["bound"] == pytest.approx(10, rel=0.1)
 
 
-@pytest.mark.parametrize(("writes", "bound"), [(True, 10), (False, 10 / 7)])
+@pytest.mark.parametrize(
+    ("touch", "writes", "bound"),
+    [
+        ("read worker", True, 10),
+        ("read worker", False, 10 / 7),  # a line that all threads only read does not move
+        ("put worker", False, 10 / 4),  # with the lock: half of such data was changed before
+    ],
+)
 def test_waiting_for_a_line_that_another_thread_writes_would_be_saved_too(
-    writes: bool, bound: float
+    touch: str, writes: bool, bound: float
 ) -> None:
-    """Of each 100 samples of two threads 30 are in a spin lock and 60 at a word beside it."""
+    """Of each 100 samples of two threads 30 are in a spin lock and 60 at a word that both use."""
     made = Made(head={"tier": KERNEL}).thread(MAIN, JOIN_A)
-    spin, touch, far = "lock put worker", "put worker", "think worker"
+    spin, far = "lock put worker", "think worker"
     made.operands[made.stack(spin)] = Operand(base="ax", loops=True)
     made.operands[made.stack(touch)] = Operand(base="bx", plain=True, writes=writes)
     made.operands[made.stack(far)] = Operand(base="bx", plain=True, writes=True)
@@ -140,6 +147,80 @@ def test_waiting_for_a_line_that_another_thread_writes_would_be_saved_too(
     first = made.first()
     assert first["category"] == "spin"
     assert first["bound"] == pytest.approx(bound, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("operand", "left"),
+    [
+        (Operand(base="ax"), 0.36),
+        (Operand(base="ax", exchanges=True), 0.24),  # between failing never and in a tight loop
+        (Operand(base="ax", loops=True), 0.0),
+    ],
+)
+def test_what_an_atomic_costs_without_contention_is_left(operand: Operand, left: float) -> None:
+    """Of each 100 samples 80 are at a word that both threads change."""
+    made = Made(head={"tier": KERNEL}).thread(MAIN, JOIN_A)
+    made.head["machine"] = {"contention": {"add": [36, 100], "exchange": [16, 100]}}
+    made.operands[made.stack("lock count worker")] = operand
+    for tid in (A, B):
+        made.thread(tid, works(), "main").sample(tid, "lock count worker", 80, ax=0x5000)
+        made.sample(tid, "work worker", 20)
+    assert made.first()["bound"] == pytest.approx(1 / (0.2 + 0.8 * left), rel=0.05)
+
+
+def test_a_call_that_the_programs_own_lock_makes_would_be_saved() -> None:
+    """Half of what ran is in a futex call that was inlined into the function with the lock."""
+    made = locked([JOIN_A] * 100, [lock(B), works()], [works(), lock(A)])
+    for tid in (A, B):
+        made.look(tid, "put worker ", 50, kernel=True).sample(tid, "put worker", 50)
+    assert made.first()["bound"] == pytest.approx(2, abs=0.05)
+    made.texts[made.stack("put worker ")] = "syscall"
+    assert made.first()["bound"] == pytest.approx(4, abs=0.1)
+
+
+def test_what_the_kernel_does_for_a_contended_allocator_would_be_saved() -> None:
+    made = Made(head={"tier": KERNEL}).thread(MAIN, JOIN_A)
+    taken = "__lll_lock_wait_private@libc malloc@libc build worker"
+    for tid in (A, B):
+        made.thread(tid, works(), "main").look(tid, taken, 40, kernel=True)
+        made.look(tid, "madvise@libc heap_trim@libc free@libc build worker", 40, kernel=True)
+        made.sample(tid, "build worker", 20)
+    first = made.first()
+    assert first["category"] == "allocator"
+    assert first["bound"] == pytest.approx(5, rel=0.05)
+
+
+def test_the_making_of_threads_is_saved_where_it_is_not_sampled() -> None:
+    """Main works in 50 of 200 ticks, makes threads in 100, and awaits one in 50. Of threads that
+    are made all the time few samples are kept."""
+    make: Doing = ("creating", 0, "pthread_create@libc main", 0, "R", -1)
+    made = Made(ticks=200, head={"tier": KERNEL})
+    plan: list[Doing] = []
+    for tick in range(200):
+        join = waits("join", 0, "pthread_join@libc main", A + tick)
+        plan.append((make, make, join, works())[tick % 4])
+    made.thread(MAIN, plan)
+    for tick in range(200):
+        life: list[Doing | None] = [None] * 200
+        life[tick] = works()
+        made.thread(A + tick, life, "spawn main")
+    first = made.first()
+    assert first["category"] == "thread_creation"
+    assert first["bound"] == pytest.approx(200 / 50, rel=0.05)
+
+
+def test_a_chain_of_short_waits_and_work_takes_as_long_as_its_thread_ran() -> None:
+    """Between two ticks each thread runs and waits for the lock many times."""
+    made = locked([JOIN_A] * 100, [lock(B), works()], [works(), lock(A)])
+    lines = made.records()
+    for line in lines:
+        if line["kind"] == "tick":
+            for glance in line["threads"]:
+                glance[7] = TICK // 4 if glance[0] != MAIN else 0
+        if line["kind"] == "thread" and line["tid"] != MAIN:
+            line["run_ns"] //= 2
+    made.records = lambda: lines  # type: ignore[method-assign]
+    assert made.first()["bound"] == pytest.approx(4, rel=0.05)
 
 
 def test_calls_of_a_file_would_be_saved_with_what_the_agent_does_in_them() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from made import MAIN, MS, TICK, Doing, Made, ready, sleeps, waits, works
@@ -259,13 +260,30 @@ def test_an_atomic_that_two_threads_write_is_named() -> None:
 
 
 def test_different_words_of_one_line_are_false_sharing() -> None:
-    made = atomics(two(works(), works()), 0x1040)  # beyond 64 bytes, within 128
-    first = made.first()
+    first = atomics(two(works(), works()), 0x1008).first()
     assert (first["category"], first["certain"]) == ("false_sharing", True)
 
 
+@pytest.mark.parametrize(
+    ("costs", "category", "certain"),
+    [
+        (None, "false_sharing", False),  # nobody knows what the processor fetches
+        ({"beside": [5000, 15000]}, "false_sharing", True),
+        ({"beside": [5000, 5100]}, "none", True),
+        ({"beside": [5000, "?"]}, "false_sharing", False),  # a damaged record
+    ],
+)
+def test_words_of_adjacent_lines_are_shared_where_the_processor_fetches_both(
+    costs: dict[str, Any] | None, category: str, certain: bool
+) -> None:
+    made = atomics(two(works(), works()), 0x1040)  # beyond 64 bytes, within 128
+    made.head["machine"] = {"contention": costs}
+    first = made.first()
+    assert (first["category"], first["certain"]) == (category, certain)
+
+
 def test_few_samples_do_not_make_it_sure_that_words_are_different_ones() -> None:
-    first = atomics(two(works(), works()), 0x1040, times=9).first()
+    first = atomics(two(works(), works()), 0x1008, times=9).first()
     assert (first["category"], first["certain"]) == ("false_sharing", False)
 
 

@@ -89,11 +89,12 @@ class Bench:
     def ways(self) -> list[str]:
         return ["alone", "recorded", *(["gprofng"] if self.gprofng else [])]
 
-    def sample(self, subject: Subject, way: str = "alone") -> Sample:
-        """One process. Its failure, and that of a tool, is ours."""
+    def sample(self, subject: Subject, way: str = "alone", most_s: float = 0) -> Sample:
+        """One process. Its failure, and that of a tool, is ours. `most_s`: of the record, or 0."""
         line = [str(self.subject), subject.kind, str(subject.threads), str(subject.times)]
         if way == "recorded":
-            line = [str(self.recorder), "--follow", "-o", str(self.record), "--", *line]
+            part = ["--duration", f"{most_s:g}"] if most_s else []
+            line = [str(self.recorder), "--follow", *part, "-o", str(self.record), "--", *line]
         if way == "gprofng":
             shutil.rmtree(self.experiment, ignore_errors=True)
             collect = [str(self.gprofng), "collect", "app", "-s", "on", "-o", str(self.experiment)]
@@ -155,8 +156,10 @@ def ratios(bench: Bench, pairs: int, seconds: float, said: Callable[[str], None]
     waits = [busiest] + [
         bench.sized(k, 2, seconds) for k in WAITS if (k, 2) != (busiest.kind, busiest.threads)
     ]
-    subjects = [one, all_of, lock, threads, *waits]
-    times = turns(bench, subjects, pairs)
+    times = turns(bench, [one, all_of, lock, threads, *waits], pairs)
+    # Its threads wake one another in several ways, each at its own rate. Few turns meet few ways.
+    for key, more in turns(bench, [busiest], 2 * pairs).items():
+        times[key] += more
 
     def row(name: str, subject: Subject, limit: float | None, note: str = "") -> Row:
         alone = times[subject, "alone"]
@@ -200,7 +203,8 @@ def sizes(bench: Bench, busiest: str, seconds: float) -> list[Row]:
     rows = []
     for kind in dict.fromkeys(("compute", busiest, "mutex")):
         subject = bench.sized(kind, 2, seconds)
-        minutes = bench.sample(subject, "recorded").ns / 60e9
+        # Recorded, it takes longer than it was sized for; the record ends when it is as long.
+        minutes = min(bench.sample(subject, "recorded", seconds).ns / 1e9, seconds) / 60
         megabytes = bench.record.stat().st_size / MEGABYTE / minutes
         line = [str(ROOT / "threadmark"), "explain", "--json", "--store"]
         line += [str(bench.record.with_name("runs.db")), str(bench.record)]

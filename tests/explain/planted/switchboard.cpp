@@ -24,7 +24,7 @@ constexpr std::size_t apart = 128;
 constexpr std::size_t apart = 8;
 #endif
 
-struct Exchange {
+struct alignas(64) Exchange {
   std::uint64_t lines = 0;
   alignas(apart) std::atomic<std::uint64_t> begun{0};
   alignas(apart) std::atomic<std::uint64_t> ended{0};

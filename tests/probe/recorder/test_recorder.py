@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from recorder_support import Recorder, functions, sentence
@@ -116,6 +117,29 @@ def test_nothing_is_left_behind_but_the_record(recorder: Recorder, compiled: Com
     recorder.run(compiled("threads.cpp"), "2", "10", "100", cwd=recorder.folder)
     assert [path.name for path in recorder.folder.iterdir()] == ["record"]
     assert not before or set(Path("/dev/shm").iterdir()) <= before
+
+
+def test_the_record_says_what_contention_costs_on_the_machine(
+    recorder: Recorder, compiled: Compile
+) -> None:
+    threads = compiled("threads.cpp")
+
+    def costs(*command: str | Path) -> dict[str, Any] | None:
+        recorder.run(*command, "10", "100")
+        found: dict[str, Any] | None = recorder.read().head["machine"].get("contention")
+        return found
+
+    assert costs(threads, "0") is None  # one thread contends with none
+    assert costs("taskset", "-c", str(min(os.sched_getaffinity(0))), threads, "2") is None
+    found = next(filter(None, (costs(threads, "2") for _ in range(5))), None)
+    if found is None:
+        pytest.skip("the processors were never free at once")
+    assert found.pop("threads") == min(16, len(os.sched_getaffinity(0)))
+    assert set(found) == {"add", "exchange", "write", "beside"}
+    for alone, together in found.values():
+        assert 0 < alone < 1e6
+        assert together > 0.8 * alone
+    assert found["add"][1] > found["add"][0]
 
 
 def test_a_contended_lock_is_seen_from_outside(recorder: Recorder, compiled: Compile) -> None:

@@ -54,8 +54,10 @@ def operand(code: bytes, first: int, address: int, bias: int | None) -> Operand 
     # xchg on memory is atomic without the prefix.
     atomic = each.mnemonic.startswith("lock") or each.mnemonic == "xchg"
     found = _memory(each, bias, loops=False)
-    if found is None or atomic:
-        return found
+    if found is None:
+        return None
+    if atomic:
+        return replace(found, exchanges="cmpxchg" in each.mnemonic)
     return replace(found, plain=True, writes=_writes(each))
 
 

@@ -51,12 +51,27 @@ class _Look:
     tid: int
     from_ns: int
     until_ns: int
+    span_ns: int  # since the tick before, which is less where ticks are left out
     reason: Reason | None  # why the thread in which the path was waits; None: it works
 
     @property
     def is_ready(self) -> bool:
         """Whether it has no processor."""
         return self.glance is not None and self.glance.ready_ns > self.glance.run_ns
+
+    @property
+    def waits(self) -> bool:
+        return self.reason is not None and self.reason.sort != "work"
+
+    @property
+    def times(self) -> tuple[float, float]:
+        """How long the thread ran and was blocked. It may do both often between two ticks."""
+        whole = float(max(0, self.until_ns - self.from_ns))
+        if self.glance is None:
+            return (0.0, whole) if self.waits else (whole, 0.0)
+        span = max(1, self.span_ns, self.glance.run_ns + self.glance.ready_ns)
+        ran, ready = self.glance.run_ns / span, self.glance.ready_ns / span
+        return whole * ran, whole * (1 - ran - ready)
 
 
 Free = Callable[[Reason], bool]
@@ -85,15 +100,23 @@ class CriticalPath:
         """How long it takes if waits for these reasons cost nothing, in nanoseconds: a thread that
         waits so does not make the path leave it. `ran`: the part of a thread's running time that
         costs nothing either. Time without a processor does not count, as others would have none."""
+        looks = list(self._walk(free))
+        freed = [each.reason is not None and free(each.reason) for each in looks]
+        saved, counted = Counter[int](), Counter[int]()  # waits of each thread
+        for look, is_free in zip(looks, freed, strict=True):
+            saved[look.tid] += is_free
+            counted[look.tid] += look.waits and not is_free
         total = 0.0
-        for look in self._walk(free):
-            ns = max(0, look.until_ns - look.from_ns)
-            if look.reason is not None and free(look.reason):
-                continue
-            if look.reason is None or look.reason.sort == "work":
-                total += 0.0 if look.is_ready else ns * (1 - ran.get(look.tid, 0.0))
+        for look, is_free in zip(looks, freed, strict=True):
+            tid = look.tid
+            ran_ns, blocked_ns = look.times
+            total += ran_ns * (1 - ran.get(tid, 0.0))
+            if look.waits or is_free:
+                total += 0.0 if is_free else blocked_ns
+            elif saved[tid] or counted[tid]:  # short waits are for what others ticks of it show
+                total += blocked_ns * counted[tid] / (saved[tid] + counted[tid])
             else:
-                total += ns
+                total += blocked_ns * (1 - ran.get(tid, 0.0))
         return total
 
     def shares(self) -> list[dict[str, Any]]:
@@ -165,8 +188,15 @@ class CriticalPath:
             if reason is not None and not free(reason):
                 goes_on = (each for each in (reason.tid, reason.waiter) if each in by_tid)
                 current = next(goes_on, current)
-            yield _Look(tick, by_tid.get(current), current, from_ns, until, reason)
+            span_ns = tick.at_ns - (self._before.get(tick.at_ns) or self._recording.began_ns)
+            yield _Look(tick, by_tid.get(current), current, from_ns, until, span_ns, reason)
             until = from_ns
+
+    @cached_property
+    def _before(self) -> dict[int, int]:
+        """Of each tick, the time of the tick before."""
+        times = [each.at_ns for each in self._recording.ticks]
+        return dict(zip(times[1:], times, strict=False))
 
     def _awaited(self, by_tid: dict[int, Glance], tid: int) -> tuple[int, Reason | None]:
         """Why a thread waits. Who waits for the end of one that waits for an event itself waits

@@ -23,6 +23,7 @@ from threadmark.kinds.explain.analysis.spots import (
     Spot,
     address_of,
     contended,
+    contended_bytes,
     frame_of,
     loop,
     memory,
@@ -33,7 +34,6 @@ from threadmark.kinds.explain.analysis.spots import (
     taking,
 )
 
-LINE = 128  # bytes: adjacent lines are fetched together
 POLLED = ("barrier", "semaphore", "event")  # the library looks at a word before it sleeps
 _PART = 0.1  # of all samples: else a line that threads share costs little
 _HOT = 0.03  # of all samples
@@ -82,6 +82,7 @@ class _Sorted:
         self._recording = recording
         self._names = names
         self._knowledge = knowledge
+        self._line = contended_bytes(recording)
         self.by_thread: dict[int, Counter[str]] = defaultdict(Counter)
         self.polls: dict[int, Counter[str]] = defaultdict(Counter)
         self.runtime: list[tuple[Sample, bool]] = []  # and whether it only waits
@@ -125,9 +126,9 @@ class _Sorted:
             frame = frame_of(sample, self._names, self._knowledge)
             self._loops[frame.name, str(address or "")].append(sample)
         elif address is not None and operand is not None and operand.plain:
-            self._plain[address // LINE].append((sample, address, operand.writes))
+            self._plain[address // self._line].append((sample, address, operand.writes))
         elif address is not None:
-            self._lines[address // LINE].append((sample, address))
+            self._lines[address // self._line].append((sample, address))
         elif in_memory(sample, frames, self._knowledge):
             self._memory.append(sample)
 

@@ -34,6 +34,7 @@ class Operand:
     loops: bool = False
     plain: bool = False
     writes: bool = False  # a plain one
+    exchanges: bool = False  # an atomic one that may fail and be tried again
     counts: bool = False  # a plain one that looks at one word in a loop and counts meanwhile
 
 

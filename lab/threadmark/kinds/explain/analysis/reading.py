@@ -100,6 +100,7 @@ def _whole(head: Line, found: Mapping[str, list[Line]]) -> Recording:
         agent_ns=head.when("agent_ns"),
         steal_ns=head.when("steal_ns"),
         machine=head.table("machine"),
+        alone=_alone(head.table("machine").get("contention")),
         modules={each.whole("id"): _module(each) for each in all_of("module")},
         stacks={each.whole("id"): _frames(each) for each in all_of("stack")},
         exact=frozenset(e.whole("id") for e in all_of("stack") if e.fields.get("exact") is True),
@@ -115,6 +116,16 @@ def _whole(head: Line, found: Mapping[str, list[Line]]) -> Recording:
         symbols=tuple(_symbol(each) for each in all_of("symbol")),
         code=tuple(_code(each) for each in all_of("code")),
     )
+
+
+def _alone(costs: object) -> dict[str, float]:
+    """By operation, its cost alone as a part of its cost where all threads use one cache line."""
+    found = {}
+    for name, pair in costs.items() if isinstance(costs, dict) else ():
+        whole = isinstance(pair, list) and len(pair) == 2 and all(isinstance(n, int) for n in pair)
+        if whole and pair[0] > 0 and pair[1] > 0:
+            found[str(name)] = min(1.0, pair[0] / pair[1])
+    return found
 
 
 def _by_key(found: Sequence[Thread]) -> dict[int, Thread]:

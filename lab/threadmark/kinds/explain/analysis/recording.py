@@ -242,6 +242,9 @@ class Recording:
     limits: tuple[str, ...]
     agent_ns: int
     machine: Mapping[str, Any]
+    # What an operation costs if no other thread uses its cache line, as a part of what it costs
+    # where all do: those of `contention` in record.md. Empty: it was not measured.
+    alone: Mapping[str, float] = field(default_factory=dict)
     steal_ns: int = 0  # processor time that the host kept, of all processors
     modules: Mapping[int, Module] = field(default_factory=dict)
     stacks: Mapping[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)

@@ -7,6 +7,7 @@ that one thread writes and another uses, because they wait for the line.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
 from functools import cached_property
@@ -14,11 +15,11 @@ from functools import cached_property
 from threadmark.kinds.explain.analysis.accounting import Account
 from threadmark.kinds.explain.analysis.cause import Cause
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
-from threadmark.kinds.explain.analysis.recording import Recording, Sample
+from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.analysis.roles import Roles
+from threadmark.kinds.explain.analysis.shared_memory import SharedMemory
 from threadmark.kinds.explain.analysis.sleeps import AGENT
 from threadmark.kinds.explain.analysis.slow_paths import wakes
-from threadmark.kinds.explain.analysis.spots import address_of, operand_of
 from threadmark.kinds.explain.analysis.stacks import Stacks
 
 _CALLS = ("io", "sleep", "thread_creation")  # the call itself is the cause
@@ -28,6 +29,7 @@ _RUNS = (  # all of it takes processors
     "atomic", "false_sharing", "spin", "rwlock", "kernel_memory", "thread_creation",
 )  # fmt: skip
 _EVENTS = ("barrier", "condition", "semaphore")
+_LOCKS = ("mutex", "rwlock", "spin", "semaphore", "stdio", "loader")
 _CONTENDED = (
     "mutex",
     "rwlock",
@@ -40,7 +42,6 @@ _CONTENDED = (
     *_EVENTS,
 )
 _CLOCK = re.compile(r"vdso|clock_gettime")
-_LINE = 64  # bytes that processors take from one another
 
 
 class Removed:
@@ -61,6 +62,7 @@ class Removed:
         self._roles = roles
         self._stacks = stacks
         self._account = account
+        self._lines = SharedMemory(recording, names)
 
     def of(self, cause: Cause) -> dict[int, float]:
         """Processor time by the keys of threads, system calls too. Without samples it is all of a
@@ -81,23 +83,60 @@ class Removed:
             }
         if cause.category == "thread_creation":
             for key, time in threads.items():  # keys are not numbers where these came again
+                making = time.thread.totals.get("creating")
                 if time.thread.tid in self._roles.short:
                     ran[key] = self._begun_ns(time.thread.run_ns)
+                elif making:  # few samples are kept where threads are made all the time
+                    ran[key] = min(time.thread.run_ns, max(ran.get(key, 0.0), making.ns))
         if self._recording.samples and not self._recording.tier.get("perf_kernel"):
             for tid, ns in self._calls_ns(cause).items():
                 ran[tid] = ran.get(tid, 0.0) + ns
         return ran
 
-    def _samples_of(self, cause: Cause) -> Counter[int]:
-        """Samples of each thread."""
+    def _samples_of(self, cause: Cause) -> dict[int, float]:
+        """Samples of each thread, less what their instructions would take without contention."""
         places = self._places(cause)
-        found: Counter[int] = Counter()
-        for (tid, stack), count in self._samples.items():
+        contended = cause.category in _CONTENDED
+        found: dict[int, float] = defaultdict(float)
+        for (tid, stack, kernel), count in self._samples.items():
             if stack in cause.samples or self._is_call(stack, cause, places):
-                found[tid] += count
-            elif cause.category in _CONTENDED:
-                found[tid] += self._bouncing[tid, stack]
+                found[tid] += count * (1 - self._alone(stack) if contended else 1.0)
+            elif contended and self._is_of_allocator(stack, cause):
+                found[tid] += count * (1.0 if kernel else self._moved)
+            elif contended:
+                near = cause.category in _LOCKS and self._is_inside(stack, places)
+                found[tid] += self._moved * self._lines.used(tid, stack, near=near)
         return found
+
+    def _alone(self, stack: int) -> float:
+        """What the instruction of a sample takes if no other thread uses its cache line, as a part
+        of what it takes if others do. Loops that wait take nothing then."""
+        frames = self._recording.stacks.get(stack, ())
+        operand = self._names.operand(*frames[0]) if frames else None
+        if operand is None or operand.loops or operand.counts:
+            return 0.0
+        alone = self._recording.alone
+        if operand.exchanges:  # how often it fails is not known: between never and in a tight loop
+            return math.sqrt(alone.get("exchange", 0.0) * alone.get("add", 0.0))
+        return alone.get("write" if operand.plain else "add", 0.0)
+
+    @property
+    def _moved(self) -> float:
+        """The part of the time of useful code at lines that threads take from one another which it
+        would not take if the lines stayed. How often they move is not known: between never and at
+        each use."""
+        return 1 - math.sqrt(self._recording.alone.get("write", 0.0))
+
+    def _is_of_allocator(self, stack: int, cause: Cause) -> bool:
+        if cause.category != "allocator":
+            return False
+        piece = self._knowledge.cause(self._names.frames(stack, True))
+        return piece is not None and piece.category == cause.category
+
+    def _is_inside(self, stack: int, places: set[tuple[str, ...]]) -> bool:
+        """Whether a function that takes the lock runs, or one that it calls."""
+        names = self._stack(stack)
+        return any(names[-len(place) :] == place for place in places)
 
     def _is_call(self, stack: int, cause: Cause, places: set[tuple[str, ...]]) -> bool:
         """Whether it takes or gives back the lock, wakes the threads that wait for an event or, of
@@ -108,7 +147,16 @@ class Removed:
         if cause.category in _EVENTS and wakes(self._names.frames(stack, True), self._knowledge):
             return True
         anywhere = cause.category == "thread_creation" or self._stack(stack) in places
+        if anywhere and cause.category in _CONTENDED and self._is_own_call(stack):
+            return True
         return anywhere and self._stacks.is_in_lock(stack, or_call=calls)
+
+    def _is_own_call(self, stack: int) -> bool:
+        """Whether the program's own code makes a system call, as a lock of its own does."""
+        frames = self._names.frames(stack, True)
+        place = next(iter(self._recording.stacks.get(stack, ())), None)
+        own = bool(frames) and frames[0].own and place is not None
+        return own and self._names.before(*place).startswith("syscall")
 
     def _is_of_agent(self, stack: int) -> bool:
         """Whether the agent itself runs, which takes nothing where it is not recorded."""
@@ -157,27 +205,8 @@ class Removed:
         return self._stacks.names(stack, exact=True)
 
     @cached_property
-    def _samples(self) -> Counter[tuple[int, int]]:
-        return Counter((each.tid, each.stack) for each in self._recording.samples)
-
-    @cached_property
-    def _bouncing(self) -> Counter[tuple[int, int]]:
-        """Samples, by thread and stack, at lines that one thread writes and another uses."""
-        lines: dict[int, list[Sample]] = defaultdict(list)
-        written: set[int] = set()
-        for sample in self._recording.samples:
-            operand = None if sample.kernel else operand_of(sample, self._recording, self._names)
-            address = None if operand is None else address_of(operand, sample)
-            if operand is not None and address is not None:
-                lines[address // _LINE].append(sample)
-                if operand.writes or not operand.plain:
-                    written.add(address // _LINE)
-        return Counter(
-            (each.tid, each.stack)
-            for line in written
-            if len({each.tid for each in lines[line]}) > 1
-            for each in lines[line]
-        )
+    def _samples(self) -> Counter[tuple[int, int, bool]]:
+        return Counter((each.tid, each.stack, each.kernel) for each in self._recording.samples)
 
     @cached_property
     def _sampled(self) -> Counter[int]:

@@ -8,11 +8,17 @@ from functools import cache, cached_property
 from itertools import combinations
 
 from threadmark.kinds.explain.analysis.alone import spans_of_one, stacks_within
-from threadmark.kinds.explain.analysis.looks import LINE, looks
+from threadmark.kinds.explain.analysis.looks import looks
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.per_unit import Place, Places
 from threadmark.kinds.explain.analysis.recording import Recording, Sample
-from threadmark.kinds.explain.analysis.spots import Spot, address_of, operand_of, side_by_side
+from threadmark.kinds.explain.analysis.spots import (
+    Spot,
+    address_of,
+    contended_bytes,
+    operand_of,
+    side_by_side,
+)
 
 _FEWEST = 5  # samples at a line that say something
 _PAIRS = 64  # of samples of two threads at one line: 4 of them would meet at one word by chance
@@ -45,6 +51,7 @@ class Sharing:
         self.places = Places(recording, names, knowledge)
         self._names = names
         self._knowledge = knowledge
+        self._line = contended_bytes(recording)
         self._of_spots: dict[tuple[int, bool], Spot] = {}
         for spot in looks(recording, names, knowledge).spots:
             if spot.category != "false_sharing" or spot.certain:
@@ -71,7 +78,9 @@ class Sharing:
         if place.sort:
             return Use("")
         touched = [t for sample in samples if (t := self._touch(sample))]
-        shared = [self._lines[a // LINE] for _, a, _ in touched if a // LINE in self._lines]
+        shared = [
+            self._lines[a // self._line] for _, a, _ in touched if a // self._line in self._lines
+        ]
         if len(shared) >= max(_FEWEST, _PART * len(samples)):
             spot = shared[0]
             return Use("false_sharing", spot.name, spot.where, certain=True)
@@ -104,7 +113,7 @@ class Sharing:
         for place, samples in self._samples.items():
             for sample in samples if not place.sort else ():
                 if touch := self._touch(sample):
-                    by_line[touch[1] // LINE].append(touch)
+                    by_line[touch[1] // self._line].append(touch)
         found = {}
         for line, touched in by_line.items():
             if len(touched) >= _FEWEST:
@@ -116,7 +125,7 @@ class Sharing:
         """Whether threads use different words of many lines, each seen seldom."""
         seen: dict[int, dict[tuple[int, int], bool]] = defaultdict(dict)
         for sample, address, writes in touched:
-            words = seen[address // LINE]
+            words = seen[address // self._line]
             words[sample.tid, address] = writes or words.get((sample.tid, address), False)
         pairs = [
             writes_a or writes_b
@@ -130,7 +139,7 @@ class Sharing:
 
     def _streams(self, touched: list[Touch], samples: list[Sample], place: Place) -> Use:
         """Memory all over."""
-        lines = Counter(address // LINE for _, address, _ in touched)
+        lines = Counter(address // self._line for _, address, _ in touched)
         alone = sum(1 for count in lines.values() if count == 1)
         few = len(touched) < max(_LEAST_TOUCHED, _MEMORY * len(samples))
         if few or alone < _ALL_OVER * len(touched):

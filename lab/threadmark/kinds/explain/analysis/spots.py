@@ -13,6 +13,8 @@ from threadmark.kinds.explain.analysis.recording import Recording, Sample
 from threadmark.kinds.explain.analysis.slow_paths import innermost_own
 from threadmark.kinds.explain.analysis.stacks import in_order
 
+LINE = 64  # bytes that processors take from one another
+_APART = 0.8  # of what an operation costs beside the line of another thread, alone
 TAKEN = "threads take and give back a lock that others wait for"
 FEWEST = 5  # samples that say something
 _STACKS = 8  # of one line that are looked at
@@ -37,6 +39,12 @@ class Spot:
     samples: Counter[int] = field(default_factory=Counter)  # by thread that counts
     stacks: Counter[int] = field(default_factory=Counter)
     piece: Piece | None = None
+
+
+def contended_bytes(recording: Recording) -> int:
+    """Of memory for which threads contend: two lines where the processor fetches adjacent ones
+    together, and where that was not measured."""
+    return LINE if recording.alone.get("beside", 0.0) > _APART else 2 * LINE
 
 
 def stopped_at(sample: Sample, recording: Recording) -> tuple[int, int]:
@@ -116,7 +124,9 @@ def contended(
     if apart:
         words = "threads write different words of one cache line"
         spot = spot_of("false_sharing", ("atomic", name, where), words, samples)
-        spot.certain = len(found) >= _TELL
+        one_line = len({address // LINE for _, address in found}) == 1
+        # Whether the processor fetches adjacent lines together was measured, or is not known.
+        spot.certain = len(found) >= _TELL and (one_line or bool(recording.alone))
         return spot
     words = "threads write one atomic"
     return spot_of("atomic", ("atomic", name, where), words, samples)
