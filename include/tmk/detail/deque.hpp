@@ -61,7 +61,6 @@ struct alignas(128) Deque {
     std::size_t b = bottom.load(std::memory_order_relaxed);
     if (b >= room_end) [[unlikely]]
       b = make_room();
-    TMK_ASSERT(read(entries[b & mask]) == 0);
     task.deque = this;
     // ORDER set-index: relaxed, ordered by publish-entry.
     task.index.store(b, std::memory_order_relaxed);
@@ -91,6 +90,24 @@ struct alignas(128) Deque {
       return take_slowly(task);
     // ORDER own-bottom-take: relaxed, owner-only.
     if (i + 1 == bottom.load(std::memory_order_relaxed)) lower_bottom(i, s);
+    taken.increment();
+    return true;
+  }
+
+  // Owner. Claims its newest task, if it is this one: bottom comes down, and nothing is erased. So
+  // nobody but the owner may wait for such a task. False: take() says more.
+  bool take_newest(Task& task) {
+    // ORDER own-newest: relaxed, rechecked by lock-worker, as own-index is.
+    const std::size_t i = task.index.load(std::memory_order_relaxed);
+    // ORDER own-bottom-newest: relaxed, owner-only.
+    if (bottom.load(std::memory_order_relaxed) != i + 1) [[unlikely]]
+      return false;
+    // ORDER lower-newest: relaxed, ordered by light-fence.
+    bottom.store(i, std::memory_order_relaxed);
+    light_fence();
+    // ORDER check-split-newest: relaxed, ordered by light-fence.
+    if (i < split.load(std::memory_order_relaxed)) [[unlikely]]
+      return take_newest_slowly(task);
     taken.increment();
     return true;
   }
@@ -240,13 +257,18 @@ struct alignas(128) Deque {
     if (apart == nullptr) return;
     apart->entries = std::exchange(entries, nullptr);
     apart->mask = std::exchange(mask, 0);
+    // At places that are none of this deque, so that take_newest() does not mistake them.
+    constexpr std::size_t kApart = ~(SIZE_MAX >> 1) >> 1;
     for (std::size_t i = h; i < b; ++i) {
-      if (Task* const task = task_of(read(apart->entries[i & apart->mask]))) task->deque = apart;
+      Task* const task = task_of(read(apart->entries[i & apart->mask]));
+      if (task == nullptr) continue;
+      task->deque = apart;
+      write(task->index, kApart + i);
     }
-    write(apart->bottom, b);
-    write(apart->head, h);
-    write(apart->split, b);
-    apart->open = b;
+    write(apart->bottom, kApart + b);
+    write(apart->head, kApart + h);
+    write(apart->split, kApart + b);
+    apart->open = kApart + b;
     const std::size_t none = has_membarrier ? 0 : SIZE_MAX;
     write(bottom, 0);
     write(head, 0);
@@ -328,6 +350,17 @@ struct alignas(128) Deque {
       // Head stays at no erased place: may_have_pending would be true for ever.
       pass_erased(std::min(read(split), read(bottom)));
     }
+    answer();
+    if (own) taken.increment();
+    return own;
+  }
+
+  // Owner. It has lowered bottom below its newest task, which lies in a place that was shared.
+  [[gnu::noinline, gnu::cold]] bool take_newest_slowly(Task& task) {
+    const std::lock_guard guard(lock);
+    const bool own = read(task.index) != Task::claimed;
+    lower_bottom(read(bottom), read(head));
+    unshare(read(bottom));
     answer();
     if (own) taken.increment();
     return own;

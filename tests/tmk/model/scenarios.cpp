@@ -89,6 +89,37 @@ void owner_takes_newest_first() {
   spawn([&] { d.steal(2); });
   d.end(2);
 }
+// As the branches of fork_join are taken: nothing is erased, and places are used again.
+struct Branches : Deque {
+  void join(Job& job) {
+    if (worker.take_newest(job)) {
+      run(job);
+    } else {
+      get(job);
+      return;
+    }
+    ::new (&job) Job(0, ran[0]);
+  }
+};
+void owner_joins_and_forks_again(const std::function<void(Branches&)>& steal) {
+  Branches d;
+  d.push(d.a);
+  spawn([&] {
+    d.join(d.a);
+    d.push(d.b);
+    d.join(d.b);
+  });
+  spawn([&] { steal(d); });
+  d.end(2);
+}
+void owner_joins_what_a_thief_wants() {
+  owner_joins_and_forks_again([](Branches& d) { d.steal(2); });
+}
+void owner_joins_the_oldest_task() {
+  owner_joins_and_forks_again([](Branches& d) {
+    if (Task* const task = d.worker.claim_oldest(false)) run(*task);
+  });
+}
 void owner_takes_oldest_first() {
   Deque d;
   d.push(d.a);
@@ -736,6 +767,8 @@ std::vector<Scenario> scenarios() {
       {"a thief takes the oldest beside a fence", a_thief_takes_the_oldest_beside_a_fence, 1},
       {"the owner takes the oldest", the_owner_takes_the_oldest, 2},
       {"all is shared", all_is_shared, 3},
+      {"the owner joins what a thief wants", owner_joins_what_a_thief_wants, 2},
+      {"the owner joins the oldest task", owner_joins_the_oldest_task, 2},
       {"a thief asks", a_thief_asks, 2},
       {"a worker gets another owner", a_worker_gets_another_owner},
       {"somebody counts", somebody_counts},

@@ -37,18 +37,15 @@ SHORTER = (
 
 # Orders by tag and part that no scenario needs, and why they stay.
 _BOTTOM = (
-    "Who sees a bottom sees the entries below it, plainly; without it a thief may take a place "
-    "that was just filled for an erased one, which the pusher's fence and push_slowly put right."
+    "Who sees a bottom sees the entries below it, plainly. Here it is a hint: what the thread does "
+    "with it, it decides under the lock, or it counts."
 )
 _ERASED = (
     "Who sees that an entry was claimed sees the mark on its task, plainly; without it the lock "
     "says so, as the owner leaves what thieves may claim, which is below split, only under it."
 )
 NOT_NEEDED = {
-    ("publish-bottom", "release"): _BOTTOM,
     ("read-bottom", "acquire"): _BOTTOM,
-    ("open-bottom", "acquire"): _BOTTOM,
-    ("oldest-bottom", "acquire"): _BOTTOM,
     ("pending-bottom", "acquire"): _BOTTOM,
     ("erase-claimed", "release"): _ERASED,
     ("skip-erased", "acquire"): _ERASED,
