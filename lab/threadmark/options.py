@@ -34,7 +34,7 @@ InstallOption = Annotated[
     Parameter(
         name="--install",
         show_default=False,
-        help="--no-install forbids installing; messages name what is missing and what installs it.",
+        help="--no-install forbids installing; messages name each missing package and its command.",
     ),
 ]
 
@@ -80,22 +80,22 @@ class Measuring:
     platforms
         Only these platforms: compiler and standard library.
     threads
-        Thread counts such as 1,2,4 or 1-4; the default is 1, 2, 4, ... up to the number of
-        physical cores, in the profile quick of run without 1.
+        Thread counts such as 1,2,4 or 1-4. The default is 1, 2, 4, ... up to the number of physical
+        cores; the profile quick of run leaves 1 out.
     executables
-        Measure what lies in this folder as PLATFORM/bin/PROGRAM.BACKEND; set up and build nothing.
+        Measure the executables PLATFORM/bin/PROGRAM.BACKEND of this folder; build nothing.
     order_seed
         Seed of the order of measuring; by default each run draws one and stores it.
     budget
         Time for measuring, such as 90s or 10m. When it is exceeded, repetitions are dropped first,
-        then whole cells. Quick has 340s; run adds three fifths of that for each further number of
-        threads above one, at most twice that.
+        then whole cells. The profile quick has 340s; run adds 204s for each further number of
+        threads above one, 680s at most in all.
     resume
         Go on with the newest unfinished run of the store; with --dry-run list what is left of it.
     report
         --no-report leaves the HTML report out; ./threadmark report makes it later.
     explain
-        Then explain each field that does not scale, the worst first, in at most 300 s more.
+        Afterwards explain each field that does not scale, the worst first, in at most 300 s.
     dry_run
         List the cells and the time expected; measure nothing.
     """
@@ -132,8 +132,8 @@ class WorkloadOptions:
     threads_env
         The environment variable that holds the number of threads, such as OMP_NUM_THREADS.
     progress
-        A regular expression with one group: the units of work that were done. Its last match in the
-        output of the program, or of the load, counts. Without units the whole run is one.
+        A regular expression whose one group is the units of work done. Its last match in the output
+        of the program, or of the load, counts. Without it the whole run is one unit.
     metric
         A shell command that prints a number, which replaces the time; a larger number is better. It
         reads the output of the program, or of the load, from its standard input.

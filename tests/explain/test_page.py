@@ -85,7 +85,7 @@ def test_parts_that_a_run_lacks_leave_no_trace() -> None:
     for cause in bare.documents["answer"]["causes"]:
         cause["remedy"] = ""
     page = written(bare)
-    for part in ("Who woke whom", "Critical path", "Instead:", "What grows with the threads"):
+    for part in ("Who woke whom", "Critical path", "Instead:", "Functions that grow"):
         assert part not in page
     empty = shown.run(running=[], waiting=[], locks=[], groups=[], threads=[])
     text = text_of(written(empty))

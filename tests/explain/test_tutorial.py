@@ -22,7 +22,7 @@ from threadmark.model.places import ROOT
 PAGE = (ROOT / "docs/tutorial.md").read_text(encoding="utf-8")
 LINES = [
     shlex.split(line) for block in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
-    for line in block.splitlines()
+    for line in block.replace("\\\n", " ").splitlines()
 ]  # fmt: skip
 COMPILED = [line for line in LINES if line[0] == "g++"]
 

@@ -31,7 +31,7 @@ def test_a_build_during_a_run_ends_the_run_and_keeps_its_rows(lab: Lab, tmp_path
         *("run", "--executables", "programs", "--store", "s.db", "--no-report", "--threads", "1"),
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert "fib.tbb was built anew while it is measured" in done.stderr
+    assert "fib.tbb was rebuilt while it is measured" in done.stderr
     assert "Traceback" not in done.stderr
     with Store.open(tmp_path / "s.db", create=False) as store:
         run = store.run("last")

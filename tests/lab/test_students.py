@@ -146,14 +146,14 @@ def test_a_writer_that_writes_other_bytes_is_wrong(say: Say, tmp_path: Path) -> 
         ("echo 'The disk is full.' >&2; exit 1", "refused: .*: The disk is full"),
         ("echo 'It is bad.' >&2; exit 2", "unavailable: .*: It is bad"),
         ("kill -9 $$", "crashed: .*: ended by Killed"),
-        ("echo nothing; exit 0", "it did not say what it took"),
+        ("echo nothing; exit 0", "it did not print its time"),
     ],
 )
 def test_every_way_to_fail_is_a_row_with_its_reason(
     say: Say, tmp_path: Path, body: str, words: str
 ) -> None:
     write(tmp_path, body)
-    status = 1 if "crashed" in words or "did not say" in words else 0
+    status = 1 if "crashed" in words or "did not print" in words else 0
     printed = say("students", *SMALL, "--writers", "fast", status=status)
     text = " ".join(printed.split())
     assert re.search(words, text), text

@@ -190,7 +190,7 @@ def test_a_program_is_known_by_its_file_and_its_loader(tmp_path: Path) -> None:
     script.write_text("#!/bin/sh\n", encoding="ascii")
     script.chmod(0o755)
     assert target_of(str(script), {}, None).libraries is None
-    with pytest.raises(NotApplicableError, match="not known whether what the script starts"):
+    with pytest.raises(NotApplicableError, match="not known whether the script's program"):
         next(fix for fix in choosing.every() if fix.name == "omp-bind").setting(
             target_of(str(script), {}, None)
         )

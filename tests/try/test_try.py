@@ -199,7 +199,7 @@ def test_explain_puts_its_fixes_first_and_explains_the_best(
     assert "Bound x1.6; measured x" in shown
     assert "with c-locale: more than the bound, so the fix changes more" in shown
     assert "With c-locale explain still finds it, worth at most x1.1." in shown
-    assert "What is left with c-locale (./threadmark show 8): - 9 % locale" in shown
+    assert "Causes left with c-locale (./threadmark show 8): - 9 % locale" in shown
     assert cli.main(["report", "--store", "s.db", "--output", "page.html"]) == 0
     page = Path("page.html").read_text(encoding="utf-8")
     assert "at most x1.6</td><td>c-locale<br>" in page
@@ -251,12 +251,12 @@ def test_threads_and_a_metric_reach_the_runs(capfd: pytest.CaptureFixture[str]) 
             "No fix can be tried here (omp-bind: the program is",
         ),
         (("--threads", "1,2", "--", "true"), "Write {threads} where the program takes"),
-        (("--", "echo", "{threads}"), "Say how many threads the program is to have: --threads 1,2"),
+        (("--", "echo", "{threads}"), "Give the numbers of threads for the program: --threads 1,2"),
         (("--threads", "0", "--", "echo", "{threads}"), "Thread counts go from 1 to 4096"),
         (("--threads-env", "A B", "--threads", "2", "--", "true"), "takes the name of a variable"),
         (("--progress", "(", "--", "true"), "--progress is no regular expression"),
         (("--progress", "x", "--", "true"), "--progress needs one group"),
-        (("--progress", "(x)", "--metric", "cat", "--", "true"), "both tell what a run achieved"),
+        (("--progress", "(x)", "--metric", "cat", "--", "true"), "both give the work of a run"),
         (("--stop", "NONE", "--load", "true", "--", "true"), "There is no signal NONE"),
         (("--ready", "true", "--", "true"), "--ready and --stop are for a server"),
         (("--check", " ", "--", "true"), "--check needs a value."),

@@ -20,7 +20,7 @@ def command(app: cyclopts.App) -> None:
 
 def compare(
     a: Annotated[str, Parameter(help="A run's number, or a side: tbb, std_async:async, jemalloc.")],
-    b: Annotated[str, Parameter(help="What to compare it with, of the same kind.")],
+    b: Annotated[str, Parameter(help="The other run or side, of the same kind.")],
     *,
     programs: Annotated[
         Names, Parameter(help="Only these programs, separated by spaces or commas.")
@@ -35,8 +35,8 @@ def compare(
             show_default=False,
             help="A percentage such as 5 or 5%: the exit status is 1 when A is slower than B by "
             "more than that in any pair, or failed where B has a time. Slower means beyond the "
-            "interval, the drift between runs and what code layout can do; all intervals together "
-            "have a one-sided level of 97.5 %.",
+            "interval, the drift between runs and the effect of code layout. All intervals "
+            "together have a one-sided level of 97.5 %.",
         ),
     ] = "",
     store: StoreOption = DEFAULT_STORE,

@@ -22,6 +22,6 @@ def variables(**values: str) -> Callable[[Target], Setting]:
 def needs_openmp(target: Target) -> None:
     """NotApplicableError for a program that is not linked with a runtime of OpenMP."""
     if target.libraries is None:
-        raise NotApplicableError("it is not known whether what the script starts uses OpenMP")
+        raise NotApplicableError("it is not known whether the script's program uses OpenMP")
     if not target.links(*_RUNTIMES):
         raise NotApplicableError("the program is not linked with OpenMP")

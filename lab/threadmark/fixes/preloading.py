@@ -20,7 +20,7 @@ def allocator(name: str) -> Callable[[Target], Setting]:
     def setting(target: Target) -> Setting:
         target.needs_loader()
         if target.glibc == ():
-            raise NotApplicableError("this C library is not glibc, and has its own idea of malloc")
+            raise NotApplicableError("this C library is not glibc, so another malloc may not fit")
         if target.links(f"lib{name}"):
             raise NotApplicableError(f"the program is linked with {name} already")
         paths, reason = allocators.library(name)

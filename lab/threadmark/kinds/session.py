@@ -119,7 +119,7 @@ class Session:
             request = Request.from_json(stored.request)
             if given and not self.request.agrees(request):
                 raise LabError(
-                    f"The unfinished run {run_id} was asked for otherwise; give --resume without "
+                    f"The unfinished run {run_id} has other options; give --resume without "
                     "other options, or start a new run without --resume."
                 )
             if machine_changes := host.changes(stored.machine, host.facts()):
@@ -230,7 +230,7 @@ class Session:
         self._show(store, run_id)
         if interrupted:
             command = f"`./threadmark {self.kind.command}`"
-            say(self.console, f"{command} was interrupted; what was measured is kept.")
+            say(self.console, f"{command} was interrupted; its measurements are kept.")
             self.status = _INTERRUPTED
 
     def _explain(self, store: Store, run_id: int, selection: Selection) -> bool:

@@ -113,9 +113,7 @@ def _frequency() -> list[Complaint]:
 def _room() -> list[Complaint]:
     available = limits.available_memory()
     if available < 2 << 30:
-        return [
-            Complaint(f"Only {available >> 20} MiB of memory are free", "end what uses the memory")
-        ]
+        return [Complaint(f"Only {available >> 20} MiB of memory are free", "end other programs")]
     return []
 
 

@@ -63,8 +63,8 @@ class Attempts:
         executable = self._cells[cell]
         if executable.changed():
             raise LabError(
-                f"{executable.path} was built anew while it is measured; what was measured before "
-                "is kept, start a new run for the rest."
+                f"{executable.path} was rebuilt while it is measured; the earlier measurements are "
+                "kept, start a new run for the rest."
             )
         cpus = host.cpus_for(cell.threads, host.turned(cell.threads, self._order, task.round))
         chosen = surroundings(executable.path) | self._settings[cell.allocator]

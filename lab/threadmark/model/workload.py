@@ -58,12 +58,12 @@ class Workload:
                 "variable: --threads-env OMP_NUM_THREADS."
             )
         if not self.threads and (placed or self.threads_env):
-            raise LabError("Say how many threads the program is to have: --threads 1,2.")
+            raise LabError("Give the numbers of threads for the program: --threads 1,2.")
         _ = self.counts
         if self.threads_env and not re.fullmatch(r"[A-Za-z_]\w*", self.threads_env):
             raise LabError("--threads-env takes the name of a variable, such as OMP_NUM_THREADS.")
         if self.progress and self.metric:
-            raise LabError("--progress and --metric both tell what a run achieved; give one.")
+            raise LabError("--progress and --metric both give the work of a run; give one.")
         if self.progress:
             progress_pattern(self.progress)
         if self.stop and not is_signal(self.stop):

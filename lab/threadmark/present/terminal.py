@@ -56,7 +56,7 @@ class TextPage:
         found = failures.grouped(judged)
         causes = failures.uncertainties(judged)
         if found or causes:
-            self.heading("What failed, was not measured or is unclear")
+            self.heading("Failed, not measured or unclear")
         for each in found:
             how = each.status.value.replace("_", " ")
             self.say(f"{how}: {where(each)}: {each.reason or 'no reason was given'}")

@@ -123,7 +123,7 @@ def _run(command: list[str]) -> None:
     done = subprocess.run(command, check=False, env=_environment(), stdout=sys.stderr)
     if done.returncode != 0:
         raise LabError(
-            f"Python packages could not be had ('{' '.join(command[:4])} ...' failed, "
+            f"Python packages could not be installed ('{' '.join(command[:4])} ...' failed, "
             "see above); check the network and the free space, then start again."
         )
 

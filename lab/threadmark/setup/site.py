@@ -42,7 +42,7 @@ def build(*, install: bool) -> Path:
     )
     if done.returncode != 0:
         said = "\n".join(each for each in done.stderr.splitlines() if each.strip())
-        raise LabError(f"The site was not built; mend what it says and start again:\n{said}")
+        raise LabError(f"The site was not built; repair these faults and start again:\n{said}")
     _keep_from_network(SITE)
     return SITE / "index.html"
 

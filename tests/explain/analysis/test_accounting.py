@@ -171,7 +171,7 @@ GOLDEN = """\
 prog: 3 threads, 0.4 s, 100 % of 1.2 s of thread time accounted for.
 
  1  50 %  waits for a lock: cache_mutex (server.cpp:41), 410,000 waits of 5.7 us
-          without it at most 2 times as fast
+          without it the program is at most 2 times as fast
           instead  Let each thread work on its own part of the data first; where
                    it cannot, a smaller and shorter lock loses less.
           held by   Cache::put < worker                       100 %  1.9 us each
@@ -182,6 +182,28 @@ prog: 3 threads, 0.4 s, 100 % of 1.2 s of thread time accounted for.
     33 %  waiting for the end or result of a thread
 Processors used: both 0 % of the time, one 100 %.
 - The program was ended by signal 9."""
+
+
+@pytest.mark.parametrize(
+    ("frames", "shown"),
+    [
+        ("std::locale::locale std::ios_base::ios_base std::ostream::ostream write_a_bill work main",
+         "std::locale::locale < ... < write_a_bill < work < main"),
+        ("std::locale::locale std::ios::ios std::ostream::ostream invoice work_of_a_thread main",
+         "std::locale::locale < std::ios::ios < ... < invoice < ..."),
+        ("__memcmp_evex memcmp std::char_traits::compare std::string::compare Counter::line",
+         "__memcmp_evex < memcmp < ... < Counter::line"),
+        ("std::locale::locale invoice", "std::locale::locale < invoice"),
+        ("Cache::get_the_entry Cache::find_the_key Server::handle_the_request worker",
+         "Cache::get_the_entry < Cache::find_the_key < Server::h..."),
+    ],
+)  # fmt: skip
+def test_a_stack_that_does_not_fit_keeps_the_functions_of_the_program(
+    frames: str, shown: str
+) -> None:
+    page = table.Page(70, utf8=True)
+    page.fill("waits in ", page.stack("waits in ", frames.split(), "9 %"), "9 %")
+    assert page.lines[0].plain == f"waits in {shown:<57} 9 %"
 
 
 def test_the_first_ten_lines_answer_in_80_columns_and_in_ascii() -> None:

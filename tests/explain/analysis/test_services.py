@@ -172,7 +172,7 @@ def test_a_server_blocked_in_a_socket_waits_for_requests(
 def test_a_program_that_is_asked_for_nothing_loses_nothing() -> None:
     first = serving(96).first()
     assert first["category"] == "none"
-    assert "waited for requests for 96%" in first["words"]
+    assert "waited for requests for 96 %" in first["words"]
 
 
 def test_a_program_that_is_recorded_from_its_start_waits_for_its_input() -> None:

@@ -51,5 +51,5 @@ def test_the_answer_ends_with_what_is_worth_trying() -> None:
     }  # fmt: skip
     said = [line.plain for line in table.lines(found, 80, utf8=True)]
     text = " ".join(" ".join(said).split())
-    assert "Worth trying: jemalloc, arenas (at most x1.8); batch (bound not known). What" in text
+    assert "Worth trying: jemalloc, arenas (at most x1.8); batch (bound not known). This" in text
     assert "   ./threadmark try --only jemalloc,batch -- p" in said

@@ -20,6 +20,6 @@ FIX = Fix(
     kind="affinity",
     what="all processors of the machine",
     helps=("affinity", "run_queue"),
-    risk="Whoever kept the program on fewer processors may have had a reason.",
+    risk="The limit to fewer processors may have a reason.",
     setting=_setting,
 )

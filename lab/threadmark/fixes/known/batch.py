@@ -18,6 +18,6 @@ FIX = Fix(
     kind="scheduler",
     what="the scheduling class for batches",
     helps=("run_queue", "condition", "mutex"),
-    risk="Answers to others come later.",
+    risk="The program answers other programs later.",
     setting=_setting,
 )

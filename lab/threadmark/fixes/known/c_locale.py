@@ -19,6 +19,6 @@ FIX = Fix(
     kind="locale",
     what="LC_ALL=C",
     helps=("atomic/locale", "mutex/locale"),
-    risk="Letters beyond ASCII are not letters, and numbers have no marks of thousands.",
+    risk="Only ASCII characters are letters, and numbers have no thousands separators.",
     setting=_setting,
 )

@@ -12,7 +12,7 @@ FIX = Fix(
     helps=("allocator", "kernel_memory", "false_sharing"),
     risk=(
         "It keeps freed memory for some seconds before the system gets it back. "
-        "What relies on calls of glibc alone (mallinfo, mallopt) breaks."
+        "Code that calls functions of glibc alone (mallinfo, mallopt) breaks."
     ),
     setting=allocator("jemalloc"),
 )

@@ -10,6 +10,6 @@ FIX = Fix(
     kind="stdio",
     what="buffers of 1 MiB for stdio",
     helps=("io", "stdio"),
-    risk=("What is printed appears later, and is lost if the program crashes."),
+    risk=("Output appears later, and is lost if the program crashes."),
     setting=own_library("large_buffers"),
 )

@@ -12,7 +12,7 @@ FIX = Fix(
     helps=("allocator", "kernel_memory", "false_sharing"),
     risk=(
         "It takes more address space, and often more memory. "
-        "What relies on calls of glibc alone (mallinfo, mallopt) breaks."
+        "Code that calls functions of glibc alone (mallinfo, mallopt) breaks."
     ),
     setting=allocator("mimalloc"),
 )

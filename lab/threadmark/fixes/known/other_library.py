@@ -49,6 +49,6 @@ FIX = Fix(
     kind="library",
     what="another version of the standard library",
     helps=("mutex", "atomic", "allocator"),
-    risk="An older library may lack what the program needs.",
+    risk="An older library may lack functions that the program needs.",
     setting=_setting,
 )

@@ -12,7 +12,7 @@ FIX = Fix(
     helps=("allocator", "kernel_memory", "false_sharing"),
     risk=(
         "It gives memory back late, and its caches grow with the threads. "
-        "What relies on calls of glibc alone (mallinfo, mallopt) breaks."
+        "Code that calls functions of glibc alone (mallinfo, mallopt) breaks."
     ),
     setting=allocator("tcmalloc"),
 )

@@ -30,6 +30,6 @@ FIX = Fix(
     kind="tasks",
     what="tmk in the place of std::async and std::future",
     helps=("thread_creation", "task_overhead", "run_queue", "task_idle"),
-    risk="Sources are C++20 then; docs/dropin.md says what else differs.",
+    risk="The sources must compile as C++20; docs/dropin.md has the other differences.",
     setting=_setting,
 )

@@ -58,7 +58,7 @@ def select(
             elsewhere = {replace(cell, platform=absence.platform, threads=1) for cell in cells}
             unavailable |= dict.fromkeys(sorted(elsewhere - cells.keys()), absence.reason)
     if not cells and not unavailable:
-        raise LabError("No cell fits this choice; ./threadmark list shows what there is.")
+        raise LabError("No cell fits this choice; see ./threadmark list, and list platforms.")
     return Selection(cells, unavailable)
 
 

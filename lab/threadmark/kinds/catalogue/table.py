@@ -194,9 +194,9 @@ class _Page(TextPage):
         self.heading("How to read it")
         self.say(
             "ns/op: an operation on one thread. /s: operations per second of one thread, alone and "
-            "among all; x: their speed-up together. fair: slowest by fastest thread. > is what to "
-            "write instead; gain: per thread over the usual way (another allocator: over glibc's), "
-            "on one thread and on all."
+            "among all; x: their speed-up together. fair: slowest by fastest thread. > marks a "
+            "remedy. gain: per thread over the usual way (another allocator: over glibc's), on one "
+            "thread and on all."
         )
         words = [f"{w}: {meaning}" for kind, (w, meaning) in WORDS.items() if kind in used]
         self.say("; ".join(words) + ".")

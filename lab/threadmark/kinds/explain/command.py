@@ -39,7 +39,7 @@ def explain(
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
 ) -> int:
-    """Say where the threads of any program spend their time, and who held what they waited for.
+    """Say where the threads of any program spend their time, and which code keeps them waiting.
 
     `./threadmark explain -- ./prog arguments` runs the program unmodified. `./threadmark explain
     FILE` analyses a record that threadmark-record made, here or on another machine. The record
@@ -60,7 +60,7 @@ def explain(
     Parameters
     ----------
     pid
-        Record the running process with this number, from outside.
+        Record the running process of this number, from outside.
     follow
         Record the processes that the program starts too, which is the default; --no-follow leaves
         them out.
@@ -76,16 +76,16 @@ def explain(
         The signal that the program gets after the load (default: TERM) or after the duration
         (default: none).
     thread
-        Only threads of this name, which may be a pattern such as "io*", or of this number; may be
-        repeated. The others stay known as holders of locks.
+        Only threads of this name or number; the name may be a pattern such as "io*", and the option
+        may be repeated. The other threads are still named as holders of locks.
     since
-        Only what came later, in seconds since the recording began.
+        Only the time after this second of the recording.
     until
-        Only what came earlier, in seconds since the recording began.
+        Only the time before this second of the recording.
     cell
-        PROGRAM/BACKEND:VARIANT/PLATFORM/THREADS[/SIZE[/ALLOCATOR]], in the place of a program. The
-        backend of the catalogue is threads. An argument of the program stands behind it after a
-        blank, such as form=streams. Recorded are 2 s of its repeats.
+        Explain PROGRAM/BACKEND:VARIANT/PLATFORM/THREADS[/SIZE[/ALLOCATOR]], a field of the matrix,
+        in the place of a program. The backend of the catalogue is threads. An argument of the
+        program follows after a blank, such as form=streams. 2 s of its repeats are recorded.
     threads
         Compare these numbers of threads, such as 1,2; each replaces {threads} in the arguments.
     threads_env
@@ -94,8 +94,8 @@ def explain(
         How often the program runs with each number of threads; the default is 3, or 2 where 3
         would take more than a minute.
     progress
-        A regular expression with one group: the units of work that were done. Its last match in
-        the output of the program counts. Without units the whole run is one.
+        A regular expression whose one group is the units of work done. Its last match in the
+        output of the program counts. Without it the whole run is one unit.
     counter
         A file whose last word is the number of units, in the place of --progress.
     """
@@ -109,7 +109,9 @@ def explain(
     turns = Turns(threads, threads_env, rounds, progress, counter)
     if cell is not None:
         if wanted != Wanted(()) or turns != Turns():
-            raise LabError("--cell names what is recorded and for how long; give nothing else.")
+            raise LabError(
+                "--cell allows no program and no other option of a recording; leave it out."
+            )
         from threadmark.kinds.explain import subject
 
         return subject.perform(cell, store, install=install, as_json=json)

@@ -106,7 +106,7 @@ class _Session:
             found["limits"].insert(
                 0,
                 "The comparison was interrupted before the program had run with each number of "
-                f"threads; this is what the run with {most:,} says.",
+                f"threads; this answer is of the run with {most:,}.",
             )
             return recording, found, details
         least = self.recordings[min(self.recordings)]
@@ -185,9 +185,8 @@ class _Session:
             found = output.last_number(re.compile(self.turns.progress))
             if found is None:
                 raise LabError(
-                    f"The program printed nothing with {_threads(threads)} that --progress "
-                    f"'{self.turns.progress}' finds a number above 0 in; try the expression on "
-                    "its output."
+                    f"--progress '{self.turns.progress}' finds no number above 0 in the output of "
+                    f"the program with {_threads(threads)}; try the expression on that output."
                 )
             return found
         if self.turns.counter is not None:

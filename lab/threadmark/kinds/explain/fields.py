@@ -80,7 +80,7 @@ class Fields:
 
     def _notes(self, cells: Sequence[Cell]) -> list[str]:
         if not cells:
-            return ["No field is known not to scale, so none was explained."]
+            return ["No field surely fails to scale, so none was explained."]
         left = cells[len(self.done) + len(self.failed) :]
         found = list(self.failed)
         if left:

@@ -62,7 +62,7 @@ def graphs(details: Mapping[str, Any]) -> list[Graph]:
             "thread, blue shrank."
         )
         tree = _tree((frames, n / 1000, one / 1000) for frames, one, n in differential["stacks"])
-        found.append(_graph("growth", "What grows with the threads", hint, tree, ""))
+        found.append(_graph("growth", "Functions that grow with the threads", hint, tree, ""))
     return [each for each in found if each.boxes]
 
 

@@ -66,7 +66,7 @@ class Function:
         """What a terminal shows."""
         page = Page(width, utf8=utf8)
         page.fill("", self.name, f"{'samples':>8}{'waits':>10}")
-        for title, name in (("with what it calls", "inclusive"), ("in itself", "exclusive")):
+        for title, name in (("with its callees", "inclusive"), ("in itself", "exclusive")):
             samples, us = getattr(self.running, name), getattr(self.waiting, name)
             page.fill("  ", title, self._costs(samples, us))
         for title, one, other in (

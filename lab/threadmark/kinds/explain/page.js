@@ -116,7 +116,7 @@
     chosen.hidden = false;
     chosen.replaceChildren(
       make("h3", { textContent: name }),
-      make("p", { className: "hint", textContent: `${time(found.on)} on a processor and ${time(found.off)} in waits, with what it calls` }),
+      make("p", { className: "hint", textContent: `${time(found.on)} on a processor and ${time(found.off)} in waits, with its callees` }),
       make("div", { className: "sides" }, list("Called by", found.callers), list("Calls", found.callees)),
     );
     if (show) chosen.scrollIntoView({ block: "center" });

@@ -63,7 +63,7 @@ def named(text: str, console: Console, *, install: bool) -> Subject:
     check_name("program", cell.program, known)
     check_name("backend", cell.backend, known[cell.program])
     if missing := allocators.setting(cell.allocator)[1]:
-        raise LabError(f"{cell.allocator} cannot be had here: {missing}")
+        raise LabError(f"{cell.allocator} is not available here: {missing}")
     most = default_limits()
     if cell.threads > most.threads:
         raise LabError(
@@ -95,7 +95,7 @@ def of_executable(cell: Cell, executable: Executable, seed: int = 1) -> Subject:
     if cell in selection.cells:
         return Subject(kind, request, cell, executable)
     if reason := next(iter(selection.unavailable.values()), ""):
-        raise LabError(f"{cell_name(cell)} cannot be had: {reason}")
+        raise LabError(f"{cell_name(cell)} is not available: {reason}")
     raise LabError(
         f"{cell.backend}:{cell.variant} of {cell.program} uses one thread only; write 1 in the "
         f"place of {cell.threads}."
@@ -128,7 +128,7 @@ def _built(cell: Cell, console: Console, *, install: bool) -> Executable:
     except LabError:
         absent = discovery.absences(cell.platform)
         if why := next((each.reason for each in absent if each.backend == cell.backend), ""):
-            raise LabError(f"{cell.backend} cannot be had on {cell.platform}: {why}") from None
+            raise LabError(f"{cell.backend} is not available on {cell.platform}: {why}") from None
         raise
     for each in ready.executables:
         if each.path.name == name:

@@ -16,6 +16,8 @@ _LINES = 3  # of holders or waiters
 _SHOWN = 0.01
 _BETTER = 1.02  # a bound below is no promise
 _ON_PATH = 0.1  # of the critical path
+# Functions of C that call others and are often between a lock and the program.
+_OF_C = {"memcmp", "memcpy", "memmove", "memset", "malloc", "free", "calloc", "realloc", "strlen"}
 
 _STATES = {
     "useful": "useful work",
@@ -77,14 +79,30 @@ class Page:
         self.lines += [Text(line, style=style) for line in lines]
 
     def fill(self, first: str, middle: str, last: str) -> None:
-        """One line with `last` at its right end; `middle` is shortened in its midst to fit."""
-        room = self.width - len(first) - len(last) - 1
+        """One line with `last` at its right end; `middle` is cut off where it does not fit."""
+        room = self._room(first, last)
         text = _shown(middle)
         if not self.utf8:
             text = text.encode("ascii", "replace").decode()
         if len(text) > room:
             text = text[: max(0, room - 3)] + "..."
         self.lines.append(Text(f"{first}{text:<{room}} {last}".rstrip()))
+
+    def stack(self, first: str, frames: Sequence[str], last: str) -> str:
+        """Frames for a line of `fill`. Where they do not fit, those of libraries before the first
+        one of the program give way, the outer ones first: a reader looks for the program's."""
+        whole = " < ".join(frames)
+        own = next((at for at, each in enumerate(frames) if at and not _of_library(each)), 0)
+        if len(_shown(whole)) <= self._room(first, last) or own < 2:
+            return whole
+        for kept in range(own - 1, 0, -1):
+            head = [*frames[:kept], "...", frames[own]]
+            if len(_shown(" < ".join(head))) <= self._room(first, last) or kept == 1:
+                return " < ".join([*head, *frames[own + 1 :]])
+        return whole
+
+    def _room(self, first: str, last: str) -> int:
+        return self.width - len(first) - len(last) - 1
 
 
 def lines(found: Mapping[str, Any], width: int, *, utf8: bool) -> list[Text]:
@@ -95,7 +113,7 @@ def lines(found: Mapping[str, Any], width: int, *, utf8: bool) -> list[Text]:
         _cause(page, number, cause, found)
     if worth := found.get("try"):
         page.lines.append(Text())
-        page.say("", f"Worth trying: {_fixes(worth['fixes'])}. What each gives, measured:")
+        page.say("", f"Worth trying: {_fixes(worth['fixes'])}. This measures each:")
         page.lines.append(Text(f"   {_shown(worth['command'])}"))
     page.lines.append(Text())
     shares = sorted(found["states"].items(), key=lambda each: -each[1])
@@ -142,12 +160,17 @@ def _cause(page: Page, number: int, cause: Mapping[str, Any], found: Mapping[str
     held, waited = cause["holders"], cause["waiters"]
     by = "done by  " if cause["category"] in ("serial_dependency", "imbalance") else "held by  "
     for title, parties in ((by, held), ("waits in ", waited)):
+        shown = []
         for place, party in enumerate(parties[:_LINES]):
             first = " " * 10 + (title if place == 0 else " " * len(title)) + " "
             last = _percent(party["share"])
             if "hold_us" in party:
                 last += f"  {micros(party['hold_us'])} each"
-            page.fill(first, " < ".join(party["frames"]), last)
+            shown.append((first, party["frames"], last))
+        stacks = [page.stack(*each) for each in shown]
+        alike = len(set(stacks)) < len(stacks)
+        for (first, frames, last), stack in zip(shown, stacks, strict=True):
+            page.fill(first, " < ".join(frames) if alike else stack, last)
 
 
 def summary(cause: Mapping[str, Any]) -> str:
@@ -176,7 +199,7 @@ def gain(cause: Mapping[str, Any]) -> str:
     bound = cause["bound"]
     if bound is None or bound < _BETTER:
         return ""
-    return f"without it at most {bound:.3g} times as fast"
+    return f"without it the program is at most {bound:.3g} times as fast"
 
 
 def _fixes(fixes: Sequence[Mapping[str, Any]]) -> str:
@@ -215,6 +238,11 @@ def versions(known: Sequence[Mapping[str, Any]]) -> str:
         elif each["has"] is False:
             found.append(f"{here}, which should not have it")
     return f" ({'; '.join(found)})" if found else ""
+
+
+def _of_library(function: str) -> bool:
+    """Whether a name is one of the C++ or C library's, as far as a name tells."""
+    return function.startswith(("std::", "__", "operator ")) or function in _OF_C
 
 
 def _shown(text: str) -> str:

@@ -60,6 +60,6 @@ class Turns:
         if self.rounds is not None and not 1 <= self.rounds <= 1000:
             raise LabError("--rounds takes a number from 1 to 1000.")
         if self.progress is not None and self.counter is not None:
-            raise LabError("--progress and --counter both tell the units of work; give one.")
+            raise LabError("--progress and --counter both give the units of work; give one.")
         if self.progress is not None:
             progress_pattern(self.progress)

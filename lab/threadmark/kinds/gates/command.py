@@ -36,7 +36,7 @@ def gate(
 
     `./threadmark gate --min-efficiency 0.7@2 -- ./prog {threads}` runs the program on one and on
     two threads in turns until it is sure. `--write-baseline FILE` keeps the speed-ups in a file to
-    commit, and `--no-worse-than FILE --by 5%` fails where they have become worse by more.
+    commit, and `--no-worse-than FILE --by 5%` fails if they are worse by more than that.
 
     Exit status: 0 when every demand is met; 1 when one is not, or the program fails; 3 when it is
     not decidable on this machine today; 2 when the request or the machine does not allow an answer;
@@ -57,12 +57,12 @@ def gate(
     junit
         Write the verdicts as JUnit XML.
     summary
-        Append the verdicts as Markdown to this file; GITHUB_STEP_SUMMARY, if that is set.
+        Append the verdicts as Markdown to this file; the default is GITHUB_STEP_SUMMARY, if set.
     annotations
         github, azure or none: lines for the service that runs this; the default follows from its
         environment variables.
     explain
-        --no-explain leaves out what explain says of a program that fails.
+        --no-explain does not explain a program that fails.
     budget
         Time for measuring, such as 90s or 10m; the default is 2m.
     """

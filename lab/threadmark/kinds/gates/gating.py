@@ -67,8 +67,8 @@ class Wanted:
             found += demands.of_baseline(self.baseline, allowed, workload.words)
         if not found and self.write is None:
             raise LabError(
-                "Say what the program must reach, such as --min-efficiency 0.7@2, or keep what it "
-                "reaches with --write-baseline FILE."
+                "Give a demand, such as --min-efficiency 0.7@2, or keep the speed-ups of the "
+                "program with --write-baseline FILE."
             )
         return found
 
@@ -96,7 +96,7 @@ def perform(workload: Workload, wanted: Wanted, outputs: Outputs, path: Path) ->
     given = set(workload.counts) - {0}
     counts = sorted({1, *given, *(each.threads for each in asked)})
     if len(counts) < 2:
-        raise LabError("A baseline is of two numbers of threads and more; give --threads 1,2.")
+        raise LabError("A baseline needs two or more numbers of threads; give --threads 1,2.")
     workload = replace(workload, threads=",".join(map(str, counts)))
     workload.faults(KIND.command)
     request = {

@@ -65,7 +65,7 @@ class Generation:
         took = _TOOK.search(ending.output)
         written = ""
         if status is Status.OK and took is None:
-            status, reason = Status.CRASHED, f"it did not say what it took: {ending.output!r:.100}"
+            status, reason = Status.CRASHED, f"it did not print its time: {ending.output!r:.100}"
         if status is Status.OK:
             written = checksum(made)
             first = self._written.setdefault(attempt.cell.problem, written)
@@ -131,7 +131,7 @@ def _status(attempt: Attempt, ending: Ending) -> tuple[Status, str]:
     if ending.killed is Killed.TIME:
         return Status.TIMEOUT, f"it did not end within {attempt.repeat_limit_s:.0f} s"
     if ending.killed is Killed.MEMORY or ending.memory_events:
-        return Status.OUT_OF_MEMORY, "it used more memory than four fifths of what was free"
+        return Status.OUT_OF_MEMORY, "it used more memory than four fifths of the free memory"
     if ending.killed is Killed.OUTPUT:
         return Status.CRASHED, "it printed without end"
     if ending.signal is not None:

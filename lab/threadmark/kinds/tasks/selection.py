@@ -51,7 +51,7 @@ def select(
     for absence in absent:
         unavailable |= _absent_cells(request, absence, cells)
     if not cells and not unavailable:
-        raise LabError("No cell fits this choice; ./threadmark list shows what there is.")
+        raise LabError("No cell fits this choice; see ./threadmark list, and list backends.")
     return Selection(cells, unavailable)
 
 

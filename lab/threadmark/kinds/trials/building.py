@@ -195,8 +195,8 @@ class Builder:
             changed = sorted(set(before.items()) ^ set(after.items()))
             if changed:
                 raise LabError(
-                    f"--build ran in a copy and wrote {changed[0][0]} all the same; write paths "
-                    f"relative to {self._folder} in what it runs, and build anew there."
+                    f"--build ran in a copy but wrote {changed[0][0]}; use paths relative "
+                    f"to {self._folder} in the commands that it runs, and build again there."
                 )
 
 

@@ -28,12 +28,12 @@ def try_(
     """Run a program as it is and under each fix that needs no edit, in pairs, and say which gain.
 
     `./threadmark try -- ./prog arguments` tries other allocators, settings of glibc, the locale,
-    affinity, mutexes that spin, larger buffers and more, and prints the line that keeps what helps.
-    `./threadmark try --threads 1,2 -- ./prog {threads}` says it for each number of threads. A
+    affinity, mutexes that spin, larger buffers and more. It prints the lines that keep those that
+    help. `./threadmark try --threads 1,2 -- ./prog {threads}` answers for each number of threads. A
     server is measured by its load: `./threadmark try --ready "curl -fs localhost:8080" --load "wrk
     -d 2 http://localhost:8080" --metric "awk '/Requests.sec/ {print $2}'" -- ./server`.
 
-    Ctrl-C shows what is known. What was measured is in the store: ./threadmark show.
+    Ctrl-C shows what is known. ./threadmark show prints the stored answer again.
 
     Exit status: 0 when there is an answer, also that nothing helps; 2 when the program or the
     request does not allow one; 130 after Ctrl-C.
@@ -45,11 +45,11 @@ def try_(
     budget
         Time for measuring, such as 90s or 10m; the default is 3m.
     build
-        A command of the shell that builds the program, for fixes that are flags of the compiler. It
-        runs in copies of this folder, which stays as it is. {flags} in it becomes the flags, else
-        the compilers on PATH add them; {out} becomes the file to write, if that is not in here.
+        A shell command that builds the program, for fixes that are compiler flags. It runs in
+        copies of this folder, which stays as it is. {flags} in it becomes the flags; without it the
+        compilers on PATH add them. {out} becomes the file to write, if that is outside this folder.
     explain
-        Explain the program first, try the likeliest fixes first, and explain it with the best one.
+        Explain the program, try the fixes for its causes first, and explain it with the best fix.
     """
     from threadmark.kinds.trials.trying import BUDGET_S, Asked, perform
     from threadmark.model.effort import parse_seconds

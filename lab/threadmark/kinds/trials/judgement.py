@@ -255,13 +255,13 @@ def _limits(
 ) -> list[str]:
     found = []
     if described.get("built"):
-        found.append("As it is means what --build makes without more flags, in a copy too.")
+        found.append("The base is the program that --build makes in a copy without more flags.")
     shares = [row.facts[TAKEN] for row in rows if TAKEN in row.facts]
     taken, whole = sum(each[0] for each in shares), sum(each[1] for each in shares)
     if whole and taken >= _BUSY * whole:
         found.append(f"Other processes, or the hypervisor, took {100 * taken / whole:.0f} % of the "
-                     "processors' time meanwhile, so what needs more of it gains less than on a "
-                     "machine that is free.")  # fmt: skip
+                     "processors' time meanwhile, so a fix that needs more of it gains less than "
+                     "on an idle machine.")  # fmt: skip
     for count, base in bases.items():
         threads = f" on {threads_in_words(count)}" if count else ""
         if base.failed:
@@ -269,8 +269,8 @@ def _limits(
                          f"runs{threads}; these and their pairs count for nothing.")  # fmt: skip
         if base.constant is False and not described.get("checked"):
             found.append(f"The program as it is does not print the same each time{threads}, so "
-                         "only its exit status was checked; --check CMD checks what it "
-                         "prints.")  # fmt: skip
+                         "only its exit status was checked; --check CMD checks its "
+                         "output.")  # fmt: skip
         if base.seconds < _KEPT_SHORT and not described.get("units"):
             found.append(f"A run{threads} takes {1e3 * base.seconds:.2g} ms, of which starting "
                          "the process is a good part; give the program more to do.")  # fmt: skip

@@ -61,7 +61,7 @@ def _head(page: TextPage, stored: Stored, found: Found) -> None:
     page.say(
         f"{found.rounds} round{'s' * (found.rounds != 1)} of pairs of runs, as is and with each "
         "fix."
-        + (f" As is against as is: {', '.join(noise)}." if noise else "")
+        + (f" The noise, as is against as is: {', '.join(noise)}." if noise else "")
     )  # fmt: skip
 
 
@@ -181,7 +181,7 @@ def _keep(page: TextPage, tried: Tried) -> None:
     if dockerfile := tried.keep["dockerfile"]:
         page.lines.append(Text("  or in a Dockerfile:", style="dim"))
         page.lines += [Text(f"  {wording.printable(each)}") for each in dockerfile]
-    page.say(f"  Mind: {tried.risk}")
+    page.say(f"  Risk: {tried.risk}")
 
 
 def _sum(page: TextPage, found: Found) -> None:
@@ -218,7 +218,7 @@ def _others(page: TextPage, found: Found) -> None:
         page.say(f"No pair of runs ended well: {_listed(lost)}.")
     if short := [each for each in quiet if _is_short(each)]:
         page.say(
-            f"Given up after {SCREENED} rounds, as others promised more and time was short: "
+            f"Given up after {SCREENED} rounds, because time was short and others promised more: "
             f"{_listed(short)}."
         )
     for each in found.tried:
@@ -244,7 +244,7 @@ def _explained(page: TextPage, found: Found) -> None:
         if gap.left:
             page.say(f"  {wording.capital(gap.left)}.")
     if left := said.get("left"):
-        page.say(f"What is left with {said['best']} (./threadmark show {left['run']}):")
+        page.say(f"Causes left with {said['best']} (./threadmark show {left['run']}):")
         for cause in left["causes"]:
             page.say(f"- {cause}")
 

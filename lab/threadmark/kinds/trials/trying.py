@@ -147,7 +147,7 @@ class _Session:
         if self._store is None:
             raise LabError("The try was interrupted before its first round.", INTERRUPTED)
         if self.interrupted:
-            self._notes.append("The try was interrupted; what was measured counts.")
+            self._notes.append("The try was interrupted; the runs before that count.")
         for note in self._notes:
             self._store.add_note(self._run_id, note)
         self._store.finish(self._run_id)

@@ -84,7 +84,7 @@ def alone_causes(recording: Recording, names: Names, roles: Roles, account: Acco
         return []
     ran = stacks_within(recording, spans)
     name, where = _innermost_of_most(ran, names)
-    words = f"for {part:.0%} of the run one thread works and no other one exists"
+    words = f"for {100 * part:.0f} % of the run one thread works and no other one exists"
     cause = Cause("serial_dependency", name, where, words, certain=part >= _SURE)
     lost = float(workers.total() * (roles.capacity - 1))
     cause.ns = account.total_ns * lost / (account.total_ns + lost)

@@ -258,12 +258,12 @@ def _limits(
     ready = times.states["runnable"] / max(1.0, times.total_ns)
     if ready >= _OF_OTHERS and not any(c.category in ("run_queue", "affinity") for c in causes):
         found.append(
-            f"Other programs had the processors for {ready:.0%} of the threads' time; on a quiet "
-            "machine threads overlap more, and other causes may show."
+            f"Other programs had the processors for {100 * ready:.0f} % of the threads' time; on a "
+            "quiet machine threads overlap more, and other causes may show."
         )
     if recording.agent_ns:
         share = recording.agent_ns / max(1.0, times.total_ns)
-        found.append(f"The agent itself took {share:.1%} of the threads' time.")
+        found.append(f"The agent itself took {100 * share:.1f} % of the threads' time.")
     if recording.signal:
         found.append(f"The program was ended by signal {recording.signal}.")
     return list(dict.fromkeys(found))

@@ -126,7 +126,8 @@ class Locks:
         lock = max(locks, key=lambda each: each.hold_ns)
         found = self.of_cost(Cost(Reason("lock", "mutex", lock.id)))
         found.things.add(lock.id)
-        found.words += f"; it is held {lock.hold_ns / self._recording.wall_ns:.0%} of the time"
+        held = 100 * lock.hold_ns / self._recording.wall_ns
+        found.words += f"; it is held {held:.0f} % of the time"
         for each in turns:
             found.take(each)
         return merged([*(c for c in causes if c not in turns), found])

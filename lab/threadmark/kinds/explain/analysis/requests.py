@@ -55,5 +55,5 @@ def idle_words(waits: Sequence[Cause], total_ns: float) -> str:
         return ""
     return (
         "Nothing of the program costs more than a few per cent. Its threads waited for requests "
-        f"for {share:.0%} of their time."
+        f"for {100 * share:.0f} % of their time."
     )
