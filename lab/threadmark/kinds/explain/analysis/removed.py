@@ -155,8 +155,9 @@ class Removed:
         """Whether the program's own code makes a system call, as a lock of its own does."""
         frames = self._names.frames(stack, True)
         place = next(iter(self._recording.stacks.get(stack, ())), None)
-        own = bool(frames) and frames[0].own and place is not None
-        return own and self._names.before(*place).startswith("syscall")
+        if not frames or not frames[0].own or place is None:
+            return False
+        return self._names.before(*place).startswith("syscall")
 
     def _is_of_agent(self, stack: int) -> bool:
         """Whether the agent itself runs, which takes nothing where it is not recorded."""
