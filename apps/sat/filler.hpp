@@ -218,7 +218,8 @@ class Filler {
     }
     const Kind kind = model_.kinds[found];
     if (!contains(wanted, kind) && kind != Kind::kUnknown) {
-      fail(field, reference_text(number) + " is a " + printable(model_.document.identifier(found)) +
+      fail(field, reference_text(number) + " is of class " +
+                      printable(model_.document.identifier(found)) +
                       ", which this field cannot name.");
     }
     if (counts_) std::atomic_ref(model_.entity(found).handles).fetch_add(1);

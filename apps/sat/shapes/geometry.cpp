@@ -32,14 +32,25 @@ namespace {
 constexpr double kTurn = 2 * std::numbers::pi;
 constexpr double kNothing = 1e-12;
 
-bool given(double value) { return !std::isnan(value); }
+constexpr double kMost = 1e50;
+
+// Open CASCADE goes round for ever with other numbers. A file that is read in part lacks some.
+double usable(double value) {
+  if (!(std::abs(value) < kMost)) {
+    throw Standard_RangeError("a number is missing or larger than 1e50");
+  }
+  return value;
+}
+
 gp_Vec vector_of(const Vector& v) { return {v.x, v.y, v.z}; }
 bool is_direction(const Vector& v) {
-  return given(v.x) && given(v.y) && given(v.z) && vector_of(v).Magnitude() > kNothing;
+  const double length = vector_of(v).Magnitude();
+  return length > kNothing && length < kMost;  // not if a number is missing
 }
 
 // A right-handed frame; x is chosen where the file has none across the axis.
 gp_Ax3 frame(const gp_Pnt& origin, const Vector& axis, const Vector& x) {
+  if (!is_direction(axis)) throw Standard_RangeError("its axis is missing or has no length");
   const gp_Dir z(axis.x, axis.y, axis.z);
   if (is_direction(x) && vector_of(x).Crossed(gp_Vec(z)).Magnitude() > kNothing) {
     return {origin, z, gp_Dir(vector_of(x))};
@@ -87,7 +98,7 @@ CurveForm ellipse(const Ellipse& record, double scale) {
   }
   const gp_Pnt centre = point_of(record.centre, scale);
   const double major = vector_of(record.major).Magnitude() * scale;
-  const double ratio = record.ratio;
+  const double ratio = usable(record.ratio);
   gp_Dir normal(vector_of(record.normal));
   gp_Dir x(vector_of(record.major));
   if (std::abs(std::abs(ratio) - 1) < 1e-12) {
@@ -130,10 +141,14 @@ void set_plane(SurfaceForm& form, const Vector& origin, const Vector& normal, co
 }
 
 double slope_of(const Cone& cone) { return cone.sine / cone.cosine; }
+double radius_of(const Cone& cone, double scale) {
+  return usable(vector_of(cone.major).Magnitude() * scale);
+}
 
 void set_cone(SurfaceForm& form, const Cone& cone, double scale) {
   const gp_Pnt origin = point_of(cone.origin, scale);
-  const double radius = vector_of(cone.major).Magnitude() * scale;
+  const double radius = radius_of(cone, scale);
+  for (const double each : {cone.sine, cone.cosine, cone.ratio}) usable(each);
   form.flipped = cone.cosine < 0;
   if (std::abs(cone.cosine) < 1e-9) {
     form.why = "it is as flat as a plane";
@@ -165,8 +180,8 @@ void set_cone(SurfaceForm& form, const Cone& cone, double scale) {
 
 void set_torus(SurfaceForm& form, const Torus& torus, double scale) {
   const gp_Pnt centre = point_of(torus.centre, scale);
-  const double major = torus.major * scale;
-  const double minor = std::abs(torus.minor) * scale;
+  const double major = usable(torus.major * scale);
+  const double minor = usable(std::abs(torus.minor) * scale);
   const gp_Ax3 axes = frame(centre, torus.axis, torus.u);
   form.flipped = torus.minor < 0;
   if (major > minor) {
@@ -197,15 +212,7 @@ double scale_of(const Header& header) {
   return header.has_units && header.millimetres > 0 ? header.millimetres : 1;
 }
 gp_Pnt point_of(const Vector& v, double scale) {
-  const gp_Pnt point(scale * v.x, scale * v.y, scale * v.z);
-  // Open CASCADE goes round for ever with others; a file that is read in part lacks some.
-  constexpr double kMost = 1e50;
-  for (const double each : {point.X(), point.Y(), point.Z()}) {
-    if (!(std::abs(each) < kMost)) {
-      throw Standard_RangeError("a coordinate is missing or larger than 1e50 mm");
-    }
-  }
-  return point;
+  return {usable(scale * v.x), usable(scale * v.y), usable(scale * v.z)};
 }
 
 CurveForm curve_of(const Model& model, Ref record, double scale) {
@@ -233,7 +240,7 @@ SurfaceForm surface_of(const Model& model, Ref record, double scale) {
       const Vector pole = is_direction(sphere->pole) ? sphere->pole : Vector{0, 0, 1};
       form.flipped = sphere->radius < 0;
       form.surface = new Geom_SphericalSurface(frame(centre, pole, sphere->u),
-                                               std::abs(sphere->radius) * scale);
+                                               usable(std::abs(sphere->radius) * scale));
     } else if (const auto* const torus = model.find<Torus>(record)) {
       set_torus(form, *torus, scale);
     } else if (const auto* const spline = model.find<Spline>(record)) {
@@ -258,7 +265,7 @@ SurfaceForm surface_of(const Model& model, Ref record, double scale) {
 SurfaceForm elliptic_cone_of(const Cone& cone, double scale, double low, double high) {
   SurfaceForm form;
   form.flipped = cone.cosine < 0;
-  const double radius = vector_of(cone.major).Magnitude() * scale;
+  const double radius = radius_of(cone, scale);
   const gp_Ax3 axes = frame(point_of(cone.origin, scale), cone.axis, cone.major);
   const double angle = std::atan(slope_of(cone));
   // Heights become lengths along the sides; the apex is a bound.

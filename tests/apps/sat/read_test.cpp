@@ -328,7 +328,7 @@ TEST(Read, names_record_and_field_of_a_reference_to_nothing) {
 
 TEST(Read, refuses_a_reference_to_another_class) {
   expect_place(refused(replaced(small_file(), "$5 $3 $-1 $6", "$5 $3 $-1 $5")), 4, "surface",
-               "$5 is a loop");
+               "$5 is of class loop");
 }
 
 struct Mutant {

@@ -167,6 +167,23 @@ TEST(Shapes, a_point_that_is_missing_or_too_far_is_named_and_its_faces_are_left_
   }
 }
 
+TEST(Shapes, an_axis_or_a_size_that_is_missing_or_too_large_is_named_and_nothing_goes_on_for_ever) {
+  const std::string plane = "plane-surface $-1 -1 $-1 0 0 5 ";
+  const std::string cone = "cone-surface $-1 -1 $-1 0 0 0 ";
+  for (const auto& [good, bad] : {std::pair{plane + "0 0 1", plane + "0 0 nan"},
+                                  {plane + "0 0 1", plane + "0 0 0"},
+                                  {cone + "0 0 1", cone + "0 x 1"},
+                                  {cone + "0 0 1 2 0 0", cone + "0 0 1 1e99 0 0"},
+                                  {cone + "0 0 1 2 0 0 1 I I 0", cone + "0 0 1 2 0 0 1 I I inf"}}) {
+    const std::string text = replaced(cylinder(1), good, bad);
+    const sat::Model model = model_of(text, {.partial = true});
+    sat::Team team(1);
+    const Report report = Conversion(model, team, true).report();
+    EXPECT_EQ(report.made, 2U) << bad;
+    ASSERT_EQ(report.missing.size(), 1U) << bad;
+  }
+}
+
 TEST(Shapes, threads_make_the_same_shapes) {
   const Report one = report_of(cylinder(1), 1);
   const Report four = report_of(cylinder(1), 4);
