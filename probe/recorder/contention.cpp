@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMostThreads = 16;
 constexpr std::uint64_t kSpanNs = 2'000'000;
 constexpr std::uint64_t kLeadNs = 500'000;  // until all threads have been made
-constexpr int kRounds = 3, kMostRounds = 6;
+constexpr std::size_t kRounds = 3, kMostRounds = 6;
 constexpr int kBatch = 64;                // operations between two looks at the clock
 constexpr std::uint64_t kUndivided = 95;  // per cent of its span that a thread has to run
 
@@ -118,8 +118,8 @@ Contention measure_contention(const std::vector<std::uint64_t>& cpus) {
   for (std::size_t i = 0; i < kOperations; ++i) {
     const auto operation = static_cast<Operation>(i);
     std::array<std::uint64_t, kRounds> alone{}, together{};
-    int rounds = 0;
-    for (int tried = 0; rounds < kRounds && tried < kMostRounds; ++tried) {
+    std::size_t rounds = 0;
+    for (std::size_t tried = 0; rounds < kRounds && tried < kMostRounds; ++tried) {
       alone[rounds] = cost_ps(operation, {used.front()});
       together[rounds] = cost_ps(operation, used);
       if (alone[rounds] != 0 && together[rounds] != 0) ++rounds;

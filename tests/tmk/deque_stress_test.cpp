@@ -127,7 +127,7 @@ TEST(Thief, leaves_small_tasks_to_a_thread_that_fetches_each_at_once) {
     }
     const auto took = std::chrono::duration<double, std::micro>(Clock::now() - begun);
     EXPECT_EQ(sum % 100, 0);
-    EXPECT_LT(static_cast<double>(pool.stats().steals), 100 + took.count() / 15);
+    EXPECT_LT(static_cast<double>(pool.stats().steals), 100 + took.count() / 4);
   });
 }
 
