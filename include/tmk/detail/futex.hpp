@@ -33,10 +33,9 @@ inline bool futex_wait_until(const std::atomic<std::uint32_t>& word, std::uint32
              0 ||
          errno != ETIMEDOUT;
 }
-// How many were woken.
-inline long futex_wake(const std::atomic<std::uint32_t>& word, int threads,
+inline void futex_wake(const std::atomic<std::uint32_t>& word, int threads,
                        std::uint32_t mask = FUTEX_BITSET_MATCH_ANY) {
-  return syscall(SYS_futex, &word, FUTEX_WAKE_BITSET_PRIVATE, threads, nullptr, nullptr, mask);
+  syscall(SYS_futex, &word, FUTEX_WAKE_BITSET_PRIVATE, threads, nullptr, nullptr, mask);
 }
 
 // The deadline that is so much from now.
