@@ -271,6 +271,7 @@ def test_different_words_of_one_line_are_false_sharing() -> None:
         ({"beside": [5000, 15000]}, "false_sharing", True),
         ({"beside": [5000, 5100]}, "none", True),
         ({"beside": [5000, "?"]}, "false_sharing", False),  # a damaged record
+        ({"add": [5000, 15000]}, "false_sharing", False),  # another operation tells nothing of it
     ],
 )
 def test_words_of_adjacent_lines_are_shared_where_the_processor_fetches_both(

@@ -113,7 +113,7 @@ class CriticalPath:
             total += ran_ns * (1 - ran.get(tid, 0.0))
             if look.waits or is_free:
                 total += 0.0 if is_free else blocked_ns
-            elif saved[tid] or counted[tid]:  # short waits are for what others ticks of it show
+            elif saved[tid] or counted[tid]:  # short waits are for what the thread's others are for
                 total += blocked_ns * counted[tid] / (saved[tid] + counted[tid])
             else:
                 total += blocked_ns * (1 - ran.get(tid, 0.0))

@@ -126,7 +126,7 @@ def contended(
         spot = spot_of("false_sharing", ("atomic", name, where), words, samples)
         one_line = len({address // LINE for _, address in found}) == 1
         # Whether the processor fetches adjacent lines together was measured, or is not known.
-        spot.certain = len(found) >= _TELL and (one_line or bool(recording.alone))
+        spot.certain = len(found) >= _TELL and (one_line or "beside" in recording.alone)
         return spot
     words = "threads write one atomic"
     return spot_of("atomic", ("atomic", name, where), words, samples)
