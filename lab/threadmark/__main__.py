@@ -14,6 +14,9 @@ def run() -> int:
     except LabError as problem:
         print(f"threadmark: {problem}", file=sys.stderr)
         return problem.exit_code
+    except KeyboardInterrupt:  # while the modules were loaded
+        print("threadmark: interrupted before the command began.", file=sys.stderr)
+        return 130
     return main(sys.argv[1:])
 
 
