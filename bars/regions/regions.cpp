@@ -3,7 +3,9 @@
 //                          parallel time
 //   regions idle US        the same after 20 ms of idle, and the processor time burnt after a
 //   region regions fib FORM N     milliseconds of one recursion
+#include <unistd.h>
 #include <tmk/async.hpp>
+#include <tmk/detail/thread_usage.hpp>
 #include <tmk/fork_join.hpp>
 
 #include <algorithm>
@@ -12,7 +14,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
+#include <filesystem>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -116,13 +119,16 @@ double after_idle_us(F&& region, std::uint64_t steps) {
   return us_since(start);
 }
 
-double cpu_ms(clockid_t clock) {
-  timespec now;
-  clock_gettime(clock, &now);
-  return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
+// Processor time of all threads but this one, from the clock of each: that of the process counts a
+// thread on another processor up to the kernel's last tick only, which is up to 10 ms ago.
+double others_ms() {
+  double sum = 0;
+  for (const auto& each : std::filesystem::directory_iterator("/proc/self/task")) {
+    const pid_t thread = std::stoi(each.path().filename().string());
+    if (thread != gettid()) sum += 1e-6 * static_cast<double>(tmk::detail::cpu_ns(thread));
+  }
+  return sum;
 }
-// Of all threads but this one.
-double others_ms() { return cpu_ms(CLOCK_PROCESS_CPUTIME_ID) - cpu_ms(CLOCK_THREAD_CPUTIME_ID); }
 
 // What the others burn after a region, until 20 ms have passed, and in the 20 ms after those.
 struct Burnt {
@@ -134,7 +140,7 @@ struct Burnt {
     const double then = others_ms();
     sleep_ms(20);
     soon.push_back(then - end);
-    later.push_back(std::max(0.0, others_ms() - then));  // the two clocks are not read at once
+    later.push_back(others_ms() - then);
   }
 };
 

@@ -49,17 +49,15 @@ struct Branch : CallState<std::invoke_result_t<F&>, Reference<F>> {
     try {
       submit(from, *this);
     } catch (const std::bad_alloc&) {  // it has no deque, so join runs it
+      // ORDER no-place: relaxed, owner-only.
+      this->index.store(Task::claimed, std::memory_order_relaxed);
     }
   }
   R join(Worker& self) {
-    // In a child of fork, the task may have another deque now.
-    if (this->deque == &self ? stack_left(self) && self.take(*this) : this->deque == nullptr) {
-      const ExitScope exits;
-      return this->call();
-    }
-    wait_until_ready(*this);
-    const End end{*this};
-    return this->move_out();
+    if (!(stack_left(self) && self.take_newest(*this))) [[unlikely]]
+      return join_slowly(self);
+    const ExitScope exits;
+    return this->call();
   }
   // Another branch has thrown: this one runs to its end, and its outcome is dropped.
   void abandon() noexcept {
@@ -76,6 +74,16 @@ struct Branch : CallState<std::invoke_result_t<F&>, Reference<F>> {
     Branch& branch;
     ~End() { branch.end_outcome(); }
   };
+  [[gnu::noinline, gnu::cold]] R join_slowly(Worker& self) {
+    // In a child of fork, the task may have another deque now.
+    if (this->deque == &self ? stack_left(self) && self.take(*this) : this->deque == nullptr) {
+      const ExitScope exits;
+      return this->call();
+    }
+    wait_until_ready(*this);
+    const End end{*this};
+    return this->move_out();
+  }
 };
 
 template <class... B>

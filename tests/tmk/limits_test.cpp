@@ -197,14 +197,17 @@ TEST(Processors, unreadable_files_mean_no_quota) {
 // The environment is left as it was.
 class Setting {
  public:
-  explicit Setting(const char* value) { setenv(kName, value, 1); }
+  explicit Setting(const char* value, const char* name = "TMK_NUM_THREADS")
+      : name_(name), before_(std::getenv(name) == nullptr ? "" : std::getenv(name)) {
+    setenv(name, value, 1);
+  }
   Setting(const Setting&) = delete;
   Setting& operator=(const Setting&) = delete;
-  ~Setting() { before_.empty() ? unsetenv(kName) : setenv(kName, before_.c_str(), 1); }
+  ~Setting() { before_.empty() ? unsetenv(name_) : setenv(name_, before_.c_str(), 1); }
 
  private:
-  static constexpr const char* kName = "TMK_NUM_THREADS";
-  std::string before_ = std::getenv(kName) == nullptr ? "" : std::getenv(kName);
+  const char* name_;
+  std::string before_;
 };
 
 TEST(Processors, the_environment_decides_if_it_says_a_number) {
@@ -238,6 +241,54 @@ TEST(Processors, the_affinity_mask_is_a_limit) {
   ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
   EXPECT_EQ(tmk::detail::usable_processors(), 1u);
   sched_setaffinity(0, sizeof before, &before);
+}
+
+// ---- where a woken thread begins ----
+
+cpu_set_t allowed_here() {
+  cpu_set_t set;
+  EXPECT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
+  return set;
+}
+// Wakes the pool a few times. How often the task began on another processor than this thread was
+// on, or -1 if a thread of the pool was left with other processors than this one has.
+int begins_elsewhere(int times) {
+  const cpu_set_t allowed = allowed_here();
+  tmk::pool pool(2);
+  int elsewhere = 0;
+  pool.run([&] {
+    tmk::async([] {}).wait();
+    for (int i = 0; i < times && elsewhere >= 0; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));  // until the pool sleeps
+      std::atomic<int> began = -1;
+      std::atomic<bool> same = false;
+      const int here = sched_getcpu();
+      const auto task = tmk::async([&] {
+        began = sched_getcpu();
+        // The waker gives the processor back when it has made its call.
+        for (int looks = 0; looks < 1000 && !same; ++looks) {
+          const cpu_set_t now = allowed_here();
+          same = CPU_EQUAL(&now, &allowed) != 0;
+          std::this_thread::yield();
+        }
+      });
+      while (began < 0) {
+      }
+      task.wait();
+      elsewhere = !same ? -1 : elsewhere + (began != here ? 1 : 0);
+    }
+  });
+  return elsewhere;
+}
+TEST(Waking, a_woken_thread_begins_beside_its_waker_and_keeps_its_processors) {
+  const cpu_set_t allowed = allowed_here();
+  const int elsewhere = begins_elsewhere(20);
+  EXPECT_GE(elsewhere, CPU_COUNT(&allowed) > 1 ? 10 : 0);  // the kernel may move both
+}
+TEST(Waking, the_environment_leaves_it_to_the_kernel) {
+  const Setting off("0", "TMK_AFFINITY");
+  EXPECT_FALSE(tmk::detail::keeps_woken_threads_away());
+  EXPECT_GE(begins_elsewhere(3), 0);
 }
 
 // ---- what remains when there is nothing to do ----

@@ -69,4 +69,6 @@ inline void count_thread(Deque& deque) {
   if (!std::exchange(worker.counted, true)) worker.pool->enter(worker);
 }
 
+inline void note_signals(Deque& deque) { static_cast<Worker&>(deque).pool->note_signals(); }
+
 }  // namespace tmk::detail

@@ -24,15 +24,24 @@
 namespace tmk::detail {
 
 void count_thread(Deque& deque);  // at its first push, the owner counts among the threads that run
+void note_signals(Deque& deque);  // a thread that looks around will run what the owner has pushed
 
 inline constexpr std::size_t kFew = 16;  // tasks that a thief exposes all at once
+
+// What a thief has got. `missed`: something may be there, but another thread was faster, or it has
+// the lock.
+struct Loot {
+  Task* task = nullptr;
+  bool missed = false;
+};
 
 struct alignas(128) Deque {
   // ---- written by the lock holder ----
   std::atomic<std::size_t> split{0};
   std::atomic<std::size_t> head{0};
   SpinLock lock;
-  std::size_t open = 0;  // others may claim below it; above, up to split, a fence is under way
+  std::size_t open = 0;   // others may claim below it; above, up to split, they have to wait
+  std::size_t asked = 0;  // the owner is to open the places below it when it comes by; 0: none
   std::uint64_t split_falls = 0;  // how often split came down
   bool exposing = false;          // a thief has a fence under way; another one need not
   std::size_t siblings_end = 0;   // of those that begin at head, as far as open; 0: unknown
@@ -52,7 +61,6 @@ struct alignas(128) Deque {
     std::size_t b = bottom.load(std::memory_order_relaxed);
     if (b >= room_end) [[unlikely]]
       b = make_room();
-    TMK_ASSERT(read(entries[b & mask]) == 0);
     task.deque = this;
     // ORDER set-index: relaxed, ordered by publish-entry.
     task.index.store(b, std::memory_order_relaxed);
@@ -63,7 +71,7 @@ struct alignas(128) Deque {
     light_fence();
     // ORDER check-split: relaxed, ordered by light-fence.
     if (b < split.load(std::memory_order_relaxed)) [[unlikely]]
-      unshare_pushed(b);
+      push_slowly(b);
   }
 
   // Owner. Claims a task of its own, wherever it lies; false if another thread has claimed it.
@@ -86,6 +94,24 @@ struct alignas(128) Deque {
     return true;
   }
 
+  // Owner. Claims its newest task, if it is this one: bottom comes down, and nothing is erased. So
+  // nobody but the owner may wait for such a task. False: take() says more.
+  bool take_newest(Task& task) {
+    // ORDER own-newest: relaxed, rechecked by lock-worker, as own-index is.
+    const std::size_t i = task.index.load(std::memory_order_relaxed);
+    // ORDER own-bottom-newest: relaxed, owner-only.
+    if (bottom.load(std::memory_order_relaxed) != i + 1) [[unlikely]]
+      return false;
+    // ORDER lower-newest: relaxed, ordered by light-fence.
+    bottom.store(i, std::memory_order_relaxed);
+    light_fence();
+    // ORDER check-split-newest: relaxed, ordered by light-fence.
+    if (i < split.load(std::memory_order_relaxed)) [[unlikely]]
+      return take_newest_slowly(task);
+    taken.increment();
+    return true;
+  }
+
   // Owner, if it is a pool thread between tasks. Claims its newest task; null if it has none. It
   // looks at the task under the lock only, because it has no future that keeps the task alive:
   // another claimer may have ended it.
@@ -101,29 +127,44 @@ struct alignas(128) Deque {
       taken.increment();
     }
     unshare(read(bottom));
+    answer();
     return task;
   }
 
   // Owner, about to wake a thief. All tasks may be stolen, and the thief needs no fence.
   [[gnu::noinline, gnu::cold]] void share() {
+    if (!has_membarrier) return;  // they may be anyway
     const std::lock_guard guard(lock);
-    if (read(split) < read(bottom)) write(split, read(bottom));
-    open = read(split);
-    siblings_end = 0;
+    asked = std::max(asked, read(bottom));
+    answer();
   }
 
-  // Thief. Claims the task that its maker will want last; null if there is none, or if another
-  // thread holds the lock.
-  Task* steal() {
-    if (!may_have_pending()) return nullptr;
-    if (!lock.try_lock()) return nullptr;
+  // Thief. Claims the task that its maker will want last.
+  Loot steal() {
+    if (!may_have_pending()) return {};
+    if (!lock.try_lock()) return {.missed = true};
     std::unique_lock guard(lock, std::adopt_lock);
     if (const std::size_t end = open_goal(); end > open && !exposing) {
       exposing = true;
       expose(guard, end);
       exposing = false;
     }
-    return claim_last_wanted();
+    Task* const task = claim_last_wanted();
+    // Who comes back for the next one finds it open, however soon the owner pushes it.
+    if (task != nullptr && !may_have_pending()) ring(read(bottom) + 1);
+    return {task, task == nullptr};
+  }
+  // Thief that has found nothing. The owner is to open what it pushes next. False: it has been told
+  // already, or there is something.
+  bool ask() {
+    // ORDER ask-bottom: relaxed, rechecked by check-split: where the hint is wrong, the owner opens
+    // nothing, or it comes by in vain. The same of split.
+    if (split.load(std::memory_order_relaxed) > bottom.load(std::memory_order_relaxed))
+      return false;
+    if (may_have_pending() || !lock.try_lock()) return false;
+    const std::lock_guard guard(lock, std::adopt_lock);
+    ring(read(bottom) + 1);
+    return true;
   }
   // Owner or thief. Claims the oldest task, siblings or not; null if there is none. `owned`: the
   // caller is the owner, from which no task is private.
@@ -216,19 +257,24 @@ struct alignas(128) Deque {
     if (apart == nullptr) return;
     apart->entries = std::exchange(entries, nullptr);
     apart->mask = std::exchange(mask, 0);
+    // At places that are none of this deque, so that take_newest() does not mistake them.
+    constexpr std::size_t kApart = ~(SIZE_MAX >> 1) >> 1;
     for (std::size_t i = h; i < b; ++i) {
-      if (Task* const task = task_of(read(apart->entries[i & apart->mask]))) task->deque = apart;
+      Task* const task = task_of(read(apart->entries[i & apart->mask]));
+      if (task == nullptr) continue;
+      task->deque = apart;
+      write(task->index, kApart + i);
     }
-    write(apart->bottom, b);
-    write(apart->head, h);
-    write(apart->split, b);
-    apart->open = b;
+    write(apart->bottom, kApart + b);
+    write(apart->head, kApart + h);
+    write(apart->split, kApart + b);
+    apart->open = kApart + b;
     const std::size_t none = has_membarrier ? 0 : SIZE_MAX;
     write(bottom, 0);
     write(head, 0);
     write(split, none);
     open = none;
-    siblings_end = room_end = 0;
+    siblings_end = room_end = asked = 0;
   }
 
  private:
@@ -267,10 +313,28 @@ struct alignas(128) Deque {
     room_end = std::min(room_end, read(head) + mask + 1);
     check();
   }
-  // Owner. It has pushed at a place that was shared.
-  [[gnu::noinline, gnu::cold]] void unshare_pushed(std::size_t i) {
+  // Owner, under the lock. It opens what thieves have asked for, and all above is private, but for
+  // the next place, if they have asked for that. It knows which of its tasks it has taken, so no
+  // fence is needed.
+  void answer() {
+    if (!has_membarrier) return;  // all is open
+    const std::size_t b = read(bottom);
+    // Head may be above open: the owner has raised it past places that it has erased itself.
+    const std::size_t end = std::max(std::min(std::max(open, asked), b), read(head));
+    asked = asked > b ? b + 1 : 0;
+    const std::size_t shared = std::max(end, asked);
+    if (read(split) > shared) ++split_falls;
+    write(split, shared);
+    if (std::exchange(open, end) != end) siblings_end = 0;
+    check();
+  }
+  // Owner. It has pushed at a place that is shared: a thief has asked for it, or looked at a bottom
+  // from before.
+  [[gnu::noinline, gnu::cold]] void push_slowly(std::size_t i) {
+    if (has_membarrier) note_signals(*this);
     const std::lock_guard guard(lock);
     unshare(i);
+    answer();
     full_fence();  // head has come down after the fence of push, and look-for-sleepers follows
   }
 
@@ -278,16 +342,28 @@ struct alignas(128) Deque {
   [[gnu::noinline, gnu::cold]] bool take_slowly(Task& task) {
     const std::lock_guard guard(lock);
     const std::size_t i = read(task.index);
-    if (i == Task::claimed) return false;
-    if (i + 1 == read(bottom)) {
+    const bool own = i != Task::claimed;
+    if (own && i + 1 == read(bottom)) {
       lower_bottom(i, read(head));
       unshare(read(bottom));
-    } else {
+    } else if (own) {
       // Head stays at no erased place: may_have_pending would be true for ever.
       pass_erased(std::min(read(split), read(bottom)));
     }
-    taken.increment();
-    return true;
+    answer();
+    if (own) taken.increment();
+    return own;
+  }
+
+  // Owner. It has lowered bottom below its newest task, which lies in a place that was shared.
+  [[gnu::noinline, gnu::cold]] bool take_newest_slowly(Task& task) {
+    const std::lock_guard guard(lock);
+    const bool own = read(task.index) != Task::claimed;
+    lower_bottom(read(bottom), read(head));
+    unshare(read(bottom));
+    answer();
+    if (own) taken.increment();
+    return own;
   }
 
   // The rest is for the holder of the lock.
@@ -304,20 +380,34 @@ struct alignas(128) Deque {
     // ORDER erase-claimed: release, pairs with skip-erased.
     entries[i & mask].store(0, std::memory_order_release);
   }
-  // Lets others claim below `end`. It gives the lock back for its fence, because the fence waits
-  // for processors and the owner may want the lock. False: the owner has lowered split meanwhile.
-  bool expose(std::unique_lock<SpinLock>& guard, std::size_t end) {
+  // Asks the owner to open the places below `end`. It does so when it next pushes or takes, for
+  // both come by the slow path then.
+  void ring(std::size_t end) {
+    asked = std::max(asked, end);
     // ORDER move-split: relaxed, ordered by heavy-fence.
-    if (end > read(split)) split.store(end, std::memory_order_relaxed);
+    if (const std::size_t bell = std::max(end, read(bottom) + 1); bell > read(split))
+      split.store(bell, std::memory_order_relaxed);
+  }
+  // Lets others claim below `end`, unless the owner lowers split meanwhile: it has then opened what
+  // there is. It gives the lock back, because the owner wants it for that, and a fence, which comes
+  // next, waits for processors.
+  void expose(std::unique_lock<SpinLock>& guard, std::size_t end) {
+    ring(end);
+    const std::size_t bell = read(split);
     const std::uint64_t seen = split_falls;
     guard.unlock();
-    heavy_fence();
+    bool answered = false;
+    for (int spins = 0; spins < 64 && !answered; ++spins) {  // a microsecond or so
+      pause();
+      // ORDER see-answer: relaxed, rechecked by lock-worker.
+      answered = split.load(std::memory_order_relaxed) < bell;
+    }
+    if (!answered) heavy_fence();
     guard.lock();
-    if (split_falls != seen) return false;
+    if (answered || split_falls != seen) return;
     open = std::max(open, end);
     siblings_end = 0;
     check();
-    return true;
   }
   // ORDER read-entry-open: acquire, pairs with publish-entry.
   Entry read_entry(std::size_t i) const {
@@ -346,16 +436,17 @@ struct alignas(128) Deque {
     return i;
   }
   // The place below which the deque should be open for a thief. A fence is worth half of the places
-  // or, if they are few, all. What is open already is enough if it has a task at head and, where
-  // that task has siblings, more than half of what a fence would be worth.
+  // or, if they are few or the oldest task has siblings, all. What is open already is enough if it
+  // has a task at head and, where that task has siblings, more than half of what a fence would be
+  // worth.
   std::size_t open_goal() const {
     // ORDER goal-bottom: relaxed, ordered by read-bottom.
     const std::size_t b = bottom.load(std::memory_order_relaxed);
     const std::size_t h = first_pending(b);
     if (h >= b) return b;  // so that head can pass all erased places, as in take_slowly
-    const std::size_t wanted = b - h <= kFew ? b - h : (b - h + 1) / 2;
-    const bool fair = siblings_of(read(entries[h & mask])) == 0 || 2 * (open - h) > wanted;
-    return h < open && fair ? open : h + wanted;
+    const bool alone = siblings_of(read(entries[h & mask])) == 0;
+    const std::size_t wanted = alone && b - h > kFew ? (b - h + 1) / 2 : b - h;
+    return h < open && (alone || 2 * (open - h) > wanted) ? open : h + wanted;
   }
   // Claims the oldest open task or, if it has siblings, the newest open one of them, because
   // futures are mostly fetched in the order in which they were made. siblings_end is kept between

@@ -33,9 +33,10 @@ inline bool futex_wait_until(const std::atomic<std::uint32_t>& word, std::uint32
              0 ||
          errno != ETIMEDOUT;
 }
-inline void futex_wake(const std::atomic<std::uint32_t>& word, int threads,
+// How many were woken.
+inline long futex_wake(const std::atomic<std::uint32_t>& word, int threads,
                        std::uint32_t mask = FUTEX_BITSET_MATCH_ANY) {
-  syscall(SYS_futex, &word, FUTEX_WAKE_BITSET_PRIVATE, threads, nullptr, nullptr, mask);
+  return syscall(SYS_futex, &word, FUTEX_WAKE_BITSET_PRIVATE, threads, nullptr, nullptr, mask);
 }
 
 // The deadline that is so much from now.

@@ -26,7 +26,12 @@ inline Pool& Pool::standard() {
 }
 
 inline Pool::Pool(std::uint32_t threads, bool endless)
-    : target_(std::max(1u, threads)), endless_(endless), processors_(processors_of(0)) {
+    : target_(std::max(1u, threads)),
+      endless_(endless),
+      spreads_(keeps_woken_threads_away()),
+      processors_(processors_of(0)),
+      width_(
+          std::min(target_, allowed_processors(endless ? processors_of(getpid()) : processors_))) {
   const std::lock_guard guard(registry().mutex);
   next_ = std::exchange(registry().pools, this);
 }

@@ -52,8 +52,8 @@ class Pool {
       refused_.store(false);
     }
     if (running() < limit() && !refused_.load()) {
-      if (const std::uint64_t mask = blocked_signals(); mask != mask_.load()) mask_.store(mask);
-      add_thread();
+      note_signals();
+      add_thread(true);
     }
     if ((activity_.fetch_or(kArmed) & kArmed) == 0) start_watchdog();
   }
@@ -73,6 +73,12 @@ class Pool {
     }
     add_thread();
   }
+  // Tasks that the pool's threads run from now on have the signal mask of the calling thread.
+  void note_signals() {
+    if (const std::uint64_t mask = blocked_signals(); mask != mask_.load()) mask_.store(mask);
+  }
+  // Whether another thread could run something: a hint.
+  bool has_work() { return may_have_pending(); }
   // For a caller without stack: whether there is, or now is, another thread to run what it needs.
   bool has_help() { return running() > 1 || add_thread(); }
 
@@ -112,14 +118,16 @@ class Pool {
     return before - 1;
   }
 
-  bool add_thread();
-  bool start(void (Pool::*body)());
+  bool add_thread(bool goes_on = false);
+  void wake_parked(bool goes_on);
+  bool start(void (Pool::*body)(), bool elsewhere = false);
   void thread_main();
-  void run_until_idle(Worker& self);
-  Task* find(Worker& self, std::uint32_t& start);
+  void run_until_idle(Worker& self, std::uint64_t* blocked = nullptr);
+  Loot find(Worker& self, std::uint32_t& start);
+  bool ask(Worker& self);
   Task* find_starving(Worker& self);
   bool unpark_one();
-  bool park();
+  bool park(Worker& self);
   void start_watchdog();
   void watchdog_main();
   bool may_have_pending();  // a hint, as Deque::may_have_pending
@@ -131,7 +139,9 @@ class Pool {
 
   const std::uint32_t target_;
   const bool endless_;
+  const bool spreads_;          // threads that are woken begin on another processor
   const cpu_set_t processors_;  // of the maker; threads that are endless use the main thread's
+  const std::uint32_t width_;   // processors that the pool can use at once
   alignas(128) std::atomic<std::uint32_t> activity_{0};
   alignas(128) std::atomic<std::uint32_t> tokens_{0};  // each lets one parked thread go on
   std::atomic<std::uint32_t> parked_{0};
@@ -145,7 +155,8 @@ class Pool {
   std::atomic<bool> watched_{false};        // the watchdog exists
   std::atomic<std::uint32_t> starving_{0};  // workers that are marked so
   std::atomic<std::uint64_t> mask_{
-      blocked_signals()};                  // of the thread that last woke one of the pool
+      blocked_signals()};                  // of the thread that last gave one of the pool a task
+  std::atomic<bool> keeping_{false};       // one of its threads is being kept away
   std::atomic<bool> plain_stacks_{false};  // the system has no room for large ones
   std::atomic<bool> closing_{false};
   std::atomic<bool> stopping_{false};

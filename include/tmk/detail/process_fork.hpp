@@ -63,6 +63,7 @@ inline void Pool::begin_anew(pid_t parent_thread) {
   threads_.store(pooled);
   refused_.store(false);
   watched_.store(false);
+  keeping_.store(false);
 }
 
 }  // namespace tmk::detail

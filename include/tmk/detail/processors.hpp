@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <string_view>
 
 namespace tmk::detail {
 
@@ -63,6 +64,54 @@ inline cpu_set_t processors_of(pid_t thread) {
   return set;
 }
 
+// Whether a thread that is woken shall begin on another processor than its waker's. TMK_AFFINITY=0
+// leaves it to the kernel.
+inline bool keeps_woken_threads_away() {
+  const char* const text = std::getenv("TMK_AFFINITY");
+  return text == nullptr || std::string_view(text) != "0";
+}
+
+// Takes the caller's processor off the set. False: it is not in the set, or is all of it.
+inline bool take_off_this_processor(cpu_set_t& set) {
+  const int here = sched_getcpu();
+  if (here < 0 || here >= CPU_SETSIZE || !CPU_ISSET(here, &set)) return false;
+  CPU_CLR(here, &set);
+  return CPU_COUNT(&set) != 0;
+}
+
+// While it lives, a thread that sleeps may not begin on the caller's processor, where some kernels
+// would put it: it would begin in the caller's place or after it, and not beside it. Afterwards the
+// thread may use what it could before, or what somebody else has said meanwhile. One at a time for
+// a thread.
+class KeptAway {
+ public:
+  explicit KeptAway(pid_t thread)
+      : thread_(thread), allowed_(processors_of(thread)), others_(allowed_) {
+    kept_ = take_off_this_processor(others_) &&
+            sched_setaffinity(thread, sizeof others_, &others_) == 0;
+  }
+  KeptAway(const KeptAway&) = delete;
+  KeptAway& operator=(const KeptAway&) = delete;
+  ~KeptAway() {
+    if (!kept_) return;
+    const cpu_set_t now = processors_of(thread_);
+    if (CPU_EQUAL(&now, &others_)) sched_setaffinity(thread_, sizeof allowed_, &allowed_);
+  }
+
+ private:
+  const pid_t thread_;
+  const cpu_set_t allowed_;
+  cpu_set_t others_;
+  bool kept_ = false;
+};
+
+// How many a set has, or the system.
+inline unsigned allowed_processors(const cpu_set_t& set) {
+  const int counted = CPU_COUNT(&set);
+  const long allowed = counted != 0 ? counted : sysconf(_SC_NPROCESSORS_ONLN);
+  return static_cast<unsigned>(std::max(1L, allowed));
+}
+
 // Threads that can really run at once: TMK_NUM_THREADS, else the affinity mask and the quota. At
 // least 1.
 inline unsigned usable_processors(const cpu_set_t& set = processors_of(0)) {
@@ -71,9 +120,7 @@ inline unsigned usable_processors(const cpu_set_t& set = processors_of(0)) {
     const long wanted = std::strtol(text, &end, 10);
     if (*end == '\0' && wanted >= 1 && wanted <= 4096) return static_cast<unsigned>(wanted);
   }
-  const int counted = CPU_COUNT(&set);
-  const int allowed = counted != 0 ? counted : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
-  return static_cast<unsigned>(std::max(1, std::min(allowed, quota_processors())));
+  return std::max(1u, std::min(allowed_processors(set), static_cast<unsigned>(quota_processors())));
 }
 
 }  // namespace tmk::detail

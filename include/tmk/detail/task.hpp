@@ -33,7 +33,7 @@ inline constexpr std::uint32_t kAwaited = 32;    // a coroutine waits; `index` s
 inline constexpr std::size_t kTaskAlignment = 64;
 
 struct Task {
-  static constexpr std::size_t claimed = SIZE_MAX;
+  static constexpr std::size_t claimed = SIZE_MAX - 1;  // no place, nor the one below a place
 
   std::atomic<std::uint32_t> state{0};
   std::atomic<std::uint32_t> references{1};

@@ -5,7 +5,9 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <climits>
 #include <cstdint>
 #include <memory>
@@ -23,6 +25,11 @@
 
 namespace tmk::detail {
 
+// By which a thread can be woken alone, or almost: others may have the same bit.
+inline std::uint32_t bit_of(pid_t thread) {
+  return 1u << (static_cast<std::uint32_t>(thread) % 32);
+}
+
 // The oldest task of a worker that the watchdog has marked; null if there is none.
 inline Task* Pool::find_starving(Worker& self) {
   for (Worker* w = workers_.load(); w != nullptr; w = w->next) {
@@ -36,14 +43,15 @@ inline Task* Pool::find_starving(Worker& self) {
   }
   return nullptr;
 }
-inline Task* Pool::find(Worker& self, std::uint32_t& start) {
+inline Loot Pool::find(Worker& self, std::uint32_t& start) {
   if (starving_.load() != 0) {
-    if (Task* const task = find_starving(self)) return task;
+    if (Task* const task = find_starving(self)) return {task};
   }
   if (Task* const own = self.pop()) {
     self.popped.increment();
-    return own;
+    return {own};
   }
+  bool missed = false;
   start = start * 1664525 + 1013904223;  // so that not all thieves begin at the same worker
   for (std::uint32_t skip = (start >> 28) + 1, round = 0; round < 2; ++round) {
     for (Worker* w = workers_.load(); w != nullptr; w = w->next) {
@@ -52,32 +60,90 @@ inline Task* Pool::find(Worker& self, std::uint32_t& start) {
         continue;
       }
       if (w == &self) continue;
-      if (Task* const task = w->steal()) {
-        self.stolen.increment();
-        // Wake-ups spread from thread to thread: one that sees more than it takes wakes the next.
-        if (running() < limit() && w->may_have_pending()) add_thread();
-        return task;
-      }
+      const Loot loot = w->steal();
+      missed |= loot.missed;
+      if (loot.task == nullptr) continue;
+      self.stolen.increment();
+      // Wake-ups spread from thread to thread: one that sees more than it takes wakes the next.
+      if (running() < limit() && w->may_have_pending()) add_thread(true);
+      return loot;
     }
   }
-  return nullptr;
+  return {.missed = missed};
+}
+// Asks the others to open what they push next. True if one had not been told yet.
+inline bool Pool::ask(Worker& self) {
+  bool told = false;
+  for (Worker* w = workers_.load(); w != nullptr; w = w->next) {
+    if (w != &self && w->ask()) told = true;
+  }
+  return told;
 }
 
-// Runs tasks; returns when it has found none for a while.
-inline void Pool::run_until_idle(Worker& self) {
-  constexpr int kLooks = 48;
+// Keeps a thread from looking again and again where it gets nothing that is worth a theft: the
+// owner of such tasks would pay for each look, and run them sooner itself.
+class Restraint {
+ public:
+  void begin_task() { begun_ = Clock::now(); }
+  void end_task() {
+    vain_ = Clock::now() - begun_ < kWorth;
+    asked_ = false;
+    if (!vain_) hold_ = {};
+  }
+  // After a look that found nothing. `told`: an owner has come by since this thread asked it.
+  void hold(bool told) {
+    if (vain_ || (told && asked_)) hold_ = std::min(2 * hold_ + kWorth, kMost);
+    vain_ = false;
+    asked_ |= told;
+    if (hold_ == hold_.zero()) return;
+    for (const auto end = Clock::now() + hold_; Clock::now() < end;) pause();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::nanoseconds kWorth{1'000}, kMost{32'000};
+  Clock::time_point begun_;
+  std::chrono::nanoseconds hold_{};
+  bool vain_ = false, asked_ = false;
+};
+
+// Runs tasks; returns when it has found none for a while. A thread of the pool, which says which
+// signals it blocks, has more patience.
+inline void Pool::run_until_idle(Worker& self, std::uint64_t* blocked) {
+  using std::chrono::steady_clock;
+  constexpr int kLooks = 48, kPatientLooks = 4'000;
+  constexpr std::chrono::microseconds kLookFor{1'000};
   std::uint32_t start = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(&self) >> 7);
-  for (int looks = 0; looks < kLooks; ++looks) {
+  Restraint restraint;
+  steady_clock::time_point since;
+  for (int looks = 1;; ++looks) {
     // More run than may when a thread has come back from a wait. A starving task goes first.
     if (running() > limit() && starving_.load() == 0 && !stopping_.load()) return;
-    if (Task* const task = find(self, start)) {
+    const Loot loot = find(self, start);
+    if (Task* const task = loot.task) {
+      if (const std::uint64_t mask = mask_.load(); blocked != nullptr && *blocked != mask)
+        block_signals(*blocked = mask);
+      restraint.begin_task();
       task->operations->run(*task);
-      looks = 0;
-    } else if (running() > target_ && !stopping_.load()) {
-      return;  // a thread in place of one that waits has nothing to do here
-    } else {
-      for (int each = 0; each < 2 * looks; ++each) pause();
+      restraint.end_task();
+      looks = 0;  // and 1 before the next look
+      continue;
     }
+    // A thread in place of one that waits has nothing to do here.
+    if (running() > target_ && !stopping_.load()) return;
+    if (!loot.missed) restraint.hold(ask(self));
+    for (int each = 0; each < 2 * std::min(looks, 16); ++each) pause();
+    if (looks < kLooks) continue;
+    if (blocked == nullptr || !has_membarrier || closing_.load() || stopping_.load()) return;
+    if (running() > width_) return;  // it would take a processor from one of the others
+    if (looks == kLooks) {
+      since = steady_clock::now();
+      block_signals(*blocked = kForeignSignals);  // as a thread that sleeps
+    }
+    if (looks == kPatientLooks || (looks % 16 == 0 && steady_clock::now() - since > kLookFor)) {
+      return;
+    }
+    sched_yield();  // to whoever else wants this processor
   }
 }
 
@@ -105,18 +171,19 @@ inline void Pool::thread_main() {
   self.counted = true;  // by add_thread
   self.pooled = true;
   do {
-    block_signals(mask_.load());  // those that a thread would block that the pusher had started
+    std::uint64_t blocked = mask_.load();
+    block_signals(blocked);  // those that a thread would block that the pusher had started
     self.active.store(true);
-    run_until_idle(self);
+    run_until_idle(self, &blocked);
     self.active.store(false);
     block_signals(kForeignSignals);  // the program may unblock some, or wait for them, meanwhile
-  } while (park());
+  } while (park(self));
   self.counted = false;  // by park
 }
 
 // Sleeps until there is something to do; false: this thread is to end. activity counts the thread
 // before and afterwards, not while it sleeps.
-inline bool Pool::park() {
+inline bool Pool::park(Worker& self) {
   parked_.fetch_add(1);
   stop_running();
   heavy_fence();
@@ -125,10 +192,16 @@ inline bool Pool::park() {
     return true;
   }
   if (parked_.load() > 2 * target_ + 8 && unpark_one()) return false;
+  struct Parked {
+    Worker& self;
+    explicit Parked(Worker& parked) : self(parked) { self.parked.store(true); }
+    ~Parked() { self.parked.store(false); }
+  } const parked{self};
+  const std::uint32_t bit = bit_of(self.thread.load());
   for (std::uint32_t tokens = tokens_.load();;) {
     if (stopping_.load()) return false;
     if (tokens == 0) {
-      futex_wait_until(tokens_, 0, nullptr);
+      futex_wait_until(tokens_, 0, nullptr, bit);
       tokens = tokens_.load();
     } else if (tokens_.compare_exchange_weak(tokens, tokens - 1)) {
       return true;  // the thread that left the token has counted this one
@@ -144,16 +217,32 @@ inline bool Pool::unpark_one() {
   return parked > 0;
 }
 
+// A token is there, for any thread. `goes_on`: the caller needs its processor itself.
+inline void Pool::wake_parked(bool goes_on) {
+  if (goes_on && spreads_ && !keeping_.exchange(true)) {
+    long woken = 0;
+    for (Worker* w = workers_.load(); w != nullptr; w = w->next) {
+      const pid_t thread = w->parked.load() ? w->thread.load() : 0;
+      if (thread == 0) continue;
+      const KeptAway away(thread);
+      woken = futex_wake(tokens_, 1, bit_of(thread));
+      break;
+    }
+    keeping_.store(false);
+    if (woken != 0) return;  // else it was awake already
+  }
+  futex_wake(tokens_, 1);
+}
 // Lets one more thread run, a parked one or a new one. False: the system gives none.
-inline bool Pool::add_thread() {
+inline bool Pool::add_thread(bool goes_on) {
   activity_.fetch_add(1);
   begun_threads_.fetch_add(1);
   if (unpark_one()) {
     tokens_.fetch_add(1);
-    futex_wake(tokens_, 1);
+    wake_parked(goes_on);
     return true;
   }
-  if (start(&Pool::thread_main)) {
+  if (start(&Pool::thread_main, goes_on && spreads_)) {
     added_.fetch_add(1);
     return true;
   }
@@ -162,8 +251,9 @@ inline bool Pool::add_thread() {
   return false;
 }
 
-// Starts a thread that calls `body`. False: the system gives none.
-inline bool Pool::start(void (Pool::*body)()) {
+// Starts a thread that calls `body`. False: the system gives none. `elsewhere`: on another
+// processor than the caller's, until the thread says itself which ones it uses.
+inline bool Pool::start(void (Pool::*body)(), bool elsewhere) {
   keep_module_loaded();  // another module may have made the registry
   struct Start {
     Pool* pool;
@@ -175,6 +265,13 @@ inline bool Pool::start(void (Pool::*body)()) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+#if defined(__GLIBC__)
+  if (cpu_set_t others = processors_of(0); elsewhere && take_off_this_processor(others)) {
+    pthread_attr_setaffinity_np(&attributes, sizeof others, &others);
+  }
+#else
+  static_cast<void>(elsewhere);
+#endif
   // No signal reaches a thread of the pool before it runs tasks.
   const std::uint64_t mask = blocked_signals();
   block_signals(kForeignSignals);

@@ -1,6 +1,8 @@
 // How a thread waits for a task: it runs the task itself if no other thread has claimed it.
 #pragma once
 
+#include <sched.h>
+
 #include <atomic>
 #include <cstdint>
 #include <ctime>
@@ -15,11 +17,17 @@ namespace tmk::detail {
 
 // Blocks until the task is ready or, if there is a deadline, until then: false.
 inline bool block_until(Task& task, const timespec* deadline = nullptr) {
-  for (int spins = 0; spins < 40; ++spins) {  // 1 to 2 us: less than a sleep and a wake-up cost
+  Worker& worker = *current_worker;  // a thread that has none does not count as running
+  // Some tens of microseconds, in which short tasks end: a sleep and a wake-up cost as much. Less
+  // than one where something is pending, because another thread could use the place.
+  for (int spins = 0; spins < 2'000; ++spins) {
     if (task.ready()) return true;
     pause();
+    const bool brief = deadline != nullptr || &worker == &unbound_worker;
+    if (spins % 64 != 63) continue;
+    if (brief || worker.pool->has_work()) break;
+    sched_yield();  // to the runner, if it is on this processor
   }
-  Worker& worker = *current_worker;  // a thread that has none does not count as running
   if (&worker != &unbound_worker) worker.blocked.increment();
   const bool counted = worker.counted;
   if (counted) worker.pool->leave(worker);

@@ -37,6 +37,7 @@ struct alignas(128) Worker : Deque {
   std::atomic<bool> active{false};    // counted in activity now
   std::atomic<bool> starving{false};  // the oldest task is to be run before all others
   std::atomic<bool> bound{false};     // a thread has the worker
+  std::atomic<bool> parked{false};    // its thread sleeps, or is about to, until it gets a token
   Worker* next = nullptr;             // in the pool's list, or among the spare ones
   // ---- written by the watchdog: what it saw when it last looked ----
   std::int64_t seen_cpu_ns = 0;

@@ -788,14 +788,15 @@ bool futex_wait(const void* word, std::uint32_t expected, bool timed, std::uint3
   return true;
 }
 
-void futex_wake(const void* word, unsigned most, std::uint32_t mask) {
+unsigned futex_wake(const void* word, unsigned most, std::uint32_t mask) {
   Explorer& e = the();
-  if (!e.running) return;
+  if (!e.running) return 0;
   const Inside inside;
   // Memory in another use, or none: the kernel finds nobody, or wakes somebody for nothing.
-  if (!in_arena(word)) return;
+  if (!in_arena(word)) return 0;
   const Cell& cell = cell_at(cell_of(word));
-  if (cell.location == 0) return;
+  if (cell.location == 0) return 0;
+  const unsigned wanted = most;
   const std::uint16_t number = static_cast<std::uint16_t>(cell.location - 1u);
   step({Kind::wake, number, false, Site{}});
   Thread& self = e.self();
@@ -812,6 +813,7 @@ void futex_wake(const void* word, unsigned most, std::uint32_t mask) {
     --most;
   }
   end_step();
+  return wanted - most;
 }
 
 void yield() {

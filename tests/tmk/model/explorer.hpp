@@ -82,8 +82,8 @@ void heavy_fence();
 // Unless the environment says otherwise, for the whole process: the runtime asks only once.
 bool membarrier_works();
 bool futex_wait(const void* word, std::uint32_t expected, bool timed,
-                std::uint32_t mask);  // false: timed out
-void futex_wake(const void* word, unsigned most, std::uint32_t mask);
+                std::uint32_t mask);                                       // false: timed out
+unsigned futex_wake(const void* word, unsigned most, std::uint32_t mask);  // how many
 void yield();  // returns when something that the caller has read since its last yield is written
 // Where the next fence is: the runtime's are functions, so their callers say it.
 void fence_of(Site site);

@@ -63,7 +63,7 @@ struct Deque {
   void get_from_elsewhere(Job& job) { finish(job, worker.revoke(job)); }
   void steal(int times) {
     for (int i = 0; i < times; ++i) {
-      if (Task* const task = worker.steal()) run(*task);
+      if (Task* const task = worker.steal().task) run(*task);
     }
   }
   void pop_all() {
@@ -88,6 +88,37 @@ void owner_takes_newest_first() {
   });
   spawn([&] { d.steal(2); });
   d.end(2);
+}
+// As the branches of fork_join are taken: nothing is erased, and places are used again.
+struct Branches : Deque {
+  void join(Job& job) {
+    if (worker.take_newest(job)) {
+      run(job);
+    } else {
+      get(job);
+      return;
+    }
+    ::new (&job) Job(0, ran[0]);
+  }
+};
+void owner_joins_and_forks_again(const std::function<void(Branches&)>& steal) {
+  Branches d;
+  d.push(d.a);
+  spawn([&] {
+    d.join(d.a);
+    d.push(d.b);
+    d.join(d.b);
+  });
+  spawn([&] { steal(d); });
+  d.end(2);
+}
+void owner_joins_what_a_thief_wants() {
+  owner_joins_and_forks_again([](Branches& d) { d.steal(2); });
+}
+void owner_joins_the_oldest_task() {
+  owner_joins_and_forks_again([](Branches& d) {
+    if (Task* const task = d.worker.claim_oldest(false)) run(*task);
+  });
 }
 void owner_takes_oldest_first() {
   Deque d;
@@ -332,6 +363,20 @@ void all_is_shared() {
   spawn([&] { d.steal(2); });
   d.end(2);
 }
+// A thief has found nothing: the owner opens what it pushes next, or takes it first.
+void a_thief_asks() {
+  Deque d;
+  spawn([&] {
+    d.push(d.a);
+    d.get(d.a);
+    d.push(d.b);
+  });
+  spawn([&] {
+    d.worker.ask();
+    d.steal(1);
+  });
+  d.end(2);
+}
 void a_worker_gets_another_owner() {
   Deque d;
   d.push(d.a);
@@ -427,7 +472,7 @@ struct User {
   void help() {
     enter();
     std::uint32_t start = 0;
-    if (Task* const task = pool.find(*current_worker, start)) run(*task);
+    if (Task* const task = pool.find(*current_worker, start).task) run(*task);
   }
 };
 
@@ -722,6 +767,9 @@ std::vector<Scenario> scenarios() {
       {"a thief takes the oldest beside a fence", a_thief_takes_the_oldest_beside_a_fence, 1},
       {"the owner takes the oldest", the_owner_takes_the_oldest, 2},
       {"all is shared", all_is_shared, 3},
+      {"the owner joins what a thief wants", owner_joins_what_a_thief_wants, 2},
+      {"the owner joins the oldest task", owner_joins_the_oldest_task, 2},
+      {"a thief asks", a_thief_asks, 2},
       {"a worker gets another owner", a_worker_gets_another_owner},
       {"somebody counts", somebody_counts},
       {"a waiter sleeps until it is ready", a_waiter_sleeps_until_it_is_ready},

@@ -128,7 +128,7 @@ inline long system_call(long /*membarrier*/, int command, int /*flags*/, int /*c
 inline long system_call(long /*futex*/, const void* word, int operation, auto value,
                         const timespec* deadline, void* /*second*/, std::uint32_t mask) {
   if (operation == FUTEX_WAKE_BITSET_PRIVATE) {
-    futex_wake(word, static_cast<unsigned>(value), mask);
+    return futex_wake(word, static_cast<unsigned>(value), mask);
   } else if (operation != FUTEX_WAIT_BITSET_PRIVATE) {
     std::abort();
   } else if (!futex_wait(word, static_cast<std::uint32_t>(value), deadline != nullptr, mask)) {
@@ -145,6 +145,10 @@ inline int create_thread(pthread_t* /*thread*/, const pthread_attr_t* /*attribut
 inline int yield_processor() {
   yield();
   return 0;
+}
+// Nor processors of their own.
+inline int no_processors(pid_t /*thread*/, std::size_t /*size*/, const cpu_set_t* /*set*/) {
+  return -1;
 }
 // Threads of the explorer have no stack of the system's: there is always some left.
 inline int no_stack(pthread_t /*thread*/, pthread_attr_t* /*attributes*/) { return 1; }
@@ -166,6 +170,8 @@ inline void modelled_signal_fence(memory_order /*seq_cst*/) { model::light_fence
 #define pthread_create model::create_thread
 #define pthread_getattr_np model::no_stack
 #define sched_yield model::yield_processor
+#define sched_getaffinity model::no_processors
+#define sched_setaffinity model::no_processors
 #define __builtin_ia32_pause() static_cast<void>(0)
 #undef __SANITIZE_THREAD__  // it is there for plain accesses; the fences are to be the real ones
 

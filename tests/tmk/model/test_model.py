@@ -25,29 +25,27 @@ SHORTER = (
     ("detail/deque.hpp", "max<std::size_t>(256", "max<std::size_t>(2"),
     ("detail/task_memory.hpp", "std::size_t{32} << 10", "std::size_t{256}"),
     ("detail/deque.hpp", "kFew = 16", "kFew = 1"),
-    ("detail/wait.hpp", "spins < 40", "spins < 0"),
+    ("detail/wait.hpp", "spins < 2'000", "spins < 0"),
+    ("detail/deque.hpp", "spins < 64", "spins < 1"),
     (
         "detail/threads.hpp",
-        "constexpr int kLooks = 48;",
-        "model::begin_round(); constexpr int kLooks = 1;",
+        "constexpr int kLooks = 48, kPatientLooks = 4'000;",
+        "model::begin_round(); constexpr int kLooks = 1, kPatientLooks = 1;",
     ),
     ("mutex.hpp", "spins < 100", "spins < 1"),
 )
 
 # Orders by tag and part that no scenario needs, and why they stay.
 _BOTTOM = (
-    "Who sees a bottom sees the entries below it, plainly; without it a thief may take a place "
-    "that was just filled for an erased one, which the pusher's fence and unshare_pushed put right."
+    "Who sees a bottom sees the entries below it, plainly. Here it is a hint: what the thread does "
+    "with it, it decides under the lock, or it counts."
 )
 _ERASED = (
     "Who sees that an entry was claimed sees the mark on its task, plainly; without it the lock "
     "says so, as the owner leaves what thieves may claim, which is below split, only under it."
 )
 NOT_NEEDED = {
-    ("publish-bottom", "release"): _BOTTOM,
     ("read-bottom", "acquire"): _BOTTOM,
-    ("open-bottom", "acquire"): _BOTTOM,
-    ("oldest-bottom", "acquire"): _BOTTOM,
     ("pending-bottom", "acquire"): _BOTTOM,
     ("erase-claimed", "release"): _ERASED,
     ("skip-erased", "acquire"): _ERASED,
