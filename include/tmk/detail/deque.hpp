@@ -29,10 +29,11 @@ void note_signals(Deque& deque);  // a thread that looks around will run what th
 inline constexpr std::size_t kFew = 16;  // tasks that a thief exposes all at once
 
 // What a thief has got. `missed`: something may be there, but another thread was faster, or it has
-// the lock.
+// the lock, or a task was left, because it is the first of siblings that may follow.
 struct Loot {
   Task* task = nullptr;
   bool missed = false;
+  bool left = false;
 };
 
 struct alignas(128) Deque {
@@ -139,8 +140,9 @@ struct alignas(128) Deque {
     answer();
   }
 
-  // Thief. Claims the task that its maker will want last.
-  Loot steal() {
+  // Thief. Claims the task that its maker will want last. `leaves_first`: not one that its maker
+  // will want first, should it be about to push siblings of it.
+  Loot steal(bool leaves_first = false) {
     if (!may_have_pending()) return {};
     if (!lock.try_lock()) return {.missed = true};
     std::unique_lock guard(lock, std::adopt_lock);
@@ -149,6 +151,7 @@ struct alignas(128) Deque {
       expose(guard, end);
       exposing = false;
     }
+    if (leaves_first && is_first()) return {.missed = true, .left = true};
     Task* const task = claim_last_wanted();
     // Who comes back for the next one finds it open, however soon the owner pushes it.
     if (task != nullptr && !may_have_pending()) ring(read(bottom) + 1);
@@ -447,6 +450,14 @@ struct alignas(128) Deque {
     const bool alone = siblings_of(read(entries[h & mask])) == 0;
     const std::size_t wanted = alone && b - h > kFew ? (b - h + 1) / 2 : b - h;
     return h < open && (alone || 2 * (open - h) > wanted) ? open : h + wanted;
+  }
+  // Whether the only task is one that may get siblings.
+  bool is_first() {
+    // ORDER only-bottom: relaxed, ordered by lock-worker: where the hint is wrong, a thief waits in
+    // vain, or not.
+    const std::size_t b = bottom.load(std::memory_order_relaxed);
+    const std::size_t h = first_pending(b);
+    return h + 1 == b && siblings_of(read(entries[h & mask])) != 0;
   }
   // Claims the oldest open task or, if it has siblings, the newest open one of them, because
   // futures are mostly fetched in the order in which they were made. siblings_end is kept between

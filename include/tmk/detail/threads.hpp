@@ -60,7 +60,11 @@ inline Loot Pool::find(Worker& self, std::uint32_t& start) {
         continue;
       }
       if (w == &self) continue;
-      const Loot loot = w->steal();
+      Loot loot = w->steal(true);
+      if (loot.left) {
+        for (int spins = 0; spins < 64; ++spins) pause();  // in which its maker pushes the next one
+        loot = w->steal();
+      }
       missed |= loot.missed;
       if (loot.task == nullptr) continue;
       self.stolen.increment();
@@ -84,28 +88,35 @@ inline bool Pool::ask(Worker& self) {
 // owner of such tasks would pay for each look, and run them sooner itself.
 class Restraint {
  public:
-  void begin_task() { begun_ = Clock::now(); }
-  void end_task() {
-    vain_ = Clock::now() - begun_ < kWorth;
+  using Time = std::chrono::steady_clock::time_point;
+  static constexpr std::chrono::nanoseconds kWorth{1'000}, kMost{32'000};
+
+  void begin_task(Time now) { begun_ = now; }
+  void end_task(Time now) {
+    vain_ = now - begun_ < kWorth;
     asked_ = false;
     if (!vain_) hold_ = {};
   }
-  // After a look that found nothing. `told`: an owner has come by since this thread asked it.
-  void hold(bool told) {
+  // After a look that found nothing: how long to look no more. `told`: an owner has come by since
+  // this thread asked it.
+  std::chrono::nanoseconds hold(bool told) {
     if (vain_ || (told && asked_)) hold_ = std::min(2 * hold_ + kWorth, kMost);
     vain_ = false;
     asked_ |= told;
-    if (hold_ == hold_.zero()) return;
-    for (const auto end = Clock::now() + hold_; Clock::now() < end;) pause();
+    return hold_;
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::nanoseconds kWorth{1'000}, kMost{32'000};
-  Clock::time_point begun_;
+  Time begun_;
   std::chrono::nanoseconds hold_{};
   bool vain_ = false, asked_ = false;
 };
+
+inline void pause_for(std::chrono::nanoseconds time) {
+  if (time == time.zero()) return;
+  using Clock = std::chrono::steady_clock;
+  for (const auto end = Clock::now() + time; Clock::now() < end;) pause();
+}
 
 // Runs tasks; returns when it has found none for a while. A thread of the pool, which says which
 // signals it blocks, has more patience.
@@ -123,15 +134,15 @@ inline void Pool::run_until_idle(Worker& self, std::uint64_t* blocked) {
     if (Task* const task = loot.task) {
       if (const std::uint64_t mask = mask_.load(); blocked != nullptr && *blocked != mask)
         block_signals(*blocked = mask);
-      restraint.begin_task();
+      restraint.begin_task(steady_clock::now());
       task->operations->run(*task);
-      restraint.end_task();
+      restraint.end_task(steady_clock::now());
       looks = 0;  // and 1 before the next look
       continue;
     }
     // A thread in place of one that waits has nothing to do here.
     if (running() > target_ && !stopping_.load()) return;
-    if (!loot.missed) restraint.hold(ask(self));
+    if (!loot.missed) pause_for(restraint.hold(ask(self)));
     for (int each = 0; each < 2 * std::min(looks, 16); ++each) pause();
     if (looks < kLooks) continue;
     if (blocked == nullptr || !has_membarrier || closing_.load() || stopping_.load()) return;
