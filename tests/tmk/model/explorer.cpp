@@ -4,6 +4,7 @@
 // itself the runtime of -fsanitize=thread for the scenarios.
 #include "explorer.hpp"
 
+#include <setjmp.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
@@ -52,6 +53,13 @@ void join(View& into, const View& from) {
   join(into.floors, from.floors);
 }
 
+bool is_within(const View& small, const View& large) {
+  bool within = true;
+  for (unsigned i = 0; i < kThreads; ++i) within &= small.happened[i] <= large.happened[i];
+  for (unsigned i = 0; i < kLocations; ++i) within &= small.floors[i] <= large.floors[i];
+  return within;
+}
+
 struct Store {
   Word value = 0;
   View released;  // what an acquire that reads it learns
@@ -98,7 +106,14 @@ struct Operation {
   std::uint16_t location = 0;
   bool ordered = false;  // takes part in the order of the seq_cst
   Site site{};
+  bool gated = false;      // cannot be made before the word is zero, or has one of these bits
+  std::uint32_t bits = 0;  // 0: zero
 };
+
+bool lets_through(const Operation& operation, Word value) {
+  if (!operation.gated) return true;
+  return operation.bits == 0 ? value == 0 : (value & operation.bits) != 0;
+}
 
 bool writes(Kind kind) { return kind == Kind::store || kind == Kind::change; }
 bool has_word(Kind kind) { return kind >= Kind::load && kind <= Kind::wake; }
@@ -122,7 +137,9 @@ enum class Status : std::uint8_t { absent, ready, yielding, sleeping, settling, 
 
 struct Thread {
   Status status = Status::absent;
-  ucontext_t context;
+  ucontext_t context;  // with which it begins; from then on its registers are in `left`
+  jmp_buf left;
+  bool begun = false;
   const std::function<void()>* body = nullptr;
   View now;
   View at_fence;       // released by every store after the fence
@@ -135,6 +152,8 @@ struct Thread {
   unsigned slept_on = 0;
   std::uint32_t mask = 0;
   unsigned timeouts = 0, rounds = 0;
+  const void* gate = nullptr;  // the word on which the next step waits
+  std::uint32_t gate_bits = 0;
   std::array<void*, 4> kept{};
 };
 
@@ -148,9 +167,19 @@ struct Choice {
   std::array<Operation, kThreads> next{};
   Clock order{}, order_at_first{};  // of the step that was made here; before it read
   std::uint16_t stored = 0;         // which store it made of the location's
+  Word found = 0;                   // the location's newest value before the step
 
   bool preempts(unsigned thread) const { return thread != before && (enabled >> before & 1u) != 0; }
 };
+
+// A memory order of the scenario that is explored, or a part of one.
+struct KnownOrder {
+  const char* file = nullptr;
+  unsigned line = 0, column = 0;
+  char part = 0;
+  bool kept = true;
+};
+constexpr std::size_t kSites = 512;
 
 struct Explorer {
   Settings settings;
@@ -169,10 +198,13 @@ struct Explorer {
   bool running = false;  // a thread's own code, not ours
   bool recorded = true;  // whether the last step is in `steps`
   bool cut = false;      // equivalent to an execution that has been
+  bool locks_spin = false, threads_ask = false, thieves_hear = false, wakers_choose = false;
   std::string failure;
-  ucontext_t home;
+  jmp_buf home;
   Site fence_site{};
   std::vector<std::pair<void**, void*>> slots;  // and the value at first
+  std::array<KnownOrder, kSites> known;
+  std::size_t known_orders = 0;
   std::set<Order> seen;
   std::set<int> observed;
   char* arena = nullptr;
@@ -209,10 +241,7 @@ std::string text_of(const Operation& operation) {
   return text;
 }
 
-[[noreturn]] void leave_execution() {
-  setcontext(&the().home);
-  std::abort();
-}
+[[noreturn]] void leave_execution() { _longjmp(the().home, 1); }
 [[noreturn]] void fail(const std::string& why) {
   Explorer& e = the();
   e.running = false;
@@ -228,6 +257,13 @@ std::string text_of(const Operation& operation) {
   leave_execution();
 }
 
+// Not swapcontext, which would make a system call for the mask of signals each time.
+[[noreturn]] void go_on(Thread& thread) {
+  if (thread.begun) _longjmp(thread.left, 1);
+  thread.begun = true;
+  setcontext(&thread.context);
+  std::abort();
+}
 void switch_to(unsigned thread) {
   Explorer& e = the();
   if (thread == e.current) return;
@@ -236,10 +272,21 @@ void switch_to(unsigned thread) {
     from.kept[i] = std::exchange(*e.slots[i].first, e.threads[thread].kept[i]);
   }
   e.current = thread;
-  swapcontext(&from.context, &e.threads[thread].context);
+  if (_setjmp(from.left) == 0) go_on(e.threads[thread]);
 }
 
 std::uint8_t bit(unsigned thread) { return static_cast<std::uint8_t>(1u << thread); }
+
+Word read_memory(const void* word, std::size_t size) {
+  Word value = 0;
+  std::memcpy(&value, word, size);
+  return value;
+}
+// The newest value of the operation's word.
+Word newest(const Operation& operation) {
+  const Location& location = the().locations[operation.location];
+  return read_memory(location.word, location.size);
+}
 
 // Threads whose next step can be made now. When none can, spinning gets on, and at last the
 // scenario.
@@ -248,7 +295,9 @@ std::uint8_t enabled_threads() {
   const auto those = [&](Status status) {
     std::uint8_t set = 0;
     for (unsigned i = 0; i < e.started; ++i) {
-      if (e.threads[i].status == status) set |= bit(i);
+      const Operation& next = e.threads[i].next;
+      if (e.threads[i].status != status) continue;
+      if (!next.gated || lets_through(next, newest(next))) set |= bit(i);
     }
     return set;
   };
@@ -286,11 +335,17 @@ void find_races() {
     self.order = now.order = now.order_at_first;
     return;
   }
+  if (has_word(self.next.kind)) now.found = newest(self.next);
+  Clock passed{};
   for (std::size_t i = e.steps.size() - 1; i-- > 0;) {
     Choice& earlier = e.choices[e.steps[i]];
     const unsigned other = earlier.chosen;
     if (other == e.current || earlier.order[other] <= self.order[other] ||
         !dependent(earlier.next[other], self.next) || can_miss(self.next, earlier)) {
+      continue;
+    }
+    if (!lets_through(self.next, earlier.found)) {  // nor could this step be made before that one
+      join(passed, earlier.order);
       continue;
     }
     want(earlier, e.current);
@@ -302,6 +357,7 @@ void find_races() {
     }
     join(self.order, earlier.order);
   }
+  join(self.order, passed);
   ++self.order[e.current];
   now.order = now.order_at_first = self.order;
 }
@@ -501,12 +557,6 @@ void release(void* address) {
 
 // ---------------------------------------------------------------- atomic memory
 
-Word read_memory(const void* word, std::size_t size) {
-  Word value = 0;
-  std::memcpy(&value, word, size);
-  return value;
-}
-
 // The number of the atomic at the address.
 std::uint16_t locate(const void* word, std::size_t size) {
   Explorer& e = the();
@@ -552,11 +602,23 @@ bool has(std::memory_order order, const char* part) {
 // Notes what the order asks for, and whether that part of it is to be left out.
 bool keeps(Site site, const char* part) {
   Explorer& e = the();
-  const std::string path = site.file_name();
-  Order order{path.substr(path.rfind('/') + 1), site.line(), site.column(), part};
-  const bool left_out = order == e.settings.without;
-  e.seen.insert(std::move(order));
-  return !left_out;
+  const auto file = reinterpret_cast<std::uintptr_t>(site.file_name());
+  const std::size_t hash = file / 8 + site.line() * 97 + site.column() * 7 + std::size_t(*part);
+  for (std::size_t i = hash % kSites;; i = (i + 1) % kSites) {
+    KnownOrder& known = e.known[i];
+    if (known.file == site.file_name() && known.line == site.line() &&
+        known.column == site.column() && known.part == *part) {
+      return known.kept;
+    }
+    if (known.file != nullptr) continue;
+    if (++e.known_orders == kSites) fail("too many memory orders for the explorer");
+    const std::string path = site.file_name();
+    Order order{path.substr(path.rfind('/') + 1), site.line(), site.column(), part};
+    const bool kept = order != e.settings.without;
+    known = {site.file_name(), site.line(), site.column(), *part, kept};
+    e.seen.insert(std::move(order));
+    return kept;
+  }
 }
 struct Effect {
   bool acquire, release, ordered;
@@ -611,6 +673,37 @@ void learn(std::uint16_t number, unsigned index, const Effect& effect) {
   self.read[number] = true;
 }
 
+// The stores that a load may read, the newest first. Of two with the same value the older one
+// stands for both, if it brings no knowledge that the other does not: whoever reads it may go on in
+// each way in which a reader of the other may.
+class Readable {
+ public:
+  template <class F>
+  Readable(std::uint16_t number, bool ordered, const F& fits) {
+    const Location& location = the().locations[number];
+    for (unsigned i = location.count; i-- > oldest(number, ordered);) {
+      const Store& store = location.stores[i];
+      if (!fits(store, i + 1 == location.count)) continue;
+      unsigned kept = 0;
+      for (unsigned j = 0; j < count_; ++j) {
+        const Store& newer = location.stores[stores_[j]];
+        const bool same = the().settings.reduced && newer.value == store.value;
+        if (!same || !is_within(store.released, newer.released)) stores_[kept++] = stores_[j];
+      }
+      count_ = kept;
+      if (count_ == stores_.size()) fail("too many values to read for the explorer");
+      stores_[count_++] = i;
+    }
+  }
+  Readable(std::uint16_t number, bool ordered)
+      : Readable(number, ordered, [](const Store&, bool) { return true; }) {}
+  unsigned choose() const { return stores_[model::choose(count_)]; }
+
+ private:
+  std::array<unsigned, 64> stores_;
+  unsigned count_ = 0;
+};
+
 }  // namespace
 
 // ---------------------------------------------------------------- steps of the scenarios
@@ -618,12 +711,19 @@ void learn(std::uint16_t number, unsigned index, const Effect& effect) {
 Word load(const void* word, std::size_t size, std::memory_order order, Site site) {
   if (!the().running) return read_memory(word, size);
   const Inside inside;
+  Thread& self = the().self();
+  const bool gated = self.gate == word;
+  if (gated && self.gate_bits == 0) return 0;  // it waits in the change that follows
   const Effect effect = effect_of(order, site, true, false);
   const std::uint16_t number = locate(word, size);
-  step({Kind::load, number, effect.ordered, site});
+  if (gated) self.gate = nullptr;
+  const std::uint32_t bits = gated ? self.gate_bits : 0;
+  step({Kind::load, number, effect.ordered, site, gated, bits});
   const Location& location = enter_location(number);
-  const unsigned first = oldest(number, effect.ordered);
-  const unsigned index = location.count - 1 - choose(location.count - first);
+  const Readable readable(number, effect.ordered, [&](const Store& store, bool /*newest*/) {
+    return !gated || (store.value & bits) != 0;
+  });
+  const unsigned index = readable.choose();
   learn(number, index, effect);
   const Word value = location.stores[index].value;
   end_step();
@@ -674,7 +774,9 @@ Word change(void* word, std::size_t size, Change how, Word operand, std::memory_
   const Inside inside;
   const Effect effect = effect_of(order, site, true, true);
   const std::uint16_t number = locate(word, size);
-  step({Kind::change, number, effect.ordered, site});
+  const bool gated = the().self().gate == word;
+  if (gated) the().self().gate = nullptr;
+  step({Kind::change, number, effect.ordered, site, gated, 0});
   Location& location = enter_location(number);
   const unsigned last = location.count - 1;
   learn(number, last, effect);
@@ -699,14 +801,11 @@ bool compare_exchange(void* word, std::size_t size, Word& expected, Word desired
   const std::uint16_t number = locate(word, size);
   step({Kind::change, number, effect.ordered, site});
   Location& location = enter_location(number);
-  const unsigned last = location.count - 1;
   // A failure is a load, which may be of any store that is not what was expected.
-  std::array<unsigned, 64> readable;
-  unsigned count = 0;
-  for (unsigned i = last + 1; i-- > oldest(number, effect.ordered) && count < readable.size();) {
-    if (i == last || location.stores[i].value != expected) readable[count++] = i;
-  }
-  const unsigned index = readable[choose(count)];
+  const Readable readable(number, effect.ordered, [&](const Store& store, bool newest) {
+    return newest || store.value != expected;
+  });
+  const unsigned index = readable.choose();
   const Store seen = location.stores[index];
   const bool equal = seen.value == expected;
   if (equal) {
@@ -770,8 +869,7 @@ bool futex_wait(const void* word, std::uint32_t expected, bool timed, std::uint3
   const Location& location = enter_location(number);
   // The kernel's queue is locked: who queues after a wake has what the waker had.
   join(self.now.floors, e.futexes[number]);
-  const unsigned first = oldest(number, false);
-  const unsigned index = location.count - 1 - choose(location.count - first);
+  const unsigned index = Readable(number, false).choose();
   learn(number, index, {false, false, false});
   join(e.futexes[number], self.now.floors);
   end_step();
@@ -816,6 +914,24 @@ unsigned futex_wake(const void* word, unsigned most, std::uint32_t mask) {
   return wanted - most;
 }
 
+void let_locks_spin() { the().locks_spin = true; }
+void let_threads_ask() { the().threads_ask = true; }
+bool threads_ask() { return the().threads_ask; }
+void let_thieves_hear() { the().thieves_hear = true; }
+bool thieves_hear() { return the().thieves_hear; }
+void let_wakers_choose() { the().wakers_choose = true; }
+bool wakers_choose() { return the().wakers_choose; }
+void when_zero(const void* word) {
+  Explorer& e = the();
+  if (!e.running || e.locks_spin) return;
+  e.self().gate = word;
+  e.self().gate_bits = 0;
+}
+void when_set(const void* word, std::uint32_t bits) {
+  the().self().gate = word;
+  the().self().gate_bits = bits;
+}
+
 void yield() {
   Explorer& e = the();
   if (!e.running) return;
@@ -846,6 +962,7 @@ static void start(const std::function<void()>& body) {
   Thread& thread = e.threads[number];
   // The parts of a thread that an execution begins with.
   thread.status = Status::ready;
+  thread.begun = false;
   thread.body = &body;
   thread.now = number == 0 ? View{} : e.self().now;
   thread.now.happened[number] = 1;
@@ -855,6 +972,7 @@ static void start(const std::function<void()>& body) {
   thread.steps = 0;
   thread.timeouts = e.timeouts;
   thread.rounds = 0;
+  thread.gate = nullptr;
   thread.next = {};
   thread.read.reset();
   for (std::size_t i = 0; i < e.slots.size(); ++i) thread.kept[i] = e.slots[i].second;
@@ -896,12 +1014,20 @@ unsigned settle() {
 void require(bool holds, const char* what) {
   if (!holds) fail(what);
 }
+Aside::Aside() : before_(std::exchange(the().running, false)) {}
+Aside::~Aside() { the().running = before_; }
 void observe(int value) {
   const Inside inside;
   the().observed.insert(value);
 }
 void allow_timeouts(unsigned times) { the().timeouts = times; }
 void keep_per_thread(void** slot) { the().slots.emplace_back(slot, *slot); }
+
+[[gnu::noinline]] static void run_execution(const std::function<void()>& scenario) {
+  if (_setjmp(the().home) != 0) return;
+  start(scenario);
+  go_on(the().threads[0]);
+}
 
 Outcome explore(const Settings& settings, const std::function<void()>& scenario) {
   Explorer& e = the();
@@ -915,6 +1041,9 @@ Outcome explore(const Settings& settings, const std::function<void()>& scenario)
   e.replayed = 0;
   e.failure.clear();
   e.observed.clear();
+  e.known = {};
+  e.known_orders = 0;
+  e.seen.clear();
   Outcome outcome;
   do {
     ++e.execution;
@@ -924,21 +1053,20 @@ Outcome explore(const Settings& settings, const std::function<void()>& scenario)
     e.used_locations = e.started = e.current = e.timeouts = 0;
     e.sequential = e.heavy = {};
     e.heap = 0;
-    e.cut = false;
+    e.cut = e.locks_spin = e.threads_ask = e.thieves_hear = e.wakers_choose = false;
     for (Thread& thread : e.threads) thread.status = Status::absent;
-    start(scenario);
-    swapcontext(&e.home, &e.threads[0].context);
+    run_execution(scenario);
     for (const auto& [slot, initial] : e.slots) *slot = initial;
     if (!e.failure.empty()) break;
+    outcome.cut += e.cut ? 1u : 0u;
     if (!advance()) break;
     e.replayed = e.choices.size();
   } while (true);
   outcome.failure = e.failure;
   outcome.observed = e.observed;
+  outcome.orders = e.seen;
   return outcome;
 }
-
-const std::set<Order>& orders_seen() { return the().seen; }
 
 }  // namespace model
 

@@ -28,6 +28,25 @@ void spawn(std::function<void()> body);
 [[nodiscard]] unsigned settle();
 // Fails the execution unless `holds`.
 void require(bool holds, const char* what);
+// The same of the newest values; looking at them is no step.
+class Aside {
+ public:
+  Aside();
+  Aside(const Aside&) = delete;
+  ~Aside();
+
+ private:
+  bool before_;
+};
+template <class F>
+void require_aside(const F& holds, const char* what) {
+  bool held = false;
+  {
+    const Aside aside;
+    held = holds();
+  }
+  require(held, what);
+}
 // Adds to the values that the executions of the scenario came to.
 void observe(int value);
 // How often a wait with a deadline may time out, at once or never, in each thread that is started
@@ -36,6 +55,21 @@ void allow_timeouts(unsigned times);
 // Begins a round of a loop that looks for work. Beyond the second in which it did not sleep, a
 // thread waits until no other can run: all else would be waiting actively, for ever.
 void begin_round();
+// Waiting for a word is one step, which cannot be made before: of the next change of the word, and
+// the loads before it, before it is zero; of the next load, before it has one of the bits. To try,
+// and try again until it succeeds, changes nothing for others.
+void when_zero(const void* word);
+void when_set(const void* word, std::uint32_t bits);
+// What the execution that begins leaves in, which others leave out: the loop in which a lock is
+// waited for; that threads which look around ask the others; that a thief looks for an answer; that
+// who wakes a thread chooses it.
+void let_locks_spin();
+void let_threads_ask();
+bool threads_ask();
+void let_thieves_hear();
+bool thieves_hear();
+void let_wakers_choose();
+bool wakers_choose();
 // Each thread has its own value in *slot, at first what it is now: for thread_local pointers.
 void keep_per_thread(void** slot);
 
@@ -58,14 +92,14 @@ struct Settings {
 };
 
 struct Outcome {
-  std::uint64_t executions = 0;  // those that were cut short as equivalent to another included
+  std::uint64_t executions = 0;
+  std::uint64_t cut = 0;  // of those: short because they were equivalent to another
   std::set<int> observed;
-  std::string failure;  // empty, or what failed and how it came to it
+  std::set<Order> orders;  // all beyond relaxed that were at work
+  std::string failure;     // empty, or what failed and how it came to it
 };
 
 Outcome explore(const Settings& settings, const std::function<void()>& scenario);
-// All orders beyond relaxed that were at work since the program began.
-const std::set<Order>& orders_seen();
 
 // ---- for standard.hpp ----
 

@@ -125,6 +125,34 @@ auto sleeper(bool right) {
   };
 }
 
+// Two threads wait for a lock and one tries it. In which order they had it: each adds its digit.
+std::function<void()> lock_of_three(bool one_step) {
+  return [=] {
+    Words w;
+    const auto leave = [&](int digit) {
+      w.plain = 10 * w.plain + digit;
+      w.x.store(0, memory_order_release);
+    };
+    for (const int digit : {1, 2}) {
+      spawn([&, digit] {
+        if (one_step) when_zero(&w.x);
+        while (w.x.load(memory_order_relaxed) != 0 || w.x.exchange(1, memory_order_acquire) != 0) {
+          sched_yield();
+        }
+        leave(digit);
+      });
+    }
+    spawn([&] {
+      if (w.x.load(memory_order_relaxed) == 0 && w.x.exchange(1, memory_order_acquire) == 0) {
+        leave(3);
+      }
+    });
+    wait_for_all();
+    observe(w.plain);
+  };
+}
+const std::set<int> kLockOfThree{12, 21, 123, 132, 213, 231, 312, 321};
+
 }  // namespace
 
 std::vector<Litmus> litmus_tests() {
@@ -288,6 +316,51 @@ std::vector<Litmus> litmus_tests() {
          two(enter, enter);
        },
        {1, 2}},
+      {"a lock that is spun for, and one that is tried", lock_of_three(false), kLockOfThree},
+      {"the same where waiting for it is one step", lock_of_three(true), kLockOfThree},
+      {"a lock that nobody gives back is found, where waiting for it is one step",
+       [] {
+         Words w;
+         const auto enter = [&] {
+           when_zero(&w.x);
+           w.x.exchange(1, memory_order_acquire);
+         };
+         two(enter, enter);
+       },
+       {},
+       "somebody sleeps"},
+      {"waiting for a bit brings what its release has",
+       [] {
+         Words w;
+         two(
+             [&] {
+               w.plain = 5;
+               w.x.fetch_or(2, memory_order_release);
+               w.x.fetch_or(1, memory_order_relaxed);
+             },
+             [&] {
+               w.x.fetch_or(4, memory_order_relaxed);
+               when_set(&w.x, 3);
+               observe(w.x.load(memory_order_acquire) & 3);
+               observe(w.plain);
+             });
+       },
+       {2, 3, 5}},
+      {"waiting for a bit brings no more than its order does",
+       [] {
+         Words w;
+         two(
+             [&] {
+               w.plain = 5;
+               w.x.store(1, memory_order_release);
+             },
+             [&] {
+               when_set(&w.x, 1);
+               if (w.x.load(memory_order_relaxed) == 1) observe(w.plain);
+             });
+       },
+       {},
+       "data race"},
       {"freed memory is not to be used",
        [] {
          Words w;

@@ -1,7 +1,9 @@
 // Runs litmus tests and scenarios, and prints what happened as JSON lines for test_model.py.
 //   model litmus: the explorer against what the C++ memory model says
-//   model scenarios [PREEMPTIONS [NAME]]: all of them, and which orders were at work
-//   model without FILE LINE COLUMN PART PREEMPTIONS: 0 if one fails with that order left out
+//   model names: of the scenarios
+//   model scenarios [PREEMPTIONS [NAME]...]: these or all, and which orders were at work
+//   model without FILE LINE COLUMN PART PREEMPTIONS [NAME]...: 0 if one of these or all fails with
+//                                                              that order left out
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -60,42 +62,49 @@ bool run_litmus() {
   return ok;
 }
 
-bool run_scenarios(unsigned preemptions, const char* only) {
-  bool ok = true;
-  for (const auto& scenario : model::scenarios()) {
-    if (scenario.name.find(only) == std::string::npos) continue;
-    Settings settings;
-    settings.preemptions = std::min(preemptions, scenario.preemptions);
-    const auto start = std::chrono::steady_clock::now();
-    const Outcome outcome = model::explore(settings, scenario.run);
-    ok = ok && outcome.failure.empty();
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    std::printf("{\"scenario\":%s,\"executions\":%llu,\"seconds\":%.2f,\"failure\":%s}\n",
-                quoted(scenario.name).c_str(), static_cast<unsigned long long>(outcome.executions),
-                seconds.count(), quoted(outcome.failure).c_str());
-    std::fflush(stdout);
+std::string text_of(const std::set<model::Order>& orders) {
+  std::string text;
+  for (const auto& order : orders) {
+    text += (text.empty() ? "[" : ",[") + quoted(order.file) + "," + std::to_string(order.line) +
+            "," + std::to_string(order.column) + "," + quoted(order.part) + "]";
   }
-  for (const auto& order : model::orders_seen()) {
-    std::printf("{\"order\":[%s,%u,%u,%s]}\n", quoted(order.file).c_str(), order.line, order.column,
-                quoted(order.part).c_str());
-  }
-  return ok;
+  return "[" + text + "]";
 }
 
-// True if a scenario fails without the order, as it should.
-bool run_without(const model::Order& order, unsigned preemptions) {
-  for (const auto& scenario : model::scenarios()) {
-    Settings settings;
-    settings.without = order;
-    settings.preemptions = std::min(preemptions, scenario.preemptions);
-    const Outcome outcome = model::explore(settings, scenario.run);
-    if (outcome.failure.empty()) continue;
-    std::printf("{\"scenario\":%s,\"executions\":%llu,\"failure\":%s}\n",
-                quoted(scenario.name).c_str(), static_cast<unsigned long long>(outcome.executions),
-                quoted(outcome.failure).c_str());
-    return true;
+// Explores those that are named, in that order, or all; until one fails, if that is to be.
+// Whether all hold.
+bool run_scenarios(const std::vector<std::string>& names, Settings settings, bool until_failure) {
+  const std::vector<model::Scenario> all = model::scenarios();
+  std::vector<const model::Scenario*> chosen;
+  for (const auto& name : names) {
+    const auto found = std::ranges::find(all, name, &model::Scenario::name);
+    if (found == all.end()) {
+      std::fprintf(stderr, "no scenario is called %s\n", name.c_str());
+      std::exit(2);
+    }
+    chosen.push_back(&*found);
   }
-  return false;
+  if (names.empty()) {
+    for (const auto& each : all) chosen.push_back(&each);
+  }
+  bool hold = true;
+  const unsigned preemptions = settings.preemptions;
+  for (const model::Scenario* scenario : chosen) {
+    settings.preemptions = std::min(preemptions, scenario->preemptions);
+    const auto start = std::chrono::steady_clock::now();
+    const Outcome outcome = model::explore(settings, scenario->run);
+    hold = hold && outcome.failure.empty();
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    std::printf(
+        "{\"scenario\":%s,\"executions\":%llu,\"cut\":%llu,\"seconds\":%.2f,\"failure\":%s,"
+        "\"orders\":%s}\n",
+        quoted(scenario->name).c_str(), static_cast<unsigned long long>(outcome.executions),
+        static_cast<unsigned long long>(outcome.cut), seconds.count(),
+        quoted(outcome.failure).c_str(), text_of(outcome.orders).c_str());
+    std::fflush(stdout);
+    if (until_failure && !hold) break;
+  }
+  return hold;
 }
 
 }  // namespace
@@ -103,18 +112,28 @@ bool run_without(const model::Order& order, unsigned preemptions) {
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   const auto number = [&](std::size_t i) { return static_cast<unsigned>(std::stoul(words[i])); };
-  if (words.size() == 1 && words[0] == "litmus") return run_litmus() ? 0 : 1;
-  if (!words.empty() && words.size() <= 3 && words[0] == "scenarios") {
-    return run_scenarios(words.size() > 1 ? number(1) : model::kUnbounded,
-                         words.size() > 2 ? argv[3] : "")
-               ? 0
-               : 1;
+  const auto names_from = [&](std::size_t i) {
+    return std::vector(words.begin() + static_cast<std::ptrdiff_t>(std::min(i, words.size())),
+                       words.end());
+  };
+  const std::string what = words.empty() ? "" : words[0];
+  if (what == "litmus" && words.size() == 1) return run_litmus() ? 0 : 1;
+  if (what == "names" && words.size() == 1) {
+    for (const auto& scenario : model::scenarios()) std::printf("%s\n", scenario.name.c_str());
+    return 0;
   }
-  if (words.size() == 6 && words[0] == "without") {
-    return run_without({words[1], number(2), number(3), words[4]}, number(5)) ? 0 : 1;
+  Settings settings;
+  if (what == "scenarios") {
+    if (words.size() > 1) settings.preemptions = number(1);
+    return run_scenarios(names_from(2), settings, false) ? 0 : 1;
+  }
+  if (what == "without" && words.size() >= 6) {
+    settings.without = {words[1], number(2), number(3), words[4]};
+    settings.preemptions = number(5);
+    return run_scenarios(names_from(6), settings, true) ? 1 : 0;
   }
   std::fprintf(stderr,
-               "usage: model litmus | scenarios [PREEMPTIONS [NAME]] | "
-               "without FILE LINE COLUMN PART PREEMPTIONS\n");
+               "usage: model litmus | names | scenarios [PREEMPTIONS [NAME]...] | "
+               "without FILE LINE COLUMN PART PREEMPTIONS [NAME]...\n");
   return 2;
 }

@@ -51,12 +51,14 @@ struct Deque {
   Worker& worker = pool.bind();
   int ran[3] = {};
   Job a{1, ran[0]}, b{2, ran[1]}, c{3, ran[2]};
+  Deque() { let_thieves_hear(); }
 
   void push(Job& job, Entry siblings = 0) { worker.push(job, siblings); }
   // The rest of a get(): what is not taken is waited for; then the memory is free.
   void finish(Job& job, bool claimed) {
     if (claimed) run(job);
-    while (!job.ready()) yield();
+    when_set(&job.state, tmk::detail::kReady);
+    require(job.ready(), "it is ready");
     ::new (&job) Job(0, ran[0]);
   }
   void get(Job& job) { finish(job, worker.take(job)); }
@@ -377,6 +379,21 @@ void a_thief_asks() {
   });
   d.end(2);
 }
+// What it leaves is the first of siblings, or the last that is there.
+void a_thief_leaves_the_first() {
+  Deque d;
+  d.push(d.a, 1);
+  spawn([&] {
+    d.push(d.b, 1);
+    d.get(d.a);
+    d.get(d.b);
+  });
+  spawn([&] {
+    if (Task* const task = d.worker.steal(true).task) run(*task);
+    d.steal(1);
+  });
+  d.end(2);
+}
 void a_worker_gets_another_owner() {
   Deque d;
   d.push(d.a);
@@ -400,6 +417,25 @@ void somebody_counts() {
   spawn([&] { require(d.worker.count_pending() <= 1, "no more than there were at once"); });
   require(settle() == 0, "all have ended");
   require(d.worker.count_pending() == 1, "one is left");
+}
+
+// As it is written, with the loop that a lock is waited for in.
+void a_lock_excludes(int threads, int times) {
+  struct {
+    tmk::detail::SpinLock lock;
+    int inside = 0;
+  } s;
+  let_locks_spin();
+  for (int i = 0; i < threads; ++i) {
+    spawn([&] {
+      for (int j = 0; j < times; ++j) {
+        const std::lock_guard guard(s.lock);
+        ++s.inside;
+      }
+    });
+  }
+  require(settle() == 0, "all have ended");
+  require(s.inside == threads * times, "one after the other");
 }
 
 // ---- the state word ----
@@ -489,6 +525,10 @@ void a_call_is_stolen_or_not() {
   });
   spawn([&] { u.help(); });
   require(settle() == 0, "all have ended");
+}
+void a_thief_of_a_call_hears() {
+  let_thieves_hear();
+  a_call_is_stolen_or_not();
 }
 void the_last_of_two_references_frees() {
   User u;
@@ -651,6 +691,15 @@ void a_push_is_slow_and_meets_a_thread_that_goes_to_sleep() {
   static_cast<void>(settle());
   require(s.ran[1] == 1, "it has run");
 }
+// Which had asked, so the push is slow.
+void a_push_answers_a_thread_that_goes_to_sleep() {
+  let_threads_ask();
+  Sleeping s(2, 2);
+  s.start_thread();
+  spawn([&] { tmk::detail::submit(s.worker, s.a); });
+  static_cast<void>(settle());
+  require(s.ran[0] == 1, "it has run");
+}
 void a_push_wakes_a_thread() {
   Sleeping s(2, 2);
   s.start_thread();
@@ -663,6 +712,14 @@ void a_push_wakes_a_thread() {
   });
   static_cast<void>(settle());
   require(s.ran[0] == 1 && s.ran[1] == 1, "both have run");
+}
+void a_push_chooses_the_thread_that_it_wakes() {
+  let_wakers_choose();
+  Sleeping s(2, 2);
+  s.start_thread();
+  spawn([&] { tmk::detail::submit(s.worker, s.a); });
+  static_cast<void>(settle());
+  require(s.ran[0] == 1, "it has run");
 }
 // A thread of the pool sleeps, one that is counted blocks, and another pushes at that moment.
 void a_push_meets_a_thread_that_blocks() {
@@ -770,12 +827,16 @@ std::vector<Scenario> scenarios() {
       {"the owner joins what a thief wants", owner_joins_what_a_thief_wants, 2},
       {"the owner joins the oldest task", owner_joins_the_oldest_task, 2},
       {"a thief asks", a_thief_asks, 2},
+      {"a thief leaves the first", a_thief_leaves_the_first, 2},
       {"a worker gets another owner", a_worker_gets_another_owner},
       {"somebody counts", somebody_counts},
+      {"the lock of a worker excludes two threads", [] { a_lock_excludes(2, 2); }},
+      {"the lock of a worker excludes three threads", [] { a_lock_excludes(3, 1); }},
       {"a waiter sleeps until it is ready", a_waiter_sleeps_until_it_is_ready},
       {"all waiters are woken", all_waiters_are_woken},
       {"a coroutine waits", a_coroutine_waits},
       {"a call is stolen or not", a_call_is_stolen_or_not},
+      {"a call is stolen or not, and the thief hears", a_thief_of_a_call_hears, 2},
       {"the last of two references frees", the_last_of_two_references_frees},
       {"a promise is kept", a_promise_is_kept},
       {"blocks come back", blocks_come_back},
@@ -786,7 +847,9 @@ std::vector<Scenario> scenarios() {
       {"a push meets a thread that goes to sleep", a_push_meets_a_thread_that_goes_to_sleep, 3},
       {"a push is slow and meets a thread that goes to sleep",
        a_push_is_slow_and_meets_a_thread_that_goes_to_sleep, 3},
+      {"a push answers a thread that goes to sleep", a_push_answers_a_thread_that_goes_to_sleep, 2},
       {"a push wakes a thread", a_push_wakes_a_thread, 2},
+      {"a push chooses the thread that it wakes", a_push_chooses_the_thread_that_it_wakes, 3},
       {"a push meets a thread that blocks", a_push_meets_a_thread_that_blocks, 3},
       {"a push meets the watchdog", a_push_meets_the_watchdog},
       {"a mutex of two threads", [] { a_mutex_excludes(2, 2, 0); }},

@@ -146,6 +146,8 @@ inline int yield_processor() {
   yield();
   return 0;
 }
+// Nor do they block signals.
+inline int no_signals(int /*how*/, const sigset_t* /*set*/, sigset_t* /*before*/) { return 0; }
 // Nor processors of their own.
 inline int no_processors(pid_t /*thread*/, std::size_t /*size*/, const cpu_set_t* /*set*/) {
   return -1;
@@ -169,6 +171,7 @@ inline void modelled_signal_fence(memory_order /*seq_cst*/) { model::light_fence
 #define syscall model::system_call
 #define pthread_create model::create_thread
 #define pthread_getattr_np model::no_stack
+#define pthread_sigmask model::no_signals
 #define sched_yield model::yield_processor
 #define sched_getaffinity model::no_processors
 #define sched_setaffinity model::no_processors
@@ -186,7 +189,7 @@ inline void keep_nothing() {}
 #define keep_module_loaded keep_nothing
 // The invariants are required in every execution.
 #undef TMK_ASSERT
-#define TMK_ASSERT(holds) model::require((holds), #holds)
+#define TMK_ASSERT(holds) model::require_aside([&] { return (holds); }, #holds)
 
 // The caller of a fence is its site, not the line inside it.
 namespace tmk::detail {
