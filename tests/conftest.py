@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-# Tests here record or measure programs while they run, so each has the machine alone: they are
-# marked as live. Where other machines take this one's processors for a moment, too little of the
-# program is seen, so these may try again; what is broken fails each time.
+# Tests here record or measure programs while they run. Where other machines take this one's
+# processors for a moment, too little of the program is seen, so these may try again; what is broken
+# fails each time.
 _LIVE = (
     "tests/probe/",
     "tests/explain/test_carried.py",
@@ -28,5 +28,4 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     root = Path(__file__).parents[1]
     for item in items:
         if item.path.relative_to(root).as_posix().startswith(_LIVE):
-            item.add_marker(pytest.mark.live)
             item.add_marker(pytest.mark.flaky(reruns=_TRIES_MORE))

@@ -44,8 +44,7 @@ class Check:
 def checks() -> list[Check]:
     """All of them, in the order in which they run: what fails soonest comes first."""
     python = [sys.executable, "-P", "-m"]
-    # A file's tests stay together, because they share what they build.
-    side_by_side = ["-n", _jobs(), "--dist", "loadfile"]
+    # The tests of one compiler stay together, because they share what they build.
     by_compiler = ["-n", _jobs(), "--dist", "loadgroup"]
     found = [
         Check(
@@ -80,13 +79,8 @@ def checks() -> list[Check]:
     readers = "tests/explain/readers"  # Go builds its pprof: a minute
     quick = [f"--ignore={each}" for each in (package, model, readers)]
     found += [
-        Check(
-            "python",
-            Level.TEST,
-            lambda: [*python, "pytest", *quick, *side_by_side, "-m", "not live"],
-        ),
-        # They record or measure, so each has the machine alone.
-        Check("python-live", Level.TEST, lambda: [*python, "pytest", *quick, "-m", "live"]),
+        # One test at a time, because many record or measure a program.
+        Check("python", Level.TEST, lambda: [*python, "pytest", *quick]),
         Check("package", Level.CHECK, lambda: [*python, "pytest", package, *by_compiler]),
         Check("model", Level.CHECK, lambda: [*python, "pytest", model]),
     ]
