@@ -694,11 +694,7 @@ void a_push_is_slow_and_meets_a_thread_that_goes_to_sleep() {
 // Which had asked, so the push is slow.
 void a_push_answers_a_thread_that_goes_to_sleep() {
   let_threads_ask();
-  Sleeping s(2, 2);
-  s.start_thread();
-  spawn([&] { tmk::detail::submit(s.worker, s.a); });
-  static_cast<void>(settle());
-  require(s.ran[0] == 1, "it has run");
+  a_push_meets_a_thread_that_goes_to_sleep();
 }
 void a_push_wakes_a_thread() {
   Sleeping s(2, 2);
@@ -715,11 +711,7 @@ void a_push_wakes_a_thread() {
 }
 void a_push_chooses_the_thread_that_it_wakes() {
   let_wakers_choose();
-  Sleeping s(2, 2);
-  s.start_thread();
-  spawn([&] { tmk::detail::submit(s.worker, s.a); });
-  static_cast<void>(settle());
-  require(s.ran[0] == 1, "it has run");
+  a_push_meets_a_thread_that_goes_to_sleep();
 }
 // A thread of the pool sleeps, one that is counted blocks, and another pushes at that moment.
 void a_push_meets_a_thread_that_blocks() {
