@@ -52,7 +52,7 @@ class Brief {
   bool recorded_ = false;
   Activity activity_;
   std::uint32_t object_ = 0;
-  StackId stack_ = 0;
+  StackId stack_ = 0, holder_ = 0;  // holder_: of that lock; 0: the thread has none, or no object
   std::uint64_t since_ns_ = 0;
 };
 

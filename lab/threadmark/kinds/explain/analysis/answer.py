@@ -39,6 +39,7 @@ from threadmark.kinds.explain.analysis.unfinished import with_unfinished
 from threadmark.kinds.explain.analysis.waits import Waits
 from threadmark.kinds.explain.analysis.wakes import with_signallers
 from threadmark.kinds.explain.analysis.wakeups import Wakeups
+from threadmark.kinds.explain.analysis.within_locks import say_within
 
 SCHEMA = "threadmark.explain"
 VERSION = 1
@@ -102,6 +103,7 @@ def analyse(
     bounds = Bounds(recording, roles, removed, times, path)
     for cause in listed:
         _complete(cause, recording, stacks, holders)
+        say_within(cause, recording)
         cause.bound = bounds.of(cause)
         cause.piece = cause.piece or advised(cause, recording, names, knowledge)
     versions = libraries(recording)
