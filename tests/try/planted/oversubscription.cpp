@@ -1,5 +1,6 @@
 // fix: fewer-threads
 // threads: 2 per processor
+// alone: fewer-threads
 // why: Threads spin at a barrier while those that they wait for have no processor.
 #include <atomic>
 
