@@ -18,8 +18,14 @@ FIX = Fix(
     kind="threads",
     what="half of the threads",
     helps=(
-        "run_queue", "atomic", "false_sharing", "mutex", "spin", "task_overhead", "thread_creation",
-    ),  # fmt: skip
+        "run_queue",
+        "atomic",
+        "false_sharing",
+        "mutex",
+        "spin",
+        "task_overhead",
+        "thread_creation",
+    ),
     risk=(
         "On a machine with more processors the program cannot use them. Where each thread has work "
         "of its own, fewer do less; --progress divides by it."
