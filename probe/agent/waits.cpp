@@ -218,6 +218,14 @@ void Brief::begin(std::uint32_t object) {
   if (const Local* at = mine.local; at != nullptr && at->held != 0) {
     stack_ = stack_of(site_);
     if (object != 0) holder_ = at->holds[at->held - 1].stack;
+  } else if (mine.brief != 0 && object != 0) {
+    // The last hold that was noted of it tells which lock it is.
+    std::uint32_t index = find_object(ObjectKind::mutex, mine.brief);
+    if (index == 0) index = find_object(ObjectKind::rwlock, mine.brief);
+    if (index != 0) {
+      stack_ = stack_of(site_);
+      holder_ = get(object_at(index).holder_stack);
+    }
   }
   since_ns_ = now_ns();
   say(*thread, activity_, object, stack_, since_ns_, 0);

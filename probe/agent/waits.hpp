@@ -63,6 +63,7 @@ inline bool is_worth_noting(std::uint64_t address) {
   if (get(filter_of(address)) != Control::kBrief) return true;
   if (mine.turn != 0) {
     --mine.turn;
+    mine.brief = address;
     return false;
   }
   mine.turn = static_cast<std::uint8_t>(kSampled / 2 + next_random() % kSampled);
