@@ -117,8 +117,8 @@ def _explained() -> Iterator[tuple[str, dict[str, Any]]]:
     yield "explain", printed("explain", "a.tmr", "--to", "0.1", *store, "--json")
     # A made-up record has no symbols, so the stacks of `show --function` are made up too.
     stacks = {
-        "running": [(["malloc", "worker"], 30), (["worker", "main"], 10)],
-        "waiting": [(["read", "worker"], 500, "io")],
+        "running": [(["malloc", "worker", "main"], 30), (["worker", "main"], 10)],
+        "waiting": [(["read", "worker", "main"], 500, "io"), (["worker", "main"], 20, "lock")],
         "hot": {"worker": {"lines": [["m.c:7", 30]], "instructions": [["m+8", "lock inc", 30]]}},
     }
     yield "function", plain.document("function", functions.function(stacks, "worker").record())

@@ -19,7 +19,7 @@ from threadmark.measure.schedule import Task
 from threadmark.model.cell import Row, Status
 from threadmark.model.places import ROOT
 from threadmark.setup import checks, discovery, packages
-from threadmark.setup.checks import Count
+from threadmark.setup.counting import Count, count
 
 Lab = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -42,7 +42,7 @@ Lab = Callable[..., subprocess.CompletedProcess[str]]
 def test_counts_come_from_the_tools_own_summary(
     lines: list[str], status: int, counted: Count
 ) -> None:
-    assert checks.count(lines, status) == counted
+    assert count(lines, status) == counted
 
 
 def test_every_check_has_a_name_of_its_own() -> None:

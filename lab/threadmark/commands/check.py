@@ -45,6 +45,7 @@ def perform(level: Level, only: tuple[str, ...], *, install: bool) -> int:
 
     from threadmark.model.names import check_name
     from threadmark.setup import checks, packages, preparation
+    from threadmark.setup.counting import Count
 
     known = {each.name: each for each in checks.checks()}
     for name in only:
@@ -57,7 +58,7 @@ def perform(level: Level, only: tuple[str, ...], *, install: bool) -> int:
     )
     for need in absent:
         print(preparation.absence(need))
-    total, failed = checks.Count(), []
+    total, failed = Count(), []
     for each in wanted:
         print(f"== {each.name}", flush=True)
         begin = time.monotonic()

@@ -40,8 +40,9 @@ def show(
 
     With --json: the run, its verdicts and every row with its status.
 
-    A run of explain is of all its threads and time. Its record, which is kept beside the store,
-    tells of a part: `./threadmark explain results/explain-7.tmr --thread "io*" --from 0.5 --to 2`.
+    The answer of a run of explain is about all threads and all of its time. Its record is kept
+    beside the store, and explain answers for a part of it:
+    `./threadmark explain results/explain-7.tmr --thread "io*" --from 0.5 --to 2`.
     """
     from rich.console import Console
 

@@ -1,13 +1,11 @@
-"""Checks of this checkout, as data: what `test` and `check` run, one by one, and how they count.
+"""Checks of this checkout, as data: what `test` and `check` run, one by one.
 
-A check is one line here. Each is a command; its own summary is understood where it is pytest's or
-ctest's, else it counts as one.
+A check is one line here. Each is a command.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -19,6 +17,7 @@ from pathlib import Path
 
 from threadmark.model.places import BUILD, ROOT
 from threadmark.setup import build, packages, platforms, source_files
+from threadmark.setup.counting import Count, count
 
 
 class Level(IntEnum):
@@ -30,33 +29,23 @@ class Level(IntEnum):
 
 
 @dataclass(frozen=True)
-class Count:
-    """Tests by how they ended."""
-
-    passed: int = 0
-    failed: int = 0
-    skipped: int = 0
-
-    def __add__(self, other: Count) -> Count:
-        return Count(
-            self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped
-        )
-
-
-@dataclass(frozen=True)
 class Check:
-    """`preset` is built first. `lacks` says why the check cannot run here; then it is skipped."""
+    """`preset` is built first, then of each preset in `also` one target that no test needs. `lacks`
+    says why the check cannot run here; then it is skipped."""
 
     name: str
     level: Level
     command: Callable[[], Sequence[str]]
     preset: str = ""
     lacks: Callable[[], str] = lambda: ""
+    also: Callable[[], Sequence[tuple[str, str]]] = tuple  # (preset, target)
 
 
 def checks() -> list[Check]:
     """All of them, in the order in which they run: what fails soonest comes first."""
     python = [sys.executable, "-P", "-m"]
+    # The tests of one compiler stay together, because they share what they build.
+    by_compiler = ["-n", _jobs(), "--dist", "loadgroup"]
     found = [
         Check(
             "format-cpp",
@@ -90,8 +79,9 @@ def checks() -> list[Check]:
     readers = "tests/explain/readers"  # Go builds its pprof: a minute
     quick = [f"--ignore={each}" for each in (package, model, readers)]
     found += [
+        # One test at a time, because many record or measure a program.
         Check("python", Level.TEST, lambda: [*python, "pytest", *quick]),
-        Check("package", Level.CHECK, lambda: [*python, "pytest", package]),
+        Check("package", Level.CHECK, lambda: [*python, "pytest", package, *by_compiler]),
         Check("model", Level.CHECK, lambda: [*python, "pytest", model]),
     ]
     found.append(Check("explain-readers", Level.ALL, lambda: [*python, "pytest", readers]))
@@ -106,7 +96,8 @@ def checks() -> list[Check]:
         path = str(ROOT / f"tests/explain/{script}.py")
         command = partial(lambda path: [sys.executable, path], path)
         name = f"explain-{script.removesuffix('_bar')}"
-        found.append(Check(name, Level.ALL, command, preset, _lack(gcc)))
+        also = _planted if script == "bars" else tuple
+        found.append(Check(name, Level.ALL, command, preset, _lack(gcc), also))
     found += _measurements(gcc)
     sanitized = next((each for each in platforms.platforms() if "clang" in each.compiler), None)
     # The schedulers of others give false reports under ThreadSanitizer, none under the other.
@@ -130,6 +121,12 @@ def checks() -> list[Check]:
     return found
 
 
+def _planted() -> Sequence[tuple[str, str]]:
+    """The planted programs of every platform; those of g++ are built with its tests."""
+    usual = [each for each in platforms.platforms() if not each.optional and not each.missing()]
+    return [(each.name, "planted") for each in usual]
+
+
 def _measurements(gcc: platforms.Platform | None) -> list[Check]:
     """Programs that measure bars, which take minutes to an hour each."""
     preset = gcc.name if gcc else ""
@@ -142,7 +139,12 @@ def _measurements(gcc: platforms.Platform | None) -> list[Check]:
         line = [sys.executable, str(ROOT / script), *of_build, *options]
         command = partial(lambda given: given, line)
         found.append(Check(f"explain-{name}", Level.ALL, command, preset, _lack(gcc)))
-    for name, path in (("wheel", "tests/wheel.py"), ("conan", "tests/tmk/conan/consume.py")):
+    in_full = {
+        "wheel": "tests/wheel.py",
+        "conan": "tests/tmk/conan/consume.py",
+        "pages": "tests/pages.py",
+    }
+    for name, path in in_full.items():
         command = partial(lambda path: [sys.executable, path], str(ROOT / path))
         found.append(Check(name, Level.ALL, command))
     of_try = str(ROOT / "tests/try/try_bars.py")
@@ -174,11 +176,10 @@ def _random_programs() -> list[Check]:
     clang = next((each for each in known if "clang" in each.compiler), None)
     builds = [(each.name, 10_000, _lack(each)) for each in known if not each.optional]
     builds += [(each, 1_000, _lack(clang, "sanitizers of clang 19")) for each in ("asan", "tsan")]
-    jobs = str(len(os.sched_getaffinity(0)))
     found = []
-    for name, count, lacks in builds:
+    for name, programs, lacks in builds:
         line = [sys.executable, str(ROOT / "tests/tmk/random/drive.py"), str(BUILD / name / "bin")]
-        line += ["--count", str(count), "--jobs", jobs]
+        line += ["--count", str(programs), "--jobs", _jobs()]
         command = partial(lambda given: given, line)
         found.append(Check(f"random-{name}", Level.ALL, command, preset=name, lacks=lacks))
     return found
@@ -190,8 +191,9 @@ def run(check: Check, *, environment: dict[str, str]) -> Count:
     if reason:
         print(f"{check.name}: skipped, {reason}", flush=True)
         return Count(skipped=1)
-    if check.preset:
-        failure = build.build(check.preset, tests=True, report=lambda _: None)
+    builds = [(check.preset, ())] if check.preset else []
+    for preset, targets in [*builds, *((each, (target,)) for each, target in check.also())]:
+        failure = build.build(preset, tests=True, report=lambda _: None, targets=targets)
         if failure:
             print(failure, flush=True)
             return Count(failed=1)
@@ -220,17 +222,6 @@ def run(check: Check, *, environment: dict[str, str]) -> Count:
     return count(lines, status)
 
 
-def count(lines: Sequence[str], status: int) -> Count:
-    """Tests in the output of pytest or ctest; one for anything else. `status` has the last word:
-    a tool that failed without naming a failed test counts as one failure."""
-    found = _pytest(lines) or _ctest_count(lines)
-    if found is None:
-        return Count(passed=1) if status == 0 else Count(failed=1)
-    if status != 0 and not found.failed:
-        return found + Count(failed=1)
-    return found
-
-
 def environment() -> dict[str, str]:
     """For the tools of a check: those of our own Python environment come first."""
     own = str(Path(sys.executable).parent)
@@ -242,9 +233,12 @@ def environment() -> dict[str, str]:
 
 
 def _ctest(preset: str) -> Callable[[], Sequence[str]]:
-    jobs = str(len(os.sched_getaffinity(0)))
     folder = str(BUILD / preset)
-    return lambda: ["ctest", "--test-dir", folder, "--output-on-failure", "-j", jobs]
+    return lambda: ["ctest", "--test-dir", folder, "--output-on-failure", "-j", _jobs()]
+
+
+def _jobs() -> str:
+    return str(len(os.sched_getaffinity(0)))
 
 
 def _lack(platform: platforms.Platform | None, *needs: str) -> Callable[[], str]:
@@ -270,30 +264,3 @@ def _lack_of_java(first: Callable[[], str]) -> str:
     if shutil.which("java") is None:
         return "java is missing; run: apt-get install openjdk-17-jre-headless"
     return ""
-
-
-_PYTEST = re.compile(r"(\d+) (passed|failed|errors?|skipped|xfailed|xpassed|deselected)")
-
-
-def _pytest(lines: Sequence[str]) -> Count | None:
-    """From the last line, such as '3 failed, 10 passed, 1 skipped in 2.31s'."""
-    last = next((line for line in reversed(lines) if line.strip()), "")
-    if not re.search(r" in [\d.]+s", last):
-        return None
-    seen = {name.rstrip("s"): int(number) for number, name in _PYTEST.findall(last)}
-    return Count(
-        seen.get("passed", 0) + seen.get("xpassed", 0) + seen.get("xfailed", 0),
-        seen.get("failed", 0) + seen.get("error", 0),
-        seen.get("skipped", 0),
-    )
-
-
-def _ctest_count(lines: Sequence[str]) -> Count | None:
-    """From '100% tests passed, 0 tests failed out of 42' and the lines of skipped tests."""
-    for line in lines:
-        match = re.search(r"(\d+) tests failed out of (\d+)", line)
-        if match:
-            failed, total = int(match[1]), int(match[2])
-            skipped = sum("***Skipped" in each or "(Disabled)" in each for each in lines)
-            return Count(total - failed - skipped, failed, skipped)
-    return None

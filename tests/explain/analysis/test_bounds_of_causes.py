@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from made import MAIN, TICK, Doing, Made, sleeps, waits, works
+from made import MAIN, TICK, Doing, Made, ready, sleeps, waits, works
 from threadmark.kinds.explain.analysis.meaning import Operand
 
 A, B = 101, 102
@@ -58,6 +58,15 @@ def test_where_the_kernel_is_not_sampled_each_wait_counts_for_its_calls() -> Non
         made.sample(tid, "put worker", 40)
     seen = made.first()["bound"]
     assert 2 < seen <= 2 / 0.8 + 0.05
+
+
+@pytest.mark.parametrize(("other", "own"), [(ready(), 80), (sleeps(0, "read@libc worker"), 100)])
+def test_what_other_programs_took_is_not_gained(other: Doing, own: int) -> None:
+    """Of 100 ticks both wait for another program in 20, and for one another's lock in 80."""
+    halves = [lock(B), works()], [works(), lock(A)]
+    made = locked([JOIN_A] * 100, *([other] * 20 + each * 40 for each in halves))
+    left = 40 if other == ready() else 60
+    assert made.first()["bound"] == pytest.approx(own / left, abs=0.05)
 
 
 def test_unequal_work_could_be_divided() -> None:

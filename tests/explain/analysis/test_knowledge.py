@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from threadmark.kinds.explain.analysis.pieces import Piece, Version
 from threadmark.kinds.explain.analysis.recording import Module
 from threadmark.kinds.explain.knowledge import FOLDER, examples, knowledge, load, remedy
 from threadmark.model.errors import LabError
+from threadmark.model.places import ROOT
 
 FILES = sorted(FOLDER.glob("*.toml"))
 ALL = knowledge()
@@ -102,6 +104,20 @@ def test_one_file_is_all_that_a_new_piece_needs(tmp_path: Path) -> None:
     found = load(copy(tmp_path, "cellar", GOOD)).cause(stack("cellar_open@libcellar.so drink"))
     assert found is not None
     assert (found.file, found.name) == ("cellar", "cellar")
+
+
+def test_the_file_on_the_page_is_read_and_matches_its_examples(tmp_path: Path) -> None:
+    page = (ROOT / "docs/explain.md").read_text(encoding="utf-8")
+    [text] = re.findall(r"^```toml\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    folder = copy(tmp_path, "rand", text)  # in the place of the file for the same cause
+    stacks = examples(folder / "rand.toml")
+    assert stacks
+    for each in stacks:
+        found = load(folder).cause(stack(each))
+        assert found is not None
+        assert found.file == "rand"
+        assert remedy(found)
+        assert found.versions
 
 
 @pytest.mark.parametrize(

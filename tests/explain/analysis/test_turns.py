@@ -27,6 +27,37 @@ def test_threads_that_work_in_turns_under_one_lock_wait_for_it(held: float, cate
     assert category in causes
 
 
+@pytest.mark.parametrize(("longer", "category"), [(2, "mutex"), (5, "imbalance")])
+def test_one_lock_keeps_turns_apart_though_one_of_them_is_longer(
+    longer: int, category: str
+) -> None:
+    for_a, for_b = (waits("condition", 1, "price worker", tid) for tid in (A, B))
+    made = Made().thread(MAIN, JOIN_A)
+    made.thread(A, [works(), *[for_b] * longer], "main")
+    made.thread(B, [for_a, *[works()] * longer], "main")
+    made.thing(1, "condition", signal_stack="price worker", signals=50)
+    made.thing(2, "mutex", waits=1, holds=100, hold_ns=95 * TICK)
+    made.hold(2, "price worker", 100, 95 * TICK)
+    assert made.first()["category"] == category
+
+
+@pytest.mark.parametrize(("worked", "most"), [(96, 0.05), (50, 0.5)])
+def test_a_thread_that_was_woken_while_ticks_looked_did_not_wait_all_that_time(
+    worked: int, most: float
+) -> None:
+    # Half of the ticks see a thread that runs, although by its words it still waits.
+    woken = "condition", 1, "take worker", 0, "R", 202
+    made = Made().thread(MAIN, JOIN_A)
+    totals = {"condition": {"ns": (100 - worked) * TICK, "times": 50}}
+    made.thread(A, [works(), woken], "main", run_ns=worked * TICK, totals=totals)
+    made.thread(B, waits("condition", 1, "give other"), "main")
+    made.thing(1, "condition", signals=100)
+    shares = {each["category"]: each["share"] for each in made.answer()["causes"]}
+    found = shares.get("condition", 0.0)
+    assert found <= most
+    assert (found > 0.2) == (worked == 50)
+
+
 @pytest.mark.parametrize(("held", "category"), [(0.95, "mutex"), (0.5, "run_queue")])
 def test_ready_threads_lack_a_lock_that_is_held_all_the_time(held: float, category: str) -> None:
     made = Made(processors=2)

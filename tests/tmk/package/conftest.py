@@ -8,6 +8,14 @@ import pytest
 from compilers import PLATFORMS, Platform, run
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts the tests of one compiler together, because they share what they build."""
+    for item in items:
+        compiler = getattr(getattr(item, "callspec", None), "params", {}).get("platform")
+        if compiler is not None:
+            item.add_marker(pytest.mark.xdist_group(compiler.compiler))
+
+
 @pytest.fixture(scope="session", params=PLATFORMS, ids=lambda each: each.compiler)
 def platform(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Platform:
     each: Platform = request.param

@@ -49,7 +49,7 @@ def explain(
     --thread, --from and --to ask for a part of a record, as often as wanted: `./threadmark explain
     results/explain-7.tmr --thread "io*" --from 0.5 --to 2`. The record stays whole.
     `./threadmark explain --cell fib/tbb:futures/gcc-libstdc++/2` explains a field of the matrix or
-    of the catalogue: one process of it is built and run as `run` does that.
+    of the catalogue: it builds the field's program and runs one process of it, as `run` does.
 
     `./threadmark explain --threads 1,2 -- ./prog {threads}` runs the program with each number of
     threads, in turns, and says what costs more with more threads.

@@ -189,7 +189,8 @@ def _headline(cause: Mapping[str, Any]) -> str:
     if named:
         words.append(named)
     if cause["waits"] and cause["wait_us"]:
-        words.append(f"{cause['waits']:,} waits of {micros(cause['wait_us'])}")
+        waits = f"{cause['waits']:,} wait{'s' * (cause['waits'] != 1)}"
+        words.append(f"{waits} of {micros(cause['wait_us'])}")
     sure = "" if cause["certain"] else " (not certain)"
     return ", ".join(words).replace(", ", ": ", 1) + sure
 

@@ -46,7 +46,9 @@ class Bounds:
             return None
         removed = self._removed.of(cause)
         shortest = max(self._work_ns(cause, removed), self._chain_ns(cause, removed), 1.0)
-        return max(1.0, min(_MOST, recording.wall_ns / shortest))
+        # Without the cause other programs would have had the processors as long.
+        own_ns = recording.wall_ns - self._path.of_others(self._roles.processors)
+        return max(1.0, min(_MOST, own_ns / shortest))
 
     def _work_ns(self, cause: Cause, removed: Mapping[int, float]) -> float:
         """All processor time but the cause's, on all processors."""

@@ -53,11 +53,10 @@ class Cause:
     case: str = ""  # of the category: herd or convoy; of a runtime: RUNTIME, or SEEKS a task
     piece: Piece | None = None  # what is known of it
 
-    @property
-    def is_by_turns(self) -> bool:
-        """Whether threads wait for each of several about as long."""
+    def is_by_turns(self, about: float) -> bool:
+        """Whether threads wait for each of several, for none less than this part of the longest."""
         longest = self.workers.values()
-        return len(longest) > 1 and min(longest) > _MUCH * max(longest)
+        return len(longest) > 1 and min(longest) > about * max(longest)
 
     def take(self, other: Cause) -> None:
         """Make another cause part of this one."""
@@ -197,7 +196,7 @@ def _ends_and_locks(causes: list[Cause]) -> None:
         return
     first, second = causes[:2]
     lock, end = (first, second) if first.category in _TAKEN else (second, first)
-    apart = second.ns <= (_MUCH if end.is_by_turns else _NEARLY) * first.ns
+    apart = second.ns <= (_MUCH if end.is_by_turns(_MUCH) else _NEARLY) * first.ns
     if apart or lock.category not in _TAKEN or end.category not in _PASSED_ON:
         return
     for cause, other in ((lock, end), (end, lock)):

@@ -22,6 +22,7 @@ _LOOKS = 8_000_000  # at threads of these: what one waits for, others are asked 
 _EXPECTED = 16  # ticks in which a wait should have been seen
 _MOSTLY = 0.5  # of them
 _HELD = 0.5  # of the time: a mutex that woken threads may find locked
+_WORK = ("useful", "atomic", "kernel_memory", "runtime", "runtime_idle")  # states of threads
 Bucket = tuple[str, int]  # activity and thing; ("", thread) for what the agent did not see
 
 
@@ -40,15 +41,22 @@ class Cost:
 @dataclass
 class _Evidence:
     reasons: Counter[Reason | None] = field(default_factory=Counter)
+    between: Counter[Reason | None] = field(default_factory=Counter)  # at ticks between two moments
 
     @property
     def total(self) -> int:
         return sum(self.reasons.values())
 
+    def believe(self, part: float) -> None:
+        """Count this part of what ticks between two moments show, or all where no other tick
+        shows the wait."""
+        for reason, count in self.between.items():
+            self.reasons[reason] += round(count * part) if self.total else count
+
 
 def costs(recording: Recording, account: Account, reasons: Reasons, sleeps: Sleeps) -> list[Cost]:
     """All reasons that cost something."""
-    evidence, by_activity = _gather(recording, reasons, sleeps)
+    evidence, by_activity = _gather(recording, account, reasons, sleeps)
     found: dict[tuple[str, str, int, int], Cost] = {}
     pairs: dict[Bucket, Pair] = {}
     for pair in recording.pairs:
@@ -149,12 +157,18 @@ _BY_THEMSELVES = ("library", "futex", "kernel_memory", *LOCKS)
 
 
 def _gather(
-    recording: Recording, reasons: Reasons, sleeps: Sleeps
+    recording: Recording, account: Account, reasons: Reasons, sleeps: Sleeps
 ) -> tuple[dict[Bucket, _Evidence], dict[str, _Evidence]]:
     evidence: dict[Bucket, _Evidence] = defaultdict(_Evidence)
     by_activity: dict[str, _Evidence] = defaultdict(_Evidence)
+    working = Counter[int]()  # ticks by how many threads work
     for tick in recording.ticks[:: _step(recording)]:
         own = [each for each in tick.glances if recording.counts(each.tid)]
+        works = sum(each.works and each.activity in ("running", "io") for each in own)
+        # A thread is looked at after the other. One that runs, but waits by its words, was woken
+        # meanwhile, and so was the end of another's work missed.
+        is_between = not works and any(each.works for each in own)
+        working[-1 if is_between else works] += 1
         for glance in own[:: 1 + len(own) // _GLANCES]:
             if glance.activity == "running" and glance.state not in ("S", "D"):
                 continue
@@ -166,9 +180,25 @@ def _gather(
                     # It was asked for nothing, which is told.
                     reason = Reasons.of_sleep(Sleep(POLL, glance.stack), glance.tid)
             bucket = ("", glance.tid) if unseen else (glance.activity, glance.thing)
-            evidence[bucket].reasons[reason] += 1
-            by_activity[bucket[0]].reasons[reason] += 1
+            for each in (evidence[bucket], by_activity[bucket[0]]):
+                (each.between if is_between else each.reasons)[reason] += 1
+    part = _between(working, account, recording)
+    for each in (*evidence.values(), *by_activity.values()):
+        each.believe(part)
     return evidence, by_activity
+
+
+def _between(working: Mapping[int, int], account: Account, recording: Recording) -> float:
+    """Which part of the ticks at which threads only woke one another may be true. While threads
+    work they do not, and how long they worked is known."""
+    ticks = {number: count for number, count in working.items() if number > 0}
+    seen = working.get(-1, 0) / max(1, sum(working.values()))
+    if not ticks or not seen:
+        return 1.0
+    at_once = sum(n * count for n, count in ticks.items()) / sum(ticks.values())
+    worked_ns = sum(account.states[state] for state in _WORK)
+    left = max(0.0, 1 - worked_ns / max(1.0, recording.wall_ns * at_once))
+    return min(1.0, left / seen)
 
 
 def _step(recording: Recording) -> int:

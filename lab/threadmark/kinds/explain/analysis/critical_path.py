@@ -10,15 +10,15 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from threadmark.kinds.explain.analysis.accounting import STATE_OF, STATE_OF_UNSEEN
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.naming import Naming
-from threadmark.kinds.explain.analysis.reasons import LOCKS, Reason, Reasons
-from threadmark.kinds.explain.analysis.recording import Glance, Recording, Tick
+from threadmark.kinds.explain.analysis.path_steps import Look, Step, joined, who_waits
+from threadmark.kinds.explain.analysis.reasons import Reason, Reasons
+from threadmark.kinds.explain.analysis.recording import Glance, Recording
 from threadmark.kinds.explain.analysis.stacks import Stacks
 
 _TICKS = 8192  # of a record that are looked at
@@ -27,51 +27,6 @@ _TOTALS = 50
 _SHOWN = 5  # beside the answer
 _NEAR_NS = 20_000_000  # a sample that says what a thread does at a tick
 _HELD = ("lock", "library")
-
-
-@dataclass(frozen=True)
-class Step:
-    """Where the path is between two looks."""
-
-    tid: int
-    from_ns: int
-    until_ns: int
-    state: str
-    what: str
-
-    @property
-    def ns(self) -> int:
-        return max(0, self.until_ns - self.from_ns)
-
-
-@dataclass(frozen=True)
-class _Look:
-    tick: Tick
-    glance: Glance | None
-    tid: int
-    from_ns: int
-    until_ns: int
-    span_ns: int  # since the tick before, which is less where ticks are left out
-    reason: Reason | None  # why the thread in which the path was waits; None: it works
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether it has no processor."""
-        return self.glance is not None and self.glance.ready_ns > self.glance.run_ns
-
-    @property
-    def waits(self) -> bool:
-        return self.reason is not None and self.reason.sort != "work"
-
-    @property
-    def times(self) -> tuple[float, float]:
-        """How long the thread ran and was blocked. It may do both often between two ticks."""
-        whole = float(max(0, self.until_ns - self.from_ns))
-        if self.glance is None:
-            return (0.0, whole) if self.waits else (whole, 0.0)
-        span = max(1, self.span_ns, self.glance.run_ns + self.glance.ready_ns)
-        ran, ready = self.glance.run_ns / span, self.glance.ready_ns / span
-        return whole * ran, whole * (1 - ran - ready)
 
 
 Free = Callable[[Reason], bool]
@@ -119,6 +74,15 @@ class CriticalPath:
                 total += blocked_ns * (1 - ran.get(tid, 0.0))
         return total
 
+    def of_others(self, processors: int) -> float:
+        """How long of it other programs had the processor of its thread, in nanoseconds: it was
+        ready most of the time between two ticks, and the program itself had no use for so many."""
+        return sum(
+            look.parts[1] * max(0, look.until_ns - look.from_ns)
+            for look in self._walk(lambda _: False)
+            if look.is_ready and sum(each.works for each in look.tick.glances) <= processors
+        )
+
     def shares(self) -> list[dict[str, Any]]:
         """What most of the path is, as shares of its time."""
         total = max(1, sum(each.ns for each in self.steps))
@@ -157,7 +121,7 @@ class CriticalPath:
 
     def _segments(self) -> list[Step]:
         """Steps that are alike as one; where there are too many, what a span is mostly."""
-        found = _joined(self.steps)
+        found = joined(self.steps)
         span = max(1, self._recording.wall_ns // _SEGMENTS)
         if len(found) <= _SEGMENTS:
             return found
@@ -172,9 +136,9 @@ class CriticalPath:
             tid, state, what = max(times, key=lambda key: (times[key], key))
             ends = (steps[0].from_ns, steps[-1].until_ns)
             longest.append(Step(tid, *ends, state, what))
-        return _joined(longest)
+        return joined(longest)
 
-    def _walk(self, free: Free) -> Iterator[_Look]:
+    def _walk(self, free: Free) -> Iterator[Look]:
         """From the end to the beginning."""
         ticks = self._recording.ticks[:: 1 + len(self._recording.ticks) // _TICKS]
         until = max(self._recording.ended_ns, ticks[-1].at_ns if ticks else 0)
@@ -189,7 +153,7 @@ class CriticalPath:
                 goes_on = (each for each in (reason.tid, reason.waiter) if each in by_tid)
                 current = next(goes_on, current)
             span_ns = tick.at_ns - (self._before.get(tick.at_ns) or self._recording.began_ns)
-            yield _Look(tick, by_tid.get(current), current, from_ns, until, span_ns, reason)
+            yield Look(tick, by_tid.get(current), current, from_ns, until, span_ns, reason)
             until = from_ns
 
     @cached_property
@@ -211,8 +175,8 @@ class CriticalPath:
             reason = self._reasons.passed_on(by_tid, tid)
         return tid, reason
 
-    def _step(self, look: _Look) -> Step:
-        reason = look.reason or _who_waits(look.tick, look.tid)
+    def _step(self, look: Look) -> Step:
+        reason = look.reason or who_waits(look.tick, look.tid)
         ends = (look.from_ns, look.until_ns)
         if reason is not None and reason.sort != "work":
             state = STATE_OF.get(reason.activity) or STATE_OF_UNSEEN.get(reason.activity, "unknown")
@@ -274,22 +238,3 @@ class CriticalPath:
                 return frame.name
         thread = self._recording.threads.get(tid)
         return thread.name if thread and thread.name else f"thread {tid}"
-
-
-def _who_waits(tick: Tick, tid: int) -> Reason | None:
-    """The lock that others wait for while this thread has it."""
-    for each in tick.glances:
-        if each.awaited == tid and each.activity in LOCKS:
-            return Reason("lock", each.activity, each.thing, each.stack, tid, each.tid)
-    return None
-
-
-def _joined(steps: list[Step]) -> list[Step]:
-    found: list[Step] = []
-    for step in steps:
-        last = found[-1] if found else None
-        if last and (last.tid, last.state, last.what) == (step.tid, step.state, step.what):
-            found[-1] = Step(last.tid, last.from_ns, step.until_ns, step.state, step.what)
-        else:
-            found.append(step)
-    return found

@@ -19,6 +19,7 @@ _FUTILE = 0.3  # of the waits
 _HELD = 0.25  # of the time
 _HOLDS = 8  # fewer are no turns
 _NEARLY_ALL = 0.8  # of the time
+_TURNS = 0.25  # of the longest work: a thread that works less takes no turns
 _MUCH = 0.25  # of the time without a processor
 _WORDS_OF_LOCKS = {
     "read_lock": ("rwlock", "waits for a lock for shared use"),
@@ -92,7 +93,7 @@ class Locks:
             )
             return named.cause("mutex", words, certain=False)
         words = f"threads that {event.name} wakes wait for its mutex (a convoy)"
-        found = self._naming.of(Reason("lock", "mutex"), mutex, stack).cause(
+        found = self._naming.of(Reason("lock", "relock"), mutex, stack).cause(
             "mutex", words, case="convoy"
         )
         found.things.add(mutex.id)
@@ -115,8 +116,9 @@ class Locks:
     def by_turns(self, causes: list[Cause], starts: Mapping[int, set[str]]) -> list[Cause]:
         """Where threads that do the same work in turns, and one lock is held nearly all the time,
         their waits for one another are for the lock. Such a thread may find its processor and the
-        lock free at the same moment, and then never waits for the lock itself."""
-        turns = [c for c in causes if c.category == "imbalance" and c.is_by_turns]
+        lock free at the same moment, and then never waits for the lock itself. Ticks that see the
+        one more often than the other do not make their work unequal: the lock keeps them apart."""
+        turns = [c for c in causes if c.category == "imbalance" and c.is_by_turns(_TURNS)]
         long = _NEARLY_ALL * self._recording.wall_ns
         things = self._recording.things.values()
         own = {name for each in turns for tid in each.workers for name in starts.get(tid, ())}

@@ -1,0 +1,83 @@
+"""What the critical path is made of: looks at one thread between two ticks, and the steps that they
+are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from threadmark.kinds.explain.analysis.reasons import LOCKS, Reason
+from threadmark.kinds.explain.analysis.recording import Glance, Tick
+
+
+@dataclass(frozen=True)
+class Step:
+    """Where the path is between two looks."""
+
+    tid: int
+    from_ns: int
+    until_ns: int
+    state: str
+    what: str
+
+    @property
+    def ns(self) -> int:
+        return max(0, self.until_ns - self.from_ns)
+
+
+@dataclass(frozen=True)
+class Look:
+    """At the thread in which the path is, from one tick to the next."""
+
+    tick: Tick
+    glance: Glance | None
+    tid: int
+    from_ns: int
+    until_ns: int
+    span_ns: int  # since the tick before, which is less where ticks are left out
+    reason: Reason | None  # why the thread in which the path was waits; None: it works
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it has no processor."""
+        return self.glance is not None and self.glance.ready_ns > self.glance.run_ns
+
+    @property
+    def waits(self) -> bool:
+        return self.reason is not None and self.reason.sort != "work"
+
+    @property
+    def times(self) -> tuple[float, float]:
+        """How long the thread ran and was blocked. It may do both often between two ticks."""
+        whole = float(max(0, self.until_ns - self.from_ns))
+        if self.glance is None:
+            return (0.0, whole) if self.waits else (whole, 0.0)
+        ran, ready = self.parts
+        return whole * ran, whole * (1 - ran - ready)
+
+    @property
+    def parts(self) -> tuple[float, float]:
+        """The parts of the time since the tick before in which it ran and was ready."""
+        if self.glance is None:
+            return 0.0, 0.0
+        span = max(1, self.span_ns, self.glance.run_ns + self.glance.ready_ns)
+        return self.glance.run_ns / span, self.glance.ready_ns / span
+
+
+def who_waits(tick: Tick, tid: int) -> Reason | None:
+    """The lock that others wait for while this thread has it."""
+    for each in tick.glances:
+        if each.awaited == tid and each.activity in LOCKS:
+            return Reason("lock", each.activity, each.thing, each.stack, tid, each.tid)
+    return None
+
+
+def joined(steps: list[Step]) -> list[Step]:
+    """Steps that are alike as one."""
+    found: list[Step] = []
+    for step in steps:
+        last = found[-1] if found else None
+        if last and (last.tid, last.state, last.what) == (step.tid, step.state, step.what):
+            found[-1] = Step(last.tid, last.from_ns, step.until_ns, step.state, step.what)
+        else:
+            found.append(step)
+    return found
