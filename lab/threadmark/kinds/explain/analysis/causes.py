@@ -169,6 +169,9 @@ class Finder:
         elif thing is not None and thing.what == "file":
             name = f"descriptor {thing.address}"
         found = Cause("io", name, where, words, certain=certain)
+        if self._reasons.channels.is_unclear(cost.reason.thing):
+            found.certain = False
+            found.doubts.add("or for the thread that works at the other end")
         if asked and reads(called):
             found.certain = False
             found.doubts.add(MAY_BE)

@@ -42,6 +42,12 @@ class Channels:
             and other.process == own.process
         }
 
+    def is_unclear(self, thing: int) -> bool:
+        """Whether a descriptor has another end in the program, but not known by whom it is used:
+        without debug information functions that are inlined have no name."""
+        ends = self._opposite.get(thing, set())
+        return bool(ends) and not any(role for each in ends for role in self._users.get(each, ()))
+
     @cached_property
     def _opposite(self) -> dict[int, set[int]]:
         """By descriptor, those of its other end."""

@@ -73,7 +73,7 @@ class Reasons:
         self._knowledge = knowledge
         self._roles = roles
         self.unneeded = Unneeded(recording, roles, sleeps, waits)
-        self._channels = Channels(recording, names)
+        self.channels = Channels(recording, names)
 
     def of(self, tick: Tick, glance: Glance) -> Reason | None:
         """Why it does not work; None where it works or its wait costs nothing."""
@@ -126,7 +126,7 @@ class Reasons:
 
     def _fed(self, tick: dict[int, Glance], glance: Glance, visited: set[int]) -> Reason | None:
         """What those do who use the other end of a pipe; None where they only call too."""
-        others = sorted(self._channels.others(glance) & tick.keys() - visited)
+        others = sorted(self.channels.others(glance) & tick.keys() - visited)
         for each in others:
             if tick[each].works and tick[each].activity == "running":
                 return Reason("work", "event", glance.thing, glance.stack, each, glance.tid)

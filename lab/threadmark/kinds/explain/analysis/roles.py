@@ -80,7 +80,9 @@ class Roles:
 
     def _peers(self, tid: int) -> Iterator[Thread]:
         own = self.thread(tid)
-        for each in self._groups[self.group(own)][:_LOOKED_AT] if own else ():
+        if own is None:
+            return
+        for each in self._groups[self.group(own)][:_LOOKED_AT]:
             both = min(each.ended_ns, own.ended_ns) > max(each.began_ns, own.began_ns)
             if each is not own and both:
                 yield each
