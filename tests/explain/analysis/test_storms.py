@@ -104,3 +104,17 @@ def test_a_thread_without_a_processor_ends_late_without_having_more_to_do(
     doubted([cause], 1.0, ready_ns=ready)
     assert cause.certain == certain
     assert any("lacked a processor" in each for each in cause.doubts) != certain
+
+
+@pytest.mark.parametrize(
+    "hands_out",
+    ["libgomp.so.1+0x1@libgomp GOMP_loop_nonmonotonic_dynamic_next@libgomp",
+     "__kmpc_dispatch_next_4@libomp"],
+)  # fmt: skip
+def test_a_loop_whose_parts_are_single_iterations_is_overhead_of_tasks(hands_out: str) -> None:
+    made = both_work()
+    for tid in (A, B):
+        made.sample(tid, f"{hands_out} curve", 60).sample(tid, "curve", 20)
+    first = made.first()
+    assert (first["category"], first["certain"]) == ("task_overhead", True)
+    assert first["knowledge"] == "openmp_dynamic.toml"
