@@ -82,8 +82,8 @@ class Reasons:
         busy = sum(each.works and each.activity in _WORK for each in tick.glances)
         if reason is None or glance.tid in self.unneeded.threads:
             return None
-        if glance.works and reason.sort == "io" and self._fed(by_tid, glance, set()):
-            return NEEDLESS  # who works at the other end has just woken it
+        if glance.works and reason.sort == "io" and (fed := self._fed(by_tid, glance, set())):
+            reason, busy = fed, busy - 1  # who works at the other end has just woken it
         free = self._roles.capacity - busy
         if reason.sort == "work":
             # Who waits for a lock is why a processor is free, not who waits for the others' end.
