@@ -88,7 +88,7 @@ def analyse(
     united = unite_tasks(merged_ones, times.states["useful"])
     causes, requests = requests_apart(united, recording)
     total = max(1.0, times.total_ns)
-    doubted(causes, total, has_tasks=runtime.has_tasks())
+    doubted(causes, total, has_tasks=runtime.has_tasks(), ready_ns=times.states["runnable"])
     listed = [each for each in [*causes, *requests] if each.ns >= SHOWN * total][:_MOST]
     # What other programs' processors cost hides causes, so they count against the rest.
     spare = reasons.unneeded.threads - reasons.unneeded.launchers
