@@ -18,6 +18,7 @@ _LIVE = (
     "tests/explain/test_part_of_program.py",
     "tests/explain/test_tutorial.py",
     "tests/explain/test_wakes_as_root.py",
+    "tests/try/test_gate_explains.py",
     "tests/try/test_try.py",
     "tests/try/test_gate_command.py",
 )

@@ -71,7 +71,9 @@ template <class Lock>
 template <class Lock>
 [[gnu::noinline]] int let_go_hot(Lock* lock, ObjectKind kind, Site site, int (*unlock)(Lock*)) {
   const std::uint64_t address = address_of(lock);
-  if (is_again(lock) || !is_noted(address)) return unlock(lock);
+  if (is_again(lock)) return unlock(lock);
+  if (mine.brief == address) mine.brief = 0;
+  if (!is_noted(address)) return unlock(lock);
   const Ended hold = let_go(site, kind, address);
   const int result = unlock(lock);
   account(hold, address);
@@ -213,6 +215,7 @@ int wait_condition(pthread_cond_t* condition, pthread_mutex_t* mutex, Site site,
                      mine.woken_condition == address_of(condition) &&
                      now_ns() - mine.woken_ns < kFutile_ns;
   Ended hold;
+  if (mine.brief == address_of(mutex)) mine.brief = 0;
   if (is_hot(mutex) && is_noted(address_of(mutex)))
     hold = let_go(site, ObjectKind::mutex, address_of(mutex));
   mine.woken_mutex = 0;

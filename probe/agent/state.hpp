@@ -82,6 +82,8 @@ struct OfThread {
   bool ended;         // the thread has said its last word
   std::uint8_t turn;  // acquisitions of briefly held locks until one is noted
   std::uint32_t random;
+  // The lock that the thread took last without noting it, as it is held for a short time; 0: none.
+  std::uint64_t brief;
   // Of the last wait for a condition that was signalled, until the thread unlocks the mutex.
   std::uint64_t woken_mutex, woken_condition, woken_ns;
   Once once;

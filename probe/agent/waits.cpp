@@ -215,7 +215,18 @@ void Brief::begin(std::uint32_t object) {
   if (thread == nullptr) return;
   object_ = object;
   recorded_ = true;
-  if (mine.local != nullptr && mine.local->held != 0) stack_ = stack_of(site_);
+  if (const Local* at = mine.local; at != nullptr && at->held != 0) {
+    stack_ = stack_of(site_);
+    if (object != 0) holder_ = at->holds[at->held - 1].stack;
+  } else if (mine.brief != 0 && object != 0) {
+    // The last hold that was noted of it tells which lock it is.
+    std::uint32_t index = find_object(ObjectKind::mutex, mine.brief);
+    if (index == 0) index = find_object(ObjectKind::rwlock, mine.brief);
+    if (index != 0) {
+      stack_ = stack_of(site_);
+      holder_ = get(object_at(index).holder_stack);
+    }
+  }
   since_ns_ = now_ns();
   say(*thread, activity_, object, stack_, since_ns_, 0);
 }
@@ -247,7 +258,7 @@ void Brief::end(std::int64_t bytes, bool writes) {
     count_wait(object_, ns);
   }
   if (stack_ == 0 && ns >= kLong_ns) stack_ = stack_of(site_);
-  if (stack_ != 0 || ns >= kLong_ns) add_pair(object_, activity_, stack_, 0, ns);
+  if (stack_ != 0 || ns >= kLong_ns) add_pair(object_, activity_, stack_, holder_, ns);
 }
 
 void took(Site site, ObjectKind kind, std::uint64_t address) {

@@ -52,7 +52,7 @@ class Brief {
   bool recorded_ = false;
   Activity activity_;
   std::uint32_t object_ = 0;
-  StackId stack_ = 0;
+  StackId stack_ = 0, holder_ = 0;  // holder_: of that lock; 0: the thread has none, or no object
   std::uint64_t since_ns_ = 0;
 };
 
@@ -63,6 +63,7 @@ inline bool is_worth_noting(std::uint64_t address) {
   if (get(filter_of(address)) != Control::kBrief) return true;
   if (mine.turn != 0) {
     --mine.turn;
+    mine.brief = address;
     return false;
   }
   mine.turn = static_cast<std::uint8_t>(kSampled / 2 + next_random() % kSampled);

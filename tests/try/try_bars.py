@@ -82,10 +82,7 @@ def planted(names: Sequence[str], budget_s: float) -> Iterator[Bar]:
             if names and path.stem not in names:
                 continue
             expected = expectation(path.read_text(encoding="utf-8"))
-            program = Path(folder) / path.stem
-            line = ["g++", "-std=c++20", "-O2", "-pthread", *expected["build"].split(), str(path)]
-            subprocess.run([*line, "-o", str(program)], check=True)
-            yield _planted(program, expected, budget_s)
+            yield _planted(built(path, expected, Path(folder)), expected, budget_s)
 
 
 def _planted(program: Path, expected: dict[str, str], budget_s: float) -> Bar:
@@ -101,17 +98,31 @@ def _planted(program: Path, expected: dict[str, str], budget_s: float) -> Bar:
         for each in found["fixes"]
         if each["name"] in found["gains"]
     }
-    right = set(filter(None, map(str.strip, expected["fix"].split("|")))) - {"none"}
+    right = names_of(expected["fix"])
     single = [name for name in found["gains"] if " + " not in name]
     said = ", ".join(f"{name} x{gains[name]:.2f}" for name in found["gains"][:3]) or "none"
     good = bool(single and single[0] in right) if right else not single
     return Bar(f"planted {program.name}", said, expected["fix"], good)
 
 
+def built(source: Path, expected: dict[str, str], folder: Path) -> Path:
+    """The program of a source."""
+    program = folder / source.stem
+    line = ["g++", "-std=c++20", "-O2", "-pthread", *expected["build"].split(), str(source)]
+    subprocess.run([*line, "-o", str(program)], check=True)
+    return program
+
+
 def expectation(text: str) -> dict[str, str]:
     """The comment at the top of a planted program."""
-    found = dict(re.findall(r"^// (fix|threads|build|why): (.+)$", text, flags=re.MULTILINE))
-    return {"threads": "", "build": "", **found}
+    keys = "fix|threads|build|why|alone|also"
+    found = dict(re.findall(rf"^// ({keys}): (.+)$", text, flags=re.MULTILINE))
+    return {"threads": "", "build": "", "alone": "", "also": "", **found}
+
+
+def names_of(fixes: str) -> set[str]:
+    """'a | b' as a set; 'none' is none."""
+    return set(filter(None, map(str.strip, fixes.split("|")))) - {"none"}
 
 
 def threads_of(text: str) -> int:

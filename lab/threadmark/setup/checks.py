@@ -147,8 +147,9 @@ def _measurements(gcc: platforms.Platform | None) -> list[Check]:
     for name, path in in_full.items():
         command = partial(lambda path: [sys.executable, path], str(ROOT / path))
         found.append(Check(name, Level.ALL, command))
-    of_try = str(ROOT / "tests/try/try_bars.py")
-    found.append(Check("try-bars", Level.ALL, lambda: [sys.executable, of_try]))
+    for name, script in (("bars", "try_bars"), ("bounds", "bound_bars")):
+        line = [sys.executable, str(ROOT / f"tests/try/{script}.py")]
+        found.append(Check(f"try-{name}", Level.ALL, partial(lambda given: given, line)))
     for name in ("nothing", "gain", "gates"):
         line = [sys.executable, str(ROOT / "tests/try/live_bars.py"), name]
         command = partial(lambda given: given, line)

@@ -296,3 +296,15 @@ def test_functions_of_an_interpreter_are_no_functions_of_the_program(module: str
     assert piece is not None
     assert piece.name == "GIL"
     assert knowledge().cause([Frame("hold", "", "prog"), frames[1]]) is None
+
+
+def test_waits_for_the_lock_of_a_file_are_told_although_the_agent_times_none() -> None:
+    for_lock = ("io", 0, "flock@libc update build", 0, "S", 73)
+    totals = {"io": {"ns": 1, "times": 1}}
+    made = Made().thread(MAIN, JOIN_A)
+    made.thread(A, [works(), for_lock], "main", process=A, totals=totals)
+    made.thread(B, [for_lock, works()], "main", process=B, totals=totals)
+    first = made.first()
+    assert (first["category"], first["knowledge"]) == ("io", "own_file_lock.toml")
+    assert first["certain"]
+    assert "lock of a file" in first["words"]

@@ -66,6 +66,21 @@ def test_ticks_tell_where_the_holder_of_a_lock_writes(
     assert sum(each[3] != 0 for each in looks) > 0.7 * len(looks)
 
 
+@pytest.mark.parametrize("program", ["locked_output.cpp", "seldom_output.cpp"])
+def test_a_call_with_a_descriptor_tells_which_lock_its_thread_has(
+    recorder: Recorder, compiled: Compile, agent: str, program: str
+) -> None:
+    """Also of a lock that is mostly held for a moment, of which few holds are noted."""
+    recorder.run(compiled(program), "800", options=("--agent", agent))
+    record = recorder.read()
+    held = {each["stack"] for each in record.all("hold")}
+    calls = [each for each in record.all("pair") if each["activity"] == "io" and each["holder"]]
+    assert {each["holder"] for each in calls} <= held
+    (file,) = [each for each in record.all("file") if each["writes"] > 1000]
+    counted = sum(each["waits"] for each in calls if each["object"] == file["object"])
+    assert 0.7 * file["writes"] < counted <= file["writes"]
+
+
 def test_a_thread_that_is_older_than_the_agent_has_its_whole_life(
     recorder: Recorder, compiled: Compile, agent: str
 ) -> None:

@@ -1,4 +1,5 @@
 // fix: jemalloc | mimalloc | tcmalloc | tbbmalloc
+// also: another malloc is faster without the lock too
 // why: All threads take the lock of the one arena that the program allows.
 #include <malloc.h>
 

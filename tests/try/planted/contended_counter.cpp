@@ -1,4 +1,5 @@
 // fix: one-processor | fewer-threads
+// alone: fewer-threads
 // why: Both threads write one word, whose line goes from one processor to the other.
 #include <atomic>
 

@@ -1,4 +1,5 @@
 // fix: jemalloc | mimalloc | tcmalloc | tbbmalloc
+// also: another malloc hands blocks on in other ways, and the threads yield in a loop
 // why: Blocks are freed by another thread than made them, so both take the lock of one arena.
 #include <atomic>
 

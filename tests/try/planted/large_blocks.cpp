@@ -1,4 +1,5 @@
 // fix: keep-memory | huge-pages | jemalloc | mimalloc | tcmalloc | tbbmalloc
+// alone: keep-memory
 // why: Each large block is mapped, zeroed by the kernel, and given back.
 #include <malloc.h>
 

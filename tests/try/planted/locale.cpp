@@ -1,4 +1,5 @@
 // fix: classic-locale
+// alone: classic-locale
 // why: Each stream copies the global locale, and both threads count its references in one word.
 #include <locale>
 #include <sstream>

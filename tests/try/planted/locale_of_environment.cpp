@@ -1,4 +1,5 @@
 // fix: c-locale | classic-locale
+// alone: c-locale
 // why: The locale of the environment is not the classic one, so its references are counted.
 #include <locale>
 #include <sstream>

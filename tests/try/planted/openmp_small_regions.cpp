@@ -1,5 +1,6 @@
 // fix: omp-threads | one-processor
 // build: -fopenmp
+// alone: omp-threads
 // why: A parallel region costs more than the few additions in it.
 #include "threads.hpp"
 

@@ -1,5 +1,6 @@
 // fix: fewer-threads
 // threads: 2 per processor
+// also: fewer threads do not spin without a processor, which explain counts as work
 // why: Threads spin at a barrier while those that they wait for have no processor.
 #include <atomic>
 

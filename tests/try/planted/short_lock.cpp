@@ -1,4 +1,5 @@
 // fix: spinning-mutex | adaptive-mutex | one-processor | fewer-threads
+// alone: spinning-mutex
 // why: The lock is held for less time than it takes to sleep and to wake.
 #include <mutex>
 

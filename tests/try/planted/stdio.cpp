@@ -1,4 +1,5 @@
 // fix: large-buffers
+// alone: large-buffers
 // why: Each 4 KiB of a file are written by a call of the kernel of their own.
 #include <cstdio>
 

@@ -1,4 +1,5 @@
 // fix: keep-memory | huge-pages | jemalloc | mimalloc | tcmalloc | tbbmalloc
+// alone: keep-memory
 // why: The top of the heap is given back and taken again each time.
 #include <vector>
 

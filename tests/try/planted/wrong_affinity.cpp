@@ -1,4 +1,5 @@
 // fix: free-affinity
+// alone: free-affinity
 // why: The program binds each of its threads to the same processor.
 #include <sched.h>
 

@@ -17,7 +17,15 @@ FIX = Fix(
     name="fewer-threads",
     kind="threads",
     what="half of the threads",
-    helps=("run_queue", "atomic", "false_sharing", "mutex", "task_overhead", "thread_creation"),
+    helps=(
+        "run_queue",
+        "atomic",
+        "false_sharing",
+        "mutex",
+        "spin",
+        "task_overhead",
+        "thread_creation",
+    ),
     risk=(
         "On a machine with more processors the program cannot use them. Where each thread has work "
         "of its own, fewer do less; --progress divides by it."

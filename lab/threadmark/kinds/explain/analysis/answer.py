@@ -39,6 +39,7 @@ from threadmark.kinds.explain.analysis.unfinished import with_unfinished
 from threadmark.kinds.explain.analysis.waits import Waits
 from threadmark.kinds.explain.analysis.wakes import with_signallers
 from threadmark.kinds.explain.analysis.wakeups import Wakeups
+from threadmark.kinds.explain.analysis.within_locks import say_within
 
 SCHEMA = "threadmark.explain"
 VERSION = 1
@@ -87,7 +88,7 @@ def analyse(
     united = unite_tasks(merged_ones, times.states["useful"])
     causes, requests = requests_apart(united, recording)
     total = max(1.0, times.total_ns)
-    doubted(causes, total, has_tasks=runtime.has_tasks())
+    doubted(causes, total, has_tasks=runtime.has_tasks(), ready_ns=times.states["runnable"])
     listed = [each for each in [*causes, *requests] if each.ns >= SHOWN * total][:_MOST]
     # What other programs' processors cost hides causes, so they count against the rest.
     spare = reasons.unneeded.threads - reasons.unneeded.launchers
@@ -102,6 +103,7 @@ def analyse(
     bounds = Bounds(recording, roles, removed, times, path)
     for cause in listed:
         _complete(cause, recording, stacks, holders)
+        say_within(cause, recording)
         cause.bound = bounds.of(cause)
         cause.piece = cause.piece or advised(cause, recording, names, knowledge)
     versions = libraries(recording)

@@ -205,9 +205,12 @@ def _ends_and_locks(causes: list[Cause]) -> None:
     causes[:2] = [lock, end]
 
 
-def doubted(causes: list[Cause], total_ns: float, *, has_tasks: bool = False) -> None:
+def doubted(
+    causes: list[Cause], total_ns: float, *, has_tasks: bool = False, ready_ns: float = 0.0
+) -> None:
     """Where unequal parts and a chain both explain much, neither is sure. `has_tasks`: a runtime
-    has tasks, which may be too small for other threads to take."""
+    has tasks, which may be too small for other threads to take. `ready_ns`: how long threads had no
+    processor."""
     _ends_and_locks(causes)
     rivals = [c for c in causes if c.category in ("imbalance", "serial_dependency")]
     if len(rivals) == 2 and rivals[1].ns > 0.5 * rivals[0].ns:
@@ -237,3 +240,6 @@ def doubted(causes: list[Cause], total_ns: float, *, has_tasks: bool = False) ->
         if cause.category == "imbalance" and cause.ns < _CHANCE * total_ns:
             cause.certain = False
             cause.doubts.add("or they ended at different moments by chance")
+        elif cause.category == "imbalance" and cause.ns - ready_ns < _CHANCE * total_ns:
+            cause.certain = False
+            cause.doubts.add("or one of them ended later because it lacked a processor")

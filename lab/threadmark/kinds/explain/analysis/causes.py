@@ -19,6 +19,7 @@ from threadmark.kinds.explain.analysis.requests import (
     MAY_BE,
     POLL,
     POLLS,
+    locks_file,
     reads,
     receives,
     serves,
@@ -154,6 +155,8 @@ class Finder:
         asked = serves(self.recording)
         if cost.reason.activity == POLL or (asked and receives(called)):
             return Cause("io", name, where, POLLS, case=POLL)
+        if locks_file(called):
+            return Cause("io", name, where, "threads wait for the lock of a file (flock)")
         words = "threads wait for input or output"
         # Where the kernel computes and nothing is written, more threads may get more of it done.
         certain = self._account.ran_in_calls < _RAN or any(f.writes for f in self.recording.files)
@@ -166,6 +169,9 @@ class Finder:
         elif thing is not None and thing.what == "file":
             name = f"descriptor {thing.address}"
         found = Cause("io", name, where, words, certain=certain)
+        if self._reasons.channels.is_unclear(cost.reason.thing):
+            found.certain = False
+            found.doubts.add("or for the thread that works at the other end")
         if asked and reads(called):
             found.certain = False
             found.doubts.add(MAY_BE)
@@ -190,7 +196,7 @@ class Finder:
         worker = self._roles.thread(reason.tid)
         starts = self._roles.starts.get(reason.tid, set())
         name = min(starts, default=worker.name if worker else "")
-        if reason.tid in self._roles.short:
+        if reason.tid in self._roles.short and self._roles.making_is_dear:
             words = f"{len(self._roles.short):,} threads were made for short pieces of work"
             return Cause("thread_creation", name, "", words)
         if reason.activity == "once":
@@ -205,6 +211,7 @@ class Finder:
         if reason.activity in ("future", "join"):  # of parts that one thread awaits, or of a chain
             peers = (ns for t, ns in cost.by_thread.items() if self._roles.same(reason.tid, t))
             equal = equal and sum(peers) <= _OFTEN * cost.ns
+            equal = equal and self._roles.does_more(reason.tid)
         if reason.activity == "barrier" or (equal and reason.activity != "event"):
             how = {"barrier": "at a barrier", "join": "in a join"}.get(reason.activity, "")
             words = f"threads wait{' ' + how if how else ''} for one that has more to do"
@@ -227,7 +234,8 @@ class Finder:
             "join": "waits for the end or the result of a thread that was not seen working",
             "semaphore": "waits for a semaphore",
         }[category]
-        if category == "join" and (short := self._roles.short):
+        short = self._roles.short
+        if category == "join" and short and self._roles.making_is_dear:
             words = f"{len(short):,} threads were made for short pieces of work"
             return named.cause("thread_creation", words)
         if thing is not None and self.locks.is_herd(thing):

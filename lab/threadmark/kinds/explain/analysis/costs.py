@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from threadmark.kinds.explain.analysis.accounting import Account
-from threadmark.kinds.explain.analysis.reasons import LOCKS, Reason, Reasons
+from threadmark.kinds.explain.analysis.reasons import LOCKS, NEEDLESS, Reason, Reasons
 from threadmark.kinds.explain.analysis.recording import Pair, Recording
 from threadmark.kinds.explain.analysis.requests import POLL, serves
 from threadmark.kinds.explain.analysis.sleeps import Sleep, Sleeps
@@ -23,7 +23,6 @@ _EXPECTED = 16  # ticks in which a wait should have been seen
 _MOSTLY = 0.5  # of them
 _HELD = 0.5  # of the time: a mutex that woken threads may find locked
 _WORK = ("useful", "atomic", "kernel_memory", "runtime", "runtime_idle")  # states of threads
-_NEEDLESS = Reason("needless")  # of a thread whose waits cost nothing
 Bucket = tuple[str, int]  # activity and thing; ("", thread) for what the agent did not see
 
 
@@ -85,7 +84,7 @@ def costs(recording: Recording, account: Account, reasons: Reasons, sleeps: Slee
             reason = each
             if reason is None and bucket[0] in ("io", "poll"):  # a call that runs is one too
                 reason = _without_ticks(bucket, pairs.get(bucket), reasons)
-            if reason not in (None, _NEEDLESS):
+            if reason not in (None, NEEDLESS):
                 _add(found, reason, ns * count / seen.total, count, shares)
     return list(found.values())
 
@@ -176,7 +175,7 @@ def _gather(
             reason = reasons.of(tick, glance)
             unseen = sleeps.is_unseen(glance)
             if glance.tid in reasons.unneeded.threads:
-                reason = _NEEDLESS
+                reason = NEEDLESS
                 if serves(recording) and sleeps.of_glance(glance) == POLL:
                     # It was asked for nothing, which is told.
                     reason = Reasons.of_sleep(Sleep(POLL, glance.stack), glance.tid)

@@ -25,8 +25,8 @@ from threadmark.kinds.explain.analysis.spots import (
     contended,
     contended_bytes,
     frame_of,
+    in_kernel,
     loop,
-    memory,
     operand_of,
     side_by_side,
     spot_of,
@@ -165,8 +165,7 @@ class _Sorted:
                     piece=known,
                 )
             )
-        if self._memory:
-            spots.append(memory(self._memory, names, knowledge))
+        spots += in_kernel(self._memory, names, knowledge)
         for (piece, _), slow in self._taken.items():
             if len(slow) >= FEWEST:
                 spots.append(taking(piece, slow, names, knowledge))

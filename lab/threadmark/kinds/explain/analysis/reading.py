@@ -221,8 +221,10 @@ _COUNTS_OF_THINGS = (
 
 
 def _pair(line: Line) -> Pair:
-    counts = [line.when(name) for name in ("waiter", "holder", "waits", "wait_ns")]
-    return Pair(line.whole("object"), line.text("activity"), *counts)
+    waiter, holder, *counts = map(line.when, ("waiter", "holder", "waits", "wait_ns"))
+    activity = line.text("activity")
+    parties = (waiter, 0, *counts, holder) if activity == "io" else (waiter, holder, *counts)
+    return Pair(line.whole("object"), activity, *parties)
 
 
 def _hold(line: Line) -> Hold:

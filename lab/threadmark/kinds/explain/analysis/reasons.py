@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from threadmark.kinds.explain.analysis.channels import Channels
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.recording import Glance, Recording, Tick
 from threadmark.kinds.explain.analysis.roles import Roles
@@ -25,6 +26,7 @@ _PLAIN = {
     "poll": "io",
     "io": "io",
 }
+_BEHIND_CALLS = ("lock", "library", "kernel_memory", "sleep", "work")
 # Of the others' reasons the first of these is what a waiter for any of them waits for.
 _RANK = ("lock", "library", "kernel_memory", "io", "sleep", "starting", "work", "event", "")
 
@@ -49,6 +51,9 @@ class Reason:
         return self.sort, self.activity, self.thing, 0 if self.thing else self.stack
 
 
+NEEDLESS = Reason("needless")  # of a wait that costs nothing, whatever no tick met of it
+
+
 class Reasons:
     """The reasons of one record."""
 
@@ -68,6 +73,7 @@ class Reasons:
         self._knowledge = knowledge
         self._roles = roles
         self.unneeded = Unneeded(recording, roles, sleeps, waits)
+        self.channels = Channels(recording, names)
 
     def of(self, tick: Tick, glance: Glance) -> Reason | None:
         """Why it does not work; None where it works or its wait costs nothing."""
@@ -76,6 +82,8 @@ class Reasons:
         busy = sum(each.works and each.activity in _WORK for each in tick.glances)
         if reason is None or glance.tid in self.unneeded.threads:
             return None
+        if glance.works and reason.sort == "io" and (fed := self._fed(by_tid, glance, set())):
+            reason, busy = fed, busy - 1  # who works at the other end has just woken it
         free = self._roles.capacity - busy
         if reason.sort == "work":
             # Who waits for a lock is why a processor is free, not who waits for the others' end.
@@ -86,7 +94,7 @@ class Reasons:
             free -= sum(each.activity not in others for each in needed)
             free -= sum(not e.works and e.activity in _WORK for e in tick.glances)
         if free <= 0 and reason.sort in ("work", "event", "io", "sleep", "starting"):
-            return None
+            return NEEDLESS if (reason.sort, glance.activity) == ("work", "io") else None
         return reason
 
     def passed_on(self, tick: dict[int, Glance], tid: int) -> Reason | None:
@@ -108,11 +116,22 @@ class Reasons:
                 if other.awaited == glance.tid and other.activity in LOCKS:
                     # It holds a lock over its input-output: the lock keeps others from theirs.
                     return Reason("lock", other.activity, other.thing, other.stack, 0, glance.tid)
+        if activity == "io" and not glance.works and (fed := self._fed(tick, glance, visited)):
+            return fed
         if activity in _PLAIN:
             return self._plain(_PLAIN[activity], activity, glance)
         if activity == "yield":
             return self._plain("spin", activity, glance)
         return None
+
+    def _fed(self, tick: dict[int, Glance], glance: Glance, visited: set[int]) -> Reason | None:
+        """What those do who use the other end of a pipe; None where they only call too."""
+        others = sorted(self.channels.others(glance) & tick.keys() - visited)
+        for each in others:
+            if tick[each].works and tick[each].activity == "running":
+                return Reason("work", "event", glance.thing, glance.stack, each, glance.tid)
+        found = (self._of(tick, tick[each], visited) for each in others if each not in visited)
+        return next((r for r in found if r is not None and r.sort in _BEHIND_CALLS), None)
 
     def _wants_lock(self, glance: Glance) -> bool:
         """Whether it waits for a lock or tries again and again to take one, or was just woken, for
@@ -187,7 +206,7 @@ class Reasons:
         if works:
             worker = min(works)
             if activity == "join":
-                activity = self._peers_wait(tick, worker, visited) or activity
+                activity = self._peers_wait(tick, glance.tid, worker, visited) or activity
             return Reason("work", activity, glance.thing, glance.stack, worker, glance.tid)
         found = []
         for each in others:
@@ -205,10 +224,15 @@ class Reasons:
             return min(found, key=lambda r: (_RANK.index(r.sort) if r.sort in _RANK else 8, r.tid))
         return Reason("event", activity, glance.thing, glance.stack, 0, glance.tid)
 
-    def _peers_wait(self, tick: dict[int, Glance], worker: int, visited: set[int]) -> str:
+    def _peers_wait(
+        self, tick: dict[int, Glance], waiter: int, worker: int, visited: set[int]
+    ) -> str:
         """How a thread that does the same as the worker waits for the worker's work; '': none does.
         Their end then does not come late because one of them has more to do."""
         for tid, glance in tick.items():
+            behind = glance.activity in LOCKS and glance.awaited == waiter and not glance.works
+            if behind and self._roles.same(tid, worker):
+                return "future"  # both ask for one result, the one behind the other
             waits = not glance.works and glance.activity in EVENTS and glance.activity != "join"
             if waits and tid not in visited and self._roles.same(tid, worker):
                 reason = self._of(tick, glance, {*visited})

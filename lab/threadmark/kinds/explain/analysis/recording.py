@@ -105,12 +105,12 @@ class Pair:
     holder: int
     waits: int
     wait_ns: int
+    has: int = 0  # of input and output: the stack that took a lock which the thread has meanwhile
 
 
 @dataclass(frozen=True)
 class Hold:
-    """How long the takers with one stack held a thing, also multiplied by the threads that
-    waited."""
+    """How long takers with one stack held a thing, also times the threads that waited."""
 
     thing: int
     stack: int

@@ -18,6 +18,12 @@ POLLS = "threads wait until there is input for them"
 MAY_BE = "what it serves may ask for nothing meanwhile"
 _RECEIVES = re.compile(r"_*(GI_|libc_)?_*(recv(from|m?msg)?|accept4?)(64)?(_nocancel)?")
 _READS = re.compile(r"_*(GI_|libc_)?_*p?readv?(64)?(_nocancel)?")
+_LOCKS = re.compile(r"_*(GI_|libc_)?_*(flock|lockf|fcntl)(64)?(_nocancel)?")
+
+
+def locks_file(frames: Sequence[Frame]) -> bool:
+    """Whether the innermost function waits for the lock of a file."""
+    return bool(frames) and not frames[0].own and bool(_LOCKS.fullmatch(frames[0].name))
 
 
 def receives(frames: Sequence[Frame]) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import islice
+from statistics import median
 
 from threadmark.kinds.explain.analysis.frames import Frame
 from threadmark.kinds.explain.analysis.meaning import Names
@@ -12,6 +14,8 @@ from threadmark.kinds.explain.analysis.recording import Recording, Thing, Thread
 
 _GLUE = ("std::", "_start", "__gnu_cxx::", "__gthr", "__pthread_once", "tbb::detail::")
 _LOOKED_AT = 256  # threads of one group
+_DEAR = 0.4  # of the time that the threads run
+_MORE = 1.1  # times what its peers run
 _NEEDS = 0.05  # of its life
 _UNEVEN = 0.7  # of the time that others wait, they wait for one
 _OFTEN = 0.1  # of the waits for a condition
@@ -72,11 +76,23 @@ class Roles:
 
     def has_peers(self, tid: int) -> bool:
         """Whether another thread made at the same place lived while this one did."""
+        return any(self._peers(tid))
+
+    def _peers(self, tid: int) -> Iterator[Thread]:
         own = self.thread(tid)
-        return own is not None and any(
-            each is not own and min(each.ended_ns, own.ended_ns) > max(each.began_ns, own.began_ns)
-            for each in self._groups[self.group(own)][:_LOOKED_AT]
-        )
+        if own is None:
+            return
+        for each in self._groups[self.group(own)][:_LOOKED_AT]:
+            both = min(each.ended_ns, own.ended_ns) > max(each.began_ns, own.began_ns)
+            if each is not own and both:
+                yield each
+
+    def does_more(self, tid: int) -> bool:
+        """Whether it ran longer than those of them do, so that it ends later because of its own
+        work, and not because it waited for theirs."""
+        own = self.thread(tid)
+        ran = [each.run_ns for each in self._peers(tid)]
+        return own is not None and bool(ran) and own.run_ns > _MORE * median(ran)
 
     @cached_property
     def starts(self) -> dict[int, set[str]]:
@@ -127,13 +143,27 @@ class Roles:
         """Threads of a storm."""
         return short_threads(self._recording)
 
+    @cached_property
+    def making_is_dear(self) -> bool:
+        """Whether to make the threads of a storm takes long for what they run, or is not known.
+        Else a wait for one of them is for its work."""
+        threads = self._recording.threads
+        creating = sum(t.totals["creating"].ns for t in threads.values() if "creating" in t.totals)
+        storm = [threads[tid] for tid in self.short if tid in threads]
+        starting = sum(t.totals["starting"].ns for t in storm if "starting" in t.totals)
+        ran = sum(each.run_ns for each in storm)
+        return not creating + starting or creating + starting > _DEAR * ran
+
 
 def outermost(frames: Sequence[Frame]) -> str:
     """The outermost function that is the program's own, not a template of the library."""
-    for frame in reversed(frames):
-        if frame.own and not frame.name.startswith(_GLUE):
-            return frame.name
-    return ""
+    return next(iter(outer(frames, 1)), "")
+
+
+def outer(frames: Sequence[Frame], most: int) -> tuple[str, ...]:
+    """So many of them, the outermost first."""
+    own = (f.name for f in reversed(frames) if f.own and not f.name.startswith(_GLUE))
+    return tuple(islice(own, most))
 
 
 def is_uneven(workers: Counter[int]) -> bool:

@@ -7,13 +7,21 @@ ticks miss almost wholly. Where the kernel does not allow them, ticks say it.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from threadmark.kinds.explain.analysis.calls import RESTARTED, kind_of_call, kind_of_kernel
+from threadmark.kinds.explain.analysis.calls import (
+    RESTARTED,
+    UNTIMED,
+    kind_of_call,
+    kind_of_kernel,
+)
+from threadmark.kinds.explain.analysis.frames import Frame
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.recording import Glance, Recording, Sample
 
+MAKING = "thread_creation"
 AGENT = "libthreadmark-agent"
 _ENOUGH = 10  # switches of one thread that say more than its ticks
 
@@ -57,7 +65,7 @@ class Sleeps:
         where code makes the system call itself, the recorder says what it sees."""
         if glance.state not in ("S", "D"):
             return False
-        if glance.activity in ("running", "blocked"):
+        if glance.activity in ("running", "blocked") or glance.call in UNTIMED:
             return True
         thread = self._recording.threads.get(glance.tid)
         if thread is None:
@@ -78,9 +86,15 @@ class Sleeps:
             return self._of_futex(stack)
         if not kind and state == "D":
             return "kernel_memory"  # no system call: it faulted
+        kind = self._of_memory(kind, frames)
         if call == RESTARTED:  # who was stopped meanwhile; the C library's function says it
             kind = self._knowledge.futex(frames) or self._knowledge.call(frames)
         return kind or self._knowledge.activity(frames)
+
+    def _of_memory(self, kind: str, frames: Sequence[Frame]) -> str:
+        """The memory of a thread's stack belongs to the making and ending of threads."""
+        piece = self._knowledge.cause(frames) if kind == "kernel_memory" else None
+        return "starting" if piece is not None and piece.category == MAKING else kind
 
     def _of_futex(self, stack: int) -> str:
         frames = self._names.frames(stack) if stack else ()
@@ -123,5 +137,6 @@ class Sleeps:
         if in_futex:
             known = self._of_futex(sample.stack)
             kind = known if kind or known != "futex" else ""
+        kind = self._of_memory(kind, frames)
         thing = words.get(sample.registers.get("di", 0), 0) if in_futex else 0
         return Sleep(kind, sample.stack, thing)

@@ -10,6 +10,7 @@ from threadmark.kinds.explain.analysis.frames import Frame
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names, Operand
 from threadmark.kinds.explain.analysis.pieces import Piece
 from threadmark.kinds.explain.analysis.recording import Recording, Sample
+from threadmark.kinds.explain.analysis.sleeps import MAKING
 from threadmark.kinds.explain.analysis.slow_paths import innermost_own
 from threadmark.kinds.explain.analysis.stacks import in_order
 
@@ -191,6 +192,24 @@ def taking(piece: Piece | None, samples: list[Sample], names: Names, knowledge: 
     spot = spot_of("mutex", found, TAKEN, samples)
     spot.takes = True
     return spot
+
+
+def in_kernel(samples: list[Sample], names: Names, knowledge: Knowledge) -> list[Spot]:
+    """Page faults and mappings; apart from them those of the stacks of threads."""
+    of_threads: dict[Piece, list[Sample]] = defaultdict(list)
+    rest = []
+    for sample in samples:
+        piece = knowledge.cause(names.frames(sample.stack, True))
+        if piece is not None and piece.category == MAKING:
+            of_threads[piece].append(sample)
+        else:
+            rest.append(sample)
+    spots = [memory(rest, names, knowledge)] if rest else []
+    for piece, found in of_threads.items():
+        own = innermost_own(names.frames(found[0].stack, True))
+        made = ("starting", piece.name, own.where)
+        spots.append(spot_of(MAKING, made, piece.words, found, piece=piece))
+    return spots
 
 
 def memory(samples: list[Sample], names: Names, knowledge: Knowledge) -> Spot:

@@ -1,0 +1,84 @@
+"""Pipes and eventfds between threads of one process: who waits in a call on one waits for what
+those do who use its other end."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from functools import cached_property
+
+from threadmark.kinds.explain.analysis.meaning import Names
+from threadmark.kinds.explain.analysis.recording import Glance, Recording
+from threadmark.kinds.explain.analysis.roles import outer
+
+_PIPE = re.compile(r"pipe:\[\d+\]")  # both ends have its number
+_EVENT = "anon_inode:[eventfd]"  # has one end, and no number
+_OUTER = 2  # functions that tell a role: threads may all begin in a lambda of one function
+Role = tuple[str, ...]
+
+
+class Channels:
+    """Those of one record."""
+
+    def __init__(self, recording: Recording, names: Names) -> None:
+        self._recording = recording
+        self._names = names
+
+    def others(self, glance: Glance) -> set[int]:
+        """The threads of the process that use the other end; empty where it is no such channel."""
+        ends = self._opposite.get(glance.thing, set())
+        own = self._recording.threads.get(glance.tid)
+        if not ends or own is None:
+            return set()
+        roles = set().union(*(self._users.get(each, set()) for each in ends))
+        if glance.thing in ends:
+            roles -= self._roles[glance.tid]
+        return {
+            tid
+            for tid, them in self._roles.items()
+            if tid != glance.tid
+            and roles & them
+            and (other := self._recording.threads.get(tid))
+            and other.process == own.process
+        }
+
+    def is_unclear(self, thing: int) -> bool:
+        """Whether a descriptor has another end in the program, but not known by whom it is used:
+        without debug information functions that are inlined have no name."""
+        ends = self._opposite.get(thing, set())
+        return bool(ends) and not any(role for each in ends for role in self._users.get(each, ()))
+
+    @cached_property
+    def _opposite(self) -> dict[int, set[int]]:
+        """By descriptor, those of its other end."""
+        pipes: dict[str, tuple[set[int], set[int]]] = defaultdict(lambda: (set(), set()))
+        found: dict[int, set[int]] = {}
+        for each in self._recording.files:
+            if _PIPE.fullmatch(each.path):
+                pipes[each.path][each.writes > 0].add(each.thing)
+            elif each.path == _EVENT:
+                found[each.thing] = {each.thing}
+        for read, written in pipes.values():
+            found |= dict.fromkeys(read, written) | dict.fromkeys(written, read)
+        return found
+
+    @cached_property
+    def _users(self) -> dict[int, set[Role]]:
+        """By descriptor, the roles of the threads that call read or write on it."""
+        found: dict[int, set[Role]] = defaultdict(set)
+        for pair in self._recording.pairs:
+            if pair.thing in self._opposite and pair.waiter:
+                found[pair.thing].add(outer(self._names.frames(pair.waiter), _OUTER))
+        return found
+
+    @cached_property
+    def _roles(self) -> dict[int, set[Role]]:
+        """The roles that each thread was seen in, and what they begin with."""
+        seen = {(each.tid, each.stack) for each in self._recording.samples}
+        for tick in self._recording.ticks:
+            seen |= {(each.tid, each.stack) for each in tick.glances if each.stack}
+        found: dict[int, set[Role]] = defaultdict(set)
+        for tid, stack in seen:
+            if role := outer(self._names.frames(stack), _OUTER):
+                found[tid] |= {role[:1], role}
+        return found

@@ -1,0 +1,70 @@
+"""Input and output by a thread that has a lock: who waits for the lock waits for that too.
+
+The agent notes of each call with a descriptor which stack took the lock that the thread had, if
+others had waited for it. So the calls are counted, and not those that ticks happen to meet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from threadmark.kinds.explain.analysis.cause import Cause
+from threadmark.kinds.explain.analysis.recording import Pair, Recording
+
+_LOCKS = ("mutex", "rwlock")
+_SAID = 0.01  # of the time that the program ran
+_MUCH = 0.05  # of it: then it is what to do something about
+_MOSTLY = 0.9  # of the calls
+_SMALL = 4096  # bytes of a write: less is better gathered
+SMALL_WRITES, CALLS = "small_writes", "calls"  # cases of a cause
+
+
+@dataclass(frozen=True)
+class Within:
+    """What is done while a lock is held. `size` is the mean of a write in bytes; 0: it is not
+    known, or most are no writes. `share` is a part of the time that the program ran."""
+
+    calls: int
+    size: float
+    share: float
+
+    @property
+    def words(self) -> str:
+        """As a part of a sentence."""
+        calls = "calls of input and output"
+        if self.size:
+            calls = f"writes of {self.size:,.0f} bytes"
+        share = f"{100 * self.share:.0f} % of the time"
+        return f"whoever has it makes {self.calls:,} {calls} meanwhile, which take {share}"
+
+
+def say_within(cause: Cause, recording: Recording) -> None:
+    """Add to a lock's cause what is done while it is held. Where that takes long, the cause's case
+    says so, and with it what to write instead."""
+    found = within(cause, recording)
+    if found is None or found.share < _SAID:
+        return
+    cause.words += f"; {found.words}"
+    if found.share >= _MUCH:
+        cause.case = SMALL_WRITES if 0 < found.size < _SMALL else CALLS
+
+
+def within(cause: Cause, recording: Recording) -> Within | None:
+    """None where it is nothing, or not known."""
+    if cause.category not in _LOCKS or recording.wall_ns <= 0:
+        return None
+    held = {hold.stack for hold in recording.holds if hold.thing in cause.things}
+    calls = [each for each in recording.pairs if each.has in held - {0}]
+    if not calls:
+        return None
+    share = sum(each.wait_ns for each in calls) / recording.wall_ns
+    return Within(sum(each.waits for each in calls), _size(calls, recording), min(1.0, share))
+
+
+def _size(calls: Sequence[Pair], recording: Recording) -> float:
+    """Of a write to the files of these calls."""
+    things = {each.thing for each in calls}
+    files = [each for each in recording.files if each.thing in things and each.writes]
+    writes = sum(each.writes for each in files)
+    made = sum(each.waits for each in (recording.things[n] for n in things & set(recording.things)))
+    return sum(each.bytes for each in files) / writes if writes > _MOSTLY * made > 0 else 0.0

@@ -1,0 +1,82 @@
+"""Pipes and eventfds between threads: who waits at one end waits for the work at the other."""
+
+from __future__ import annotations
+
+import pytest
+from made import MAIN, TICK, Doing, Made, waits, works
+
+READER, STAGE, SINK = 101, 102, 103
+FULL, EMPTY = 7, 8  # descriptors: that of the pipe's writer, and that of its reader
+PIPE = "pipe:[77]"
+EVENT = "anon_inode:[eventfd]"
+
+
+def calls(thing: int, stack: str, call: int) -> Doing:
+    return "io", thing, stack, 0, "S", call
+
+
+def descriptor(made: Made, thing: int, path: str, writes: int) -> Made:
+    made.thing(thing, "file", address=thing)
+    fields = {"tid": 0, "object": thing, "descriptor": thing, "path": path, "calls": 100}
+    return made.line(kind="file", **fields, writes=writes, bytes=100, ns=TICK)
+
+
+def piped(stage: Doing, *, path: str = PIPE, process: int = MAIN) -> Made:
+    """A slow stage, and who waits for what it writes."""
+    made = Made().thread(MAIN, waits("join", 0, "pthread_join@libc main", STAGE))
+    made.thread(STAGE, [stage, works()], "main first", process=process)
+    made.thread(SINK, [works(), *[calls(EMPTY, "read@libc sink", 0)] * 9], "main", process=MAIN)
+    made.sample(STAGE, "score stage", 60).sample(SINK, "sink", 5)
+    descriptor(made, FULL, path, 90)
+    descriptor(made, EMPTY, path, 0)
+    made.pair(FULL, "io", "write@libc stage", "", TICK)
+    return made.pair(EMPTY, "io", "read@libc sink", "", 90 * TICK)
+
+
+def test_who_reads_an_empty_pipe_waits_for_the_stage_that_fills_it() -> None:
+    first = piped(works()).first()
+    assert (first["category"], first["certain"]) == ("serial_dependency", True)
+    assert first["holders"][0]["frames"][-1] == "stage"
+    assert any(party["frames"][-1] == "sink" for party in first["waiters"])
+
+
+def test_a_stage_that_waits_itself_passes_its_own_wait_on() -> None:
+    first = piped(waits("sleep", 0, "nanosleep@libc stage")).answer()["causes"]
+    assert "sleep" in {each["category"] for each in first}
+
+
+@pytest.mark.parametrize("path", ["/tmp/log", "socket:[77]"])
+def test_a_file_or_socket_is_input_or_output_although_another_thread_works(path: str) -> None:
+    assert piped(works(), path=path).first()["category"] == "io"
+
+
+def test_a_process_at_the_other_end_is_input_or_output() -> None:
+    assert piped(works(), process=STAGE).first()["category"] == "io"
+
+
+def test_who_waits_for_an_eventfd_waits_for_another_thread_that_uses_it() -> None:
+    client = calls(EMPTY, "read@libc ask client", 0)
+    made = Made().thread(MAIN, waits("join", 0, "pthread_join@libc main", READER))
+    made.thread(READER, [client] * 9 + [works()], "main").thread(STAGE, works(), "other")
+    made.sample(STAGE, "price loop", 60).sample(READER, "ask client", 5)
+    descriptor(made, EMPTY, EVENT, 50)
+    made.pair(EMPTY, "io", "read@libc ask client", "", 90 * TICK)
+    made.pair(EMPTY, "io", "write@libc price loop", "", TICK)
+    first = made.first()
+    assert first["category"] == "serial_dependency"
+    assert first["holders"][0]["frames"] == ["price", "loop"]
+
+
+def test_a_wait_at_a_pipe_costs_nothing_while_all_processors_work() -> None:
+    made = piped(works())
+    made.thread(READER, works(), "main")
+    assert "io" not in {each["category"] for each in made.answer()["causes"]}
+
+
+def test_who_uses_the_other_end_may_be_unknown() -> None:
+    made = piped(works())
+    made.lines = [each for each in made.lines if each["kind"] != "pair"]
+    made.pair(FULL, "io", "write@libc", "", TICK).pair(EMPTY, "io", "read@libc sink", "", 90 * TICK)
+    first = made.first()
+    assert (first["category"], first["certain"]) == ("io", False)
+    assert "other end" in first["words"]

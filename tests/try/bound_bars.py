@@ -1,0 +1,104 @@
+"""Explain's bound beside the gain of the fix, of each planted program that a fix helps, as a table.
+
+    ./threadmark check --only try-bounds
+    PYTHONPATH=lab .venv/bin/python tests/try/bound_bars.py --budget 30 locale stdio
+
+Where a fix takes away the first cause and nothing else (`alone` at the top of the program), the
+bound must not be below the gain less its noise, in 95 % of the programs. `also` says what the other
+programs' fixes change beside the cause. Exit status 1 where the bar is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from try_bars import PLANTED, ROOT, built, expectation, names_of, threads_of
+
+WITHIN = 0.95  # of the programs whose fix takes away the cause alone
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of the table. `within` is None where there is no bound, or no gain."""
+
+    text: str
+    alone: bool
+    within: bool | None
+
+
+def lines(names: Sequence[str], budget_s: float) -> Iterator[Line]:
+    """Of each planted program that a fix helps."""
+    with tempfile.TemporaryDirectory() as folder:
+        for path in sorted(PLANTED.glob("*.cpp")):
+            expected = expectation(path.read_text(encoding="utf-8"))
+            if names_of(expected["fix"]) and (not names or path.stem in names):
+                program = built(path, expected, Path(folder))
+                yield _line(program, expected, _tried(program, expected, budget_s))
+
+
+def _tried(program: Path, expected: dict[str, str], budget_s: float) -> dict[str, Any]:
+    threads = str(threads_of(expected["threads"] or "2"))
+    line = [str(ROOT / "threadmark"), "try", "--explain", "--json", "--store", f"{program}.db"]
+    line += ["--only", ",".join(sorted(names_of(expected["alone"] or expected["fix"])))]
+    line += ["--budget", f"{budget_s:g}s", "--threads", threads, "--", str(program), "{threads}"]
+    done = subprocess.run(line, check=False, cwd=program.parent, capture_output=True, text=True)
+    if done.returncode != 0:  # such as a program that is too slow for the budget today
+        return {"why": done.stderr.splitlines()[-1]}
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def _line(program: Path, expected: dict[str, str], found: dict[str, Any]) -> Line:
+    alone, also = bool(expected["alone"]), expected["also"]
+    if "why" in found:
+        return Line(f"| {program.name} | {found['why']} | | | | |", alone, None)
+    best = next((each for each in found["fixes"] if each["name"] in found["gains"]), None)
+    causes = found["explained"].get("about", [])
+    if not causes:
+        return Line(f"| {program.name} | explain says nothing | | | | |", alone, None)
+    # The cause that the fix is for, else the first one.
+    name = best["name"] if best else ""
+    cause = next((each for each in causes if name in each["fixes"]), causes[0])
+    words = cause["category"] + (f" ({cause['name']})" if cause["name"] else "")
+    bound = cause["bound"]
+    said = f"| {program.name} | {words} | " + ("none" if bound is None else f"x{bound:.2f}")
+    if best is None:
+        return Line(f"{said} | no gain for sure | | {also} |", alone, None)
+    ratio = next(iter(best["threads"].values()))["times_as_fast"]
+    said += f" | {name} x{ratio['estimate']:.2f} ({ratio['low']:.2f} to {ratio['high']:.2f})"
+    within = None if bound is None else bool(ratio["low"] <= bound)
+    shown = {None: "no bound", True: "yes", False: "no"}[within]
+    return Line(f"{said} | {shown} | {also} |", alone, within)
+
+
+def main() -> int:
+    """Print the table; returns the exit status."""
+    parser = argparse.ArgumentParser(description="explain's bounds beside the gains of fixes")
+    parser.add_argument("--budget", type=float, default=30.0, help="seconds for each program")
+    parser.add_argument("programs", nargs="*", help="only these planted programs")
+    given = parser.parse_args()
+    print("| program | cause | bound | gain of the fix | within | the fix changes also |")
+    print("|---|---|---|---|---|---|", flush=True)
+    found = []
+    for each in lines(given.programs, given.budget):
+        print(each.text, flush=True)
+        found.append(each)
+    judged = [each.within for each in found if each.alone and each.within is not None]
+    good = sum(judged) >= WITHIN * len(judged)
+    print(
+        f"{sum(judged)} of {len(judged)} gains of fixes that take away the cause alone are within "
+        f"their bound (bar: {100 * WITHIN:.0f} %)"
+    )
+    return 0 if good and judged else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
