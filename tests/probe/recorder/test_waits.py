@@ -57,7 +57,8 @@ def test_a_waiting_thread_awaits_the_one_that_has_what_it_waits_for(
 def test_ticks_tell_where_the_holder_of_a_lock_writes(
     recorder: Recorder, compiled: Compile, agent: str
 ) -> None:
-    done = recorder.run(compiled("locked_output.cpp"), "800", options=("--agent", agent))
+    target = compiled("locked_output.cpp")
+    done = recorder.run(target, "800", "1", "500", options=("--agent", agent))
     assert done.returncode == 0
     looks = [
         each for tick in recorder.read().all("tick") for each in tick["threads"] if each[1] == "io"
@@ -66,12 +67,12 @@ def test_ticks_tell_where_the_holder_of_a_lock_writes(
     assert sum(each[3] != 0 for each in looks) > 0.7 * len(looks)
 
 
-@pytest.mark.parametrize("program", ["locked_output.cpp", "seldom_output.cpp"])
+@pytest.mark.parametrize("writes", [("1", "500"), ("100", "20")])
 def test_a_call_with_a_descriptor_tells_which_lock_its_thread_has(
-    recorder: Recorder, compiled: Compile, agent: str, program: str
+    recorder: Recorder, compiled: Compile, agent: str, writes: tuple[str, str]
 ) -> None:
     """Also of a lock that is mostly held for a moment, of which few holds are noted."""
-    recorder.run(compiled(program), "800", options=("--agent", agent))
+    recorder.run(compiled("locked_output.cpp"), "800", *writes, options=("--agent", agent))
     record = recorder.read()
     held = {each["stack"] for each in record.all("hold")}
     calls = [each for each in record.all("pair") if each["activity"] == "io" and each["holder"]]

@@ -1,5 +1,5 @@
-// Two threads write single bytes all the time, with a mutex that both want. The argument is for how
-// many milliseconds.
+// Two threads take a mutex that both want, and write single bytes while they have it. The arguments
+// are for how many milliseconds, every which time they write, and how many bytes then.
 #include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -11,11 +11,13 @@
 namespace {
 
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+long count = 0;
 
-void write_all(int file, std::chrono::steady_clock::time_point end) {
-  while (std::chrono::steady_clock::now() < end) {
+void write_locked(int file, std::chrono::steady_clock::time_point end, int every, int bytes) {
+  for (int i = 0; std::chrono::steady_clock::now() < end; ++i) {
     pthread_mutex_lock(&mutex);
-    for (int i = 0; i < 500; ++i)
+    ++count;
+    for (int k = 0; i % every == 0 && k < bytes; ++k)
       if (write(file, "x", 1) != 1) std::abort();
     pthread_mutex_unlock(&mutex);
   }
@@ -27,7 +29,9 @@ int main(int, char** arguments) {
   const int file = open("/dev/null", O_WRONLY);
   const auto end =
       std::chrono::steady_clock::now() + std::chrono::milliseconds(std::atoi(arguments[1]));
-  std::thread one(write_all, file, end), two(write_all, file, end);
+  const int every = std::atoi(arguments[2]), bytes = std::atoi(arguments[3]);
+  std::thread one(write_locked, file, end, every, bytes);
+  std::thread two(write_locked, file, end, every, bytes);
   one.join();
   two.join();
   return 0;
