@@ -51,7 +51,9 @@ def _tried(program: Path, expected: dict[str, str], budget_s: float) -> dict[str
     line += ["--budget", f"{budget_s:g}s", "--threads", threads, "--", str(program), "{threads}"]
     done = subprocess.run(line, check=False, cwd=program.parent, capture_output=True, text=True)
     if done.returncode != 0:  # such as a program that is too slow for the budget today
-        return {"why": done.stderr.splitlines()[-1]}
+        return {
+            "why": (done.stderr.splitlines() or [f"try ended with status {done.returncode}"])[-1]
+        }
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 

@@ -171,3 +171,14 @@ def test_a_herd_has_the_name_of_its_condition_whatever_its_threads_wait_for() ->
     made.members = {(put, "relock"): ("Hall::mutex", ""), (put, "condition"): ("Hall::bell", "")}
     herds = [each for each in made.answer()["causes"] if each["category"] == "condition"]
     assert [each["name"] for each in herds] == ["Hall::bell"]
+
+
+def test_a_convoy_has_the_name_of_the_mutex_and_not_of_a_condition() -> None:
+    """The threads wait in a call whose first argument is the condition."""
+    made = convoy(False, asleep=True)
+    made.data.clear()
+    [condition] = [each for each in made.lines if each.get("id") == 1]
+    condition.update(region="heap", module=0)
+    put = made.stack("put sense")
+    made.members = {(put, "relock"): ("Hall::mutex", ""), (put, "mutex"): ("Hall::bell", "")}
+    assert made.first()["name"] == "Hall::mutex"

@@ -27,7 +27,7 @@ def test_threads_that_work_in_turns_under_one_lock_wait_for_it(held: float, cate
     assert category in causes
 
 
-@pytest.mark.parametrize(("longer", "category"), [(2, "mutex"), (5, "imbalance")])
+@pytest.mark.parametrize(("longer", "category"), [(3, "mutex"), (5, "imbalance")])
 def test_one_lock_keeps_turns_apart_though_one_of_them_is_longer(
     longer: int, category: str
 ) -> None:

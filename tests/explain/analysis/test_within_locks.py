@@ -38,7 +38,7 @@ def first(made: Made) -> dict[str, Any]:
 def test_small_writes_under_a_lock_are_counted_in_its_cause_with_what_to_do() -> None:
     found = first(saved(80_000, 30 * TICK))
     assert (
-        "whoever has it makes 80,000 writes of 16 bytes meanwhile, which take 30 % of the time"
+        "its holders make 80,000 writes of 16 bytes meanwhile, which take 30 % of the time"
     ) in found["words"]
     assert found["knowledge"] == "own_mutex_small_writes.toml"
     assert "write it in pieces" in found["remedy"]
@@ -46,9 +46,9 @@ def test_small_writes_under_a_lock_are_counted_in_its_cause_with_what_to_do() ->
 
 def test_large_writes_and_other_calls_under_a_lock_are_to_be_made_without_it() -> None:
     large = first(saved(300, 30 * TICK, size=1 << 20))
-    assert "makes 300 writes of 1,048,576 bytes meanwhile" in large["words"]
+    assert "its holders make 300 writes of 1,048,576 bytes meanwhile" in large["words"]
     reads = first(saved(300, 30 * TICK, writes=False))
-    assert "makes 300 calls of input and output meanwhile" in reads["words"]
+    assert "its holders make 300 calls of input and output meanwhile" in reads["words"]
     assert large["knowledge"] == reads["knowledge"] == "own_mutex_calls.toml"
 
 

@@ -7,6 +7,7 @@ the processors that there are, the longest thread, and the critical path.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 
 from threadmark.kinds.explain.analysis.accounting import Account
 from threadmark.kinds.explain.analysis.cause import Cause
@@ -46,9 +47,13 @@ class Bounds:
             return None
         removed = self._removed.of(cause)
         shortest = max(self._work_ns(cause, removed), self._chain_ns(cause, removed), 1.0)
-        # Without the cause other programs would have had the processors as long.
-        own_ns = recording.wall_ns - self._path.of_others(self._roles.processors)
-        return max(1.0, min(_MOST, own_ns / shortest))
+        return max(1.0, min(_MOST, self._own_ns / shortest))
+
+    @cached_property
+    def _own_ns(self) -> float:
+        """How long the run took, less the time for which other programs had the processor: without
+        the cause they would have had it as long."""
+        return self._recording.wall_ns - self._path.of_others(self._roles.processors)
 
     def _work_ns(self, cause: Cause, removed: Mapping[int, float]) -> float:
         """All processor time but the cause's, on all processors."""

@@ -1,5 +1,5 @@
-"""Pipes and eventfds between threads of one process: who waits in a call on one waits for what
-those do who use its other end."""
+"""Pipes and eventfds between threads of one process: a thread that waits in a call on one waits for
+the work of the threads that use its other end."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class Reasons:
         if reason is None or glance.tid in self.unneeded.threads:
             return None
         if glance.works and reason.sort == "io" and (fed := self._fed(by_tid, glance, set())):
-            reason, busy = fed, busy - 1  # who works at the other end has just woken it
+            reason, busy = fed, busy - 1  # the thread at the other end has just woken it
         free = self._roles.capacity - busy
         if reason.sort == "work":
             # Who waits for a lock is why a processor is free, not who waits for the others' end.
@@ -125,7 +125,7 @@ class Reasons:
         return None
 
     def _fed(self, tick: dict[int, Glance], glance: Glance, visited: set[int]) -> Reason | None:
-        """What those do who use the other end of a pipe; None where they only call too."""
+        """What the threads do that use the other end of a pipe; None where they only call too."""
         others = sorted(self.channels.others(glance) & tick.keys() - visited)
         for each in others:
             if tick[each].works and tick[each].activity == "running":

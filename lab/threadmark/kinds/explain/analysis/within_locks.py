@@ -1,4 +1,4 @@
-"""Input and output by a thread that has a lock: who waits for the lock waits for that too.
+"""Input and output by a thread that has a lock: others that wait for the lock wait for that too.
 
 The agent notes of each call with a descriptor which stack took the lock that the thread had, if
 others had waited for it. So the calls are counted, and not those that ticks happen to meet."""
@@ -35,7 +35,7 @@ class Within:
         if self.size:
             calls = f"writes of {self.size:,.0f} bytes"
         share = f"{100 * self.share:.0f} % of the time"
-        return f"whoever has it makes {self.calls:,} {calls} meanwhile, which take {share}"
+        return f"its holders make {self.calls:,} {calls} meanwhile, which take {share}"
 
 
 def say_within(cause: Cause, recording: Recording) -> None:
