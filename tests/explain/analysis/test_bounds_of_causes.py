@@ -87,6 +87,13 @@ def test_sleep_on_the_path_is_saved_and_other_waits_are_not() -> None:
     assert first["bound"] == pytest.approx(2.0, abs=0.01)
 
 
+def test_the_largest_bound_is_printed_in_digits() -> None:
+    nap = waits("sleep", 0, "usleep@libc worker")
+    made = Made(head={"tier": KERNEL}).thread(MAIN, JOIN_A).thread(A, nap, "main")
+    made.thread(B, nap, "main")
+    assert f"{made.first()['bound']:.3g}" == "999"
+
+
 @pytest.mark.parametrize("began", ["attached", "late"])
 def test_a_process_that_ran_before_has_no_bound(began: str) -> None:
     made = locked([JOIN_A] * 100, [lock(B)] * 50 + [works()] * 50, [works()] * 100)

@@ -17,7 +17,7 @@ from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.analysis.removed import Removed
 from threadmark.kinds.explain.analysis.roles import Roles
 
-_MOST = 1000.0
+_MOST = 999.0  # what is left is hardly seen then; three digits are shown
 _SPREAD = ("imbalance", "serial_dependency", "task_idle")  # work that could be divided among all
 
 
