@@ -153,7 +153,7 @@ struct alignas(128) Deque {
     }
     if (leaves_first && is_first()) return {.missed = true, .left = true};
     Task* const task = claim_last_wanted();
-    // Who comes back for the next one finds it open, however soon the owner pushes it.
+    // A thief that comes back for the next one finds it open, however soon the owner pushes it.
     if (task != nullptr && !may_have_pending()) ring(read(bottom) + 1);
     return {task, task == nullptr};
   }

@@ -22,7 +22,7 @@ def descriptor(made: Made, thing: int, path: str, writes: int) -> Made:
 
 
 def piped(stage: Doing, *, path: str = PIPE, process: int = MAIN) -> Made:
-    """A slow stage, and who waits for what it writes."""
+    """A slow stage, and a thread that waits for what it writes."""
     made = Made().thread(MAIN, waits("join", 0, "pthread_join@libc main", STAGE))
     made.thread(STAGE, [stage, works()], "main first", process=process)
     made.thread(SINK, [works(), *[calls(EMPTY, "read@libc sink", 0)] * 9], "main", process=MAIN)

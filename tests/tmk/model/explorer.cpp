@@ -674,8 +674,8 @@ void learn(std::uint16_t number, unsigned index, const Effect& effect) {
 }
 
 // The stores that a load may read, the newest first. Of two with the same value the older one
-// stands for both, if it brings no knowledge that the other does not: whoever reads it may go on in
-// each way in which a reader of the other may.
+// stands for both, if it brings no knowledge that the other does not: its reader may go on in each
+// way in which a reader of the other may.
 class Readable {
  public:
   template <class F>

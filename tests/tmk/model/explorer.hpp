@@ -62,7 +62,7 @@ void when_zero(const void* word);
 void when_set(const void* word, std::uint32_t bits);
 // What the execution that begins leaves in, which others leave out: the loop in which a lock is
 // waited for; that threads which look around ask the others; that a thief looks for an answer; that
-// who wakes a thread chooses it.
+// a waker chooses the thread.
 void let_locks_spin();
 void let_threads_ask();
 bool threads_ask();
