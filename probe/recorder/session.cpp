@@ -22,8 +22,9 @@ constexpr std::uint64_t kMillisecond = 1'000'000;
 constexpr std::uint64_t kTick = 4 * kMillisecond;
 constexpr std::uint64_t kLongestTick = 40 * kMillisecond;
 constexpr std::uint64_t kSecond = 1'000 * kMillisecond;
-constexpr std::uint64_t kRateSpan = kSecond / 10;  // over which such samples are counted
-constexpr std::size_t kThreadsOfTick = 64;         // with more, ticks are rarer
+constexpr std::uint64_t kNewborn = 3 * kLongestTick;  // two ticks at least, however rare they are
+constexpr std::uint64_t kRateSpan = kSecond / 10;     // over which such samples are counted
+constexpr std::size_t kThreadsOfTick = 64;            // with more, ticks are rarer
 constexpr std::size_t kMostStacks = 1 << 20;
 constexpr std::size_t kMostProcessors = 8192;
 constexpr std::uint64_t kMostKept = 3'000;  // samples of switches a second, and of wakes, about
@@ -657,6 +658,14 @@ void Session::free_slot(Thread& slot) {
   slot.use.store(Thread::free);
 }
 
+// A thread that began a moment ago and whose slot is not known yet. Many threads end before all
+// slots are looked at in turn, and what they wait for would not be known.
+bool Session::has_newborn(std::uint64_t at_ns) const {
+  return std::any_of(live_.begin(), live_.end(), [&](const Watched* thread) {
+    return thread->slot == 0 && at_ns < thread->entry.began_ns + kNewborn;
+  });
+}
+
 void Session::take_slots(bool all) {
   if (!agent_.attached()) return;
   status_.agent = 1;
@@ -935,7 +944,7 @@ bool Session::tick() {
     }
   }
   take_tasks(at_ns);
-  take_slots(ticks_taken_ % 16 == 0 || std::exchange(look_at_slots_, false));
+  take_slots(ticks_taken_ % 16 == 0 || std::exchange(look_at_slots_, false) || has_newborn(at_ns));
   for (std::size_t i = 0; i < live_images_.size(); ++i) {
     WatchedImage& image = *live_images_[i];
     // The loader maps libraries in the first milliseconds.

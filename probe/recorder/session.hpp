@@ -100,6 +100,7 @@ class Session final : public PerfListener {
   Watched& begin_thread(pid_t tid, std::uint64_t at_ns, WatchedImage& image);
   void end_thread(Watched& thread, std::uint64_t at_ns);
   void take_tasks(std::uint64_t at_ns);
+  [[nodiscard]] bool has_newborn(std::uint64_t at_ns) const;
   void take_slots(bool all);
   void take_slot(std::size_t index);
   static void free_slot(Thread& slot);

@@ -123,7 +123,7 @@ inline void pause_for(std::chrono::nanoseconds time) {
 inline void Pool::run_until_idle(Worker& self, std::uint64_t* blocked) {
   using std::chrono::steady_clock;
   constexpr int kLooks = 48, kPatientLooks = 4'000;
-  constexpr std::chrono::microseconds kLookFor{1'000};
+  constexpr std::chrono::microseconds kLookFor{1'000}, kBlockAfter{100};
   std::uint32_t start = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(&self) >> 7);
   Restraint restraint;
   steady_clock::time_point since;
@@ -147,12 +147,15 @@ inline void Pool::run_until_idle(Worker& self, std::uint64_t* blocked) {
     if (looks < kLooks) continue;
     if (blocked == nullptr || !has_membarrier || closing_.load() || stopping_.load()) return;
     if (running() > width_) return;  // it would take a processor from one of the others
-    if (looks == kLooks) {
-      since = steady_clock::now();
-      block_signals(*blocked = kForeignSignals);  // as a thread that sleeps
-    }
-    if (looks == kPatientLooks || (looks % 16 == 0 && steady_clock::now() - since > kLookFor)) {
-      return;
+    if (looks == kPatientLooks) return;
+    if (looks == kLooks) since = steady_clock::now();
+    if (looks % 16 == 0) {
+      const auto looked = steady_clock::now() - since;
+      if (looked > kLookFor) return;
+      // As a thread that sleeps; but not at once, because a thread that unblocks signals for a task
+      // takes one that the kernel is about to give to another thread.
+      if (looked > kBlockAfter && *blocked != kForeignSignals)
+        block_signals(*blocked = kForeignSignals);
     }
     sched_yield();  // to whoever else wants this processor
   }

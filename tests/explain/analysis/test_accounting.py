@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made import MAIN, TICK, Doing, Made, ready, sleeps, waits, works
 from threadmark.kinds.explain import table
-from threadmark.kinds.explain.analysis import reading
+from threadmark.kinds.explain.analysis import accounting, reading
 from threadmark.kinds.explain.analysis.cause import Cause, doubted
 from threadmark.kinds.explain.analysis.frames import plain_name
 from threadmark.model.errors import LabError
@@ -226,3 +226,19 @@ def test_the_first_ten_lines_answer_in_80_columns_and_in_ascii() -> None:
         assert [line for line in GOLDEN.splitlines() if line not in shown] == GOLDEN.splitlines()[
             4:6
         ]
+
+
+def test_threads_that_live_between_two_ticks_use_processors_too() -> None:
+    made = Made(ticks=50).thread(MAIN, waits("join", 0, "pthread_join@libc main"))
+    for number in range(49):  # each runs for a whole tick, and none of them sees it
+        begin = number * TICK + TICK // 2
+        made.thread(MAIN + 1 + number, [None], "main", began_ns=begin, ended_ns=begin + TICK,
+                    run_ns=TICK)  # fmt: skip
+    used = accounting.processors(made.read()[0])
+    assert used[1] == pytest.approx(1, abs=0.04)
+
+
+def test_what_a_thread_ran_after_its_last_tick_is_not_counted_twice() -> None:
+    made = Made(ticks=50).thread(MAIN, works()).thread(MAIN + 1, [works()] * 25 + [None] * 25)
+    used = accounting.processors(made.read()[0])
+    assert used[1:] == pytest.approx([0.5, 0.5], abs=0.01)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from made import MAIN, Made, waits, works
+from made import MAIN, TICK, Doing, Made, waits, works
 
 A, B = 101, 102
 
@@ -41,3 +41,24 @@ def test_a_serial_part_has_the_function_in_which_most_of_it_is() -> None:
     made = phases(80)
     made.sample(MAIN, "compare std::sort read main", 60).sample(MAIN, "add read main", 60)
     assert made.first()["name"] == "read"
+
+
+def test_a_serial_part_is_one_too_where_each_thread_lives_for_a_moment() -> None:
+    made = Made(ticks=400, processors=4)
+    made.thread(MAIN, works()).sample(MAIN, "parse main", 300)
+    for number in range(200):  # made in groups of ten, which take a tick in twenty
+        plan: list[Doing | None] = [None] * 400
+        plan[number // 10 * 20] = works()
+        made.thread(A + number, plan, "spawn main")
+    first = made.first()
+    assert (first["category"], first["name"]) == ("serial_dependency", "parse")
+
+
+def test_the_making_of_threads_is_no_serial_part() -> None:
+    made = Made(ticks=200)
+    made.thread(MAIN, works(), totals={"creating": {"ns": 190 * TICK, "times": 100}})
+    for number in range(100):
+        plan: list[Doing | None] = [None] * 200
+        plan[2 * number] = works()
+        made.thread(A + number, plan, "spawn main")
+    assert made.first()["category"] == "thread_creation"

@@ -219,6 +219,15 @@ def test_a_queue_is_not_certain_while_other_programs_have_processors() -> None:
     assert "or other programs have the processors" in cause["words"]
 
 
+def test_a_queue_is_only_what_more_threads_than_processors_explain() -> None:
+    made = Made(processors=2)  # two of three threads work, and one is put behind another of them
+    for number in range(3):
+        made.thread(A + number, [works(), ready(), works()][number:] + [ready()] * 4, "main")
+    found = made.answer()
+    assert found["states"]["runnable"] > 0.6
+    assert found["causes"][0]["share"] < 0.4
+
+
 def test_threads_kept_on_one_of_two_processors_is_affinity() -> None:
     made = Made(processors=2)
     made.thread(A, [works(), ready()], "main", allowed=[0])
@@ -501,3 +510,22 @@ def test_hot_instructions_are_those_of_the_function_and_not_of_its_locks() -> No
     hot = made.analysed()[1]["hot"]["compute"]
     assert hot["lines"] == [["compute.cpp:1", 8]]
     assert sum(count for _, _, count in hot["instructions"]) == 3
+
+
+CALLS = ("__libc_open64@libc.so.6 publish worker", "__unlink@libc.so.6 evict worker")
+
+
+@pytest.mark.parametrize(("times", "category"), [(40, "io"), (5, "none")])
+def test_much_time_in_calls_for_files_is_input_and_output(times: int, category: str) -> None:
+    made = Made().thread(A, works(), "main").thread(B, works(), "main")
+    for tid in (A, B):
+        made.sample(tid, "compute worker", 60)
+        for each in CALLS:
+            made.look(tid, each, times, kernel=True, entry="call")
+    found = made.answer()
+    first = found["causes"][0]
+    assert first["category"] == category
+    if category == "io":
+        assert (first["name"], first["certain"]) == ("publish", False)
+        assert "(open, unlink)" in first["words"]
+        assert found["states"]["io"] == pytest.approx(4 / 7, abs=0.02)

@@ -202,3 +202,20 @@ def test_a_wait_within_a_runtime_that_has_tasks_is_not_certain() -> None:
         made = Made().thread(MAIN, idle).thread(A, works(), "main").sample(A, work, 100)
         first = made.first()
         assert (first["category"], first["certain"]) == ("serial_dependency", certain)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "tbb::detail::d1::spin_rw_mutex::lock_shared",
+        "tbb::detail::d2::concurrent_hash_map::lookup",
+        "tbb::detail::d1::rw_scoped_lock::acquire",
+        "oneapi::tbb::enumerable_thread_specific::local",
+    ],
+)
+def test_a_container_or_lock_of_a_runtime_manages_no_tasks(function: str) -> None:
+    known = knowledge()
+    assert not known.in_runtime([Frame(function, "x.h:7", "prog", own=True)])
+    assert known.in_runtime([Frame("tbb::detail::d1::start_for::run_body", "for.h:7", "prog")])
+    monitor = "tbb::detail::r1::concurrent_monitor::wait"
+    assert known.in_runtime([Frame(monitor, "x", "libtbb.so.12", own=False)])

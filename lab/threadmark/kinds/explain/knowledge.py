@@ -82,6 +82,7 @@ class _Functions(Struct, forbid_unknown_fields=True):
     runtimes: _Texts
     runtime_names: _Texts
     runtime_functions: _Texts
+    structures: _Texts
     tasks: _Texts
     seeks: _Texts
     stages: _Texts
@@ -116,6 +117,7 @@ def load(folder: Path) -> Knowledge:
         runtimes=tuple(found.runtimes),
         runtime_names=tuple(found.runtime_names),
         runtime_functions=_patterns(_FUNCTIONS, found.runtime_functions),
+        structures=_patterns(_FUNCTIONS, found.structures),
         tasks=(Kind("task", _patterns(_FUNCTIONS, found.tasks)),),
         seeks=(Kind("seek", _patterns(_FUNCTIONS, found.seeks)),),
         stages=(Kind("stage", _patterns(_FUNCTIONS, found.stages)),),

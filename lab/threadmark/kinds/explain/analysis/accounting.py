@@ -7,6 +7,7 @@ lasted longer than the thread was blocked and ready ran in part, which is `spinn
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -188,12 +189,13 @@ def processors(recording: Recording) -> tuple[float, ...]:
     """How long 0, 1, 2, ... processors worked for the threads that count, as shares of the time."""
     count = recording.processors
     shares = [0.0] * (count + 1)
+    unseen = _unseen_runs(recording)
     before = recording.began_ns
-    for tick in recording.ticks:
+    for place, tick in enumerate(recording.ticks):
         span = max(1, tick.at_ns - before)
         before = tick.at_ns
         own = [each for each in tick.glances if recording.counts(each.tid)]
-        run = float(sum(each.run_ns for each in own))
+        run = float(sum(each.run_ns for each in own)) + unseen[place]
         if run == 0:
             run = float(span * sum(each.works for each in own))
         # 1.4 of them are one for six tenths of the time and two for four.
@@ -203,3 +205,28 @@ def processors(recording: Recording) -> tuple[float, ...]:
         shares[low + 1] += span * (busy - low)
     total = sum(shares)
     return tuple(share / total for share in shares) if total else ()
+
+
+def _unseen_runs(recording: Recording) -> list[float]:
+    """By tick, how long threads ran until it that no tick tells of: what they ran after the last
+    tick that saw them, which is all of a thread that lived between two ticks."""
+    times = [tick.at_ns for tick in recording.ticks]
+    unseen = [0.0] * len(times)
+    seen: Counter[int] = Counter()
+    last: dict[int, int] = {}
+    for tick in recording.ticks:
+        for each in tick.glances:
+            seen[each.tid] += each.run_ns
+            last[each.tid] = tick.at_ns
+    for thread in recording.threads.values():
+        left = thread.run_ns - seen[thread.tid]
+        since = max(thread.began_ns, last.get(thread.tid, 0))
+        if left <= 0 or thread.ended_ns <= since or not recording.counts(thread.tid):
+            continue
+        rate = left / (thread.ended_ns - since)
+        for place in range(bisect_right(times, since), len(times)):
+            begin = max(since, times[place - 1] if place else recording.began_ns)
+            unseen[place] += rate * max(0, min(thread.ended_ns, times[place]) - begin)
+            if times[place] >= thread.ended_ns:
+                break
+    return unseen

@@ -67,7 +67,7 @@ def alone_causes(recording: Recording, names: Names, roles: Roles, account: Acco
     """At most one. It costs the time for which the other processors had no thread, and its share
     is of the threads' time with that of the threads that did not exist."""
     late = recording.tier.get("attached") or recording.tier.get("late")
-    if late or recording.part is not None or roles.short or roles.capacity < 2:
+    if late or recording.part is not None or roles.capacity < 2:
         return []
     spans = spans_of_one(recording)
     workers: Counter[int] = Counter()
@@ -79,6 +79,9 @@ def alone_causes(recording: Recording, names: Names, roles: Roles, account: Acco
         if len(working) == 1 and is_within(spans, tick.at_ns):
             workers[working[0]] += span
             seen += 1
+    # A thread that makes others one by one works alone meanwhile.
+    for tid in workers:
+        workers[tid] = max(0, workers[tid] - roles.creating_ns)
     part = workers.total() / max(1, recording.wall_ns)
     if part < _LEAST:
         return []

@@ -22,6 +22,7 @@ from threadmark.kinds.explain.analysis.spots import (
     FEWEST,
     Spot,
     address_of,
+    calls,
     contended,
     contended_bytes,
     frame_of,
@@ -36,6 +37,7 @@ from threadmark.kinds.explain.analysis.spots import (
 
 POLLED = ("barrier", "semaphore", "event")  # the library looks at a word before it sleeps
 _PART = 0.1  # of all samples: else a line that threads share costs little
+_CALLS = 0.25  # of all samples
 _HOT = 0.03  # of all samples
 
 
@@ -90,6 +92,7 @@ class _Sorted:
         self._plain: dict[int, list[tuple[Sample, int, bool]]] = defaultdict(list)
         self._loops: dict[tuple[str, str], list[Sample]] = defaultdict(list)
         self._memory: list[Sample] = []
+        self._files: list[Sample] = []  # in calls that the agent does not time
         self._yielding = yielding(recording, names)
         self._code = _code(recording, names, knowledge)
         self._slow: dict[Piece, list[Sample]] = defaultdict(list)
@@ -131,6 +134,8 @@ class _Sorted:
             self._lines[address // self._line].append((sample, address))
         elif in_memory(sample, frames, self._knowledge):
             self._memory.append(sample)
+        elif sample.kernel and self._knowledge.call(frames) == "io":
+            self._files.append(sample)
 
     def _is_word(self, address: int | None) -> bool:
         """Whether it is a word of a library that has other uses than the wait."""
@@ -142,12 +147,15 @@ class _Sorted:
         inner = innermost_own(frames).name
         return takes_a_lock(inner) or inner in self._yielding
 
+    def _count(self) -> int:
+        return sum(sum(counts.values()) for counts in self.by_thread.values())
+
     def spots(self) -> list[Spot]:
         """What enough samples show."""
         names, knowledge = self._names, self._knowledge
         lines = [contended(s, self._recording, names, knowledge) for s in self._lines.values()]
         spots = [spot for spot in lines if spot is not None]
-        least = _PART * sum(sum(counts.values()) for counts in self.by_thread.values())
+        least = _PART * self._count()
         for touched in self._plain.values():
             if len(touched) >= max(FEWEST, least):
                 spots += side_by_side(touched, names, knowledge)
@@ -166,6 +174,9 @@ class _Sorted:
                 )
             )
         spots += in_kernel(self._memory, names, knowledge)
+        # The calls of several threads may run side by side, so that a few of them say nothing.
+        if len(self._files) >= max(FEWEST, _CALLS * self._count()):
+            spots.append(calls(self._files, names))
         for (piece, _), slow in self._taken.items():
             if len(slow) >= FEWEST:
                 spots.append(taking(piece, slow, names, knowledge))

@@ -90,6 +90,7 @@ class Knowledge:
     runtimes: tuple[str, ...] = ()  # how the files of task runtimes begin
     runtime_names: tuple[str, ...] = ()  # how the functions begin of those that are headers
     runtime_functions: tuple[re.Pattern[str], ...] = ()  # of those that lie in the program
+    structures: tuple[re.Pattern[str], ...] = ()  # containers and locks of a runtime
     tasks: tuple[Kind, ...] = ()  # functions that make tasks
     seeks: tuple[Kind, ...] = ()  # functions that look for tasks
     stages: tuple[Kind, ...] = ()  # functions that call a stage of a pipeline
@@ -139,7 +140,11 @@ class Knowledge:
     def is_runtime(self, frame: Frame) -> bool:
         """Whether it is a function of a task runtime. A template may have the program's own code
         inlined, which lines tell from it, or that its function calls no task."""
-        of_header = frame.name.startswith(self.runtime_names) and is_with_line(frame)
+        of_header = (
+            frame.name.startswith(self.runtime_names)
+            and is_with_line(frame)
+            and not _fits(frame.name, self.structures)
+        )
         its_own = of_header or frame.module.startswith(self.runtimes)
         return its_own or _fits(frame.name, self.runtime_functions)
 

@@ -21,14 +21,18 @@ def queue_causes(recording: Recording, roles: Roles, account: Account) -> list[C
     if own_ns <= _OWN * all_ready:
         return []  # other programs had them: that is no property of this one
     category, words = "run_queue", "more threads are ready to run than there are processors"
+    # A woken thread is also ready for a while where the system puts it behind another one.
+    part = min(1.0, own_ns / all_ready)
     if roles.processors < recording.processors:
         category = "affinity"
         words = (
             f"threads may run on {roles.processors} of the machine's {recording.processors} "
             "processors and wait for them"
         )
-    cause = Cause(category, "", "", words, had >= _HAD, ready)
-    cause.by_thread.update({t: round(a.states["runnable"]) for t, a in account.threads.items()})
+        part = 1.0
+    cause = Cause(category, "", "", words, had >= _HAD, ready * part)
+    for tid, time in account.threads.items():
+        cause.by_thread[tid] = round(time.states["runnable"] * part)
     if not cause.certain:
         cause.doubts.add("or other programs have the processors")
     return [cause]

@@ -21,6 +21,8 @@ FEWEST = 5  # samples that say something
 _STACKS = 8  # of one line that are looked at
 _MUTEX = re.compile(r"pthread_(mutex|spin)_\w*lock")
 _BOTH = 0.1  # of the samples at a line come from each of two threads that contend
+_NAMED = 3  # functions
+_OF_LIBRARY = re.compile(r"^_*(GI_|libc_)?_*|64$")  # what the C library's own names have beside
 _TELL = 20  # samples at a line that tell different words from one
 
 
@@ -40,6 +42,7 @@ class Spot:
     samples: Counter[int] = field(default_factory=Counter)  # by thread that counts
     stacks: Counter[int] = field(default_factory=Counter)
     piece: Piece | None = None
+    doubt: str = ""  # why it is not certain
 
 
 def contended_bytes(recording: Recording) -> int:
@@ -226,6 +229,18 @@ def memory(samples: list[Sample], names: Names, knowledge: Knowledge) -> Spot:
     own = innermost_own(names.frames(first.stack, True))
     found = ("kernel_memory", own.name, own.where)
     return spot_of("kernel_memory", found, words, samples)
+
+
+def calls(samples: list[Sample], names: Names) -> Spot:
+    """System calls for files, by the functions of the C library that make most of them."""
+    stacks = [names.frames(sample.stack, True) for sample in samples]
+    named = Counter(_OF_LIBRARY.sub("", frames[0].name) for frames in stacks)
+    often = [name for name, _ in named.most_common(_NAMED)]
+    words = f"threads run in the kernel, in calls for files ({', '.join(often)})"
+    own = Counter(innermost_own(frames) for frames in stacks).most_common(1)[0][0]
+    spot = spot_of("io", ("io", own.name, own.where), words, samples)
+    spot.doubt = "or the calls of several threads run side by side"
+    return spot
 
 
 def frame_of(sample: Sample, names: Names, knowledge: Knowledge) -> Frame:
