@@ -375,18 +375,22 @@ bool may_walk(Local& at, std::uint64_t now) {
 StackId stack_of(Site site, bool whole) {
   Local* at = local();
   if (at == nullptr) return 0;
+  // A lock's own class calls from one place, whoever takes the lock, so that several stacks have
+  // the same innermost frame; but those of a recursion are not to take the places of all others.
   Known* same = nullptr;
+  std::size_t alike = 0;
   for (Known& each : at->known) {
     if (each.back != site.back || each.frame != site.frame || each.id == 0) continue;
     if (stands(each, site)) return each.id;
     same = &each;
+    ++alike;
   }
   const std::uint64_t begin = now_ns();
   if (!whole && !may_walk(*at, begin)) {
     at->frames[0] = {site.back, 0};
     return intern(at->frames, 1);
   }
-  Known& known = same != nullptr ? *same : at->known[at->next_known++ % Local::kKnown];
+  Known& known = alike < Local::kAlike ? at->known[at->next_known++ % Local::kKnown] : *same;
   known.id = 0;
   const std::uint32_t depth = unwind_from(site, *at);
   const std::uint64_t took_ns = now_ns() - begin;

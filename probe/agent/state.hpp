@@ -49,7 +49,7 @@ struct Nested {
 
 // The agent's memory of a thread that waited.
 struct Local {
-  static constexpr std::size_t kKnown = 8, kHeld = 16, kNested = 4, kRegions = 2;
+  static constexpr std::size_t kKnown = 16, kAlike = 8, kHeld = 16, kNested = 4, kRegions = 2;
   std::uint64_t stack_low, stack_high, region_ns;
   struct {
     std::uint64_t low, high;

@@ -173,8 +173,10 @@ void Wait::uses_mutex(const pthread_mutex_t* mutex, bool again) {
   Object* condition = object();
   if (condition == nullptr) return;
   if (again) add(condition->futile, 1);
+  const std::uint32_t before = get(condition->mutex);
+  if (before != 0 && get(object_at(before).address) == address_of(mutex)) return;
   const std::uint32_t index = find_or_make_object(ObjectKind::mutex, address_of(mutex));
-  if (index == 0 || get(condition->mutex) == index) return;
+  if (index == 0) return;
   put_type(index, mutex);
   put(condition->mutex, index);
 }

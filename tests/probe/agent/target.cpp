@@ -770,6 +770,37 @@ int deep_recursion() {
   return 0;
 }
 
+// A lock's own class, which calls from one place whoever takes the lock.
+struct Gate {
+  [[gnu::noinline]] void enter() {
+    known_mutex.lock();
+    NOT_A_TAIL;
+  }
+};
+template <int place>
+[[gnu::noinline]] void take_from(Gate& gate) {
+  gate.enter();
+  std::this_thread::yield();  // the other thread comes to wait, on one processor too
+  known_mutex.unlock();
+  NOT_A_TAIL;
+}
+
+int many_places() {
+  const auto take = [] {
+    Gate gate;
+    for (int i = 0; i < 40'000; ++i) {
+      take_from<0>(gate);
+      take_from<1>(gate);
+      take_from<2>(gate);
+      take_from<3>(gate);
+    }
+  };
+  std::thread one(take), two(take);
+  one.join();
+  two.join();
+  return 0;
+}
+
 ucontext_t main_context, fiber_context;
 
 // A fiber on memory that is just as large as its stack, with nothing readable above it.
@@ -1110,6 +1141,7 @@ int main(int count, char** arguments) {
       {"environment", environment},
       {"many_threads", many_threads},
       {"deep_recursion", deep_recursion},
+      {"many_places", many_places},
       {"fibers", fibers},
       {"hammer", hammer},
       {"once_again", once_again},

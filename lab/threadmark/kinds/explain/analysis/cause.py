@@ -21,7 +21,10 @@ _MUCH = 0.5  # of another cause
 _SOME = 0.25  # of another cause
 RUNTIME, SEEKS = "runtime", "seeks"  # cases
 LEAST = 0.04  # of thread time: less is no cause
-LEAST_OF = {"kernel_memory": 0.1}  # each program's memory is mapped and filled once
+LEAST_OF = {
+    "kernel_memory": 0.1,  # each program's memory is mapped and filled once
+    "run_queue": 0.1,  # a thread more than processors, now and then
+}
 SHOWN = 0.01
 
 
