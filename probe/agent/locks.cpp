@@ -209,17 +209,17 @@ constexpr std::uint64_t kFutile_ns = 3'000;  // a look at a predicate takes less
 // The mutex is let go and taken again inside the real function.
 template <class Waiting>
 int wait_condition(pthread_cond_t* condition, pthread_mutex_t* mutex, Site site, Waiting wait) {
-  // Who works before it waits again, with the mutex locked, was not woken for nothing. The agent's
-  // own time does not count.
+  // Who works before it waits again, with the mutex locked, was not woken for nothing.
+  const std::uint64_t now = shared() == nullptr ? 0 : now_ns();
   const bool again = mine.woken_mutex == address_of(mutex) &&
                      mine.woken_condition == address_of(condition) &&
-                     now_ns() - mine.woken_ns < kFutile_ns;
+                     now - mine.woken_ns < kFutile_ns;
   Ended hold;
   if (mine.brief == address_of(mutex)) mine.brief = 0;
   if (is_hot(mutex) && is_noted(address_of(mutex)))
-    hold = let_go(site, ObjectKind::mutex, address_of(mutex));
+    hold = let_go(site, ObjectKind::mutex, address_of(mutex), now);
   mine.woken_mutex = 0;
-  Wait waiting(site, Activity::condition, ObjectKind::condition, address_of(condition));
+  Wait waiting(site, Activity::condition, ObjectKind::condition, address_of(condition), 0, now);
   waiting.uses_mutex(mutex, again);
   account(hold, address_of(mutex));
   const int result = wait();
@@ -229,7 +229,7 @@ int wait_condition(pthread_cond_t* condition, pthread_mutex_t* mutex, Site site,
   if (result == 0 && shared() != nullptr) {
     mine.woken_mutex = address_of(mutex);
     mine.woken_condition = address_of(condition);
-    mine.woken_ns = now_ns();
+    mine.woken_ns = now_ns();  // the agent's own time does not count
   }
   return result;
 }

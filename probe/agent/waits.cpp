@@ -79,7 +79,8 @@ void abandon_waits(std::uint64_t frame) {
   }
 }
 
-void Wait::begin(Site site, Activity activity, std::uint32_t object, std::int32_t awaited) {
+void Wait::begin(Site site, Activity activity, std::uint32_t object, std::int32_t awaited,
+                 std::uint64_t since_ns) {
   Thread* thread = self();
   Local* at = local();
   if (thread == nullptr || at == nullptr) return;
@@ -94,26 +95,26 @@ void Wait::begin(Site site, Activity activity, std::uint32_t object, std::int32_
   to.awaited = static_cast<std::uint32_t>(awaited);
   to.stack = stack;
   to.holder = object != 0 ? get(object_at(object).holder_stack) : 0;
-  to.since_ns = now_ns();
+  to.since_ns = since_ns != 0 ? since_ns : now_ns();
   if (counts_as_waiter(to)) add(object_at(object).waiters, 1);
   depth_ = ++at->nested;
   say(*thread, activity, object, stack, to.since_ns, to.awaited);
 }
 
 Wait::Wait(Site site, Activity activity, ObjectKind kind, std::uint64_t address,
-           std::int32_t awaited) {
+           std::int32_t awaited, std::uint64_t since_ns) {
   Busy busy;
   if (!busy) return;
   // From now on holders of this lock note their stacks.
   auto& filter = filter_of(address);
   if (get(filter) == Control::kCold) put(filter, Control::kHot);
-  begin(site, activity, find_or_make_object(kind, address), awaited);
+  begin(site, activity, find_or_make_object(kind, address), awaited, since_ns);
 }
 
 Wait::Wait(Site site, Activity activity, std::int32_t awaited) {
   Busy busy;
   if (!busy) return;
-  begin(site, activity, 0, awaited);
+  begin(site, activity, 0, awaited, 0);
 }
 
 // The thread's words as they were, and the record of the wait, or null if it was abandoned.
@@ -286,7 +287,7 @@ void took(Site site, ObjectKind kind, std::uint64_t address) {
   put(object.taken_ns, to.taken_ns);
 }
 
-Ended let_go(Site site, ObjectKind kind, std::uint64_t address) {
+Ended let_go(Site site, ObjectKind kind, std::uint64_t address, std::uint64_t at_ns) {
   Busy busy;
   if (!busy) return {};
   Local* at = mine.local;
@@ -297,7 +298,7 @@ Ended let_go(Site site, ObjectKind kind, std::uint64_t address) {
                    .weight = held.weight,
                    .waiters = get(object_at(held.object).waiters),
                    .stack = held.stack,
-                   .hold_ns = now_ns() - held.taken_ns};
+                   .hold_ns = (at_ns != 0 ? at_ns : now_ns()) - held.taken_ns};
     --at->held;
     for (std::uint32_t j = i - 1; j < at->held; ++j) at->holds[j] = at->holds[j + 1];
     put(object_at(to.object).holder, 0);

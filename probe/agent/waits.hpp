@@ -13,9 +13,10 @@ namespace threadmark::agent {
 // entered meanwhile: cleanup handlers, signal handlers and routines may call wrapped functions.
 class Wait {
  public:
-  // With the stack of the caller; for waits that are long as a rule.
+  // With the stack of the caller; for waits that are long as a rule. Reading the clock is a good
+  // part of what they cost, so that a caller that knows the time passes it on; 0: it does not.
   Wait(Site site, Activity activity, ObjectKind kind, std::uint64_t address,
-       std::int32_t awaited = 0);
+       std::int32_t awaited = 0, std::uint64_t since_ns = 0);
   // Without an object.
   Wait(Site site, Activity activity, std::int32_t awaited = 0);
   Wait(const Wait&) = delete;
@@ -28,7 +29,8 @@ class Wait {
   void end_condition(bool timed_out, const pthread_mutex_t* mutex);
 
  private:
-  void begin(Site site, Activity activity, std::uint32_t object, std::int32_t awaited);
+  void begin(Site site, Activity activity, std::uint32_t object, std::int32_t awaited,
+             std::uint64_t since_ns);
   Nested* finish(std::uint64_t& now);
   [[nodiscard]] Object* object() const;
   std::uint32_t depth_ = 0;  // 0: nothing was recorded
@@ -87,7 +89,7 @@ struct Ended {
   std::uint64_t hold_ns = 0;
 };
 // Before the lock is free; and after, when other threads are not kept any more.
-Ended let_go(Site site, ObjectKind kind, std::uint64_t address);
+Ended let_go(Site site, ObjectKind kind, std::uint64_t address, std::uint64_t at_ns = 0);
 void account(const Ended& hold, std::uint64_t address);
 
 // The caller is what others wait for at an object that the agent may know.
