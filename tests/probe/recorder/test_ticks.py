@@ -53,3 +53,18 @@ def test_longer_ticks_are_said_only_where_they_were_longer(
         assert match is not None
         assert 6 <= int(match[1]) <= longest + 1
     assert sentences or threads <= 64
+
+
+def test_the_waits_of_threads_that_live_for_a_few_ticks_are_known(
+    recorder: Recorder, compiled: Compile, agent: str
+) -> None:
+    recorder.run(compiled("short_waiters.cpp"), options=("--agent", agent))
+    found = recorder.read()
+    waits = [
+        activity
+        for tick in found.all("tick")
+        for tid, activity, *_, state, _call, _run, _ready in tick["threads"]
+        if tid != found.head["pid"] and state == "S"
+    ]
+    assert len(waits) > 40
+    assert waits.count("semaphore") > 0.5 * len(waits)
