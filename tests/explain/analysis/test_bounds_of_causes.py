@@ -276,3 +276,18 @@ def test_time_in_which_nobody_works_is_left_however_unequal_work_is_divided() ->
     first = made.first()
     assert first["category"] == "imbalance"
     assert first["bound"] == pytest.approx(5 / (2.5 + 1), rel=0.02)
+
+
+def test_what_the_maker_of_threads_calls_for_its_own_work_is_no_part_of_making_them() -> None:
+    made = Made(ticks=400, processors=4)
+    made.thread(MAIN, works(), totals={"creating": {"ns": 10 * TICK, "times": 200}})
+    made.sample(MAIN, "strtod@libc parse main", 300)
+    made.look(MAIN, "__clone3@libc pthread_create@libc spawn main", 10, kernel=True, entry="call")
+    for number in range(200):  # made in groups of ten, which take a tick in twenty
+        plan: list[Doing | None] = [None] * 400
+        plan[number // 10 * 20] = works()
+        starting = {"starting": {"ns": TICK, "times": 1}}
+        made.thread(1000 + number, plan, "spawn main", totals=starting)
+    causes = {each["category"]: each for each in made.answer()["causes"]}
+    assert causes["thread_creation"]["bound"] < 1.2
+    assert causes["serial_dependency"]["bound"] > 2

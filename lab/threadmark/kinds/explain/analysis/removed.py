@@ -11,6 +11,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from functools import cached_property
+from itertools import takewhile
 
 from threadmark.kinds.explain.analysis.accounting import Account
 from threadmark.kinds.explain.analysis.cause import Cause
@@ -41,6 +42,7 @@ _CONTENDED = (
     "loader",
     *_EVENTS,
 )
+_MAKES = re.compile(r"clone|m(un)?map|mprotect|madvise|pthread|futex|thread")
 _CLOCK = re.compile(r"vdso|clock_gettime")
 
 
@@ -146,10 +148,20 @@ class Removed:
             return True
         if cause.category in _EVENTS and wakes(self._names.frames(stack, True), self._knowledge):
             return True
-        anywhere = cause.category == "thread_creation" or self._stack(stack) in places
+        if cause.category == "thread_creation":
+            anywhere = self._makes_threads(stack)
+        else:
+            anywhere = self._stack(stack) in places
         if anywhere and cause.category in _CONTENDED and self._is_own_call(stack):
             return True
         return anywhere and self._stacks.is_in_lock(stack, or_call=calls)
+
+    def _makes_threads(self, stack: int) -> bool:
+        """Whether a function of the library runs that makes, awaits or ends a thread. What its work
+        calls is no part of making it."""
+        frames = self._names.frames(stack, True)
+        inner = takewhile(lambda frame: not frame.own, frames)
+        return any(_MAKES.search(frame.name) for frame in inner)
 
     def _is_own_call(self, stack: int) -> bool:
         """Whether the program's own code makes a system call, as a lock of its own does."""
