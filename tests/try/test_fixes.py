@@ -177,6 +177,8 @@ def test_likely_fixes_come_first_with_the_bound_of_their_cause() -> None:
         {"category": "mutex", "name": name, "knowledge": None} for name in ("table", "locale::")
     ]
     assert ["c-locale" in choosing.likely([each]) for each in locks] == [False, True]
+    # What is for the locale's lock alone comes before what is for any lock.
+    assert list(choosing.likely(locks[1:]))[:2] == ["c-locale", "classic-locale"]
     ordered = choosing.ordered(choosing.applicable(TARGET)[0], ["batch", "arenas"])
     assert [each.name for each in ordered[:2]] == ["batch", "arenas"]
 

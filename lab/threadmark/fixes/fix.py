@@ -169,13 +169,14 @@ class Fix:
     risk: str
     setting: Callable[[Target], Setting]  # NotApplicableError where there is none
 
-    def place(self, cause: Mapping[str, object]) -> int | None:
-        """Where in `helps` a cause of explain is; None where the fix cannot help with it."""
+    def place(self, cause: Mapping[str, object]) -> tuple[bool, int] | None:
+        """Where a cause of explain is in `helps`, behind the fixes that are for just such causes;
+        None where the fix cannot help with it."""
         about = f"{cause.get('name', '')} {cause.get('knowledge', '')}".lower()
         for place, each in enumerate(self.helps):
             category, _, word = each.partition("/")
             if category == cause["category"] and word in about:
-                return place
+                return not word, place
         return None
 
 

@@ -9,7 +9,7 @@ FIX = Fix(
     name="omp-active",
     kind="openmp",
     what="threads of OpenMP that wait spin",
-    helps=("barrier", "runtime_idle"),
+    helps=("barrier", "task_idle"),
     risk="Spinning takes processor time from others.",
     setting=variables(OMP_WAIT_POLICY="active", KMP_BLOCKTIME="infinite"),
 )
