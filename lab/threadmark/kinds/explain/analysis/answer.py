@@ -260,8 +260,8 @@ def _limits(
     ready = times.states["runnable"] / max(1.0, times.total_ns)
     if ready >= _OF_OTHERS and not any(c.category in ("run_queue", "affinity") for c in causes):
         found.append(
-            f"Threads were ready without a processor for {100 * ready:.0f} % of their time, mostly "
-            "while no more of them were than there are processors: other programs had these, or the "
+            f"Threads were ready without a processor for {100 * ready:.0f} % of their time, though "
+            "hardly more of them than there are processors: other programs had these, or the "
             "system put several threads on one. On a quiet machine other causes may show."
         )
     if recording.agent_ns:
