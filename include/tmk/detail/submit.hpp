@@ -17,7 +17,7 @@ inline void submit(Worker& worker, Task& task, Entry siblings = 0) {
   // ORDER look-for-sleepers: relaxed, ordered by light-fence.
   if (worker.activity->load(std::memory_order_relaxed) < worker.quiet) [[unlikely]] {
     worker.share();
-    worker.pool->wake();
+    worker.pool->wake(worker);
   }
 }
 
