@@ -66,12 +66,17 @@ class Blocks {
  public:
   explicit constexpr Blocks(Worker& home) : home_(home) {}
 
-  // Owner of the home. A block of the given class. bad_alloc.
+  // Owner of the home. A block of the given class, which is at hand or has to be fetched.
+  // bad_alloc.
   Task* allocate(std::size_t of_class) {
+    Task* const block = take_free(of_class);
+    return block != nullptr ? block : refill(of_class);
+  }
+  // The same for a thread that may not have the home yet: null if none is at hand.
+  Task* take_free(std::size_t of_class) {
     Task* const block = free_[of_class];
-    if (block == nullptr) [[unlikely]]
-      return refill(of_class);
-    free_[of_class] = next_free(*block);
+    if (block != nullptr) [[likely]]
+      free_[of_class] = next_free(*block);
     return block;
   }
   // Owner of the home. Takes a block back.

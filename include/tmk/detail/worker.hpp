@@ -69,6 +69,6 @@ void each_worker_of(Worker* first, pid_t thread, const F& body) {
 inline constinit Worker unbound_worker{};
 TMK_THREAD_LOCAL Worker* current_worker = &unbound_worker;
 
-inline bool stack_left(const Worker& worker) { return stack_pointer() > worker.stack_end; }
+inline bool stack_left(const Worker& worker) { return stack_is_above(worker.stack_end); }
 
 }  // namespace tmk::detail

@@ -38,6 +38,7 @@ SHORTER = (
     ("detail/task_memory.hpp", "std::size_t{32} << 10", "std::size_t{256}"),
     ("detail/surplus.hpp", "kAtOnce = kOwnSlabs", "kAtOnce = 1"),
     ("detail/surplus.hpp", "sysconf(_SC_PAGESIZE) <=", "0 <="),
+    ("detail/counter.hpp", "defined(__x86_64__)", "false"),
     ("detail/deque.hpp", "kFew = 16", "kFew = 1"),
     ("detail/wait.hpp", "spins < 2'000", "spins < 0"),
     ("detail/deque.hpp", "spins < 64", "spins < model::thieves_hear()"),
