@@ -155,7 +155,7 @@ TEST(Memory, a_slab_is_given_back_only_if_nobody_has_a_block_of_it) {
   using tmk::detail::Surplus;
   using tmk::detail::Task;
   static auto* const surplus = new Surplus;  // slabs name it for ever
-  struct Note {                       // behind the head of a block of two units
+  struct Note {                              // behind the head of a block of two units
     std::uint64_t number, same;
   };
   const auto note_in = [](Task* block) { return reinterpret_cast<Note*>(block + 1); };

@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "surplus.hpp"
 #include "task.hpp"
 #include "task_memory.hpp"
 #include "this_worker.hpp"
@@ -44,7 +45,7 @@ void free_state(S* state) noexcept {
     if (&home == current_worker) {
       home.blocks.keep(*state, of_class);
     } else {
-      home.blocks.give_back(*state, of_class);
+      give_back(home, *state, of_class);
     }
   } else {
     ::operator delete(state, sizeof(S), heap_alignment<S>);

@@ -49,17 +49,25 @@ static_assert(sizeof(Emptied) <= kSlabBytes);
 
 class Surplus {
  public:
-  // Owner of the worker. A list of free blocks: no more than a slab has, so that the others are
+  // Owner of the worker. A list of free blocks: few, or those of a slab, so that the others are
   // there for who looks for empty slabs. bad_alloc.
   Task* take(std::size_t of_class) {
+    if (Kept& kept = kept_[of_class]; kept.count != 0) {
+      kept.count = 0;
+      return std::exchange(kept.first, nullptr);
+    }
     void* memory = nullptr;
     {
       const std::lock_guard guard(lock_);
+      if (Task* const batch = batches_[of_class]) {
+        batches_[of_class] = next_batch(*batch);
+        return batch;
+      }
       Task*& stock = stock_[of_class];
       if (stock == nullptr) stock = home_.blocks.take_returned(of_class);
       if (stock != nullptr) {
         Task* last = stock;
-        for (std::size_t more = blocks_of_slab(of_class) - 1; more != 0; --more) {
+        for (std::uint32_t more = kFewBlocks - 1; more != 0; --more) {
           if (next_free(*last) == nullptr) break;
           last = next_free(*last);
         }
@@ -74,36 +82,54 @@ class Surplus {
     return make_blocks(memory, home_, of_class);
   }
 
+  // Owner of the worker. Takes a block back, as others do by home().blocks, but without a locked
+  // instruction for each.
+  void keep(Task& block, std::size_t of_class) {
+    Kept& kept = kept_[of_class];
+    link_free(block, std::exchange(kept.first, &block));
+    if (++kept.count < kFewBlocks) return;
+    const std::lock_guard guard(lock_);
+    link_batch(*kept.first, std::exchange(batches_[of_class], kept.first));
+    kept = {};
+  }
+  const Worker& home() const { return home_; }
+
   // Any thread, one at a time. Gives the system the pages of each slab of which all blocks are
   // free.
   void give_pages_back() {
     ++round_;
     for (std::size_t of_class = 0; of_class < kBlockClasses; ++of_class) {
-      std::array<Task*, 2> lists;
+      Task *batches, *stock, *returned;
       {
         const std::lock_guard guard(lock_);
-        lists = {std::exchange(stock_[of_class], nullptr), home_.blocks.take_returned(of_class)};
+        batches = std::exchange(batches_[of_class], nullptr);
+        stock = std::exchange(stock_[of_class], nullptr);
+        returned = home_.blocks.take_returned(of_class);
       }
-      for (const Task* first : lists) {
-        for (const Task* each = first; each != nullptr; each = next_free(*each)) count_in(*each);
-      }
-      Task *kept = nullptr, *last = nullptr;
-      for (Task* first : lists) {
-        for (Task* each = first; each != nullptr;) {
-          Task* const next = next_free(*each);
-          Slab& slab = slab_of(*each);
-          if (slab.found != blocks_of_slab(of_class)) {
-            if (kept == nullptr) last = each;
-            link_free(*each, std::exchange(kept, each));
-          } else if (++slab.passed == slab.found) {  // its last block in the lists
-            drop(&slab);
-            slabs_.fetch_sub(1);
-            const std::lock_guard guard(lock_);
-            Emptied::add(emptied_, &slab);
-          }
-          each = next;
+      const auto each_block = [&](const auto& body) {
+        const auto each_of = [&](Task* block) {
+          while (block != nullptr) body(*std::exchange(block, next_free(*block)));
+        };
+        for (Task* batch = batches; batch != nullptr;) {
+          each_of(std::exchange(batch, next_batch(*batch)));
         }
-      }
+        each_of(stock);
+        each_of(returned);
+      };
+      each_block([&](const Task& block) { count_in(block); });
+      Task *kept = nullptr, *last = nullptr;
+      each_block([&](Task& block) {
+        Slab& slab = slab_of(block);
+        if (slab.found != blocks_of_slab(of_class)) {
+          if (kept == nullptr) last = &block;
+          link_free(block, std::exchange(kept, &block));
+        } else if (++slab.passed == slab.found) {  // its last block in the lists
+          drop(&slab);
+          slabs_.fetch_sub(1);
+          const std::lock_guard guard(lock_);
+          Emptied::add(emptied_, &slab);
+        }
+      });
       if (kept == nullptr) continue;
       const std::lock_guard guard(lock_);
       link_free(*last, std::exchange(stock_[of_class], kept));
@@ -116,12 +142,21 @@ class Surplus {
   void forget() {
     lock_.unlock();
     home_.blocks.forget_returned();
-    stock_ = {};
+    batches_ = stock_ = {};
     emptied_ = nullptr;
     slabs_.store(0);
   }
 
  private:
+  static constexpr std::uint32_t kFewBlocks = 64;
+  struct Kept {
+    Task* first = nullptr;
+    std::uint32_t count = 0;
+  };
+  // A batch is a list of a few free blocks. Batches are linked by the deque of their first block.
+  static Task* next_batch(const Task& first) { return reinterpret_cast<Task*>(first.deque); }
+  static void link_batch(Task& first, Task* next) { first.deque = reinterpret_cast<Deque*>(next); }
+
   static constexpr std::size_t blocks_of_slab(std::size_t of_class) {
     return (kSlabBytes - kBlockBytes) / (kBlockBytes * (of_class + 1));
   }
@@ -147,18 +182,30 @@ class Surplus {
     }
   }
 
-  Worker home_;                          // of the blocks; no thread ever is its owner
-  std::atomic<std::uint32_t> slabs_{0};  // that are not in emptied_
+  Worker home_;                             // of the blocks; no thread ever is its owner
+  std::array<Kept, kBlockClasses> kept_{};  // the owner's alone
+  std::atomic<std::uint32_t> slabs_{0};     // that are not in emptied_
   std::uint32_t round_ = 0;
   SpinLock lock_;
-  std::array<Task*, kBlockClasses> stock_{};  // under the lock: free blocks
-  Emptied* emptied_ = nullptr;                // under the lock
+  // Under the lock: free blocks in batches, and others.
+  std::array<Task*, kBlockClasses> batches_{}, stock_{};
+  Emptied* emptied_ = nullptr;  // under the lock
 };
 
 [[gnu::noinline, gnu::cold]] inline Task* take_surplus(Worker& worker, std::size_t of_class) {
   Surplus* surplus = worker.surplus.load();
   if (surplus == nullptr) worker.surplus.store(surplus = new Surplus);
   return surplus->take(of_class);
+}
+
+// Any thread but the owner of the home. Takes a block back.
+[[gnu::noinline]] inline void give_back(Worker& home, Task& block, std::size_t of_class) {
+  Surplus* const own = current_worker->surplus.load();
+  if (own != nullptr && &own->home() == &home) {
+    own->keep(block, of_class);
+  } else {
+    home.blocks.give_back(block, of_class);
+  }
 }
 
 }  // namespace tmk::detail

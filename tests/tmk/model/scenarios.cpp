@@ -609,6 +609,12 @@ void a_surplus_is_given_back(int in_use) {
   spawn([&] { surplus.give_pages_back(); });
   spawn([&] {
     for (Task*& each : taken) (each = surplus.take(0))->deque = &owner;
+    // What came with the first goes back in the owner's way.
+    while (Task* const rest = tmk::detail::next_free(*taken[0])) {
+      tmk::detail::link_free(*taken[0], tmk::detail::next_free(*rest));
+      rest->deque = nullptr;
+      surplus.keep(*rest, 0);
+    }
   });
   require(settle() == 0, "all have ended");
   require(taken[0] != taken[1], "each is taken once");
@@ -619,6 +625,11 @@ void a_surplus_is_given_back(int in_use) {
       each->deque = &owner;
       give_back(std::exchange(each, next));
     }
+  }
+  for (Task* each = surplus.kept_[0].first; each != nullptr;) {
+    Task* const next = tmk::detail::next_free(*each);
+    each->deque = &owner;
+    give_back(std::exchange(each, next));
   }
   surplus.give_pages_back();
   require(!surplus.has_pages(), "all are free");

@@ -37,6 +37,7 @@ SHORTER = (
     ("detail/deque.hpp", "max<std::size_t>(256", "max<std::size_t>(2"),
     ("detail/task_memory.hpp", "std::size_t{32} << 10", "std::size_t{256}"),
     ("detail/surplus.hpp", "kAtOnce = kOwnSlabs", "kAtOnce = 1"),
+    ("detail/surplus.hpp", "kFewBlocks = 64", "kFewBlocks = 2"),
     ("detail/surplus.hpp", "sysconf(_SC_PAGESIZE) <=", "0 <="),
     ("detail/counter.hpp", "defined(__x86_64__)", "false"),
     ("detail/deque.hpp", "kFew = 16", "kFew = 1"),
