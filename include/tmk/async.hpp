@@ -47,12 +47,12 @@ template <class F, class... A>
   using R = detail::ResultOf<F, A...>;
   using C = detail::CallOf<F, A...>;
   using S = detail::CallState<R, C>;
+  detail::Worker* worker = detail::current_worker;
   if ((policy & launch::async) != launch{}) [[likely]] {
-    detail::Worker& worker = detail::this_worker();
     S* const state = detail::make_state<S>(worker, std::in_place, std::forward<F>(callable),
                                            std::forward<A>(arguments)...);
     try {
-      detail::submit(worker, *state, detail::siblings_here());
+      detail::submit(*worker, *state, detail::siblings_here());
     } catch (...) {
       S::destroy(*state);
       throw;
@@ -63,9 +63,8 @@ template <class F, class... A>
     return detail::make_future<R>(
         detail::start_thread<R, C>(std::forward<F>(callable), std::forward<A>(arguments)...));
   }
-  return detail::make_future<R>(detail::make_state<S>(detail::this_worker(), std::in_place,
-                                                      std::forward<F>(callable),
-                                                      std::forward<A>(arguments)...));
+  return detail::make_future<R>(detail::make_state<S>(
+      worker, std::in_place, std::forward<F>(callable), std::forward<A>(arguments)...));
 }
 
 template <class F, class... A>

@@ -45,9 +45,9 @@ struct Branch : CallState<std::invoke_result_t<F&>, Reference<F>> {
   using R = std::invoke_result_t<F&>;
   explicit Branch(F& callable) : CallState<R, Reference<F>>(std::in_place, callable) {}
 
-  void fork(Worker& from) noexcept {
+  void fork(Worker*& from) noexcept {
     try {
-      submit(from, *this);
+      submit_and_bind(from, *this);
     } catch (const std::bad_alloc&) {  // it has no deque, so join runs it
       // ORDER no-place: relaxed, owner-only.
       this->index.store(Task::claimed, std::memory_order_relaxed);
@@ -90,9 +90,9 @@ template <class... B>
 struct Branches {
   template <class... F>
   explicit Branches(F&... callables) : all(callables...) {}
-  void fork(Worker& from) { fork_each(from, std::index_sequence_for<B...>()); }
+  void fork(Worker*& from) { fork_each(from, std::index_sequence_for<B...>()); }
   template <std::size_t... I>
-  void fork_each(Worker& from, std::index_sequence<I...> /*all*/) {
+  void fork_each(Worker*& from, std::index_sequence<I...> /*all*/) {
     // The last first: so they are joined, newest first, in the order they were written.
     (std::get<sizeof...(B) - 1 - I>(all).fork(from), ...);
   }
@@ -143,7 +143,7 @@ Value<R> value_of(J&& join) {
 // return void. The first exception, in the order of writing, is thrown after the last has ended.
 template <class F, class... G>
 auto fork_join(F&& first, G&&... others) {
-  detail::Worker& worker = detail::this_worker();
+  detail::Worker* worker = detail::current_worker;
   detail::Branches<detail::Branch<std::remove_reference_t<G>>...> branches(others...);
   branches.fork(worker);
   detail::Joins joins(branches);
@@ -151,13 +151,13 @@ auto fork_join(F&& first, G&&... others) {
   return [&]<std::size_t... I>(std::index_sequence<I...> /*all*/) {
     if constexpr ((std::is_void_v<R> && ... && std::is_void_v<std::invoke_result_t<G&>>)) {
       std::invoke(first);
-      (joins.template join<I>(worker), ...);
+      (joins.template join<I>(*worker), ...);
     } else {
       // Braces: in this order. Not deduced: the tuple of one pair is not that pair.
       return std::tuple<detail::Value<R>, detail::Value<std::invoke_result_t<G&>>...>{
           detail::value_of<R>([&]() -> R { return std::invoke(first); }),
           detail::value_of<std::invoke_result_t<G&>>(
-              [&]() -> std::invoke_result_t<G&> { return joins.template join<I>(worker); })...};
+              [&]() -> std::invoke_result_t<G&> { return joins.template join<I>(*worker); })...};
     }
   }(std::index_sequence_for<G...>());
 }
@@ -176,15 +176,15 @@ class task_scope {
   template <class F>
   void run(F&& callable) {
     using S = Spawned<std::decay_t<F>>;
-    detail::Worker& worker = detail::this_worker();
+    detail::Worker* worker = detail::current_worker;
     S* const state = detail::make_state<S>(worker, std::in_place, std::forward<F>(callable));
     try {
-      detail::submit(worker, *state);
+      detail::submit(*worker, *state);
     } catch (...) {
       state->operations->destroy(*state);
       throw;
     }
-    if (&worker == &owner_ && own_.add(*state)) return;
+    if (worker == &owner_ && own_.add(*state)) return;
     Link* last = nullptr;
     do {
       state->next = last;

@@ -107,8 +107,11 @@ class Handle : ResultType<R> {
   }
   State<R>* give() noexcept { return std::exchange(state_, nullptr); }
   State<R>& checked() const {
-    if (state_ == nullptr) throw future_error(future_errc::no_state);
+    if (state_ == nullptr) throw_no_state();
     return *state_;
+  }
+  [[noreturn, gnu::noinline, gnu::cold]] static void throw_no_state() {
+    throw future_error(future_errc::no_state);
   }
 
  private:
@@ -127,21 +130,22 @@ class Handle : ResultType<R> {
   }
   void let_go() noexcept {
     if (state_ != nullptr) [[unlikely]]
-      let_go_slowly();
+      let_go_slowly(*state_);
   }
-  [[gnu::noinline]] void let_go_slowly() noexcept {
+  // It does not know the handle, so that one may live in a register.
+  [[gnu::noinline]] static void let_go_slowly(State<R>& state) noexcept {
     // The last future of a task waits for it. Others may let go at the same moment: the last one
     // has the only reference that is left.
-    if (state_->deque != nullptr) {
+    if (state.deque != nullptr) {
       // ORDER sole: acquire, pairs with last-reference.
-      if (state_->references.load(std::memory_order_acquire) != 1 &&
-          state_->references.fetch_sub(1) != 1) {
+      if (state.references.load(std::memory_order_acquire) != 0 &&
+          state.references.fetch_sub(1) != 0) {
         return;
       }
-      wait_until_ready(*state_);
-      state_->operations->destroy(*state_);
+      wait_until_ready(state);
+      state.operations->destroy(state);
     } else {
-      state_->release();
+      state.release();
     }
   }
 
@@ -165,7 +169,7 @@ class future : public detail::Handle<R> {
   R get() {
     detail::State<R>* const state = this->give();
     if (state == nullptr) [[unlikely]]
-      throw future_error(future_errc::no_state);
+      detail::Handle<R>::throw_no_state();
     detail::Worker& worker = *detail::current_worker;
     if (state->deque == &worker && detail::stack_left(worker) && worker.take(*state)) {
       const auto* operations = static_cast<const detail::CallOperations<R>*>(state->operations);

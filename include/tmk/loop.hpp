@@ -87,20 +87,20 @@ void run_part(Loop& loop, Part& part, std::size_t first, std::size_t last, Pace 
       if (thrown) loop.stopped.store(true);
     }
   } stop{loop};
-  Worker& self = this_worker();
+  Worker* self = &this_worker();
   pace.begin();
   while (first != last && !loop.stopped.load()) {
     const std::size_t left = last - first;
-    if (left > 1 && left > pace.least() - 1 && !self.may_have_pending()) {
+    if (left > 1 && left > pace.least() - 1 && !self->may_have_pending()) {
       const std::size_t middle = first + (left + 1) / 2;
       Part later = part.split();
       const auto run_later = [&] { run_part(loop, later, middle, last, pace); };
       Branches<Branch<decltype(run_later)>> branches(run_later);
       branches.fork(self);
       Joins joins(branches);
-      self.share();
+      self->share();
       run_part(loop, part, first, middle, pace);
-      joins.template join<0>(self);
+      joins.template join<0>(*self);
       if (!loop.stopped.load()) part.append(later);
       break;
     }

@@ -10,15 +10,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <latch>
 #include <numeric>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "fake_system.hpp"
 #include "support.hpp"
 #include "tmk/async.hpp"
 #include "tmk/fork_join.hpp"
@@ -28,6 +27,7 @@ namespace {
 
 using support::cpu_seconds;
 using support::Deadline;
+using support::FakeSystem;
 using support::resident_kib;
 
 // ---- depth and width ----
@@ -114,29 +114,7 @@ TEST(Width, the_stack_does_not_grow_with_the_width_of_a_loop) {
 
 // ---- processors ----
 
-// A file system with the cgroup files of some machine, as quota_processors() reads them.
-class FakeSystem {
- public:
-  FakeSystem() {
-    std::string name = (std::filesystem::temp_directory_path() / "tmk_limits_XXXXXX").string();
-    if (mkdtemp(name.data()) != nullptr) root_ = name;
-  }
-  FakeSystem(const FakeSystem&) = delete;
-  FakeSystem& operator=(const FakeSystem&) = delete;
-  ~FakeSystem() {
-    if (!root_.empty()) std::filesystem::remove_all(root_);
-  }
-  FakeSystem& with(std::string_view path, std::string_view text) {
-    const auto file = root_ / path;
-    std::filesystem::create_directories(file.parent_path());
-    std::ofstream(file) << text << '\n';
-    return *this;
-  }
-  int processors() const { return tmk::detail::quota_processors(root_.string()); }
-
- private:
-  std::filesystem::path root_;
-};
+int processors_of(const FakeSystem& system) { return tmk::detail::quota_processors(system.root()); }
 
 // oneTBB 2056: as many threads as the machine has processors, where a container may use one.
 TEST(Processors, a_quota_of_version_2_is_rounded_up) {
@@ -149,7 +127,7 @@ TEST(Processors, a_quota_of_version_2_is_rounded_up) {
                                        {"9223372036854775807 1000", INT_MAX}}) {
     FakeSystem system;
     system.with("proc/self/cgroup", "0::/").with("sys/fs/cgroup/cpu.max", text);
-    EXPECT_EQ(system.processors(), expected) << text;
+    EXPECT_EQ(processors_of(system), expected) << text;
   }
 }
 
@@ -160,7 +138,7 @@ TEST(Processors, a_quota_of_version_1_is_rounded_up) {
     system.with("proc/self/cgroup", "3:cpuset:/\n2:cpu,cpuacct:/job\n1:name=systemd:/")
         .with("sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us", quota)
         .with("sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_period_us", "100000");
-    EXPECT_EQ(system.processors(), expected) << quota;
+    EXPECT_EQ(processors_of(system), expected) << quota;
   }
 }
 
@@ -170,7 +148,7 @@ TEST(Processors, the_least_quota_on_the_way_to_the_root_holds) {
       .with("sys/fs/cgroup/slice/cpu.max", "300000 100000")
       .with("sys/fs/cgroup/slice/job/cpu.max", "200000 100000")
       .with("sys/fs/cgroup/slice/job/step/cpu.max", "max 100000");
-  EXPECT_EQ(system.processors(), 2);
+  EXPECT_EQ(processors_of(system), 2);
 }
 
 // In a container the path is that of the host, and the group itself is where the root is mounted.
@@ -179,17 +157,17 @@ TEST(Processors, a_container_finds_its_quota_at_the_mount) {
   system.with("proc/self/cgroup", "4:cpu,cpuacct:/docker/0123456789abcdef")
       .with("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "50000")
       .with("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000");
-  EXPECT_EQ(system.processors(), 1);
+  EXPECT_EQ(processors_of(system), 1);
 }
 
 TEST(Processors, unreadable_files_mean_no_quota) {
-  EXPECT_EQ(FakeSystem().processors(), INT_MAX);
+  EXPECT_EQ(processors_of(FakeSystem()), INT_MAX);
   for (const char* groups :
        {"", "nonsense", "0:", "0::", "0::relative/path", "::::", "0::/\n0::/"}) {
     for (const char* text : {"", "x", "x y", "100000", "100000 0", "-5 100000", "nan nan"}) {
       FakeSystem system;
       system.with("proc/self/cgroup", groups).with("sys/fs/cgroup/cpu.max", text);
-      EXPECT_EQ(system.processors(), INT_MAX) << groups << " and " << text;
+      EXPECT_EQ(processors_of(system), INT_MAX) << groups << " and " << text;
     }
   }
 }

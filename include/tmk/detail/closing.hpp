@@ -58,6 +58,8 @@ inline Pool::~Pool() {
     const timespec soon = deadline_in(std::chrono::milliseconds(100));
     futex_wait_until(threads_, left, &soon);
   }
+  give_pages_back();
+  delete distances_.load();
   const std::lock_guard guard(registry().mutex);
   Pool** link = &registry().pools;
   while (*link != this) link = &(*link)->next_;

@@ -19,8 +19,11 @@
 #define TMK_INLINE [[gnu::always_inline]] inline
 
 // A variable that each thread has at a fixed distance from its stack, so that no call is needed to
-// find it. musl has no such places for what dlopen loads.
-#if defined(__GLIBC__)
+// find it. Code of an executable knows the distance; code of a shared library looks it up. musl has
+// no such places for what dlopen loads.
+#if !defined(__PIC__) || defined(__PIE__)
+#define TMK_THREAD_LOCAL [[gnu::tls_model("local-exec")]] inline thread_local constinit
+#elif defined(__GLIBC__)
 #define TMK_THREAD_LOCAL [[gnu::tls_model("initial-exec")]] inline thread_local constinit
 #else
 #define TMK_THREAD_LOCAL inline thread_local constinit

@@ -57,11 +57,20 @@ struct alignas(128) Deque {
 
   // Owner. Makes a task pending, with the mark of its siblings or 0. bad_alloc leaves everything as
   // it was.
-  void push(Task& task, Entry siblings) {
+  void push(Task& task, Entry siblings) { push_at(place_with_room(), task, siblings); }
+  // The same in two steps, for a caller that may have to bind a worker first. A deque that no
+  // thread ever had has no room.
+  std::size_t next_place() const {
     // ORDER own-bottom: relaxed, owner-only.
-    std::size_t b = bottom.load(std::memory_order_relaxed);
+    return bottom.load(std::memory_order_relaxed);
+  }
+  std::size_t place_with_room() {
+    const std::size_t b = next_place();
     if (b >= room_end) [[unlikely]]
-      b = make_room();
+      return make_room();
+    return b;
+  }
+  void push_at(std::size_t b, Task& task, Entry siblings) {
     task.deque = this;
     // ORDER set-index: relaxed, ordered by publish-entry.
     task.index.store(b, std::memory_order_relaxed);

@@ -21,7 +21,7 @@ struct ExitAction {
 TMK_THREAD_LOCAL ExitAction* exit_actions = nullptr;
 
 // Publishes the states that were registered since `before`.
-inline void fire_exit_actions(ExitAction* before) noexcept {
+[[gnu::noinline, gnu::cold]] inline void fire_exit_actions(ExitAction* before) noexcept {
   while (exit_actions != before) {
     const std::unique_ptr<ExitAction> action(exit_actions);
     exit_actions = action->next;

@@ -15,6 +15,7 @@
 #include <mutex>
 
 #include "assertion.hpp"
+#include "distances.hpp"
 #include "fence.hpp"
 #include "futex.hpp"
 #include "signals.hpp"
@@ -44,7 +45,8 @@ class Pool {
   void unbind(Worker& worker);
 
   // After a push that found activity below `quiet`: wake a thread if one may run, arm the watchdog.
-  void wake() {
+  void wake(Worker& self) {
+    note_processor(self);
     // Without a watchdog no other thread tries again. Not each push does, because a refusal by the
     // system takes time.
     if (refused_.load() && !watched_.load()) {
@@ -59,6 +61,7 @@ class Pool {
   }
   // The calling thread begins to run, or goes on after a wait.
   void enter(Worker& self) {
+    note_processor(self);
     self.active.store(true);
     activity_.fetch_add(1);
   }
@@ -76,6 +79,10 @@ class Pool {
   // Tasks that the pool's threads run from now on have the signal mask of the calling thread.
   void note_signals() {
     if (const std::uint64_t mask = blocked_signals(); mask != mask_.load()) mask_.store(mask);
+  }
+  // Where the calling thread runs, for those who take from the near first.
+  void note_processor(Worker& self) const {
+    if (distances_.load() != nullptr) self.processor.store(sched_getcpu());
   }
   // Whether another thread could run something: a hint.
   bool has_work() { return may_have_pending(); }
@@ -130,6 +137,9 @@ class Pool {
   bool park(Worker& self);
   void start_watchdog();
   void watchdog_main();
+  void measure_distances() noexcept;
+  bool keeps_pages() const;  // a hint
+  void give_pages_back();
   bool may_have_pending();  // a hint, as Deque::may_have_pending
   bool has_pending();
   std::uint32_t count_places();
@@ -161,6 +171,8 @@ class Pool {
   std::atomic<bool> closing_{false};
   std::atomic<bool> stopping_{false};
   std::atomic<Worker*> workers_{nullptr};
+  std::atomic<const Distances*> distances_{
+      nullptr};           // where some processors are nearer than others
   Pool* next_ = nullptr;  // in the registry
 };
 

@@ -13,6 +13,7 @@
 
 #include "fence.hpp"
 #include "pool_class.hpp"
+#include "surplus.hpp"
 #include "worker.hpp"
 
 namespace tmk::detail {
@@ -50,6 +51,7 @@ inline void Pool::begin_anew(pid_t parent_thread) {
     own.next = std::exchange(kept, &own);
     own.thread.store(gettid());
     own.blocks.forget_returned();
+    if (Surplus* const surplus = own.surplus.load()) surplus->forget();
     own.exposing = false;  // a thief may have had a fence under way
     own.starving.store(false);
     own.leave_pending_behind();

@@ -22,6 +22,17 @@ inline std::uintptr_t stack_pointer() {
 #endif
 }
 
+// Whether the stack is above that address. The same, in one instruction less.
+inline bool stack_is_above(const std::uintptr_t& end) {
+#if defined(__x86_64__) && defined(__GCC_ASM_FLAG_OUTPUTS__)
+  bool above;
+  asm("cmp %1, %%rsp" : "=@cca"(above) : "m"(end));
+  return above;
+#else
+  return stack_pointer() > end;
+#endif
+}
+
 // The stack of a thread that is made without a wish for one: what a task of std::async has.
 inline std::size_t default_stack() {
   static const std::size_t size = [] {

@@ -6,8 +6,10 @@
 #include <new>
 #include <utility>
 
+#include "surplus.hpp"
 #include "task.hpp"
 #include "task_memory.hpp"
+#include "this_worker.hpp"
 #include "worker.hpp"
 
 namespace tmk::detail {
@@ -20,11 +22,17 @@ inline constexpr bool fits_block =
 template <class S>
 inline constexpr std::align_val_t heap_alignment{std::max(alignof(S), kBlockBytes)};
 
+// The worker may stand for none, which has no blocks: it is another one afterwards.
 template <class S>
-void* allocate_state(Worker& worker) {
+void* allocate_state(Worker*& worker) {
   if constexpr (fits_block<S>) {
-    return worker.blocks.allocate(block_class(sizeof(S)));
+    constexpr std::size_t of_class = block_class(sizeof(S));
+    if (Task* const block = worker->blocks.take_free(of_class)) [[likely]]
+      return block;
+    worker = &this_worker();
+    return worker->blocks.allocate(of_class);
   } else {
+    worker = &this_worker();
     return ::operator new(sizeof(S), heap_alignment<S>);
   }
 }
@@ -37,7 +45,7 @@ void free_state(S* state) noexcept {
     if (&home == current_worker) {
       home.blocks.keep(*state, of_class);
     } else {
-      home.blocks.give_back(*state, of_class);
+      give_back(home, *state, of_class);
     }
   } else {
     ::operator delete(state, sizeof(S), heap_alignment<S>);
@@ -48,8 +56,9 @@ template <class S>
 struct alignas(S) Blank : Task {
   std::byte rest[sizeof(S) - sizeof(Task)];
 };
+// A state in memory of the calling thread's worker.
 template <class S, class... A>
-S* make_state(Worker& worker, A&&... arguments) {
+S* make_state(Worker*& worker, A&&... arguments) {
   struct Memory {
     void* memory;
     ~Memory() {

@@ -36,7 +36,7 @@ struct Task {
   static constexpr std::size_t claimed = SIZE_MAX - 1;  // no place, nor the one below a place
 
   std::atomic<std::uint32_t> state{0};
-  std::atomic<std::uint32_t> references{1};
+  std::atomic<std::uint32_t> references{0};  // beyond the first, so that a new head is zero
   const Operations* operations = nullptr;
   Deque* deque = nullptr;  // to which it was pushed; null: to none
   std::atomic<std::size_t> index{
@@ -69,8 +69,8 @@ struct Task {
   void release() {
     // ORDER last-reference: acq_rel, and acquire of the only reference, pairs with last-reference.
     // The thread that destroys sees what all others did before they let go.
-    if (references.load(std::memory_order_acquire) == 1 ||
-        references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    if (references.load(std::memory_order_acquire) == 0 ||
+        references.fetch_sub(1, std::memory_order_acq_rel) == 0) {
       operations->destroy(*this);
     }
   }

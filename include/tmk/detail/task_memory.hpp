@@ -1,6 +1,6 @@
 // Memory of tasks: blocks of 64, 128, 192 and 256 bytes, out of slabs that name their worker, the
-// home of the blocks. What is larger comes from the heap. No slab is ever given back to the system,
-// so a pointer into one never dangles.
+// home of the blocks. What is larger comes from the heap. No slab is ever unmapped, so a pointer
+// into one never dangles; surplus.hpp gives pages back.
 #pragma once
 
 #include <array>
@@ -19,24 +19,69 @@ struct Worker;
 inline constexpr std::size_t kBlockBytes = kTaskAlignment;
 inline constexpr std::size_t kBlockClasses = 4;
 inline constexpr std::size_t kSlabBytes = std::size_t{32} << 10;
+// A worker has so many slabs; further ones belong to its surplus.
+inline constexpr std::uint32_t kOwnSlabs = 32;
 constexpr std::size_t block_class(std::size_t bytes) { return (bytes - 1) / kBlockBytes; }
 
-// Free blocks of one home, as lists of tasks that are linked by their index.
+// What lies in the first block of a slab.
+struct Slab {
+  Worker* const home;  // of the other blocks
+  // For who looks for slabs of which all blocks are free: in which round how many were found, and
+  // how many of these were passed again.
+  std::uint32_t round = 0, found = 0, passed = 0;
+};
+static_assert(sizeof(Slab) <= kBlockBytes);
+
+// Free blocks as lists of tasks that are linked by their index.
+inline Task* next_free(const Task& block) {
+  // ORDER free-link: relaxed, ordered by return-block.
+  return reinterpret_cast<Task*>(block.index.load(std::memory_order_relaxed));
+}
+inline void link_free(Task& block, Task* next) {
+  // ORDER free-link-set: relaxed, ordered by return-block.
+  block.index.store(reinterpret_cast<std::uintptr_t>(next), std::memory_order_relaxed);
+}
+// A list of the blocks of a new slab in that memory.
+inline Task* make_blocks(void* memory, Worker& home, std::size_t of_class) {
+  ::new (memory) Slab{.home = &home};
+  const std::size_t size = kBlockBytes * (of_class + 1);
+  Task* first = nullptr;
+  for (std::size_t at = kBlockBytes; at + size <= kSlabBytes; at += size) {
+    auto* const block = ::new (static_cast<char*>(memory) + at) Task;
+    link_free(*block, std::exchange(first, block));
+  }
+  return first;
+}
+// bad_alloc.
+inline void* allocate_slabs(std::size_t count) {
+  return ::operator new(count * kSlabBytes, std::align_val_t{kSlabBytes});
+}
+
+// Owner of the worker, which has no free block and all slabs that it may have. A list of free
+// blocks of its surplus. bad_alloc.
+Task* take_surplus(Worker& worker, std::size_t of_class);
+
+// Free blocks of one home.
 class Blocks {
  public:
   explicit constexpr Blocks(Worker& home) : home_(home) {}
 
-  // Owner of the home. A block of the given class. bad_alloc.
+  // Owner of the home. A block of the given class, which is at hand or has to be fetched.
+  // bad_alloc.
   Task* allocate(std::size_t of_class) {
+    Task* const block = take_free(of_class);
+    return block != nullptr ? block : refill(of_class);
+  }
+  // The same for a thread that may not have the home yet: null if none is at hand.
+  Task* take_free(std::size_t of_class) {
     Task* const block = free_[of_class];
-    if (block == nullptr) [[unlikely]]
-      return refill(of_class);
-    free_[of_class] = next_free(*block);
+    if (block != nullptr) [[likely]]
+      free_[of_class] = next_free(*block);
     return block;
   }
   // Owner of the home. Takes a block back.
   void keep(Task& block, std::size_t of_class) {
-    link(block, std::exchange(free_[of_class], &block));
+    link_free(block, std::exchange(free_[of_class], &block));
   }
   // Any other thread. Takes a block back.
   void give_back(Task& block, std::size_t of_class) {
@@ -44,11 +89,16 @@ class Blocks {
     Task* first =
         list.load(std::memory_order_relaxed);  // ORDER first: relaxed, rechecked by return-block.
     do {
-      link(block, first);
+      link_free(block, first);
       // ORDER return-block: release, pairs with take-returned; a failure is relaxed, rechecked by
       // return-block.
     } while (!list.compare_exchange_weak(first, &block, std::memory_order_release,
                                          std::memory_order_relaxed));
+  }
+  // Any thread. The list of all that were given back.
+  Task* take_returned(std::size_t of_class) {
+    // ORDER take-returned: acquire, pairs with return-block.
+    return returned_[of_class].exchange(nullptr, std::memory_order_acquire);
   }
   // The only thread of a forked child. Other threads may have been about to give blocks back.
   void forget_returned() {
@@ -56,42 +106,26 @@ class Blocks {
   }
 
  private:
-  // ORDER free-link: relaxed, ordered by return-block.
-  static Task* next_free(const Task& block) {
-    return reinterpret_cast<Task*>(block.index.load(std::memory_order_relaxed));
-  }
-  static void link(Task& block, Task* next) {
-    // ORDER free-link-set: relaxed, ordered by return-block.
-    block.index.store(reinterpret_cast<std::uintptr_t>(next), std::memory_order_relaxed);
-  }
-
   [[gnu::noinline, gnu::cold]] Task* refill(std::size_t of_class) {
-    // ORDER take-returned: acquire, pairs with return-block.
-    Task* first = returned_[of_class].exchange(nullptr, std::memory_order_acquire);
-    if (first == nullptr) {
-      // The first block of a slab names its home.
-      char* const slab =
-          static_cast<char*>(::operator new(kSlabBytes, std::align_val_t{kSlabBytes}));
-      ::new (slab) Worker*(&home_);
-      const std::size_t size = kBlockBytes * (of_class + 1);
-      for (std::size_t at = kBlockBytes; at + size <= kSlabBytes; at += size) {
-        auto* const block = ::new (slab + at) Task;
-        link(*block, std::exchange(first, block));
-      }
+    Task* first = take_returned(of_class);
+    if (first == nullptr && slabs_ < kOwnSlabs) {
+      first = make_blocks(allocate_slabs(1), home_, of_class);
+      ++slabs_;
     }
+    if (first == nullptr) first = take_surplus(home_, of_class);
     free_[of_class] = next_free(*first);
     return first;
   }
 
   std::array<Task*, kBlockClasses> free_{};
   Worker& home_;
+  std::uint32_t slabs_ = 0;
   alignas(128) std::array<std::atomic<Task*>, kBlockClasses> returned_{};
 };
 
-// The worker whose slab the block lies in.
-inline Worker& home_of(const Task& block) {
-  const auto address = reinterpret_cast<std::uintptr_t>(&block) & ~(kSlabBytes - 1);
-  return **reinterpret_cast<Worker**>(address);
+inline Slab& slab_of(const Task& block) {
+  return *reinterpret_cast<Slab*>(reinterpret_cast<std::uintptr_t>(&block) & ~(kSlabBytes - 1));
 }
+inline Worker& home_of(const Task& block) { return *slab_of(block).home; }
 
 }  // namespace tmk::detail

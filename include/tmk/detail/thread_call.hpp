@@ -57,7 +57,8 @@ struct ThreadState : CallState<R, C, ThreadState<R, C>> {
 template <class R, class C, class... A>
 State<R>* start_thread(A&&... parts) {
   using S = ThreadState<R, C>;
-  S* const state = make_state<S>(this_worker(), std::in_place, std::forward<A>(parts)...);
+  Worker* worker = current_worker;
+  S* const state = make_state<S>(worker, std::in_place, std::forward<A>(parts)...);
   try {
     state->start();
   } catch (...) {

@@ -13,6 +13,7 @@
 #include <memory>
 #include <new>
 
+#include "distances.hpp"
 #include "fence.hpp"
 #include "futex.hpp"
 #include "pool_class.hpp"
@@ -43,6 +44,27 @@ inline Task* Pool::find_starving(Worker& self) {
   }
   return nullptr;
 }
+// Calls `visit` with the workers of the list but `self` until it returns true: first with those
+// behind so many, then with all; and where the processors' distances are known, so with the nearest
+// ones, then with the next.
+template <class F>
+bool visit_others(Worker* first, const Worker& self, std::uint32_t behind,
+                  const Distances* distances, const F& visit) {
+  const int here = distances == nullptr ? -1 : self.processor.load();
+  for (unsigned away = 0; away <= (distances == nullptr ? 0 : Distances::kFarthest); ++away) {
+    for (std::uint32_t skip = behind, round = 0; round < 2; ++round) {
+      for (Worker* w = first; w != nullptr; w = w->next) {
+        if (distances != nullptr && distances->between(here, w->processor.load()) != away) continue;
+        if (round == 0 && skip != 0) {
+          --skip;
+          continue;
+        }
+        if (w != &self && visit(*w)) return true;
+      }
+    }
+  }
+  return false;
+}
 inline Loot Pool::find(Worker& self, std::uint32_t& start) {
   if (starving_.load() != 0) {
     if (Task* const task = find_starving(self)) return {task};
@@ -51,29 +73,25 @@ inline Loot Pool::find(Worker& self, std::uint32_t& start) {
     self.popped.increment();
     return {own};
   }
-  bool missed = false;
+  Loot found;
   start = start * 1664525 + 1013904223;  // so that not all thieves begin at the same worker
-  for (std::uint32_t skip = (start >> 28) + 1, round = 0; round < 2; ++round) {
-    for (Worker* w = workers_.load(); w != nullptr; w = w->next) {
-      if (round == 0 && skip != 0) {
-        --skip;
-        continue;
-      }
-      if (w == &self) continue;
-      Loot loot = w->steal(true);
-      if (loot.left) {
-        for (int spins = 0; spins < 64; ++spins) pause();  // in which its maker pushes the next one
-        loot = w->steal();
-      }
-      missed |= loot.missed;
-      if (loot.task == nullptr) continue;
-      self.stolen.increment();
-      // Wake-ups spread from thread to thread: one that sees more than it takes wakes the next.
-      if (running() < limit() && w->may_have_pending()) add_thread(true);
-      return loot;
+  note_processor(self);
+  const auto steal = [&](Worker& other) {
+    Loot loot = other.steal(true);
+    if (loot.left) {
+      for (int spins = 0; spins < 64; ++spins) pause();  // in which its maker pushes the next one
+      loot = other.steal();
     }
-  }
-  return {.missed = missed};
+    found.missed |= loot.missed;
+    if (loot.task == nullptr) return false;
+    self.stolen.increment();
+    // Wake-ups spread from thread to thread: one that sees more than it takes wakes the next.
+    if (running() < limit() && other.may_have_pending()) add_thread(true);
+    found = loot;
+    return true;
+  };
+  visit_others(workers_.load(), self, (start >> 28) + 1, distances_.load(), steal);
+  return found;
 }
 // Asks the others to open what they push next. True if one had not been told yet.
 inline bool Pool::ask(Worker& self) {

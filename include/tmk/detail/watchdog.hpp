@@ -3,17 +3,23 @@
 // watchdog looks which threads sleep, and lets as many more run.
 #pragma once
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <ctime>
+#include <memory>
 #include <utility>
 
+#include "distances.hpp"
 #include "entry.hpp"
 #include "fence.hpp"
 #include "futex.hpp"
 #include "pool_class.hpp"
+#include "processors.hpp"
+#include "surplus.hpp"
 #include "thread_usage.hpp"
 #include "worker.hpp"
 
@@ -29,6 +35,9 @@ inline constexpr std::uint32_t kPatience = 32;
 // oldest.
 inline constexpr std::chrono::milliseconds kAge{64};
 inline constexpr std::uint32_t kOldAge = 4;
+// After so long without a task the pages of free slabs go back to the system; and how long to try.
+inline constexpr std::chrono::milliseconds kLongIdle{250};
+inline constexpr std::chrono::minutes kLongestIdle{1};
 
 // Places of deques between the oldest and the newest task: at least as many as tasks are pending.
 inline std::uint32_t Pool::count_places() {
@@ -54,13 +63,45 @@ inline void Pool::start_watchdog() {
   }
 }
 
+// Where some processors are nearer than others, thieves take from the near ones first.
+[[gnu::noinline, gnu::cold]] inline void Pool::measure_distances() noexcept {
+  if (width_ <= 2 || distances_.load() != nullptr) return;
+  try {
+    auto measured =
+        std::make_unique<const Distances>(endless_ ? processors_of(getpid()) : processors_);
+    if (measured->differ()) distances_.store(measured.release());
+  } catch (...) {  // no memory, so nothing is nearer
+  }
+}
+inline bool Pool::keeps_pages() const {
+  for (Worker* w = workers_.load(); w != nullptr; w = w->next) {
+    const Surplus* const surplus = w->surplus.load();
+    if (surplus != nullptr && surplus->has_pages()) return true;
+  }
+  return false;
+}
+[[gnu::noinline, gnu::cold]] inline void Pool::give_pages_back() {
+  for (Worker* w = workers_.load(); w != nullptr; w = w->next) {
+    if (Surplus* const surplus = w->surplus.load()) surplus->give_pages_back();
+  }
+}
+
 inline void Pool::watchdog_main() {
   using std::chrono::steady_clock;
+  measure_distances();
+  std::chrono::nanoseconds idle_for = kLongIdle;
   while (!stopping_.load()) {
     if (alarm_.exchange(0) == 0) {
-      futex_wait_until(alarm_, 0, nullptr);
+      // What is in use when it looks may be free when it has waited as long again.
+      const bool waits = idle_for <= kLongestIdle && keeps_pages();
+      const timespec then = deadline_in(idle_for);
+      if (!futex_wait_until(alarm_, 0, waits ? &then : nullptr)) {
+        give_pages_back();
+        idle_for *= 2;
+      }
       continue;
     }
+    idle_for = kLongIdle;
     std::uint64_t before = claims(), credit = 0, begun_before = begun_threads_.load();
     bool others_run = false;
     std::uint32_t stuck = 0, next = kPatience, patient = 0;

@@ -19,6 +19,7 @@
 namespace tmk::detail {
 
 class Pool;
+class Surplus;
 
 struct alignas(128) Worker : Deque {
   // ---- written by the owner ----
@@ -31,9 +32,11 @@ struct alignas(128) Worker : Deque {
   // from another worker, and those of a thief. Then waits that slept.
   Counter popped, revoked, stolen, blocked;
   Blocks blocks{*this};
+  std::atomic<Surplus*> surplus{nullptr};  // made when the first slab of it is; then it stays
   // ---- written by other threads too ----
   Pool* pool = nullptr;
   std::atomic<pid_t> thread{0};
+  std::atomic<int> processor{-1};     // on which its thread was when it last said so
   std::atomic<bool> active{false};    // counted in activity now
   std::atomic<bool> starving{false};  // the oldest task is to be run before all others
   std::atomic<bool> bound{false};     // a thread has the worker
@@ -66,6 +69,6 @@ void each_worker_of(Worker* first, pid_t thread, const F& body) {
 inline constinit Worker unbound_worker{};
 TMK_THREAD_LOCAL Worker* current_worker = &unbound_worker;
 
-inline bool stack_left(const Worker& worker) { return stack_pointer() > worker.stack_end; }
+inline bool stack_left(const Worker& worker) { return stack_is_above(worker.stack_end); }
 
 }  // namespace tmk::detail

@@ -583,6 +583,57 @@ void blocks_come_back() {
   });
   require(settle() == 0, "all have ended");
 }
+// Of the three blocks of a slab, the owner takes those that are free while another thread gives
+// the rest back, and a third one looks whether all are.
+void a_surplus_is_given_back(int in_use) {
+  tmk::detail::Surplus& surplus = *new tmk::detail::Surplus;
+  Worker& owner = surplus.home_;  // it only has to stay
+  Task* given[3];
+  Task* list = surplus.take(0);
+  for (Task*& each : given) {
+    each = list;
+    list = tmk::detail::next_free(*each);
+  }
+  require(list == nullptr, "three blocks");
+  for (Task* each : given) each->deque = &owner;
+  const auto give_back = [&](Task* block) {
+    require(block->deque == &owner, "it is as its user left it");
+    block->deque = nullptr;  // the last use
+    tmk::detail::home_of(*block).blocks.give_back(*block, 0);
+  };
+  for (int i = in_use; i < 3; ++i) give_back(given[i]);
+  Task* taken[2] = {};
+  spawn([&] {
+    for (int i = 0; i < in_use; ++i) give_back(given[i]);
+  });
+  spawn([&] { surplus.give_pages_back(); });
+  spawn([&] {
+    for (Task*& each : taken) (each = surplus.take(0))->deque = &owner;
+    // What came with the first goes back in the owner's way.
+    while (Task* const rest = tmk::detail::next_free(*taken[0])) {
+      tmk::detail::link_free(*taken[0], tmk::detail::next_free(*rest));
+      rest->deque = nullptr;
+      surplus.keep(*rest, 0);
+    }
+  });
+  require(settle() == 0, "all have ended");
+  require(taken[0] != taken[1], "each is taken once");
+  for (Task* each : taken) {
+    require(each->deque == &owner, "what is in use stays");
+    while (each != nullptr) {
+      Task* const next = tmk::detail::next_free(*each);
+      each->deque = &owner;
+      give_back(std::exchange(each, next));
+    }
+  }
+  for (Task* each = surplus.kept_[0].first; each != nullptr;) {
+    Task* const next = tmk::detail::next_free(*each);
+    each->deque = &owner;
+    give_back(std::exchange(each, next));
+  }
+  surplus.give_pages_back();
+  require(!surplus.has_pages(), "all are free");
+}
 // Twice, in the same place of the stack.
 void a_branch_lies_on_the_stack() {
   User u;
@@ -832,6 +883,8 @@ std::vector<Scenario> scenarios() {
       {"the last of two references frees", the_last_of_two_references_frees},
       {"a promise is kept", a_promise_is_kept},
       {"blocks come back", blocks_come_back},
+      {"a surplus is given back while one block is in use", [] { a_surplus_is_given_back(1); }},
+      {"a surplus is given back while two blocks are in use", [] { a_surplus_is_given_back(2); }},
       {"a branch lies on the stack", a_branch_lies_on_the_stack, 3},
       {"a scope gets tasks of its tasks", a_scope_gets_tasks_of_its_tasks, 3},
       {"a scope gets tasks of others", a_scope_gets_tasks_of_others},

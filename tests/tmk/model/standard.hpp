@@ -7,6 +7,7 @@
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include <atomic>
 #include <bit>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <climits>
 #include <csignal>
@@ -29,6 +31,7 @@
 #include <mutex>
 #include <new>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <tuple>
 #include <type_traits>
@@ -152,6 +155,11 @@ inline int no_signals(int /*how*/, const sigset_t* /*set*/, sigset_t* /*before*/
 inline int no_processors(pid_t /*thread*/, std::size_t /*size*/, const cpu_set_t* /*set*/) {
   return -1;
 }
+// The system has the pages: nothing is left, and whoever uses them meanwhile has a race.
+inline int drop_pages(void* first, std::size_t bytes, int /*advice*/) {
+  for (std::size_t i = 0; i < bytes / sizeof(Word); ++i) static_cast<Word*>(first)[i] = 0;
+  return 0;
+}
 // Threads of the explorer have no stack of the system's: there is always some left.
 inline int no_stack(pthread_t /*thread*/, pthread_attr_t* /*attributes*/) { return 1; }
 
@@ -175,6 +183,7 @@ inline void modelled_signal_fence(memory_order /*seq_cst*/) { model::light_fence
 #define sched_yield model::yield_processor
 #define sched_getaffinity model::no_processors
 #define sched_setaffinity model::no_processors
+#define madvise model::drop_pages
 #define __builtin_ia32_pause() static_cast<void>(0)
 #undef __SANITIZE_THREAD__  // it is there for plain accesses; the fences are to be the real ones
 

@@ -1,0 +1,117 @@
+// How far processors lie apart, as /sys says: by the core, the caches and the memory that they
+// share. Of what a file does not tell, because it is missing or says nonsense, all have the same.
+#pragma once
+
+#include <sched.h>
+
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <string>
+#include <system_error>
+
+namespace tmk::detail {
+
+// The numbers in a file that has a list of them, as "0-3,8". What is no list adds none from there.
+[[gnu::noinline, gnu::cold]] inline cpu_set_t numbers_in(const std::string& name) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::string text;
+  std::ifstream file(name);
+  std::getline(file, text);
+  const char* const end = text.data() + text.size();
+  for (const char* at = text.data();; ++at) {
+    unsigned first = 0;
+    auto number = std::from_chars(at, end, first);
+    unsigned last = first;
+    if (number.ec == std::errc() && number.ptr != end && *number.ptr == '-') {
+      number = std::from_chars(number.ptr + 1, end, last);
+    }
+    if (number.ec != std::errc()) return set;
+    for (unsigned each = first; each <= last && each < CPU_SETSIZE; ++each) CPU_SET(each, &set);
+    if ((at = number.ptr) == end || *at != ',') return set;
+  }
+}
+
+class Distances {
+ public:
+  static constexpr unsigned kFarthest = 4;
+
+  // Of these processors. `root` goes before the names of all files.
+  [[gnu::noinline, gnu::cold]] explicit Distances(const cpu_set_t& processors,
+                                                  const std::string& root = "") {
+    const std::string system = root + "/sys/devices/system/";
+    const cpu_set_t nodes = numbers_in(system + "node/online");
+    for (unsigned node = 0; node < kProcessors; ++node) {
+      if (!CPU_ISSET(node, &nodes)) continue;
+      join(numbers_in(system + "node/node" + std::to_string(node) + "/cpulist"), kNode, node);
+    }
+    for (unsigned each = 0; each < kProcessors; ++each) {
+      if (CPU_ISSET(each, &processors)) read_of(each, system + "cpu/cpu" + std::to_string(each));
+    }
+    for (unsigned each = 0, before = kFarthest + 1; each < kProcessors && !differ_; ++each) {
+      if (!CPU_ISSET(each, &processors)) continue;
+      for (unsigned other = 0; other < each && !differ_; ++other) {
+        if (!CPU_ISSET(other, &processors)) continue;
+        const unsigned now = between(static_cast<int>(each), static_cast<int>(other));
+        differ_ = before <= kFarthest && now != before;
+        before = now;
+      }
+    }
+  }
+
+  // From 0, the same core, by those of the second and third cache, to kFarthest, another node.
+  unsigned between(int one, int other) const {
+    const Shared& a = shared_of(one);
+    const Shared& b = shared_of(other);
+    for (unsigned what = kFarthest; what != 0; --what) {
+      if (a[what - 1] != b[what - 1] && a[what - 1] != 0 && b[what - 1] != 0) return what;
+    }
+    return 0;
+  }
+  // Whether some two lie farther apart than some others.
+  bool differ() const { return differ_; }
+
+ private:
+  static constexpr unsigned kProcessors = CPU_SETSIZE, kCaches = 8;
+  // For each thing that processors can share, one of them by which it is known, + 1; 0: not told.
+  enum What : unsigned { kCore, kSecondCache, kThirdCache, kNode };
+  using Shared = std::array<std::uint16_t, kFarthest>;
+
+  const Shared& shared_of(int processor) const {
+    static constexpr Shared unknown{};
+    const auto at = static_cast<std::size_t>(processor);
+    return at < shared_.size() ? shared_[at] : unknown;
+  }
+  void join(const cpu_set_t& all, What what, unsigned name) {
+    for (unsigned each = 0; each < kProcessors; ++each) {
+      if (!CPU_ISSET(each, &all) || shared_[each][what] != 0) continue;
+      shared_[each][what] = static_cast<std::uint16_t>(name + 1);
+    }
+  }
+  // What one processor shares with others. Most of them are told by another one that shares it.
+  void read_of(unsigned processor, const std::string& folder) {
+    const auto read = [&](What what, const std::string& name) {
+      const cpu_set_t all = numbers_in(name);
+      if (CPU_ISSET(processor, &all)) join(all, what, processor);
+    };
+    const Shared& known = shared_[processor];
+    if (known[kCore] == 0) read(kCore, folder + "/topology/thread_siblings_list");
+    for (unsigned cache = 0; cache < kCaches; ++cache) {
+      if (known[kSecondCache] != 0 && known[kThirdCache] != 0) return;
+      const std::string index = folder + "/cache/index" + std::to_string(cache);
+      std::string level;
+      std::ifstream file(index + "/level");
+      if (!std::getline(file, level)) return;
+      if (level == "2" && known[kSecondCache] == 0) read(kSecondCache, index + "/shared_cpu_list");
+      if (level == "3" && known[kThirdCache] == 0) read(kThirdCache, index + "/shared_cpu_list");
+    }
+  }
+
+  std::array<Shared, kProcessors> shared_{};
+  bool differ_ = false;
+};
+
+}  // namespace tmk::detail
