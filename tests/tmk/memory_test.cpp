@@ -28,7 +28,7 @@ using support::resident_kib;
 constexpr int kTasks = support::sanitized ? 20'000 : 200'000;
 // A task of 256 bytes; all together many times what a thread keeps.
 constexpr long kBurstKib = kTasks / 4;
-constexpr long kKeptKib = 7 * 1024;  // the slabs of two threads, the deque, and some more
+constexpr long kKeptKib = 14 * 1024;  // the slabs of two threads, the deque, and some more
 
 using Futures = std::vector<tmk::future<long>>;
 Futures make_tasks() {

@@ -163,7 +163,7 @@ class Surplus {
   // Many at once: between slabs that are allocated one by one, the allocator keeps pages in use.
   // Returns one; the others are in the list.
   void* allocate_some() {
-    constexpr std::size_t kAtOnce = kOwnSlabs;
+    constexpr std::size_t kAtOnce = 32;
     auto* const first = static_cast<std::byte*>(allocate_slabs(kAtOnce));
     const std::lock_guard guard(lock_);
     for (std::size_t i = kAtOnce; --i != 0;) Emptied::add(emptied_, first + i * kSlabBytes);

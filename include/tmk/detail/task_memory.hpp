@@ -19,8 +19,8 @@ struct Worker;
 inline constexpr std::size_t kBlockBytes = kTaskAlignment;
 inline constexpr std::size_t kBlockClasses = 4;
 inline constexpr std::size_t kSlabBytes = std::size_t{32} << 10;
-// A worker has so many slabs; further ones belong to its surplus.
-inline constexpr std::uint32_t kOwnSlabs = 32;
+// A worker has so many slabs, 4 MiB; further ones belong to its surplus, whose blocks cost more.
+inline constexpr std::uint32_t kOwnSlabs = 128;
 constexpr std::size_t block_class(std::size_t bytes) { return (bytes - 1) / kBlockBytes; }
 
 // What lies in the first block of a slab.
