@@ -179,7 +179,12 @@ int all_kinds() {
   make_objects();
   pthread_spin_init(&known_spin, 0);
   const auto after = [](auto wait, auto free) {
-    std::thread thread(wait);
+    std::atomic<bool> begun{false};  // a thread may begin late on a busy machine
+    std::thread thread([&] {
+      begun = true;
+      wait();
+    });
+    while (!begun) std::this_thread::yield();
     std::this_thread::sleep_for(60ms);
     free();
     thread.join();
@@ -211,7 +216,12 @@ int all_kinds() {
   int pipes[2];
   if (pipe(pipes) != 0) return 1;
   char byte = 0;
-  std::thread reader([&] { byte = read(pipes[0], &byte, 1) == 1 ? byte : 'x'; });
+  std::atomic<bool> begun{false};
+  std::thread reader([&] {
+    begun = true;
+    byte = read(pipes[0], &byte, 1) == 1 ? byte : 'x';
+  });
+  while (!begun) std::this_thread::yield();
   std::this_thread::sleep_for(60ms);
   const bool written = write(pipes[1], "k", 1) == 1;
   reader.join();
