@@ -363,7 +363,7 @@ def test_nothing_is_certain_where_other_programs_had_the_processors() -> None:
     made = two([works(), ready()], [ready(), works()])
     found = made.answer()
     assert (found["causes"][0]["category"], found["causes"][0]["certain"]) == ("none", False)
-    assert any("Other programs" in limit for limit in found["limits"])
+    assert any("other programs had these" in limit for limit in found["limits"])
 
 
 def test_a_lock_that_costs_less_than_the_wait_for_processors_is_not_certain() -> None:

@@ -36,7 +36,7 @@ SHORTER = (
     ("detail/spin_lock.hpp", "spins < 64", "spins < 0"),
     ("detail/deque.hpp", "max<std::size_t>(256", "max<std::size_t>(2"),
     ("detail/task_memory.hpp", "std::size_t{32} << 10", "std::size_t{256}"),
-    ("detail/surplus.hpp", "kAtOnce = kOwnSlabs", "kAtOnce = 1"),
+    ("detail/surplus.hpp", "kAtOnce = 32", "kAtOnce = 1"),
     ("detail/surplus.hpp", "kFewBlocks = 64", "kFewBlocks = 2"),
     ("detail/surplus.hpp", "sysconf(_SC_PAGESIZE) <=", "0 <="),
     ("detail/counter.hpp", "defined(__x86_64__)", "false"),
