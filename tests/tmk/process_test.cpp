@@ -415,7 +415,7 @@ TEST(Signals, a_signal_of_the_process_goes_to_the_main_thread) {
                 task.get();
               }
               // One that begins a task, and unblocks signals for it, at that moment may be faster.
-              return handled == 200 && wrong_thread <= 4;
+              return handled == 200 && wrong_thread <= 1;
             }),
             0);
 }

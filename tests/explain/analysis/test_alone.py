@@ -62,3 +62,9 @@ def test_the_making_of_threads_is_no_serial_part() -> None:
         plan[2 * number] = works()
         made.thread(A + number, plan, "spawn main")
     assert made.first()["category"] == "thread_creation"
+
+
+def test_only_its_own_making_of_threads_is_taken_from_the_work_of_a_thread() -> None:
+    made = phases(80)
+    made.threads[A]["totals"] = {"creating": {"ns": 90 * TICK, "times": 9}}
+    assert made.first()["category"] == "serial_dependency"

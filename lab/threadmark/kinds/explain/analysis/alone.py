@@ -81,7 +81,9 @@ def alone_causes(recording: Recording, names: Names, roles: Roles, account: Acco
             seen += 1
     # A thread that makes others one by one works alone meanwhile.
     for tid in workers:
-        workers[tid] = max(0, workers[tid] - roles.creating_ns)
+        thread = roles.thread(tid)
+        making = thread.totals.get("creating") if thread else None
+        workers[tid] = max(0, workers[tid] - (making.ns if making else 0))
     part = workers.total() / max(1, recording.wall_ns)
     if part < _LEAST:
         return []

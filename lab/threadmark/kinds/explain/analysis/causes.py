@@ -257,7 +257,7 @@ class Finder:
                     cause.by_thread[tid] += round(time.run_left_ns * count / total)
             cause.ns = float(sum(cause.by_thread.values()))
             cause.seen = sum(spot.samples.values())
-            cause.certain = cause.seen >= FEWEST_TICKS and spot.certain and not spot.doubt
+            cause.certain = cause.seen >= FEWEST_TICKS and spot.certain
             if spot.doubt:
                 cause.doubts.add(spot.doubt)
             found.append(cause)

@@ -144,16 +144,11 @@ class Roles:
         return short_threads(self._recording)
 
     @cached_property
-    def creating_ns(self) -> int:
-        """How long threads took to make others."""
-        totals = [each.totals for each in self._recording.threads.values()]
-        return sum(each["creating"].ns for each in totals if "creating" in each)
-
-    @cached_property
     def making_is_dear(self) -> bool:
         """Whether to make the threads of a storm takes long for what they run, or is not known.
         Else a wait for one of them is for its work."""
-        threads, creating = self._recording.threads, self.creating_ns
+        threads = self._recording.threads
+        creating = sum(t.totals["creating"].ns for t in threads.values() if "creating" in t.totals)
         storm = [threads[tid] for tid in self.short if tid in threads]
         starting = sum(t.totals["starting"].ns for t in storm if "starting" in t.totals)
         ran = sum(each.run_ns for each in storm)

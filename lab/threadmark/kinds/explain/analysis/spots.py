@@ -239,6 +239,7 @@ def calls(samples: list[Sample], names: Names) -> Spot:
     words = f"threads run in the kernel, in calls for files ({', '.join(often)})"
     own = Counter(innermost_own(frames) for frames in stacks).most_common(1)[0][0]
     spot = spot_of("io", ("io", own.name, own.where), words, samples)
+    spot.certain = False
     spot.doubt = "or the calls of several threads run side by side"
     return spot
 
