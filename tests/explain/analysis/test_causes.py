@@ -529,3 +529,20 @@ def test_much_time_in_calls_for_files_is_input_and_output(times: int, category: 
         assert (first["name"], first["certain"]) == ("publish", False)
         assert "(open, unlink)" in first["words"]
         assert found["states"]["io"] == pytest.approx(4 / 7, abs=0.02)
+
+
+@pytest.mark.parametrize(("ticks", "category"), [(8, "none"), (20, "run_queue")])
+def test_a_thread_more_than_processors_now_and_then_is_no_queue(ticks: int, category: str) -> None:
+    made = Made(processors=2).thread(A, works(), "main").thread(B, works(), "main")
+    made.thread(C, [ready()] * ticks + [None] * (100 - ticks), "main")
+    made.thread(C + 1, [ready()] * ticks + [None] * (100 - ticks), "main")
+    assert made.first()["category"] == category
+
+
+@pytest.mark.parametrize(("faults", "category"), [(8, "none"), (20, "kernel_memory")])
+def test_memory_that_is_filled_once_is_no_cause(faults: int, category: str) -> None:
+    made = Made().thread(A, works(), "main").thread(B, works(), "main")
+    for tid in (A, B):
+        made.sample(tid, "compute worker", 100 - faults)
+        made.look(tid, "compute worker", faults, kernel=True, entry="fault")
+    assert made.first()["category"] == category
