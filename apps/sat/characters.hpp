@@ -33,6 +33,7 @@ inline std::string_view token_at(const char* at, const char* end) {
 // A whole token from `at`, else nothing moves.
 inline bool parse_integer(const char*& at, const char* end, std::int64_t& value) {
   const char* const digits = at != end && *at == '+' ? at + 1 : at;
+  if (digits != at && digits != end && *digits == '-') return false;  // from_chars takes a sign
   const auto result = std::from_chars(digits, end, value);
   if (result.ec != std::errc() || (result.ptr != end && !is_blank(*result.ptr))) return false;
   at = result.ptr;

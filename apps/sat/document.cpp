@@ -36,16 +36,16 @@ void read_end(Document& document, const Framing& framing, const ReadOptions& opt
   document.mark = framing.mark;
   if (framing.ending == Ending::kHistory) {
     document.history = true;
+    const Framing last = find_end_mark(bytes, framing.end, counted, check);
     document.mark = {};
-    end = find_end_mark(bytes, framing.end, counted, check);
-    if (end == std::string_view::npos) {
+    if (last.ending != Ending::kEndMark) {
       report(document, options,
              {.line = line_of(bytes, framing.end),
               .what = "the file ends within the history that begins here."});
       return;
     }
-    const std::string_view before = bytes.substr(0, end);
-    document.mark = before.substr(before.find_last_of(" \t\r\n\v\f") + 1);
+    document.mark = last.mark;
+    end = last.end;
   } else if (framing.ending == Ending::kNoMark && document.header.records == 0) {
     report(document, options,
            {.line = line_of(bytes, bytes.size()),

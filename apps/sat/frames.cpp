@@ -216,7 +216,7 @@ Framing frame(std::string_view bytes, std::size_t begin, bool counted, Team& tea
   return all;
 }
 
-std::size_t find_end_mark(std::string_view bytes, std::size_t begin, bool counted, Check check) {
+Framing find_end_mark(std::string_view bytes, std::size_t begin, bool counted, Check check) {
   const Framer framer(bytes, counted, check);
   Framing found;
   // Marks within the history end no record of it.
@@ -231,11 +231,10 @@ std::size_t find_end_mark(std::string_view bytes, std::size_t begin, bool counte
     }
     found = {};
     framer.run(place, place + 1, found);
-    if (found.ending == Ending::kEndMark) return found.end;
-    if (found.ending == Ending::kBroken) return std::string_view::npos;
+    if (found.ending == Ending::kEndMark || found.ending == Ending::kBroken) break;
     at = found.end;
   }
-  return std::string_view::npos;
+  return found;
 }
 
 std::uint64_t line_of(std::string_view bytes, std::size_t position) {

@@ -42,8 +42,8 @@ struct Framing {
 // Frames bytes[begin..]. `counted`: strings are written as @7, as from version 700 on.
 Framing frame(std::string_view bytes, std::size_t begin, bool counted, Team& team);
 
-// Where bytes[begin..] has the mark that ends the file, after a history. npos if it has none.
-std::size_t find_end_mark(std::string_view bytes, std::size_t begin, bool counted, Check check);
+// The mark in bytes[begin..] that ends the file, after a history; another ending if it has none.
+Framing find_end_mark(std::string_view bytes, std::size_t begin, bool counted, Check check);
 
 // The line of a position, from 1.
 std::uint64_t line_of(std::string_view bytes, std::size_t position);

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 #include "characters.hpp"
 #include "schema.hpp"
@@ -63,6 +64,21 @@ void write_records(const Model& model, std::string& out, Check check) {
   }
 }
 
+namespace {
+
+// A wrong length that reached beyond the file may end within it now, as numbers have got longer.
+bool ends_header_at(std::string_view text, std::size_t size) {
+  std::size_t end = 0;
+  try {
+    static_cast<void>(read_header(text, end));
+  } catch (const BadFile&) {
+    return false;
+  }
+  return end == size;
+}
+
+}  // namespace
+
 std::string write(const Model& model, Check check) {
   std::string out;
   out.reserve(model.document.bytes.view().size() + 1024);
@@ -70,10 +86,17 @@ std::string write(const Model& model, Check check) {
   header.flags &= ~std::int64_t{model.document.history ? 1 : 0};  // the history is not written
   if (model.document.history) header.records = 0;
   write_header(header, out);
+  const std::size_t size = out.size();
   write_records(model, out, check);
   const std::string_view mark = model.document.mark;
   out += mark.empty() ? std::string_view("End-of-ACIS-data") : mark;
   out += " \n";
+  if (!header.names_line.empty() && !ends_header_at(out, size)) {
+    header.product = std::exchange(header.names_line, {});
+    std::string again;
+    write_header(header, again);
+    out.replace(0, size, again);
+  }
   return out;
 }
 

@@ -65,6 +65,7 @@ TEST(Map, refuses_alike_in_every_form) {
                                                         {"1 1 0.5 I I", "1 1e999 0.5 I I"},
                                                         {"1 1 0.5 I I", "1 inf 1 I I"},
                                                         {"2 2 \n\t0", "2 2.5 \n\t0"},
+                                                        {"2 2 \n\t0", "2 +-2 \n\t0"},
                                                         {"nubs 1 1", "nubs 1x 1"},
                                                         {"$9 $16", "$9x $16"},
                                                         {"$9 $16", "$ 9 $16"},
@@ -307,6 +308,24 @@ TEST(Write, gives_an_equal_file_where_words_are_written_as_numbers) {
   std::string why;
   EXPECT_EQ(first_difference(model.document, document_of(sat::write(model)), why), sat::kNull)
       << why;
+}
+
+TEST(Write, gives_an_equal_file_where_a_wrong_length_of_the_header_would_be_right) {
+  const auto given = [](std::size_t length) {
+    return "500 0 1 0\n1 a " + std::to_string(length) +
+           " 1 b 1 c\n1 1e-6 1e-10\nthing $-1 abcdefgh 1 c 5 6 7 #\nEnd-of-ACIS-data\n";
+  };
+  const std::string longer = sat::write(model_of(given(99)));
+  const std::size_t length = longer.find(" 1 c 5") - longer.find("1 b");
+  ASSERT_NE(longer.find("1 b"), std::string::npos);
+  const sat::Model model = model_of(given(length));
+  EXPECT_EQ(model.document.header.names_line, "1 a " + std::to_string(length) + " 1 b 1 c");
+  ASSERT_EQ(model.size(), 1U);
+  const sat::Document again = document_of(sat::write(model));
+  std::string why;
+  EXPECT_EQ(first_difference(model.document, again, why), sat::kNull) << why;
+  EXPECT_EQ(again.header.product, model.document.header.names_line);
+  EXPECT_EQ(again.header.resabs, 1e-6);
 }
 
 // Lines of three numbers: in real files each pole of a curve or surface has one of its own, and

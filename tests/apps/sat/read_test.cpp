@@ -201,6 +201,14 @@ TEST(Read, skips_a_history_and_the_records_in_it) {
   EXPECT_TRUE(model.document.history);
   EXPECT_EQ(model.size(), 20U);
   EXPECT_NE(refused(text).what.find("within the history"), std::string::npos);
+  // A record may end right before the mark.
+  for (const char* const last : {"End-of-ACIS-History-Section#", "a $-1 #"}) {
+    const sat::Model tight = model_of(text + last + "End-of-ACIS-data\n");
+    EXPECT_EQ(tight.document.mark, "End-of-ACIS-data");
+    std::string why;
+    EXPECT_EQ(first_difference(tight.document, document_of(sat::write(tight)), why), sat::kNull)
+        << why;
+  }
 }
 
 TEST(Read, reads_versions_before_references_had_dollars_and_logicals_words) {
