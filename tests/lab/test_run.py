@@ -179,6 +179,22 @@ def test_each_run_draws_an_order_of_its_own_and_shows_it(
     assert [run["order_seed"] for run in listed] == [first, second]
 
 
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("run", "--programs", "nqueenz"), "no program 'nqueenz'; did you mean 'nqueens'?"),
+        (("run", "--backends", "tbc"), "no backend 'tbc'; did you mean 'tbb'?"),
+        (("catalogue", "--programs", "getenw"), "no program 'getenw'; did you mean 'getenv'?"),
+    ],
+)
+def test_a_wrong_name_is_said_before_anything_is_built(
+    lab: Lab, tmp_path: Path, words: tuple[str, ...], sentence: str
+) -> None:
+    done = lab(*words, "--no-install", env={"PATH": str(tmp_path)})  # nothing can be built
+    assert done.returncode == 2
+    assert sentence in done.stderr
+
+
 def test_a_dry_run_lists_cells_and_time_and_measures_nothing(
     lab: Lab, programs: Path, tmp_path: Path
 ) -> None:

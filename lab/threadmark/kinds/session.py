@@ -25,6 +25,7 @@ from threadmark.model import effort
 from threadmark.model.cell import Cell, Row, Status
 from threadmark.model.effort import Profile, parse_seconds
 from threadmark.model.errors import LabError
+from threadmark.model.names import check_name
 from threadmark.model.places import report_path
 from threadmark.model.request import Request, Selection
 from threadmark.options import Measuring, listed, options_given
@@ -177,9 +178,14 @@ class Session:
         print(f"{len(cells)} cells, about {duration(seconds)}")
 
     def _selection(self) -> Selection:
-        allocators.absent(
-            self.request.allocators
-        )  # a wrong name is said before minutes of building
+        # Wrong names are said before minutes of building.
+        allocators.absent(self.request.allocators)
+        if not self.request.executables:
+            known = discovery.sources()
+            for name in self.request.programs:
+                check_name("program", name, known)
+            for name in self.request.backends:
+                check_name("backend", name, set().union(*known.values()))
         names, folder = self.request.platforms, self.request.executables
         ready = (
             preparation.look_at(Path(folder), names)
