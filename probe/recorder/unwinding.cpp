@@ -28,7 +28,74 @@ struct CopiedStack {
   }
 };
 
+constexpr std::size_t kLongestCall = 7;
+constexpr std::uint64_t kLargestFrame = 2048;  // that a frame pointer is looked for in
+
+// Whether the instruction that ends with `code` is a call through a register or memory.
+bool is_indirect_call(const unsigned char (&code)[kLongestCall]) {
+  for (std::size_t size = 2; size <= kLongestCall; ++size) {
+    const unsigned char* at = code + kLongestCall - size;
+    if (at[0] != 0xff || (at[1] >> 3 & 7) != 2) continue;
+    const unsigned mode = at[1] >> 6, base = at[1] & 7;
+    std::size_t length = mode != 3 && base == 4 ? 3 : 2;
+    if (mode == 1) length += 1;
+    if (mode == 2 || (mode == 0 && base == 5)) length += 4;
+    if (length == size) return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+// A thread that sleeps in the kernel shows its pc and its stack pointer only. Where the tables of
+// its code count from the frame pointer, that is looked for on the stack: the word above it is an
+// address behind a call. A call of this very function is right; another one may be an old one.
+bool Unwinding::find_frame_pointer(unwind::Place& place, const StackCopy& stack) {
+#if defined(__x86_64__)
+  unwind::Registers& now = place.registers;
+  const std::uint64_t pc = now.pc() - (place.call ? 1 : 0);
+  const unwind::Module* module = find(pc);
+  if (now.has(unwind::kFramePointer) || module == nullptr || module->header == 0 ||
+      !unwind::find_row(*module, pc, scratch_)) {
+    return false;
+  }
+  const unwind::Row& row = scratch_.row;
+  const unwind::Rule& back = row.rules[unwind::kReturn];
+  if (row.cfa.kind != unwind::Rule::kOffset || row.cfa_register != unwind::kFramePointer ||
+      back.kind != unwind::Rule::kOffset) {
+    return false;
+  }
+  const auto distance = static_cast<std::uint64_t>(row.cfa.number + back.number);
+  const CopiedStack memory{stack};
+  std::uint64_t likely = 0;
+  const std::uint64_t low = (now.sp() + 7) & ~std::uint64_t{7};
+  for (std::uint64_t frame = low; frame < low + kLargestFrame; frame += 8) {
+    std::uint64_t caller = 0;
+    if (!memory.read(frame + distance, caller)) break;
+    const unwind::Module* from = find(caller - 1);
+    unsigned char code[kLongestCall];
+    if (from == nullptr || read_memory(task_, caller - kLongestCall, code, kLongestCall) == 0) {
+      continue;
+    }
+    std::int32_t by = 0;
+    std::memcpy(&by, code + kLongestCall - sizeof by, sizeof by);
+    const bool direct = code[kLongestCall - 1 - sizeof by] == 0xe8;
+    if (direct && caller + static_cast<std::uint64_t>(std::int64_t{by}) == scratch_.function) {
+      now.set(unwind::kFramePointer, frame);
+      return true;
+    }
+    // A call of another function in the same module did not lead here, but for a tail call.
+    const bool possible = is_indirect_call(code) || (direct && from != module);
+    if (possible && likely == 0) likely = frame;
+  }
+  if (likely != 0) now.set(unwind::kFramePointer, likely);
+  return likely != 0;
+#else
+  static_cast<void>(place);
+  static_cast<void>(stack);
+  return false;
+#endif
+}
 
 std::unique_ptr<Unwinding::Tables> Unwinding::load(const ModuleEntry& module) const {
   auto tables = std::make_unique<Tables>();
@@ -120,8 +187,11 @@ std::vector<unwind::Frame> Unwinding::callers(const unwind::Registers& registers
   CopiedStack memory{stack};
   Finder finder{*this};
   unwind::Frame frames[kMostFrames - 1];
-  const std::size_t count =
-      unwind::walk(place, memory, finder, scratch_, frames, std::size(frames));
+  std::size_t count = 0;
+  do {
+    count += unwind::walk(place, memory, finder, scratch_, frames + count,
+                          std::size(frames) - count);
+  } while (count < std::size(frames) && find_frame_pointer(place, stack));
   return {frames, frames + count};
 }
 

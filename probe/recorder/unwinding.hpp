@@ -47,6 +47,7 @@ class Unwinding {
     const unwind::Module* find(std::uint64_t pc) { return own.find(pc); }
   };
   const unwind::Module* find(std::uint64_t pc);
+  bool find_frame_pointer(unwind::Place& place, const StackCopy& stack);
   std::unique_ptr<Tables> load(const ModuleEntry& module) const;
 
   const Modules& modules_;

@@ -45,6 +45,7 @@ struct Scratch {
   static constexpr std::size_t kValues = 16;
   Row row, first, remembered[kRemembered];
   std::uint64_t values[kValues];  // of an expression
+  std::uint64_t function;         // where the code that the last row was found for begins
 };
 
 namespace detail {
@@ -309,6 +310,7 @@ inline bool find_row(const Module& module, std::uint64_t pc, Scratch& scratch) {
   if (pc < about.from || pc >= about.until) return false;
   if (!detail::apply_program(about.first, about, ~std::uint64_t{0}, scratch, true)) return false;
   scratch.first = scratch.row;
+  scratch.function = about.from;
   return detail::apply_program(about.program, about, pc, scratch, false);
 }
 

@@ -39,6 +39,24 @@ def test_threads_asleep_in_calls_that_the_agent_knows_have_stacks(
         assert len(right) > 0.9 * len(asleep), activity
 
 
+def test_stacks_below_frame_pointers_that_are_not_known_are_whole(
+    recorder: Recorder, compiled: Compile
+) -> None:
+    target = compiled("frame_pointers.cpp", "-fno-omit-frame-pointer", "-static")
+    found = record(recorder, target)
+    tid = said(found, "wait_below_frames")["tid"]
+    asleep = [
+        functions(found, target, t[3])
+        for tick in found.all("tick")
+        for t in tick["threads"]
+        if (t[0], t[5]) == (tid, "S") and t[3]
+    ]
+    assert len(asleep) > 30
+    right = ["sleep_in_call", "middle", "wait_below_frames"]
+    wrong = [each for each in asleep if each[:3] != right or "leave" in each]
+    assert len(wrong) < 0.1 * len(asleep), wrong[:3]
+
+
 @pytest.mark.parametrize("threads", [30, 42, 54, 90])
 def test_longer_ticks_are_said_only_where_they_were_longer(
     recorder: Recorder, compiled: Compile, threads: int
