@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from threadmark.kinds.explain.instructions import operand
+from threadmark.kinds.explain.instructions import operand, retried
 
 NOPS = "90" * 20
 
@@ -62,3 +62,26 @@ def test_a_loop_that_looks_at_one_word_and_counts(body: str, counts: bool) -> No
     found = looped(body, 7)
     assert bool(found and found.counts) == counts
     assert not found or not found.loops
+
+
+# mov rax, [rdi]; lea rcx, [rax+1]; lock cmpxchg [rdi], rcx; and then
+TRIES = "488b07 488d4801 f0480fb10f"
+
+
+@pytest.mark.parametrize(
+    ("behind", "at", "again"),
+    [
+        ("75f2 c3", 0, True),  # jne to the mov
+        ("75f2 c3", 3, True),
+        ("7402 ebf0 c3", 0, True),  # je out; jmp to the mov
+        ("7504 c3909090 ebec", 0, True),  # jne to a jmp to the mov
+        ("75f9 ebf0 c3", 0, False),  # jne to the cmpxchg; a loop round it goes on when it succeeded
+        ("75f9 ebf0 c3", 7, True),
+        ("c3 9090 ebee", 0, False),  # the result is not looked at
+    ],
+)
+def test_code_is_done_again_where_its_compare_exchange_fails(
+    behind: str, at: int, again: bool
+) -> None:
+    code = bytes.fromhex(TRIES + behind + "90" * 20)
+    assert retried(code[at:], 0x1000 + at) == again

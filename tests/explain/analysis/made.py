@@ -54,6 +54,7 @@ class Names:
         self.operands: dict[int, Operand] = {}
         self.members: dict[tuple[int, str], tuple[str, str]] = {}
         self.texts: dict[int, str] = {}
+        self.retries: set[int] = set()
         self.beside: dict[int, frozenset[str]] = {}
 
     def frames(self, stack: int, exact: bool = False) -> tuple[Frame, ...]:
@@ -70,6 +71,9 @@ class Names:
 
     def member_at_call(self, stack: int, kind: str, region: str = "") -> tuple[str, str] | None:
         return self.members.get((stack, kind))
+
+    def retried(self, module: int, address: int) -> bool:
+        return address in self.retries
 
     def instruction(self, module: int, address: int) -> tuple[str, str]:
         return f"{module}+{address:#x}", "nop"
@@ -97,6 +101,7 @@ class Made:
     plans: dict[int, Sequence[Doing | None]] = field(default_factory=dict)
     threads: dict[int, dict[str, Any]] = field(default_factory=dict)
     operands: dict[int, Operand] = field(default_factory=dict)
+    retries: set[int] = field(default_factory=set)  # stacks that a failing exchange repeats
     members: dict[tuple[int, str], tuple[str, str]] = field(default_factory=dict)
     texts: dict[int, str] = field(default_factory=dict)  # of instructions before addresses
     beside: dict[int, frozenset[str]] = field(default_factory=dict)
@@ -223,6 +228,7 @@ class Made:
         recording = cut(reading.read(self.text()), part)
         names = Names(self.stacks, self.data)
         names.operands = self.operands
+        names.retries = self.retries
         names.members = self.members
         names.texts, names.beside = self.texts, self.beside
         return recording, names

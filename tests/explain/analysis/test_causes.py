@@ -315,6 +315,17 @@ def test_atomics_of_one_thread_each_are_useful_work() -> None:
     assert atomics(two(works(), works()), 0x2000).first()["category"] == "none"
 
 
+@pytest.mark.parametrize(("retries", "certain"), [(9, True), (40, False)])
+def test_work_that_a_failing_exchange_repeats_makes_none_uncertain(
+    retries: int, certain: bool
+) -> None:
+    made = two(works(), works()).sample(A, "fold worker", retries).sample(B, "work", 80)
+    made.retries.add(made.stack("fold worker"))
+    first = made.first()
+    assert (first["category"], first["certain"]) == ("none", certain)
+    assert ("as of fold" in first["words"]) != certain
+
+
 def test_a_loop_that_waits_is_spinning() -> None:
     made = two(works(), works()).sample(A, "spin worker", 40).sample(A, "work", 40)
     made.operands[made.stack("spin worker")] = Operand(loops=True)

@@ -117,6 +117,26 @@ def test_who_looks_in_vain_for_a_task_while_one_stage_works_lacks_its_results() 
     assert (first["category"], first["name"]) == ("serial_dependency", "stitch")
 
 
+DISPATCHES = "libtbb.so.12+0x26a90@libtbb.so.12 libtbb.so.12+0x275a0@libtbb.so.12"
+
+
+@pytest.mark.parametrize(
+    ("caller", "category"),
+    [
+        ("tbb::detail::r1::wait@libtbb.so.12 tbb::detail::d1::wait main", "serial_dependency"),
+        ("start_thread@libc", "serial_dependency"),
+        ("tbb::detail::r1::spawn@libtbb.so.12 tbb::detail::d1::spawn main", "task_overhead"),
+    ],
+    ids=["awaits", "worker", "makes tasks"],
+)
+def test_functions_of_a_runtime_without_names_look_for_tasks_unless_one_makes_tasks(
+    caller: str, category: str
+) -> None:
+    made = regions(f"{DISPATCHES} {caller}", STAGE, turns=True)
+    made.sample(A, "tbb::detail::r1::spawn@libtbb.so.12 tbb::detail::d1::spawn main", 8)
+    assert made.first()["category"] == category
+
+
 def test_who_looks_in_vain_for_a_task_while_another_works_finds_none() -> None:
     first = regions(f"{SEEK} main", "knead run@libtbb.so.12 main", turns=True).first()
     assert first["category"] == "task_idle"

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LONGEST = 15  # bytes of an instruction
+RETRY = 2048  # bytes from a place to the compare-exchange that repeats it
+_EXCHANGES = (b"\x0f\xb0", b"\x0f\xb1", b"\x0f\xc7")  # cmpxchg, cmpxchg8b and 16b
 _LOOP = 64  # bytes of a loop that only waits
+_NEAR = 5  # instructions from a compare-exchange to the jump of its result
 _WAITS = frozenset([
     "mov", "movzx", "movsx", "movsxd", "cmp", "test", "pause", "nop", "jmp", "xchg", "bts",
     "cmpxchg", "lock",
@@ -59,6 +62,35 @@ def operand(code: bytes, first: int, address: int, bias: int | None) -> Operand 
     if atomic:
         return replace(found, exchanges="cmpxchg" in each.mnemonic)
     return replace(found, plain=True, writes=_writes(each))
+
+
+def retried(code: bytes, address: int) -> bool:
+    """Whether a compare-exchange that fails goes back to `address`, where `code` begins, or before
+    it. A loop that also goes on when the exchange succeeded repeats nothing."""
+    last = max(code.rfind(each) for each in _EXCHANGES)
+    read = list(_decoder().disasm(code[: last + _LOOP], address)) if last >= 0 else []
+    at = {each.address: place for place, each in enumerate(read)}
+
+    def goes_back(place: int) -> bool:
+        jump = next((each for each in read[place : place + _NEAR] if _leaves(each)), None)
+        target = _target(jump) if jump else None
+        return jump is not None and target is not None and target <= address
+
+    for place, each in enumerate(read):
+        if not each.mnemonic.startswith("lock cmpxchg"):
+            continue
+        if goes_back(place):
+            return True
+        jump = next((n for n in range(place, min(place + _NEAR, len(read))) if _leaves(read[n])), 0)
+        # The jump of the success, behind which the failure goes on, or that of the failure.
+        failed = jump + 1 if read[jump].mnemonic == "je" else at.get(_target(read[jump]) or 0, 0)
+        if jump and failed > place and read[failed : failed + 1] and goes_back(failed):
+            return True
+    return False
+
+
+def _leaves(instruction: Any) -> bool:
+    return instruction.mnemonic == "ret" or bool(instruction.mnemonic.startswith("j"))
 
 
 def text(code: bytes, address: int) -> str:

@@ -85,6 +85,8 @@ class _Functions(Struct, forbid_unknown_fields=True):
     structures: _Texts
     tasks: _Texts
     seeks: _Texts
+    seekers: _Texts
+    awaits: _Texts
     stages: _Texts
     call: list[_Kind]
     futex: list[_Kind] = field(default_factory=list)
@@ -120,6 +122,8 @@ def load(folder: Path) -> Knowledge:
         structures=_patterns(_FUNCTIONS, found.structures),
         tasks=(Kind("task", _patterns(_FUNCTIONS, found.tasks)),),
         seeks=(Kind("seek", _patterns(_FUNCTIONS, found.seeks)),),
+        seekers=tuple(found.seekers),
+        awaits=_patterns(_FUNCTIONS, found.awaits),
         stages=(Kind("stage", _patterns(_FUNCTIONS, found.stages)),),
         calls=_kinds(found.call),
         futexes=_kinds(found.futex),

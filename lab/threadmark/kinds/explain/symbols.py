@@ -12,7 +12,14 @@ from threadmark.kinds.explain.analysis.meaning import Operand
 from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.carried import Carried
 from threadmark.kinds.explain.dwarf_places import Value
-from threadmark.kinds.explain.instructions import LONGEST, operand, text, text_before
+from threadmark.kinds.explain.instructions import (
+    LONGEST,
+    RETRY,
+    operand,
+    retried,
+    text,
+    text_before,
+)
 from threadmark.kinds.explain.lock_names import name_of_lock
 from threadmark.kinds.explain.mapped import File
 
@@ -47,6 +54,7 @@ class Symbols:
         self.member_at_call = cache(self._member_at_call)
         self.operand = cache(self._operand)
         self.near = cache(self._near)
+        self.retried = cache(self._retried)
 
     def _file(self, number: int) -> File | None:
         module = self._recording.modules.get(number)
@@ -140,6 +148,14 @@ class Symbols:
             return None
         first, code = self._code(file, address, _AROUND, _AROUND)
         return operand(code, first, address, file.bias) if code else None
+
+    def _retried(self, module: int, address: int) -> bool:
+        """Whether a compare-exchange that fails has the program's code at an address done again.
+        A library's loop may run tasks, which are done once."""
+        file = self.file(module)
+        if file is None or not file.own:
+            return False
+        return retried(self._code(file, address, 0, RETRY)[1], address)
 
     def instruction(self, module: int, address: int) -> tuple[str, str]:
         """Place and text of the instruction at an address; a text that is not known is empty."""

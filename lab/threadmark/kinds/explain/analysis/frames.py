@@ -130,6 +130,11 @@ def is_with_line(frame: Frame) -> bool:
     return bool(_LINE.search(frame.where))
 
 
+def has_name(frame: Frame) -> bool:
+    """Whether it is known by more than its place in a module."""
+    return "+0x" not in frame.name
+
+
 def is_glue(frame: Frame) -> bool:
     """Whether it is a function of the C++ library that only calls one of the program."""
     return bool(_GLUE.fullmatch(frame.name))

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from threadmark.kinds.explain.analysis.frames import (
     Frame,
+    has_name,
     is_glue,
     is_of_library,
     is_with_line,
@@ -54,6 +55,9 @@ class Names(Protocol):
     def operand(self, module: int, address: int) -> Operand | None:
         """Where the instruction before an address reads or writes, or the loop that waits there."""
 
+    def retried(self, module: int, address: int) -> bool:
+        """Whether a compare-exchange that fails has the program's code at an address done again."""
+
     def instruction(self, module: int, address: int) -> tuple[str, str]:
         """Place and text of the instruction at an address; a text that is not known is empty."""
 
@@ -93,6 +97,8 @@ class Knowledge:
     structures: tuple[re.Pattern[str], ...] = ()  # containers and locks of a runtime
     tasks: tuple[Kind, ...] = ()  # functions that make tasks
     seeks: tuple[Kind, ...] = ()  # functions that look for tasks
+    seekers: tuple[str, ...] = ()  # how the files begin whose functions without a name do too
+    awaits: tuple[re.Pattern[str], ...] = ()  # what calls those
     stages: tuple[Kind, ...] = ()  # functions that call a stage of a pipeline
     locks: Pieces = _NONE  # of libraries
     words: Pieces = _NONE  # of libraries, which threads write by atomic instructions
@@ -154,7 +160,12 @@ class Knowledge:
 
     def seeks_task(self, frames: Sequence[Frame]) -> bool:
         """Whether it looks for a task of a runtime, or waits for one."""
-        return bool(_first(self.seeks, self.library_part(frames)))
+        part = self.library_part(frames)
+        inside = [each for each in part if each.module.startswith(self.seekers)]
+        if _first(self.seeks, part) or not inside or has_name(inside[0]):
+            return bool(_first(self.seeks, part))
+        caller = next(filter(has_name, inside), None)
+        return caller is None or _fits(caller.name, self.awaits)
 
     def within_stage(self, frames: Sequence[Frame]) -> bool:
         """Whether a runtime's pipeline or graph calls what runs."""

@@ -1,0 +1,48 @@
+"""Work that is done again where a compare-exchange fails. How often one fails no sample shows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from threadmark.kinds.explain.analysis.cause import Cause
+from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
+from threadmark.kinds.explain.analysis.recording import Recording
+from threadmark.kinds.explain.analysis.roles import most_common
+
+_DEEP = 6  # frames from the innermost in which the loop may be
+_MUCH = 0.25  # of the samples: too much to be sure that nothing is lost
+
+
+def doubt_retries(none: Cause, recording: Recording, names: Names, knowledge: Knowledge) -> None:
+    """Make uncertain that nothing costs time where much work may be done again."""
+    if none.category != "none" or not none.certain:
+        return
+    part, function = _retried(recording, names, knowledge)
+    if part < _MUCH:
+        return
+    none.certain = False
+    none.words = (
+        f"Nothing that samples show costs more than a few per cent, but {100 * part:.0f} % of them "
+        f"are in work, as of {function}, that is done again where a compare-exchange fails. How "
+        "often it fails shows only the comparison of numbers of threads (--threads 1,2)."
+    )
+
+
+def _retried(recording: Recording, names: Names, knowledge: Knowledge) -> tuple[float, str]:
+    """The part of the samples in loops that a failing compare-exchange begins again, and the
+    function that has most of them. A task runtime's loop runs tasks, which are done once."""
+    runtimes = {
+        number
+        for number, module in recording.modules.items()
+        if Path(module.path).name.startswith(knowledge.runtimes)
+    }
+    samples = [s for s in recording.samples if not s.kernel and recording.counts(s.tid)]
+    inside: Counter[str] = Counter()
+    for sample in samples:
+        frames = recording.stacks.get(sample.stack, ())[:_DEEP]
+        own = [each for each in frames if each[0] not in runtimes]
+        if any(names.retried(module, address) for module, address in own):
+            functions = (each.name for each in names.frames(sample.stack, True) if each.own)
+            inside[next(functions, "")] += 1
+    return sum(inside.values()) / max(1, len(samples)), most_common(inside)
