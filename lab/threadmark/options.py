@@ -88,8 +88,8 @@ class Measuring:
         Seed of the order of measuring; by default each run draws one and stores it.
     budget
         Time for measuring, such as 90s or 10m. When it is exceeded, repetitions are dropped first,
-        then whole cells. The profile quick has 340s; run adds 204s for each further number of
-        threads above one, 680s at most in all.
+        then whole cells. Without it the profile quick takes 340s, and run takes 204s more for each
+        further number of threads above one. Together this is never more than 680s.
     resume
         Go on with the newest unfinished run of the store; with --dry-run list what is left of it.
     report

@@ -29,11 +29,11 @@ def doctor(
 ) -> int:
     """Judge the machine: load, frequency, limits, clock, and the noise of comparisons.
 
-    Two copies of one cell are measured in turns and compared, many times. How often does compare
-    see a difference where there is none, and what is the smallest difference that it sees in four
-    of five pairs? Both figures are about this cell alone: it is serial, has one thread, and the
-    processes of a pair follow one another. Other cells have a noise of their own, above all those
-    of several threads. The exit status is 1 when there is a complaint.
+    Two copies of one cell are measured in turns and compared, many times. doctor reports how often
+    compare sees a difference where there is none, and the smallest difference that it sees in four
+    of five pairs. Both figures are about this cell alone: it is serial, has one thread, and the
+    processes of a pair follow one another. The noise of other cells differs, and cells of several
+    threads have more. The exit status is 1 when there is a complaint.
     """
     from threadmark.machine import examination
 

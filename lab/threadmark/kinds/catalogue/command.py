@@ -42,10 +42,11 @@ def catalogue(
     ----------
     allocators
         glibc, glibc-no-tcache, glibc-one-arena, glibc-no-tcache-one-arena, jemalloc, mimalloc,
-        tcmalloc, tbbmalloc. Unless some are named, all of them for the usual way of programs about
-        memory, and glibc for everything else.
+        tcmalloc, tbbmalloc. By default a program about memory runs its usual variant with each of
+        them, and everything else runs with glibc.
     size
-        smoke: does everything run? quick: windows of 0.5 ms. full: of 2 ms, and no budget.
+        smoke only checks that everything runs. quick measures in windows of 0.5 ms. full measures
+        in windows of 2 ms and has no budget.
     """
     from threadmark.kinds.catalogue.kind import KIND
     from threadmark.kinds.session import perform, thread_counts

@@ -48,9 +48,9 @@ def run(
     size
         Size of the problems; the default is that of the profile.
     profile
-        smoke: does everything run? quick: a verdict in minutes, without the policies async and
-        deferred unless --variants names them. full: the paper's sizes. paper: five samples, 900 s
-        limit.
+        smoke only checks that everything runs. quick gives verdicts in minutes, and leaves out the
+        policies async and deferred unless --variants names them. full has the paper's sizes. paper
+        takes five samples and has a limit of 900 s.
     arg
         A parameter of a program as name=value or program.name=value; may be repeated.
     seed
