@@ -142,12 +142,14 @@ struct ReducePart {
   Transform& transform;
   std::optional<T> value;
 
-  decltype(auto) element(std::size_t i) {
-    return std::invoke(transform, begin[static_cast<std::iter_difference_t<I>>(i)]);
-  }
+  // An element may be a temporary, and what transform returns may refer to it: both end with the
+  // statement that uses them.
   void run(std::size_t first, std::size_t last) {
-    T sum = value ? std::move(*value) : T(element(first++));
-    for (; first != last; ++first) sum = std::invoke(combine, std::move(sum), element(first));
+    const auto at = [](std::size_t i) { return static_cast<std::iter_difference_t<I>>(i); };
+    T sum = value ? std::move(*value) : T(std::invoke(transform, begin[at(first++)]));
+    for (; first != last; ++first) {
+      sum = std::invoke(combine, std::move(sum), std::invoke(transform, begin[at(first)]));
+    }
     value.emplace(std::move(sum));
   }
   ReducePart split() { return {begin, combine, transform, {}}; }

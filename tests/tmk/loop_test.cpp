@@ -17,6 +17,7 @@
 #include <list>
 #include <memory>
 #include <numeric>
+#include <ranges>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -162,6 +163,25 @@ TEST_P(Loops, a_reduction_of_nothing_is_its_beginning) {
       EXPECT_EQ(tmk::parallel_reduce(std::vector<int>(), 5, std::plus<>(), std::identity(), how),
                 5);
       EXPECT_EQ(tmk::parallel_reduce(std::vector{2}, 5, std::plus<>(), std::identity(), how), 7);
+    }
+  });
+}
+
+// Elements that are made when they are asked for, as those of views and std::vector<bool> are.
+TEST_P(Loops, a_reduction_uses_elements_that_are_temporaries_while_they_live) {
+  pool_.run([] {
+    const auto numbers = std::views::iota(0, 3000);
+    const auto texts = numbers | std::views::transform(
+                                     [](int i) { return std::to_string(i) + " is no short one;"; });
+    std::string expected;
+    for (const int i : numbers) expected += std::to_string(i) + " is no short one;";
+    std::vector<bool> bits(3000);
+    for (std::size_t i = 0; i < bits.size(); i += 3) bits[i] = true;
+    for (const auto how : {tmk::grouping::automatic, tmk::grouping::fixed}) {
+      const auto plus = std::plus<>();
+      EXPECT_EQ(tmk::parallel_reduce(numbers, 0L, plus, std::identity(), how), 4'498'500);
+      EXPECT_EQ(tmk::parallel_reduce(texts, std::string(), plus, std::identity(), how), expected);
+      EXPECT_EQ(tmk::parallel_reduce(bits, 0, plus, std::identity(), how), 1000);
     }
   });
 }
