@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 
 from threadmark.kinds.explain.analysis.cause import Cause
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
@@ -35,7 +34,7 @@ def _retried(recording: Recording, names: Names, knowledge: Knowledge) -> tuple[
     runtimes = {
         number
         for number, module in recording.modules.items()
-        if Path(module.path).name.startswith(knowledge.runtimes)
+        if module.path.rpartition("/")[2].startswith(knowledge.runtimes)
     }
     samples = [s for s in recording.samples if not s.kernel and recording.counts(s.tid)]
     inside: Counter[str] = Counter()
