@@ -315,12 +315,17 @@ def test_atomics_of_one_thread_each_are_useful_work() -> None:
     assert atomics(two(works(), works()), 0x2000).first()["category"] == "none"
 
 
-@pytest.mark.parametrize(("retries", "certain"), [(9, True), (40, False)])
+@pytest.mark.parametrize(
+    ("retries", "path", "certain"),
+    [(9, "prog", True), (40, "prog", False), (40, "lib/libtbb.so.12", True)],
+    ids=["little", "much", "the loop of a runtime"],
+)
 def test_work_that_a_failing_exchange_repeats_makes_none_uncertain(
-    retries: int, certain: bool
+    retries: int, path: str, certain: bool
 ) -> None:
     made = two(works(), works()).sample(A, "fold worker", retries).sample(B, "work", 80)
     made.retries.add(made.stack("fold worker"))
+    made.line(kind="module", id=1, path=path, low=0, high=1 << 40)
     first = made.first()
     assert (first["category"], first["certain"]) == ("none", certain)
     assert ("as of fold" in first["words"]) != certain
