@@ -83,6 +83,16 @@ def test_a_lock_of_a_library_is_named_by_its_purpose(stack: str, category: str, 
     assert (cause["category"], cause["name"]) == (category, name)
 
 
+def test_a_lock_of_a_library_is_placed_where_the_program_leads_to_it() -> None:
+    stack = "pthread_mutex_lock@libc std::locale::locale@libstdc++ print worker"
+    made = two([lock(stack=stack), works()], [works(), lock(stack=stack, holder=A)])
+    made.thing(1, "mutex")
+    # What the debug information of a caller has of this type is another lock.
+    made.members[made.stack(stack), "mutex"] = ("Shop::orders_mutex", "shop.cpp:117")
+    cause = made.first()
+    assert (cause["name"], cause["where"]) == ("locale", "print.cpp:1")
+
+
 def test_a_function_of_the_program_beyond_the_lock_is_no_library() -> None:
     cause = two([lock(stack="rehash fwrite@libc"), works()], [works(), lock(holder=A)]).first()
     assert cause["category"] == "mutex"

@@ -70,10 +70,13 @@ class Locks:
         return named.cause("mutex", "waits for a lock")
 
     def _of_library(self, piece: Piece, named: Named, stack: int) -> Cause:
-        found = of_piece(piece, named.where)
         user = self._stacks.first(stack)
-        if piece.category == "once" and user:  # the flag is the program's, which it does not tell
-            found.name = f"{piece.name} in {user.name}"
+        if user is None:
+            return of_piece(piece, named.where)
+        if piece.category != "once":  # no object of the program's: where it leads to the library's
+            return of_piece(piece, user.where)
+        found = of_piece(piece, named.where)  # the flag is the program's, which it does not tell
+        found.name = f"{piece.name} in {user.name}"
         return found
 
     def after_signal(self, condition: Thing, named: Named, stack: int) -> Cause:
