@@ -53,7 +53,7 @@ int print(const std::string& path) {
   if (!file || ::fstat(file.get(), &about) != 0) {
     return fail("The record " + path + " cannot be read: " + ::strerror(errno) + ".");
   }
-  const std::string no_record = "The file " + path + " is no record of this version.";
+  const std::string no_record = "The file " + path + " is no record, or one of another version.";
   if (!S_ISREG(about.st_mode) || about.st_size == 0) return fail(no_record);
   const auto size = static_cast<std::size_t>(about.st_size);
   void* place = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);

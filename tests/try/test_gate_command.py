@@ -308,6 +308,7 @@ def test_a_program_that_prints_no_number_fails_the_gate(
     ("words", "sentence"),
     [
         (("--", "echo", "{threads}"), "Give a demand"),
+        (("--min-efficency", "0.7@2", "--", "echo"), "gate has no option --min-efficency"),
         (("--min-efficiency", "0.7@2"), "Name a program: ./threadmark gate -- ./prog arguments"),
         (("--min-efficiency", "0.7@2", "--", "true"), "Write {threads} where the program takes"),
         (("--min-efficiency", "0.7", "--", "true"), "'0.7' is no value for --min-efficiency"),

@@ -35,8 +35,8 @@ class Workload:
         """The numbers of threads, upwards; 0 alone stands for what the program chooses."""
         return parse_threads(self.threads) if self.threads else (0,)
 
-    def faults(self, command: str, *, is_built: bool = False) -> None:
-        """LabError for what contradicts itself. What `is_built` first need not be there yet."""
+    def no_program(self, command: str) -> None:
+        """LabError where no program is named, or a word that is meant as an option."""
         if not self.words:
             raise LabError(f"Name a program: ./threadmark {command} -- ./prog arguments")
         if self.words[0].startswith("-"):
@@ -44,6 +44,10 @@ class Workload:
                 f"{command} has no option {self.words[0]}; see ./threadmark {command} --help, and "
                 "write the program after --."
             )
+
+    def faults(self, command: str, *, is_built: bool = False) -> None:
+        """LabError for what contradicts itself. What `is_built` first need not be there yet."""
+        self.no_program(command)
         if not is_built and shutil.which(self.words[0]) is None:
             raise LabError(
                 f"There is no program {self.words[0]} that can be started; check its path."

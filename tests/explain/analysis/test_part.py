@@ -283,6 +283,7 @@ def test_a_file_that_is_not_written_in_a_range_is_not_named_for_it() -> None:
     [
         (Part(("reader",)), "No thread is named reader; the names are worker (2), 100."),
         (Part(("worker", "x")), "No thread is named x;"),
+        (Part(("1,2",)), "100; --threads takes numbers of threads."),
         (Part(("a_name_that_is_long",)), "the kernel keeps 15 bytes of a name."),
         (Part(from_s=0.4), "The recording lasts 0.4 s, so nothing of it comes after 0.4 s"),
         (Part(("101",), from_s=0.3), "The record has nothing of threads named 101, from 0.3 s;"),

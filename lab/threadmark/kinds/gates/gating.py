@@ -91,6 +91,7 @@ class Outputs:
 def perform(workload: Workload, wanted: Wanted, outputs: Outputs, path: Path) -> int:
     """Do it; returns the exit status."""
     outputs.check()
+    workload.no_program(KIND.command)  # a wrong option may have been the demand
     asked = wanted.demands(workload)
     budget_s = parse_seconds(wanted.budget) if wanted.budget else BUDGET_S
     given = set(workload.counts) - {0}

@@ -131,7 +131,9 @@ def _chosen(whole: Recording, patterns: Iterable[str]) -> set[int]:
             if pattern == str(each.tid) or fnmatchcase(each.name, pattern)
         }
         if not meant:
-            raise PartError(f"No thread is named {pattern}; {_names(whole, pattern)}.")
+            number = pattern.replace(",", "").isdigit()
+            hint = "; --threads takes numbers of threads" if number else ""
+            raise PartError(f"No thread is named {pattern}; {_names(whole, pattern)}{hint}.")
         found |= meant
     return found or set(whole.threads)
 
