@@ -24,7 +24,8 @@ class itext : public detail::TextState {
   itext() noexcept = default;
   explicit itext(std::string_view text) noexcept { str(text); }
   itext(const char* first, const char* last) noexcept : at_(first), end_(last), begin_(first) {}
-  template <std::same_as<std::string> S>
+  template <class S>
+    requires std::same_as<std::remove_const_t<S>, std::string>
   explicit itext(S&&) = delete;  // it would be gone: give the string a name
 
   // Goes on with other characters. Leaves the state, as istringstream does: see clear().
@@ -32,6 +33,9 @@ class itext : public detail::TextState {
     at_ = begin_ = text.data();
     end_ = at_ + text.size();
   }
+  template <class S>
+    requires std::same_as<std::remove_const_t<S>, std::string>
+  void str(S&&) = delete;
   [[nodiscard]] std::string_view view() const noexcept { return {begin_, end_}; }  // all
   [[nodiscard]] std::string_view rest() const noexcept { return {at_, end_}; }     // not yet read
   // Characters read so far; unlike tellg() whatever the state.

@@ -92,7 +92,7 @@ void run_part(Loop& loop, Part& part, std::size_t first, std::size_t last, Pace 
   while (first != last && !loop.stopped.load()) {
     const std::size_t left = last - first;
     if (left > 1 && left > pace.least() - 1 && !self->may_have_pending()) {
-      const std::size_t middle = first + (left + 1) / 2;
+      const std::size_t middle = first + (left - left / 2);
       Part later = part.split();
       const auto run_later = [&] { run_part(loop, later, middle, last, pace); };
       Branches<Branch<decltype(run_later)>> branches(run_later);
@@ -154,7 +154,8 @@ struct ReducePart {
   }
   ReducePart split() { return {begin, combine, transform, {}}; }
   void append(ReducePart& later) {
-    value.emplace(std::invoke(combine, std::move(*value), std::move(*later.value)));
+    T both = std::invoke(combine, std::move(*value), std::move(*later.value));
+    value.emplace(std::move(both));  // what combine returned may have been a reference to *value
   }
 };
 
@@ -162,8 +163,9 @@ struct ReducePart {
 inline constexpr std::size_t kGroups = 256;
 
 template <class T>
-concept index_type = std::integral<T> && !std::same_as<std::remove_cv_t<T>, bool> &&
-                     requires(T value) { std::in_range<std::size_t>(value); };
+concept index_type =
+    std::integral<T> && !std::same_as<std::remove_cv_t<T>, bool> &&
+    sizeof(T) <= sizeof(std::size_t) && requires(T value) { std::in_range<std::size_t>(value); };
 template <class R>
 concept loop_range = std::ranges::random_access_range<R> && std::ranges::sized_range<R>;
 

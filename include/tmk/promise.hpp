@@ -226,13 +226,13 @@ class packaged_task<R(A...)> {
  private:
   struct Callable {
     virtual ~Callable() = default;
-    virtual R call(A... arguments) = 0;
+    virtual R call(A&&... arguments) = 0;
   };
   template <class F>
   struct Holder : Callable {
     template <class G>
     explicit Holder(G&& callable) : held(std::forward<G>(callable)) {}
-    R call(A... arguments) override {
+    R call(A&&... arguments) override {
       if constexpr (std::is_void_v<R>) {
         std::invoke(held, std::forward<A>(arguments)...);
       } else {
@@ -244,7 +244,7 @@ class packaged_task<R(A...)> {
   static detail::State<R>* fresh() {
     return detail::PromiseState<R, std::allocator<std::byte>>::make({});
   }
-  void run(bool at_exit, A... arguments) {
+  void run(bool at_exit, A&&... arguments) {
     provider_.call(at_exit, [&]() -> R { return callable_->call(std::forward<A>(arguments)...); });
   }
 

@@ -186,6 +186,29 @@ TEST_P(Loops, a_reduction_uses_elements_that_are_temporaries_while_they_live) {
   });
 }
 
+TEST_P(Loops, a_reduction_takes_an_operation_that_returns_a_reference) {
+  pool_.run([] {
+    std::vector<std::string> words;
+    for (int i = 0; i < 3000; ++i)
+      words.push_back("a word too long for itself " + std::to_string(i));
+    const std::string& (*longest)(const std::string&, const std::string&) = std::max<std::string>;
+    for (const auto how : {tmk::grouping::automatic, tmk::grouping::fixed}) {
+      EXPECT_EQ(tmk::parallel_reduce(words, std::string(), longest, std::identity(), how),
+                "a word too long for itself 999");
+    }
+  });
+}
+
+TEST_P(Loops, the_longest_loop_there_is_begins_with_its_first_call) {
+  pool_.run([] {
+    const auto stop = [](auto i) { throw i; };
+    constexpr auto most = std::numeric_limits<std::uint64_t>::max();
+    EXPECT_THROW(tmk::for_each_index(std::uint64_t{0}, most, stop), std::uint64_t);
+    constexpr auto all = std::numeric_limits<std::int64_t>{};
+    EXPECT_THROW(tmk::for_each_index(all.min(), all.max(), stop), std::int64_t);
+  });
+}
+
 // Values can be moved only, and transform makes them from elements of another type.
 TEST_P(Loops, a_reduction_moves_its_values) {
   pool_.run([] {

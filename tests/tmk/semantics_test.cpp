@@ -31,6 +31,7 @@
 #include "tmk/async.hpp"
 #include "tmk/fork_join.hpp"
 #include "tmk/pool.hpp"
+#include "tmk/promise.hpp"
 
 namespace {
 
@@ -630,6 +631,33 @@ TEST_F(InPlace, pthread_exit_elsewhere_is_a_broken_promise) {
     EXPECT_THROW(task.get(), tmk::future_error);
     EXPECT_EQ(elsewhere([] { return 5; }), 5);
   });
+}
+
+// As with libstdc++, an argument by value is neither copied nor moved on its way to the callable.
+struct Fixed {
+  Fixed() = default;
+  Fixed(const Fixed&) = delete;
+  int value = 3;
+};
+TEST(Types, an_argument_that_cannot_be_moved_reaches_a_packaged_task) {
+  tmk::packaged_task<int(Fixed)> task([](const Fixed& fixed) { return fixed.value; });
+  tmk::future<int> result = task.get_future();
+  task(Fixed());
+  EXPECT_EQ(result.get(), 3);
+}
+
+struct HidesItsAddress {
+  std::atomic<int>* calls;
+  char operator&() const { return 'a'; }
+  void operator()() const { ++*calls; }
+};
+TEST(Types, a_task_may_overload_the_operator_for_its_address) {
+  std::atomic<int> calls{0};
+  tmk::task_scope scope;
+  scope.run(HidesItsAddress{&calls});
+  scope.wait();
+  tmk::async(HidesItsAddress{&calls}).get();
+  EXPECT_EQ(calls, 2);
 }
 
 INSTANTIATE_TEST_SUITE_P(OfThreads, Semantics, testing::Values(1, 2, 5),

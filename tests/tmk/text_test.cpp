@@ -436,6 +436,9 @@ TEST(Itext, reads_lines_and_single_characters_as_a_string_stream_does) {
   }
 }
 
+template <class S>
+concept goes_on_with = requires(tmk::itext& in, S&& text) { in.str(std::forward<S>(text)); };
+
 TEST(Itext, gives_words_and_lines_where_they_are) {
   const std::string text = "  one two\nthree";
   tmk::itext in(text);
@@ -459,6 +462,9 @@ TEST(Itext, gives_words_and_lines_where_they_are) {
   in >> std::boolalpha;
   EXPECT_TRUE(in.bad());
   static_assert(!std::is_constructible_v<tmk::itext, std::string>, "it would be gone");
+  static_assert(!std::is_constructible_v<tmk::itext, const std::string>);
+  static_assert(!goes_on_with<std::string> && !goes_on_with<const std::string>);
+  static_assert(goes_on_with<std::string&> && goes_on_with<const char*>);
   static_assert(std::is_constructible_v<tmk::itext, std::string&>);
 }
 

@@ -44,7 +44,7 @@ struct CallState : State<R> {
   using Exits = ExitScope;  // a Derived may have its own, and its own publish
   template <class... A>
   explicit CallState(std::in_place_t /*tag*/, A&&... arguments) {
-    ::new (static_cast<void*>(&call)) C(std::forward<A>(arguments)...);
+    ::new (static_cast<void*>(std::addressof(call))) C(std::forward<A>(arguments)...);
     this->operations = &kOperations;
   }
   ~CallState() {}
@@ -58,7 +58,7 @@ struct CallState : State<R> {
       bool ended = false, failed = true;
       ~Publisher() {
         if (!ended) self.set_exception(broken_promise());
-        std::destroy_at(&self.call);
+        std::destroy_at(std::addressof(self.call));
         static_cast<Whole&>(self).publish(failed);
       }
     } publisher{self};
@@ -73,7 +73,7 @@ struct CallState : State<R> {
     struct End {
       CallState& self;
       ~End() {
-        std::destroy_at(&self.call);
+        std::destroy_at(std::addressof(self.call));
         free_state(static_cast<Whole*>(&self));
       }
     } const end{static_cast<CallState&>(state)};
@@ -88,7 +88,7 @@ struct CallState : State<R> {
   static void destroy(Task& task) noexcept {
     auto& self = static_cast<CallState&>(task);
     // ORDER call-left: relaxed, ordered by last-reference.
-    if ((self.state.load(std::memory_order_relaxed) & kReady) == 0) std::destroy_at(&self.call);
+    if ((self.state.load(std::memory_order_relaxed) & kReady) == 0) std::destroy_at(std::addressof(self.call));
     self.end_outcome();
     free_state(static_cast<Whole*>(&self));
   }
