@@ -16,7 +16,7 @@ namespace students {
 
 PartialFile::PartialFile(const std::string& target, const std::string& other)
     : target_(target), other_(other) {
-  refuse_folder(target, other);
+  refuse_special(target, other);
   // Another process that was killed may have left a file of this name.
   for (int attempt = 0; attempt < 100; ++attempt) {
     path_ = target + ".partial-" + std::to_string(getpid()) + "-" + std::to_string(attempt);
@@ -30,7 +30,7 @@ PartialFile::PartialFile(const std::string& target, const std::string& other)
 PartialFile::PartialFile(const std::string& target, const std::string& other,
                          const std::string& ending)
     : target_(target), other_(other), path_(target + ending) {
-  refuse_folder(target, other);
+  refuse_special(target, other);
   descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor_ < 0) throw write_failure(target, errno, other);
   exists_ = true;
@@ -41,9 +41,14 @@ PartialFile::~PartialFile() {
   if (exists_) unlink(path_.c_str());
 }
 
-void PartialFile::refuse_folder(const std::string& target, const std::string& other) {
-  if (std::error_code error; std::filesystem::is_directory(target, error)) {
+void PartialFile::refuse_special(const std::string& target, const std::string& other) {
+  std::error_code error;
+  const auto status = std::filesystem::status(target, error);
+  if (std::filesystem::is_directory(status)) {
     throw Failure(target + " is a folder; remove it or choose " + other + ".");
+  }
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    throw Failure(target + " is not a regular file; choose " + other + ".");
   }
 }
 

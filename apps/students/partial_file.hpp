@@ -10,8 +10,8 @@ namespace students {
 
 class PartialFile {
  public:
-  // Throws Failure if the target is a folder.
-  static void refuse_folder(const std::string& target, const std::string& other);
+  // Throws Failure if the target is a folder, a device or a pipe, whose place no file may take.
+  static void refuse_special(const std::string& target, const std::string& other);
 
   // Makes an empty file beside the target. `other` names the remedy: what to choose instead of the
   // target. Throws Failure.

@@ -1,6 +1,8 @@
 // The definitions where Open CASCADE is there.
 #include "convert.hpp"
 
+#include <typeinfo>
+
 #include <BRepGProp.hxx>
 #include <GProp_GProps.hxx>
 #include <Message.hxx>
@@ -39,6 +41,8 @@ std::uint64_t Conversion::write(Format format, const std::string& path, const st
                                 Team& team) const {
   try {
     return write_shapes(shape_->shapes, format, path, target, team);
+  } catch (const std::bad_cast&) {  // its stream of BREP ends so where the disk is full
+    throw students::write_failure(target, 0, "another file or another format");
   } catch (const Standard_Failure& failure) {
     throw students::Failure(target + " cannot be written: Open CASCADE fails with " +
                             failure.DynamicType()->Name() + "; choose another format.");

@@ -119,9 +119,24 @@ bool write_gltf(const Shapes& shapes, const std::string& path, const Handle(Watc
   TColStd_IndexedDataMapOfStringString about;
   about.Add("generator", "tmk-sat");
   const bool done = writer.Perform(document, about, watch->Start());
-  std::remove((path + ".bin.tmp").c_str());
+  // Where the disk is full the writer leaves a file of its own, named without the last extension.
+  std::remove((path.substr(0, path.rfind('.')) + ".bin.tmp").c_str());
   application->Close(document);
   return done;
+}
+
+// Whether a file has as many bytes as it says: Open CASCADE does not look whether the last ones
+// were written. `word` is where the file's number of things of `each` bytes behind `head` stands.
+bool is_whole(const std::string& path, std::uint64_t word, std::uint64_t head, std::uint64_t each) {
+  std::ifstream in(path, std::ios::binary | std::ios::ate);
+  const auto size = static_cast<std::uint64_t>(in.tellg());
+  std::array<char, 4> bytes{};
+  in.seekg(static_cast<std::streamoff>(word)).read(bytes.data(), bytes.size());
+  std::uint64_t count = 0;
+  for (std::size_t i = bytes.size(); i > 0; --i) {
+    count = count << 8 | static_cast<unsigned char>(bytes[i - 1]);
+  }
+  return in && size == head + each * count;
 }
 
 // Visible edges seen from the right, the front and above.
@@ -234,11 +249,11 @@ std::uint64_t write_shapes(const Shapes& shapes, Format format, const std::strin
     case Format::kStl: {
       StlAPI_Writer writer;
       writer.ASCIIMode() = false;
-      done = writer.Write(shapes.shape, path.c_str(), watch->Start());
+      done = writer.Write(shapes.shape, path.c_str(), watch->Start()) && is_whole(path, 80, 84, 50);
       break;
     }
     case Format::kGltf:
-      done = write_gltf(shapes, path, watch);
+      done = write_gltf(shapes, path, watch) && is_whole(path, 8, 0, 1);
       break;
     case Format::kSvg:
       done = write_picture(shapes, path);

@@ -20,10 +20,7 @@ void check_target(const std::string& target, const std::string& folder) {
         throw BadRequest(path + " is one of the four files; choose " + kOtherResult + ".");
       }
     }
-    PartialFile::refuse_folder(path, kOtherResult);
-    if (!std::filesystem::is_regular_file(status)) {
-      throw Failure(path + " is not a regular file; choose " + kOtherResult + ".");
-    }
+    PartialFile::refuse_special(path, kOtherResult);
   }
 }
 

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import mounting
 import pytest
 from sat_data import REAL
 
@@ -190,3 +191,27 @@ def test_real_files_become_valid_faces(sat: Sat, path: Path) -> None:
     assert valid == faces - lost
     assert "ought to be closed" in done.stdout
     assert re.search(r"^free edges +0 ", done.stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize("ending", ["stl", "glb", "brep", "step", "svg"])
+@pytest.mark.parametrize("share", [0, 1], ids=["no room", "but for the last page"])
+def test_a_disk_too_small_for_the_last_bytes_is_one_sentence_and_keeps_the_earlier_file(
+    executable: Path, sat: Sat, generated: Path, tmp_path: Path, ending: str, share: int
+) -> None:
+    assert sat("convert", generated, f"x.{ending}").returncode == 0
+    whole = tmp_path / f"x.{ending}"
+    page = 4096
+    pages = (whole.stat().st_size - 1) // page  # but for the last one
+    room = (pages + 1 + share * pages) * page  # for an earlier file and less than another
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    script = (
+        f"mount -t tmpfs -o size={room} none {disk} || exit {mounting.REFUSED}\n"
+        f"cp {whole} {disk}\n"
+        f"{executable} convert {generated} {disk}/x.{ending}\n"
+        f"echo status $?; cmp {whole} {disk}/x.{ending} && ls -A {disk}\n"
+    )
+    done = mounting.run(script)
+    assert done.stdout.split() == ["status", "1", f"x.{ending}"], done
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert "cannot be written" in done.stderr

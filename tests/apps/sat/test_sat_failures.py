@@ -161,6 +161,8 @@ def test_paths_that_cannot_be_read_or_written_are_refused(
             assert "is not a file" in refused(1, command, path)
     for words in (("generate",), ("write", generated), ("replicate", generated, 2)):
         assert "is a folder" in refused(1, *words, "-o", tmp_path)
+        assert "pipe is not a regular file" in refused(1, *words, "-o", tmp_path / "pipe")
+        assert (tmp_path / "pipe").is_fifo()
         assert "cannot be written" in refused(1, *words, "-o", "absent/x.sat")
 
 

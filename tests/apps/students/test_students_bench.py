@@ -34,6 +34,15 @@ def test_all_writers_are_compared_and_the_table_is_kept(students: Students, tmp_
     assert not list(tmp_path.glob(".students-*"))
 
 
+def test_a_status_that_there_is_not_is_refused_before_anything_is_measured(
+    students: Students, tmp_path: Path
+) -> None:
+    done = students("bench", "--runs", 1, "--sizes", 40, "--fail-on", "x", "--store", "s.db")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "There is no status 'x'" in done.stderr
+    assert not (tmp_path / "s.db").exists()
+
+
 def test_a_writer_with_threads_gets_a_page_of_its_threads_over_time(
     students: Students, tmp_path: Path
 ) -> None:

@@ -64,6 +64,12 @@ def test_a_folder_in_the_place_of_a_file_is_refused(refused: Refused, tmp_path: 
     assert "exam-info.txt is a folder; remove it" in refused(1, "generate", "-s", 5)
 
 
+def test_a_pipe_in_the_place_of_a_file_is_refused(refused: Refused, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "exam-info.txt")
+    assert "exam-info.txt is not a regular file; choose" in refused(1, "generate", "-s", 5)
+    assert (tmp_path / "exam-info.txt").is_fifo()
+
+
 def test_a_folder_without_permission_is_refused(refused: Refused, tmp_path: Path) -> None:
     folder = tmp_path / "locked"
     folder.mkdir(mode=0o555)
