@@ -88,7 +88,8 @@ struct CallState : State<R> {
   static void destroy(Task& task) noexcept {
     auto& self = static_cast<CallState&>(task);
     // ORDER call-left: relaxed, ordered by last-reference.
-    if ((self.state.load(std::memory_order_relaxed) & kReady) == 0) std::destroy_at(std::addressof(self.call));
+    if ((self.state.load(std::memory_order_relaxed) & kReady) == 0)
+      std::destroy_at(std::addressof(self.call));
     self.end_outcome();
     free_state(static_cast<Whole*>(&self));
   }

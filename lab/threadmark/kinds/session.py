@@ -62,7 +62,6 @@ def perform(kind: CellKind, options: Measuring, request: Request) -> int:
         budget_s=parse_seconds(options.budget) if options.budget else request.budget_s,
     )
     whole.check()
-    check_fail_on(listed(options.fail_on))
     session = Session(kind, whole, options, Console(stderr=True))
     if options.resume:
         session.resume(given=options_given())
@@ -79,6 +78,7 @@ class Session:
     def __init__(
         self, kind: CellKind, request: Request, options: Measuring, console: Console
     ) -> None:
+        check_fail_on(listed(options.fail_on))
         self.kind = kind
         self.request = request
         self.options = options

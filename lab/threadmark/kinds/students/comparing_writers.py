@@ -10,14 +10,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from threadmark.kinds.ending import check_fail_on
 from threadmark.kinds.session import Session
 from threadmark.kinds.students import recordings, selection
 from threadmark.kinds.students.kind import KIND
 from threadmark.model.cell import Cell, Stored
 from threadmark.model.errors import LabError
 from threadmark.model.request import Request, Selection
-from threadmark.options import Measuring, listed
+from threadmark.options import Measuring
 from threadmark.present import files
 from threadmark.present.wording import say
 from threadmark.store.store import Store
@@ -90,7 +89,6 @@ def perform(request: Request, options: Measuring, results: Results, *, given: bo
     """Do what a command line asks for; `given`: it chooses something that a run consists of, which
     --resume then must agree with. Returns the exit status."""
     request.check()
-    check_fail_on(listed(options.fail_on))
     for name, folder in (
         ("--out", results.folder),
         ("--folder", Path(selection.asked(request).folder)),
