@@ -11,6 +11,7 @@ namespace students {
 std::string list_of(const std::string& target) { return target + ".incomplete"; }
 
 void check_target(const std::string& target, const std::string& folder) {
+  if (target.empty()) throw BadRequest("-o needs the name of a file.");
   for (const std::string& path : {target, list_of(target)}) {
     std::error_code error;
     const auto status = std::filesystem::status(path, error);

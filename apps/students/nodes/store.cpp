@@ -10,9 +10,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "../complaint.hpp"
+#include "../interruption.hpp"
 
 namespace students::nodes {
 namespace {
@@ -56,8 +59,15 @@ void Store::lock(bool fresh) {
   const std::string path = folder_ + "/lock";
   lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (lock_ < 0) fail(errno);
-  if (flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+  // The nodes of a pipeline that was killed end a moment after it.
+  constexpr int kLooks = 40;
+  for (int look = 0; flock(lock_, LOCK_EX | LOCK_NB) != 0; ++look) {
     if (errno != EWOULDBLOCK) fail(errno);
+    if (look < kLooks) {
+      check_signals();
+      std::this_thread::sleep_for(std::chrono::milliseconds(25));
+      continue;
+    }
     throw Failure("Another process works on the state in " + folder_ +
                   "; wait until it has ended, or choose another --state.");
   }

@@ -16,6 +16,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -529,6 +530,19 @@ std::string complaint(const Folder& folder, Node node, const Fingerprint& own) {
     return error.what();
   }
   return "";
+}
+
+// A pipeline that begins again right after a kill meets nodes of the killed one.
+TEST(State, is_had_when_another_process_ends_a_moment_later) {
+  const Folder folder;
+  const Fingerprint own{.bytes = 3, .hash = 4};
+  auto other = std::make_unique<State>(folder / "state", kExam, own, false);
+  std::thread ends([&other] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    other.reset();
+  });
+  EXPECT_EQ(complaint(folder, kExam, own), "");
+  ends.join();
 }
 
 TEST(State, is_for_one_process_one_node_and_one_file) {

@@ -45,6 +45,10 @@ def with_points(points: bytes) -> Callable[[bytes], bytes]:
     return lambda line: line[: line.rindex(b"\t") + 1] + points + b"\n"
 
 
+def test_a_result_without_a_name_is_refused(refused: Refused, generated: Path) -> None:
+    assert "-o needs the name of a file." in refused(2, "merge", "--in", generated, "-o", "")
+
+
 @pytest.mark.parametrize(
     ("name", "line", "what", "said"),
     [
