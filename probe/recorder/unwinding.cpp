@@ -189,8 +189,8 @@ std::vector<unwind::Frame> Unwinding::callers(const unwind::Registers& registers
   unwind::Frame frames[kMostFrames - 1];
   std::size_t count = 0;
   do {
-    count += unwind::walk(place, memory, finder, scratch_, frames + count,
-                          std::size(frames) - count);
+    count +=
+        unwind::walk(place, memory, finder, scratch_, frames + count, std::size(frames) - count);
   } while (count < std::size(frames) && find_frame_pointer(place, stack));
   return {frames, frames + count};
 }
