@@ -74,7 +74,8 @@ bool Unwinding::find_frame_pointer(unwind::Place& place, const StackCopy& stack)
     if (!memory.read(frame + distance, caller)) break;
     const unwind::Module* from = find(caller - 1);
     unsigned char code[kLongestCall];
-    if (from == nullptr || read_memory(task_, caller - kLongestCall, code, kLongestCall) == 0) {
+    if (from == nullptr ||
+        read_memory(task_, caller - kLongestCall, code, kLongestCall) != kLongestCall) {
       continue;
     }
     std::int32_t by = 0;
