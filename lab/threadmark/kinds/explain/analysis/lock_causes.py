@@ -71,12 +71,10 @@ class Locks:
 
     def _of_library(self, piece: Piece, named: Named, stack: int) -> Cause:
         user = self._stacks.first(stack)
-        if user is None:
-            return of_piece(piece, named.where)
-        if piece.category != "once":  # no object of the program's: where it leads to the library's
-            return of_piece(piece, user.where)
-        found = of_piece(piece, named.where)  # the flag is the program's, which it does not tell
-        found.name = f"{piece.name} in {user.name}"
+        is_flag = piece.category == "once"  # the program's, which does not tell it by its name
+        found = of_piece(piece, user.where if user and not is_flag else named.where)
+        if user and is_flag:
+            found.name = f"{piece.name} in {user.name}"
         return found
 
     def after_signal(self, condition: Thing, named: Named, stack: int) -> Cause:
