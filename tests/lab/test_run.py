@@ -183,7 +183,9 @@ def test_each_run_draws_an_order_of_its_own_and_shows_it(
     ("words", "sentence"),
     [
         (("run", "--programs", "nqueenz"), "no program 'nqueenz'; did you mean 'nqueens'?"),
+        (("run", "--programs", "getenv"), "no program 'getenv'; there is alignment, fft, fib,"),
         (("run", "--backends", "tbc"), "no backend 'tbc'; did you mean 'tbb'?"),
+        (("catalogue", "--programs", "nqueens"), "no program 'nqueens'; "),
         (("catalogue", "--programs", "getenw"), "no program 'getenw'; did you mean 'getenv'?"),
     ],
 )

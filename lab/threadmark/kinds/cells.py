@@ -30,6 +30,8 @@ class CellKind(RunKind):
     formats: ClassVar[tuple[str, ...]] = ("csv", "json", "google-benchmark", "summary")
     # Fields of its requests for which its command has no option.
     not_options: ClassVar[tuple[str, ...]] = ()
+    # Whether its programs are those about contention.
+    contends: ClassVar[bool] = False
     # Whether the first thread of a process takes part in what is measured where there are others.
     first_thread_works: ClassVar[bool] = True
 

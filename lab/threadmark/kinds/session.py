@@ -25,6 +25,7 @@ from threadmark.model import effort
 from threadmark.model.cell import Cell, Row, Status
 from threadmark.model.effort import Profile, parse_seconds
 from threadmark.model.errors import LabError
+from threadmark.model.executable import CONTENTION
 from threadmark.model.names import check_name
 from threadmark.model.places import report_path
 from threadmark.model.request import Request, Selection
@@ -181,7 +182,11 @@ class Session:
         # Wrong names are said before minutes of building.
         allocators.absent(self.request.allocators)
         if not self.request.executables:
-            known = discovery.sources()
+            known = {
+                name: backends
+                for name, backends in discovery.sources().items()
+                if (CONTENTION in backends) == self.kind.contends
+            }
             for name in self.request.programs:
                 check_name("program", name, known)
             for name in self.request.backends:

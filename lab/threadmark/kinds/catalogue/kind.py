@@ -36,6 +36,7 @@ class Contention(CellKind):
     command = COMMAND
     profiles = (CATALOGUE,)
     not_options = ("profile", "seed")
+    contends = True
     first_thread_works = False
 
     def programs(self, executables: Sequence[Executable]) -> list[dict[str, object]]:
