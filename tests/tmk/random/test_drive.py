@@ -22,6 +22,20 @@ def programs(folder: Path, tmk: str, std: str = RIGHT) -> Path:
     return folder
 
 
+def ends(pid: str) -> bool:
+    """Whether a process that was killed ends: it may still be on its way out."""
+    status = Path(f"/proc/{pid}/stat")
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        try:
+            if ") Z " in status.read_text():
+                return True
+        except OSError:
+            return True
+        time.sleep(0.02)
+    return False
+
+
 @pytest.mark.parametrize(
     ("body", "said"),
     [
@@ -44,11 +58,64 @@ def test_a_program_that_hangs_is_ended_with_what_it_forked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(drive, "LIMIT_S", 0.3)
+    monkeypatch.setattr(drive, "LOOK_S", 0.1)
     folder = programs(tmp_path, f"sleep 100 & echo $! > {tmp_path}/forked; wait")
     (found,) = drive.failures(folder, 17, (1,))
     assert "not at its end after" in found
-    status = Path(f"/proc/{(tmp_path / 'forked').read_text().strip()}/stat")
-    assert not status.exists() or ") Z " in status.read_text()
+    assert ends((tmp_path / "forked").read_text().strip())
+
+
+def test_time_in_which_a_runnable_thread_gets_no_processor_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drive, "LIMIT_S", 0.3)
+    monkeypatch.setattr(drive, "LOOK_S", 0.1)
+    folder = programs(tmp_path, f"sleep 1; {RIGHT}", std=RIGHT)
+    looks = iter([{"thread": "5"}] * 8)
+    monkeypatch.setattr(drive, "runnable_threads", lambda group: next(looks, {}))
+    assert drive.failures(folder, 17, (1,)) == []
+
+
+def test_time_in_which_the_driver_gets_no_processor_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drive, "LIMIT_S", 0.5)
+    monkeypatch.setattr(drive, "LOOK_S", 0.1)
+    folder = programs(tmp_path, f"sleep 1; {RIGHT}", std=RIGHT)
+    late = iter([0.6])
+
+    def look(_group: int) -> dict[str, str]:
+        time.sleep(next(late, 0))
+        return {}
+
+    monkeypatch.setattr(drive, "runnable_threads", look)
+    assert drive.failures(folder, 17, (1,)) == []
+
+
+def test_threads_that_run_or_sleep_are_not_taken_for_starved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drive, "LIMIT_S", 1.0)
+    monkeypatch.setattr(drive, "LOOK_S", 0.25)
+    folder = programs(tmp_path, "sleep 100 & while :; do :; done")
+    began = time.monotonic()
+    (found,) = drive.failures(folder, 17, (1,))
+    assert "not at its end after" in found
+    assert time.monotonic() - began < 20
+
+
+def test_the_runnable_threads_of_what_a_program_forked_are_seen() -> None:
+    command = ["sh", "-c", "sh -c 'while :; do :; done' & wait"]
+    with subprocess.Popen(command, start_new_session=True) as program:
+        try:
+            deadline = time.monotonic() + 30
+            while True:
+                found = [Path(each).name for each in drive.runnable_threads(program.pid)]
+                if found and str(program.pid) not in found:
+                    break
+                assert time.monotonic() < deadline
+        finally:
+            drive.end(program.pid)
 
 
 def test_an_interrupted_driver_ends_its_programs_and_begins_no_more(tmp_path: Path) -> None:
@@ -64,8 +131,7 @@ def test_an_interrupted_driver_ends_its_programs_and_begins_no_more(tmp_path: Pa
     output, _ = driver.communicate(timeout=20)
     assert (driver.returncode, output.splitlines()[-1]) == (130, "random programs: interrupted")
     for pid in begun.read_text().split():
-        status = Path(f"/proc/{pid}/stat")
-        assert not status.exists() or ") Z " in status.read_text()
+        assert ends(pid)
 
 
 def test_a_program_may_take_twenty_times_as_long_as_with_std(
