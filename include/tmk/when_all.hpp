@@ -11,13 +11,13 @@
 namespace tmk {
 
 // Ready when all of the given futures or shared_futures are, and holds them; none of their
-// exceptions comes out of it. It is a task that waits for each, so its maker does not block, and
-// its thread runs tasks that are pending when it waits for them.
+// exceptions comes out of it, and an invalid one stays invalid. It is a task that waits for each,
+// so its maker does not block, and its thread runs tasks that are pending when it waits for them.
 template <class... F>
 [[nodiscard]] future<std::tuple<F...>> when_all(F... futures) {
   return async(
       [](std::tuple<F...> all) {
-        std::apply([](F&... each) { (each.wait(), ...); }, all);
+        std::apply([](F&... each) { ((each.valid() ? each.wait() : void()), ...); }, all);
         return all;
       },
       std::tuple<F...>(std::move(futures)...));
@@ -25,13 +25,15 @@ template <class... F>
 
 // The same for a range of futures, which are moved from.
 template <std::input_iterator I>
-  requires requires(I i) { (*i).wait(); }
+  requires requires(I i) { (*i).valid(), (*i).wait(); }
 [[nodiscard]] future<std::vector<std::iter_value_t<I>>> when_all(I first, I last) {
   std::vector<std::iter_value_t<I>> all(std::make_move_iterator(first),
                                         std::make_move_iterator(last));
   return async(
       [](std::vector<std::iter_value_t<I>> each) {
-        for (auto& future : each) future.wait();
+        for (auto& future : each) {
+          if (future.valid()) future.wait();
+        }
         return each;
       },
       std::move(all));

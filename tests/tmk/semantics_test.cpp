@@ -32,6 +32,7 @@
 #include "tmk/fork_join.hpp"
 #include "tmk/pool.hpp"
 #include "tmk/promise.hpp"
+#include "tmk/when_all.hpp"
 
 namespace {
 
@@ -497,6 +498,21 @@ struct Node {
   int value = 0;
   tmk::future<Node> next;
 };
+TEST_P(Semantics, an_invalid_future_costs_the_others_of_when_all_nothing) {
+  tmk::pool pool(GetParam());
+  pool.run([] {
+    const auto one = [] { return 1; };
+    auto [first, invalid] = tmk::when_all(tmk::async(one), tmk::shared_future<int>()).get();
+    EXPECT_FALSE(invalid.valid());
+    EXPECT_EQ(first.get(), 1);
+    std::vector<tmk::future<int>> some(2);
+    some[1] = tmk::async(one);
+    auto all = tmk::when_all(some.begin(), some.end()).get();
+    EXPECT_FALSE(all[0].valid());
+    EXPECT_EQ(all[1].get(), 1);
+  });
+}
+
 TEST_P(Semantics, a_type_may_hold_a_future_of_itself) {
   pool_.run([] {
     Node first{1, tmk::async([] { return Node{2, {}}; })};
