@@ -111,7 +111,7 @@ struct alignas(64) Object {
   // Of a condition: waits that were signalled and after which the thread waited for it again with
   // the same mutex, without having unlocked that meanwhile.
   Count futile;
-  Count bytes, writes;  // of files: what all calls moved; calls that write (waits are all calls)
+  Count bytes, writes;  // of files: what was written, by how many calls (waits are all calls)
 };
 
 inline constexpr std::uint32_t kSharedByProcesses = 1 << 8;  // in Object::type

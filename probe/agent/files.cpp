@@ -18,11 +18,11 @@ auto brief(Site site, Activity activity, Call call) {
 }
 
 template <class Call>
-auto on_file(Site site, int file, bool writes, bool moves, Call call) {
+auto on_file(Site site, int file, bool writes, Call call) {
   if (file < 0) return call();
   Brief now(site, Activity::io, ObjectKind::file, static_cast<std::uint64_t>(file));
   const auto result = call();
-  now.end(moves ? static_cast<std::int64_t>(result) : -1, writes);
+  now.end(writes, static_cast<std::int64_t>(result));
   return result;
 }
 
@@ -30,12 +30,10 @@ auto on_file(Site site, int file, bool writes, bool moves, Call call) {
 
 #define THREADMARK_BRIEF(activity, call) \
   return brief(THREADMARK_SITE, Activity::activity, [&] { return real().call; })
-#define THREADMARK_READ(call) \
-  return on_file(THREADMARK_SITE, file, false, true, [&] { return real().call; })
 #define THREADMARK_WRITE(call) \
-  return on_file(THREADMARK_SITE, file, true, true, [&] { return real().call; })
+  return on_file(THREADMARK_SITE, file, true, [&] { return real().call; })
 #define THREADMARK_OTHER(call) \
-  return on_file(THREADMARK_SITE, file, false, false, [&] { return real().call; })
+  return on_file(THREADMARK_SITE, file, false, [&] { return real().call; })
 
 THREADMARK_WRAP(int, sched_yield) { THREADMARK_BRIEF(yield, sched_yield()); }
 THREADMARK_WRAP(int, nanosleep, const timespec* time, timespec* left) {
@@ -78,48 +76,48 @@ THREADMARK_WRAP(int, epoll_pwait, int file, epoll_event* events, int count, int 
 }
 
 THREADMARK_WRAP(ssize_t, read, int file, void* to, size_t size) {
-  THREADMARK_READ(read(file, to, size));
+  THREADMARK_OTHER(read(file, to, size));
 }
 THREADMARK_WRAP(ssize_t, __read_chk, int file, void* to, size_t size, size_t most) {
-  THREADMARK_READ(__read_chk(file, to, size, most));
+  THREADMARK_OTHER(__read_chk(file, to, size, most));
 }
 THREADMARK_WRAP(ssize_t, readv, int file, const iovec* to, int count) {
-  THREADMARK_READ(readv(file, to, count));
+  THREADMARK_OTHER(readv(file, to, count));
 }
 THREADMARK_WRAP(ssize_t, pread, int file, void* to, size_t size, off_t at) {
-  THREADMARK_READ(pread(file, to, size, at));
+  THREADMARK_OTHER(pread(file, to, size, at));
 }
 THREADMARK_WRAP(ssize_t, pread64, int file, void* to, size_t size, off_t at) {
-  THREADMARK_READ(pread64(file, to, size, at));
+  THREADMARK_OTHER(pread64(file, to, size, at));
 }
 THREADMARK_WRAP(ssize_t, __pread_chk, int file, void* to, size_t size, off_t at, size_t most) {
-  THREADMARK_READ(__pread_chk(file, to, size, at, most));
+  THREADMARK_OTHER(__pread_chk(file, to, size, at, most));
 }
 THREADMARK_WRAP(ssize_t, __pread64_chk, int file, void* to, size_t size, off_t at, size_t most) {
-  THREADMARK_READ(__pread64_chk(file, to, size, at, most));
+  THREADMARK_OTHER(__pread64_chk(file, to, size, at, most));
 }
 THREADMARK_WRAP(ssize_t, preadv, int file, const iovec* to, int count, off_t at) {
-  THREADMARK_READ(preadv(file, to, count, at));
+  THREADMARK_OTHER(preadv(file, to, count, at));
 }
 THREADMARK_WRAP(ssize_t, preadv64, int file, const iovec* to, int count, off_t at) {
-  THREADMARK_READ(preadv64(file, to, count, at));
+  THREADMARK_OTHER(preadv64(file, to, count, at));
 }
 THREADMARK_WRAP(ssize_t, recv, int file, void* to, size_t size, int flags) {
-  THREADMARK_READ(recv(file, to, size, flags));
+  THREADMARK_OTHER(recv(file, to, size, flags));
 }
 THREADMARK_WRAP(ssize_t, __recv_chk, int file, void* to, size_t size, size_t most, int flags) {
-  THREADMARK_READ(__recv_chk(file, to, size, most, flags));
+  THREADMARK_OTHER(__recv_chk(file, to, size, most, flags));
 }
 THREADMARK_WRAP(ssize_t, recvfrom, int file, void* to, size_t size, int flags, sockaddr* from,
                 socklen_t* from_size) {
-  THREADMARK_READ(recvfrom(file, to, size, flags, from, from_size));
+  THREADMARK_OTHER(recvfrom(file, to, size, flags, from, from_size));
 }
 THREADMARK_WRAP(ssize_t, __recvfrom_chk, int file, void* to, size_t size, size_t most, int flags,
                 sockaddr* from, socklen_t* from_size) {
-  THREADMARK_READ(__recvfrom_chk(file, to, size, most, flags, from, from_size));
+  THREADMARK_OTHER(__recvfrom_chk(file, to, size, most, flags, from, from_size));
 }
 THREADMARK_WRAP(ssize_t, recvmsg, int file, msghdr* message, int flags) {
-  THREADMARK_READ(recvmsg(file, message, flags));
+  THREADMARK_OTHER(recvmsg(file, message, flags));
 }
 
 THREADMARK_WRAP(ssize_t, write, int file, const void* from, size_t size) {

@@ -245,7 +245,7 @@ Brief::Brief(Site site, Activity activity) : site_(site), activity_(activity) {
   if (busy) begin(0);
 }
 
-void Brief::end(std::int64_t bytes, bool writes) {
+void Brief::end(bool writes, std::int64_t bytes) {
   if (!recorded_) return;
   Busy busy;
   if (!busy || mine.self == nullptr) return;
@@ -256,8 +256,10 @@ void Brief::end(std::int64_t bytes, bool writes) {
   count_time(*mine.self, activity_, ns);
   if (object_ != 0) {
     Object& object = object_at(object_);
-    if (writes) add(object.writes, 1);
-    if (bytes > 0) add(object.bytes, bytes);
+    if (writes) {
+      add(object.writes, 1);
+      if (bytes > 0) add(object.bytes, bytes);
+    }
     count_wait(object_, ns);
   }
   if (stack_ == 0 && ns >= kLong_ns) stack_ = stack_of(site_);

@@ -45,8 +45,8 @@ class Brief {
   Brief(Site site, Activity activity);
   Brief(const Brief&) = delete;
   Brief& operator=(const Brief&) = delete;
-  // `bytes` below 0: the call failed.
-  void end(std::int64_t bytes = -1, bool writes = false);
+  // `bytes`: what a call that writes has written; below 0: it failed.
+  void end(bool writes = false, std::int64_t bytes = -1);
 
  private:
   void begin(std::uint32_t object);

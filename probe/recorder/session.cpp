@@ -377,7 +377,10 @@ void Session::on_thread_end(pid_t pid, pid_t tid, std::uint64_t at_ns) {
   if (image == nullptr) return;
   Watched& thread = watched(tid, at_ns, *image);
   if (thread.image == nullptr) return;
-  if (at_ns < thread.entry.began_ns) return;  // of an earlier thread with this id
+  if (at_ns < thread.entry.began_ns) {
+    if (at_ns >= start_.began_ns) return;  // of an earlier thread with this id
+    at_ns = thread.entry.began_ns;         // it ended before the recording began
+  }
   // A first thread that has ended is there until the last one has.
   if (tid == thread.image->pid &&
       (tid == pid_ || std::any_of(live_.begin(), live_.end(), [&](const Watched* other) {
@@ -519,10 +522,14 @@ void Session::take_tasks(std::uint64_t at_ns) {
     for (const pid_t tid : image.tids) {
       const auto known = by_tid_.find(tid);
       const bool same = known != by_tid_.end() && known->second->live;
-      // One that ended a moment ago was listed before; its id is not given to another so soon.
-      if (known != by_tid_.end() && !same && at_ns < known->second->entry.ended_ns + kLongestTick) {
-        look_at_slots_ = true;  // it may be another program by now
-        continue;
+      if (known != by_tid_.end() && !same) {
+        // One that ended a moment ago was listed before; its id is not given to another so soon.
+        if (at_ns < known->second->entry.ended_ns + kLongestTick) {
+          look_at_slots_ = true;  // it may be another program by now
+          continue;
+        }
+        // A first thread that has ended is listed until the last one has.
+        if (tid == image.pid && has_ended(tid)) continue;
       }
       Watched& thread = same ? *known->second : begin_thread(tid, at_ns, image);
       thread.seen = true;
@@ -536,7 +543,9 @@ void Session::take_tasks(std::uint64_t at_ns) {
   std::erase_if(live_images_, [](const WatchedImage* image) { return !image->live; });
   for (Watched* thread : live_) {
     // A message may have told of a thread that was born after the threads were listed.
-    if (!thread->seen && thread->entry.began_ns <= at_ns) end_thread(*thread, at_ns);
+    // One that was never listed lived for less than a tick, and the message of its end was lost.
+    if (!thread->seen && thread->entry.began_ns <= at_ns)
+      end_thread(*thread, thread->task.opened() ? at_ns : thread->entry.began_ns);
   }
   std::erase_if(live_, [](const Watched* thread) { return !thread->live; });
 }
@@ -623,7 +632,7 @@ void Session::take_slot(std::size_t index) {
   std::memcpy(name, words, 16);
   if (name[0] != 0) entry.name = name;  // its last one
   if (use != Thread::ended) return;
-  if (end_ns != 0 && (thread->live || entry.ended_ns == 0))
+  if (end_ns != 0 && (thread->live || entry.ended_ns <= entry.began_ns))
     entry.ended_ns = std::max(end_ns, entry.began_ns);
   if (entry.ended_ns == 0) entry.ended_ns = now_ns();
   entry.run_ns =
@@ -963,6 +972,10 @@ bool Session::tick() {
     // The next list does not have one that cannot be read.
     const bool again = !looked || (needs_stack(*thread) && moved(*thread));
     if (again && !look_at(*thread, at_ns)) continue;
+    if (thread->view.state == 'Z') {  // a first thread; the process goes on
+      end_thread(*thread, at_ns);
+      continue;
+    }
     if (!thread->task.sees_calls()) calls_hidden_ = true;
     read_thread(*thread, at_ns, now_.emplace_back());
     ask_allowed(*thread, at_ns);

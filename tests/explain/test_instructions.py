@@ -78,6 +78,10 @@ TRIES = "488b07 488d4801 f0480fb10f"
         ("75f9 ebf0 c3", 0, False),  # jne to the cmpxchg; a loop round it goes on when it succeeded
         ("75f9 ebf0 c3", 7, True),
         ("c3 9090 ebee", 0, False),  # the result is not looked at
+        # sete cl; movzx ecx, cl; test ecx, ecx: je is the jump of the failure
+        ("0f94c1 0fb6c9 85c9 74ea c3", 0, True),
+        ("0f94c1 0fb6c9 85c9 74f1 ebe8 c3", 0, False),
+        ("0f94c1 0fb6c9 85c9 7502 ebe8 c3", 0, True),
     ],
 )
 def test_code_is_done_again_where_its_compare_exchange_fails(

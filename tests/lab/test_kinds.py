@@ -97,6 +97,23 @@ def test_an_interrupted_command_of_a_new_kind_says_how_it_goes_on(
     assert capsys.readouterr().err == "threadmark: `./threadmark letters` was interrupted.\n"
 
 
+def test_what_an_interrupt_says_needs_no_module_that_it_left_half_loaded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def half_loaded(*_: object) -> object:
+        raise ImportError("cannot load module more than once per process")
+
+    monkeypatch.setattr(registry, "every", half_loaded)
+    assert [registry.is_resumable(each) for each in ("lengths", "letters")] == [True, False]
+
+
+@pytest.mark.parametrize("command", sorted(registry.commands()))
+def test_a_command_is_said_to_go_on_if_it_has_the_option(
+    capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    assert registry.is_resumable(command) == ("--resume" in say(capsys, command, "--help"))
+
+
 def test_a_run_of_a_kind_that_is_not_there_says_so() -> None:
     run = Run(7, "", "", "of tomorrow", 0, {}, {})
     with pytest.raises(LabError, match=r"profile 'of tomorrow'.*git pull"):

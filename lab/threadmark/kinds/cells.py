@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 class CellKind(RunKind):
     """A kind that is measured by schedule. Sessions are the same for all of them."""
 
-    resumable = True
     formats: ClassVar[tuple[str, ...]] = ("csv", "json", "google-benchmark", "summary")
     # Fields of its requests for which its command has no option.
     not_options: ClassVar[tuple[str, ...]] = ()

@@ -57,7 +57,6 @@ class RunKind(ABC):
     command: ClassVar[str]  # that makes such runs; it also names their JSON document
     profiles: ClassVar[tuple[str, ...]]  # which runs of a store are of this kind
     formats: ClassVar[tuple[str, ...]] = ("json",)
-    resumable: ClassVar[bool] = False  # whether its command has --resume
 
     @abstractmethod
     def judge(self, stored: Stored) -> Any:

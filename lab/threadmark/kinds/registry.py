@@ -1,8 +1,9 @@
 """The kinds of run that there are.
 
-A kind is a folder beside this file. Its COMMAND is the command that makes its runs, its module
-`command` registers that command, and its module `kind` has an instance KIND of RunKind. Nothing
-else in the lab depends on which kinds there are.
+A kind is a folder beside this file. Its COMMAND is the command that makes its runs, and RESUMABLE
+says whether that has --resume; without it the command has not. Its module `command` registers that
+command, and its module `kind` has an instance KIND of RunKind. Nothing else in the lab depends on
+which kinds there are.
 """
 
 from __future__ import annotations
@@ -26,8 +27,10 @@ def commands() -> dict[str, str]:
 
 
 def is_resumable(command: str) -> bool:
-    """Whether it is the command of a kind whose runs go on with --resume."""
-    return any(kind.command == command and kind.resumable for kind in every())
+    """Whether it is the command of a kind whose runs go on with --resume. Loads nothing but the
+    folders, because an interrupt may have left other modules half loaded."""
+    found = (_import(name) for name in _names())
+    return any(each.COMMAND == command and getattr(each, "RESUMABLE", False) for each in found)
 
 
 def kind_of(stored: Stored) -> RunKind:

@@ -197,6 +197,8 @@ Processors used: both 0 % of the time, one 100 %.
          "std::locale::locale < std::ios::ios < ... < invoice < ..."),
         ("__memcmp_evex memcmp std::char_traits::compare std::string::compare Counter::line",
          "__memcmp_evex < memcmp < ... < Counter::line"),
+        ("[vdso]+0xb46 clock_gettime std::chrono::steady_clock::now busy_for audit_the_books",
+         "[vdso]+0xb46 < clock_gettime < ... < busy_for < audit_..."),
         ("std::locale::locale invoice", "std::locale::locale < invoice"),
         ("Cache::get_the_entry Cache::find_the_key Server::handle_the_request worker",
          "Cache::get_the_entry < Cache::find_the_key < Server::h..."),

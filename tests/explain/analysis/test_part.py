@@ -93,6 +93,18 @@ def test_waits_and_holds_of_a_phase_are_those_of_its_own_stacks() -> None:
         assert cause["holders"][0]["hold_us"] == TICK / 1000
 
 
+def test_waits_of_threads_have_the_length_that_they_have_in_their_own_functions() -> None:
+    short, long = (waits("mutex", 1, f"{name} worker", B) for name in ("load", "store"))
+    made = Made().thread(MAIN, works()).thread(A, short, "main").thread(B, works())
+    made.thread(C, long, "main")
+    made.thing(1, "mutex", module=1, offset=8, waits=20, wait_ns=100 * TICK)
+    for name, ns in (("load", 20), ("store", 80)):  # ten waits each
+        made.pair(1, "mutex", f"{name} worker", "with other", ns * TICK)
+    for tid, mean in ((A, 2), (C, 8)):
+        thing = recorded(made, Part((str(tid),))).things[1]
+        assert thing.wait_ns / thing.waits == pytest.approx(mean * TICK, rel=0.1)
+
+
 @pytest.mark.parametrize(("from_s", "ready_ns"), [(0.1, 52 * MS), (0.102, 50 * MS)])
 def test_run_and_ready_time_are_cut_within_a_tick(from_s: float, ready_ns: int) -> None:
     made = Made().thread(MAIN, works()).thread(A, [works(), ready()])

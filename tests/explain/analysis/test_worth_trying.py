@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from threadmark.kinds.explain import table
+from threadmark.kinds.explain.turns import Turns
 from threadmark.kinds.explain.worth_trying import worth_trying
 
 
@@ -21,11 +22,11 @@ def test_the_fixes_of_the_first_causes_are_named_with_their_bounds_and_a_command
     assert found["command"] == f"./threadmark try --only {','.join(names)} -- ./absent 'a b'"
 
 
-def test_a_number_of_threads_is_asked_for_again() -> None:
-    found = worth_trying([cause("mutex", 1.4)], ["true", "{threads}"], "1,2")
-    assert found["command"].startswith("./threadmark try --threads 1,2 --only ")
-    assert found["command"].endswith("-- true '{threads}'")
-    assert "fewer-threads" in found["command"]
+def test_what_a_comparison_was_asked_with_is_asked_again() -> None:
+    turns = Turns(threads="1,2", variable="NT", progress=r"done (\d+)")
+    found = worth_trying([cause("mutex", 1.4)], ["true", "{threads}"], turns.options())
+    asked = r"./threadmark try --threads 1,2 --threads-env NT --progress 'done (\d+)' --only "
+    assert found["command"].startswith(asked)
 
 
 def test_nothing_is_proposed_where_nothing_can_help() -> None:

@@ -538,16 +538,35 @@ def test_a_recording_by_id_ends_with_its_process(recorder: Recorder) -> None:
     assert recorder.read().head["complete"]
 
 
-def test_a_first_thread_that_ends_early_ends_nothing(recorder: Recorder, compiled: Compile) -> None:
-    done = recorder.run(compiled("first_ends.cpp"))
+@pytest.mark.parametrize("with_agent", [False, True])
+def test_a_first_thread_that_ends_early_ends_nothing(
+    recorder: Recorder, compiled: Compile, agent: str, with_agent: bool
+) -> None:
+    options = ("--agent", agent) if with_agent else ()
+    done = recorder.run(compiled("first_ends.cpp"), options=options)
     assert (done.returncode, done.stdout) == (5, "last\n")
     record = recorder.read()
     assert record.head["exit_status"] == 5
-    ticks = [{t[0]: t for t in tick["threads"]} for tick in record.all("tick")]
-    first = record.head["pid"]
-    after = [t for t in ticks if first in t and t[first][5] == "Z"]
-    assert len(after) > 10
-    assert sum(any(t[1] == "sleep" for t in tick.values()) for tick in after) > 10
+    (first,) = [each for each in record.all("thread") if each["tid"] == record.head["pid"]]
+    assert 0 < first["ended_ns"] - first["began_ns"] < 0.3e9
+    after = [tick for tick in record.all("tick") if tick["at_ns"] > first["ended_ns"]]
+    assert all(t[0] != first["tid"] for tick in after for t in tick["threads"])
+    assert sum(any(t[1] == "sleep" for t in tick["threads"]) for tick in after) > 10
+
+
+def test_threads_that_ended_before_the_recording_began_are_not_at_work_in_it(
+    recorder: Recorder, compiled: Compile
+) -> None:
+    target = compiled("short_threads.cpp")
+    recorder.run(target, "1000000", options=("--delay", "0.3", "--duration", "0.2"))
+    record = recorder.read()
+    if not record.head["tier"]["perf"]:
+        pytest.skip("no messages of the kernel tell of threads here")
+    began = record.head["began_ns"]
+    there = [
+        t for t in record.all("thread") if t["began_ns"] <= began < (t["ended_ns"] or began + 1)
+    ]
+    assert len(there) <= 2
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -80,6 +81,18 @@ def test_a_call_with_a_descriptor_tells_which_lock_its_thread_has(
     (file,) = [each for each in record.all("file") if each["writes"] > 1000]
     counted = sum(each["waits"] for each in calls if each["object"] == file["object"])
     assert 0.7 * file["writes"] < counted <= file["writes"]
+
+
+def test_what_is_read_from_a_file_is_not_counted_as_written(
+    recorder: Recorder, agent: str, tmp_path: Path
+) -> None:
+    program = (
+        "import os, sys; f = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)\n"
+        "for i in range(50): os.pwrite(f, b'x' * 100, 100 * i); os.pread(f, 5000, 0)"
+    )
+    recorder.run(sys.executable, "-c", program, str(tmp_path / "f"), options=("--agent", agent))
+    (file,) = [each for each in recorder.read().all("file") if each["writes"]]
+    assert (file["writes"], file["bytes"]) == (50, 5000)
 
 
 def test_a_thread_that_is_older_than_the_agent_has_its_whole_life(

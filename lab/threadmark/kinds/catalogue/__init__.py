@@ -7,3 +7,4 @@ several, in turns; its sample is a speed-up, not a time.
 from __future__ import annotations
 
 COMMAND = "catalogue"
+RESUMABLE = True

@@ -45,8 +45,7 @@ def perform(wanted: invocation.Wanted, turns: Turns, store: Path, *, as_json: bo
         session.run()
         recording, found, details = session.answer()
         asked = {"command": list(wanted.words), "threads": list(turns.counts)}
-        given = "" if turns.variable else turns.threads or ""
-        found["try"] = worth_trying(found["causes"], wanted.words, given)
+        found["try"] = worth_trying(found["causes"], wanted.words, turns.options())
         run = invocation.keep(recording, found, details, store, asked)
         kept = invocation.record_path(store, run)
         for count, path in session.paths.items():

@@ -79,14 +79,27 @@ def retried(code: bytes, address: int) -> bool:
     for place, each in enumerate(read):
         if not each.mnemonic.startswith("lock cmpxchg"):
             continue
-        if goes_back(place):
-            return True
         jump = next((n for n in range(place, min(place + _NEAR, len(read))) if _leaves(read[n])), 0)
+        if not jump:
+            continue
         # The jump of the success, behind which the failure goes on, or that of the failure.
-        failed = jump + 1 if read[jump].mnemonic == "je" else at.get(_target(read[jump]) or 0, 0)
-        if jump and failed > place and read[failed : failed + 1] and goes_back(failed):
+        if read[jump].mnemonic == _of_success([e.mnemonic for e in read[place + 1 : jump]]):
+            failed = jump + 1
+        else:
+            failed = at.get(_target(read[jump]) or 0, 0)
+            if goes_back(jump):
+                return True
+        if failed > place and read[failed : failed + 1] and goes_back(failed):
             return True
     return False
+
+
+def _of_success(between: Sequence[str]) -> str:
+    """The jump that is taken after an exchange that did not fail, by what lies between the two:
+    nothing, or the result is kept as a number and that is tested."""
+    kept = [place for place, each in enumerate(between) if each == "sete"]
+    tested = kept and any(each in ("test", "cmp") for each in between[kept[0] :])
+    return "jne" if tested else "je"
 
 
 def _leaves(instruction: Any) -> bool:

@@ -63,6 +63,11 @@ class Wanted:
                 f"explain has no option {self.words[0]}; see ./threadmark explain --help, and "
                 "write the program after --."
             )
+        if self.words and not self.record and probe.is_record(Path(self.words[0])):
+            raise LabError(
+                f"{self.words[0]} cannot be executed, so that it can only be a record; give a "
+                "record alone."
+            )
         if self.words and not self.record and shutil.which(self.words[0]) is None:
             is_record = self.words[0].endswith(".tmr")
             what = f"{'record' if is_record else 'program'} {self.words[0]}"

@@ -124,7 +124,10 @@ def _printed(path: Path) -> Iterator[bytes]:
             said.seek(0)
             text = said.read(4096).decode("utf-8", "replace").strip().splitlines()
             why = text[0].removeprefix(f"{RECORDER}: ") if text else f"status {status}"
-            raise LabError(f"{path} is not a record that can be read: {why}")
+            raise LabError(
+                f"{path} is not a record that can be read: {why} A program must be executable "
+                f"(chmod +x {path})."
+            )
 
 
 def is_record(path: Path) -> bool:

@@ -17,7 +17,12 @@ _SHOWN = 0.01
 _BETTER = 1.02  # a bound below is no promise
 _ON_PATH = 0.1  # of the critical path
 # Functions of C that call others and are often between a lock and the program.
-_OF_C = {"memcmp", "memcpy", "memmove", "memset", "malloc", "free", "calloc", "realloc", "strlen"}
+_OF_C = {
+    "memcmp", "memcpy", "memmove", "memset", "malloc", "free", "calloc", "realloc", "strlen",
+    "clock_gettime", "gettimeofday", "time", "nanosleep", "clock_nanosleep", "usleep", "poll",
+    "read", "write", "pread", "pwrite", "fread", "fwrite", "printf", "fprintf", "snprintf",
+    "vfprintf", "vsnprintf", "exp", "log", "pow", "sin", "cos", "sqrt", "qsort", "syscall",
+}  # fmt: skip
 
 _STATES = {
     "useful": "useful work",
@@ -243,7 +248,7 @@ def versions(known: Sequence[Mapping[str, Any]]) -> str:
 
 def _of_library(function: str) -> bool:
     """Whether a name is one of the C++ or C library's, as far as a name tells."""
-    return function.startswith(("std::", "__", "operator ")) or function in _OF_C
+    return function.startswith(("std::", "__", "operator ", "[")) or function in _OF_C
 
 
 def _shown(text: str) -> str:

@@ -35,6 +35,15 @@ class Turns:
             raise LabError(f"--threads takes numbers up to {_MOST:,}.")
         return tuple(sorted(numbers))
 
+    def options(self) -> list[str]:
+        """Those that `try` has too."""
+        given = {
+            "--threads": self.threads,
+            "--threads-env": self.variable,
+            "--progress": self.progress,
+        }
+        return [word for name, value in given.items() if value for word in (name, value)]
+
     def check(self, wanted: invocation.Wanted) -> None:
         """LabError for what contradicts itself."""
         if self.threads is None:

@@ -17,24 +17,24 @@ _BETTER = 1.05  # a bound below is not worth an attempt
 
 
 def worth_trying(
-    causes: Sequence[Mapping[str, Any]], words: Sequence[str], threads: str = ""
+    causes: Sequence[Mapping[str, Any]], words: Sequence[str], asked: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Names of fixes with the bound of the cause that each can help with, and the command that
-    tries them; nothing where no fix can help. `threads` is what the number of threads is given by,
-    where `words` have a place for it."""
+    tries them; nothing where no fix can help. `asked` are the options of the comparison of numbers
+    of threads that the command has too."""
     promising = [each for each in causes[:_CAUSES] if (each["bound"] or 0) >= _BETTER]
     likely = choosing.likely(promising)
     if not likely or not words:
         return {}
     names = list(likely)
     if shutil.which(words[0]):
-        target = target_of(words[0], os.environ, 2 if threads else None)
+        target = target_of(words[0], os.environ, 2 if asked else None)
         there = {each.name for each in choosing.applicable(target, names)[0]}
         names = [name for name in names if name in there]
     names = names[:_MOST]
     if not names:
         return {}
-    options = [*(["--threads", threads] if threads else []), "--only", ",".join(names)]
+    options = [*asked, "--only", ",".join(names)]
     return {
         "fixes": [{"name": name, "bound": likely[name]} for name in names],
         "command": shlex.join(["./threadmark", "try", *options, "--", *words]),

@@ -7,3 +7,4 @@ which the program names, so that a verdict is about threads and not about flushi
 from __future__ import annotations
 
 COMMAND = "students"
+RESUMABLE = True

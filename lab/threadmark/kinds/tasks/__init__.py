@@ -1,3 +1,4 @@
 """Task-parallel programs on backends, each against its serial form."""
 
 COMMAND = "run"
+RESUMABLE = True

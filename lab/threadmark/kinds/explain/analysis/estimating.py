@@ -7,9 +7,9 @@ thread was blocked in the part is known, and the estimates are scaled to fit int
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from threadmark.kinds.explain.analysis.accounting import BEFORE, RUNS
 from threadmark.kinds.explain.analysis.recording import (
@@ -109,19 +109,23 @@ class Estimates:
     def things(
         self, whole: Recording, pairs: Iterable[tuple[Pair, Pair]], longest_ns: int
     ) -> dict[int, Thing]:
-        """Waits are those of the chosen threads; who holds and signals is anybody."""
-        before, after = _by_thing(whole.pairs), _by_thing(own for _, own in pairs)
+        """Waits are those of the chosen threads; who holds and signals is anybody. Waits in
+        different functions differ in length, so that number and time have shares of their own."""
+        own = [each for _, each in pairs]
+        before, after = _by_thing(whole.pairs), _by_thing(own)
         found = {}
         for number, thing in whole.things.items():
             held = self._share(self._within, [(_THING, number)], 0.0)
             waited = self._share(self._chosen, [(_THING, number)], 0.0)
-            if before[number]:
-                waited = after[number] / before[number]
+            times = waited
+            if before[number].wait_ns:
+                waited = after[number].wait_ns / before[number].wait_ns
+                times = after[number].waits / max(1, before[number].waits)
             found[number] = replace(
                 thing,
-                waits=round(thing.waits * waited),
+                waits=round(thing.waits * times),
                 wait_ns=round(thing.wait_ns * waited),
-                futile=round(thing.futile * waited),
+                futile=round(thing.futile * times),
                 longest_ns=min(thing.longest_ns, longest_ns),
                 holds=round(thing.holds * held),
                 hold_ns=round(thing.hold_ns * held),
@@ -195,10 +199,17 @@ def _by_activity(threads: Iterable[Thread]) -> Counter[str]:
     return found
 
 
-def _by_thing(pairs: Iterable[Pair]) -> Counter[int]:
-    found: Counter[int] = Counter()
+@dataclass
+class _Waits:
+    waits: int = 0
+    wait_ns: int = 0
+
+
+def _by_thing(pairs: Iterable[Pair]) -> defaultdict[int, _Waits]:
+    found: defaultdict[int, _Waits] = defaultdict(_Waits)
     for pair in pairs:
-        found[pair.thing] += pair.wait_ns
+        found[pair.thing].waits += pair.waits
+        found[pair.thing].wait_ns += pair.wait_ns
     return found
 
 
