@@ -29,8 +29,8 @@ def commands() -> dict[str, str]:
 def is_resumable(command: str) -> bool:
     """Whether it is the command of a kind whose runs go on with --resume. Loads nothing but the
     folders, because an interrupt may have left other modules half loaded."""
-    found = (_import(name) for name in _names())
-    return any(each.COMMAND == command and getattr(each, "RESUMABLE", False) for each in found)
+    found = {each.COMMAND: each for each in map(_import, _names())}
+    return getattr(found.get(command), "RESUMABLE", False)
 
 
 def kind_of(stored: Stored) -> RunKind:

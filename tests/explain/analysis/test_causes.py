@@ -422,7 +422,7 @@ def test_a_lock_stands_before_a_late_end_that_costs_hardly_more() -> None:
     assert [each["category"] for each in found[:2]] == ["mutex", "imbalance"]
     assert found[0]["share"] < found[1]["share"]
     assert not found[0]["certain"]
-    assert "or imbalance" in found[0]["words"]
+    assert "or the work is divided unequally" in found[0]["words"]
 
 
 def test_threads_that_may_only_run_on_some_processors_wait_for_these() -> None:

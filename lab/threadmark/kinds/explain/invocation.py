@@ -63,16 +63,8 @@ class Wanted:
                 f"explain has no option {self.words[0]}; see ./threadmark explain --help, and "
                 "write the program after --."
             )
-        if self.words and not self.record and probe.is_record(Path(self.words[0])):
-            raise LabError(
-                f"{self.words[0]} cannot be executed, so that it can only be a record; give a "
-                "record alone."
-            )
-        if self.words and not self.record and shutil.which(self.words[0]) is None:
-            is_record = self.words[0].endswith(".tmr")
-            what = f"{'record' if is_record else 'program'} {self.words[0]}"
-            what += "" if is_record else " that can be started"
-            raise LabError(f"There is no {what}; check its path.")
+        if self.words and not self.record:
+            self._check_program(self.words[0])
         if self.pid is not None and self.words:
             raise LabError("--pid records a process that runs; give no program.")
         if self.record and (not self.follow or self.delay or self.duration or self._texts):
@@ -93,6 +85,16 @@ class Wanted:
             if value is not None and not 0 < value < 1e6:
                 raise LabError(f"{name} takes a number of seconds above 0.")
         self._check_part()
+
+    def _check_program(self, first: str) -> None:
+        if probe.is_record(Path(first)):
+            raise LabError(
+                f"{first} cannot be executed, so that it can only be a record; give a record alone."
+            )
+        if shutil.which(first) is None:
+            is_record = first.endswith(".tmr")
+            what = f"record {first}" if is_record else f"program {first} that can be started"
+            raise LabError(f"There is no {what}; check its path.")
 
     def _check_part(self) -> None:
         begin, end = self.part.from_s, self.part.to_s

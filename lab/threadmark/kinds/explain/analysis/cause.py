@@ -192,6 +192,12 @@ def unite_tasks(causes: list[Cause], useful_ns: float) -> list[Cause]:
     return sorted(rest, key=lambda each: (-each.ns, each.category, each.name))
 
 
+_RIVALS = {
+    "imbalance": "or the work is divided unequally",
+    "serial_dependency": "or one thread works while the others wait for its result",
+}
+
+
 def _ends_and_locks(causes: list[Cause]) -> None:
     """Where threads that end late cost about as much as a lock, the lock stands first: a thread
     that waits for it ends later. Neither is sure then."""
@@ -204,7 +210,7 @@ def _ends_and_locks(causes: list[Cause]) -> None:
         return
     for cause, other in ((lock, end), (end, lock)):
         cause.certain = False
-        cause.doubts.add(f"or {other.category.replace('_', ' ')}")
+        cause.doubts.add(_RIVALS.get(other.category, "or threads wait for a lock"))
     causes[:2] = [lock, end]
 
 
@@ -219,7 +225,7 @@ def doubted(
     if len(rivals) == 2 and rivals[1].ns > 0.5 * rivals[0].ns:
         for cause, other in (rivals, rivals[::-1]):
             cause.certain = False
-            cause.doubts.add(f"or {other.category.replace('_', ' ')}")
+            cause.doubts.add(_RIVALS.get(other.category, "or threads wait for a lock"))
     for cause in causes:
         # Threads of a runtime also wait where the tasks of one thread are not worth taking.
         if has_tasks and cause.in_runtime and cause.category in _PASSED_ON:

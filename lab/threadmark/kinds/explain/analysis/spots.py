@@ -168,8 +168,8 @@ def side_by_side(
     known = names.datum(0, found[0][1])
     known = known or names.member_at_call(samples[0].stack, "false_sharing")
     name, where = known or (f"words in {frame.name}", frame.where)
-    text = "threads use different words of one cache line, one of them by writing; a run with one "
-    text += "thread would tell how much that costs"
+    text = "threads use different words of one cache line, one of them by writing; how much that "
+    text += "costs shows the comparison of numbers of threads (--threads 1,2)"
     spot = spot_of("false_sharing", ("atomic", name, where), text, samples)
     spot.certain = False
     return [spot]
