@@ -156,6 +156,14 @@ def test_unknown_keys_and_kinds_are_ignored_and_a_cut_record_says_so() -> None:
     assert "1 lines of the record are damaged" in reading.read([*record, "{"]).limits[0]
 
 
+def test_a_record_that_was_cut_off_lasts_as_long_as_what_is_left_of_it() -> None:
+    made = Made(head={"complete": False}).thread(MAIN, works())
+    made.thread(MAIN + 1, works(), ended_ns=3 * made.ticks * TICK)
+    found = made.answer()
+    assert found["wall_s"] == pytest.approx(3 * made.ticks * TICK / 1e9)
+    assert found["thread_s"] <= 2 * found["wall_s"]
+
+
 def test_names_are_without_arguments_templates_and_return_types() -> None:
     for name, plain in {
         "void Cache::put<int>(int)": "Cache::put",

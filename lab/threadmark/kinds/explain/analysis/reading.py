@@ -75,14 +75,17 @@ def _whole(head: Line, found: Mapping[str, list[Line]]) -> Recording:
     damaged = len(all_of("damaged"))
     if damaged:
         limits.append(f"{damaged} lines of the record are damaged and were left out.")
-    if not all_of("end") or head.fields.get("complete") is False:
+    whole = bool(all_of("end")) and head.fields.get("complete") is not False
+    if not whole:
         limits.append("The record ends before the program did; what came later is not known.")
     for table, count in head.table("lost").items():
         if isinstance(count, int) and count > 0:
             limits.append(f"{count} {table} did not fit into the agent's table and are missing.")
     ticks = tuple(sorted((_tick(each) for each in all_of("tick")), key=lambda tick: tick.at_ns))
-    began = head.when("began_ns")
-    ended = head.when("ended_ns") or max((tick.at_ns for tick in ticks), default=began)
+    began, ended = head.when("began_ns"), head.when("ended_ns")
+    if not whole:  # the head is of some moment before; tables and ticks are of different ones
+        lives = (each.when("ended_ns") for each in all_of("thread"))
+        ended = max(ended, began, *(tick.at_ns for tick in ticks), *lives)
     threads = _by_key([_thread(each, began, ended) for each in all_of("thread")])
     samples = all_of("sample")
     return Recording(
