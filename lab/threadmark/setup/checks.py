@@ -230,6 +230,7 @@ def environment() -> dict[str, str]:
         **os.environ,
         "PATH": f"{own}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
         "MYPYPATH": str(ROOT / "lab"),
+        "PYTHONPATH": str(ROOT / "lab"),
     }
 
 
