@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 
+from threadmark.machine.processes import restore_locale
 from threadmark.model.errors import LabError
 
 
 def run() -> int:
     """The exit status of the command line."""
+    restore_locale()
     try:
         from threadmark.cli import main  # finds the checkout, or makes it of a wheel
     except LabError as problem:

@@ -3,10 +3,55 @@
 from __future__ import annotations
 
 import builtins
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 from threadmark import __main__ as start
+from threadmark.model.places import ROOT
+
+
+def launched(
+    folder: Path, given: Mapping[str, str], *words: str
+) -> subprocess.CompletedProcess[str]:
+    """The launcher with these variables beside those that find programs and the home."""
+    return subprocess.run(
+        [ROOT / "threadmark", *words],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**{name: os.environ[name] for name in ("HOME", "PATH")}, **given},
+    )
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"LANG": "C", "PYTHONPATH": "/mine", "PYTHONUTF8": "0"},
+        {"LC_CTYPE": "C"},
+        {"LC_CTYPE": "C.UTF-8", "LC_NUMERIC": "C", "PYTHONCOERCECLOCALE": "0"},
+    ],
+)
+def test_a_program_has_the_locale_and_the_settings_of_python_that_the_user_has(
+    tmp_path: Path, given: Mapping[str, str]
+) -> None:
+    options = ("--store", "s.db", "--no-explain", "--min-speedup", "0.001@2")
+    done = launched(tmp_path, given, "gate", *options, "--", "sh", "-c", "env > seen{threads}")
+    assert done.returncode in (0, 3), done.stderr
+    lines = (tmp_path / "seen2").read_text(encoding="utf-8").splitlines()
+    own = [each for each in lines if each.startswith(("LANG", "LC_", "PYTHON"))]
+    assert sorted(own) == sorted(f"{name}={value}" for name, value in given.items())
+
+
+def test_the_locale_c_is_no_fix_where_the_environment_names_none(tmp_path: Path) -> None:
+    done = launched(tmp_path, {}, "try", "--store", "s.db", "--only", "c-locale", "--", "true")
+    assert done.returncode == 2
+    assert "c-locale: the environment names the locale C already" in done.stderr
 
 
 def test_an_interrupt_while_modules_are_loaded_is_one_sentence(

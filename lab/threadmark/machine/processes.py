@@ -51,6 +51,17 @@ def children(pid: int) -> list[int]:
     return [int(each) for each in text.split()]
 
 
+def restore_locale() -> None:
+    """Give LC_CTYPE the value that this process was started with. Python sets it where the locale
+    is C, and the programs that the lab starts would take that for the user's choice."""
+    given = _environment(os.getpid())
+    found = next((each for each in given if each.startswith(b"LC_CTYPE=")), None)
+    if found is not None:
+        os.environb[b"LC_CTYPE"] = found.partition(b"=")[2]
+    elif given:
+        os.environb.pop(b"LC_CTYPE", None)
+
+
 def kill_marked(lab: str) -> None:
     """Kill every process that carries the mark of `lab`, until none is left."""
     wanted = f"{MARK}={lab}".encode()
