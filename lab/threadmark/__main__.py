@@ -5,12 +5,17 @@ from __future__ import annotations
 import sys
 
 from threadmark.machine.processes import restore_locale
+from threadmark.machine.standard_streams import guarded
 from threadmark.model.errors import LabError
 
 
 def run() -> int:
     """The exit status of the command line."""
     restore_locale()
+    return guarded(_run)
+
+
+def _run() -> int:
     try:
         from threadmark.cli import main  # finds the checkout, or makes it of a wheel
     except LabError as problem:

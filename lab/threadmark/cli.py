@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import io
-import os
 import pkgutil
 import shlex
 import signal
@@ -35,24 +33,15 @@ class Terminated(BaseException):
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command line; returns the exit status."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a locale without box drawing must not end a run
-            stream.reconfigure(errors="replace")
     signal.signal(signal.SIGTERM, _terminated)
     try:
-        status = _dispatch(list(arguments))
-        sys.stdout.flush()
-        return status
+        return _dispatch(list(arguments))
     except LabError as problem:
         return _say(str(problem), problem.exit_code)
     except KeyboardInterrupt:
         return _say(f"{_named(arguments)} was interrupted{_advice(arguments)}", INTERRUPTED)
     except Terminated:
         return _say(f"{_named(arguments)} was terminated{_advice(arguments)}", TERMINATED)
-    except BrokenPipeError:
-        # The reader (`| head`) has gone: nothing can be said, and the exit must not flush.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 128 + signal.SIGPIPE
 
 
 def command_names() -> dict[str, str]:

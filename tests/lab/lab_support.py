@@ -16,7 +16,7 @@ LAB = (sys.executable, "-P", "-m", "threadmark")
 
 
 def lab_environment() -> dict[str, str]:
-    """As the launcher sets it."""
+    """So that Python finds the lab."""
     return {**os.environ, "PYTHONPATH": str(ROOT / "lab")}
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lab_support import LAB, lab_environment
 from threadmark import __main__ as start
 from threadmark.model.places import ROOT
 
@@ -48,6 +49,57 @@ def test_a_program_has_the_locale_and_the_settings_of_python_that_the_user_has(
     assert sorted(own) == sorted(f"{name}={value}" for name, value in given.items())
 
 
+# Beside its words: how the shell starts a command, and the status that it then has.
+STREAMS = [
+    ("> /dev/full", 2),
+    ("2> /dev/full > /dev/null", 2),
+    ("> /dev/full 2>&1", 2),
+    (">&-", 0),
+    ("2>&-", 0),
+    ("<&- >&- 2>&-", 0),
+    ("| true", 141),
+    ("2>&1 > /dev/null | true", 141),
+]
+
+
+@pytest.mark.parametrize(("streams", "status"), STREAMS)
+def test_an_answer_that_cannot_be_written_is_no_answer_no(
+    tmp_path: Path, streams: str, status: int
+) -> None:
+    options = ("--store", "s.db", "--no-explain", "--min-speedup", "0.001@2")
+    words = ("gate", *options, "--budget", "20s", "--", "sh", "-c", "sleep 0.0{threads}")
+    # The reader of a pipe has gone when the lab writes to it.
+    line = f'set -o pipefail; ( sleep 0.5; "$@" ) {streams}'
+    done = subprocess.run(
+        ["bash", "-c", line, "bash", *LAB, *words],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=lab_environment(),
+    )
+    assert done.returncode == status, done.stderr
+    assert len(done.stderr.splitlines()) <= 2
+    if streams == "> /dev/full":
+        assert done.stderr.splitlines()[-1] == (
+            "threadmark: Standard output cannot be written (No space left on device); send it "
+            "elsewhere."
+        )
+
+
+def test_a_long_answer_that_cannot_be_written_is_one_sentence() -> None:
+    with Path("/dev/full").open("w", encoding="ascii") as full:
+        done = subprocess.run(
+            [*LAB, "completion", "bash"],
+            check=False,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=lab_environment(),
+        )
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+
+
 def test_the_locale_c_is_no_fix_where_the_environment_names_none(tmp_path: Path) -> None:
     done = launched(tmp_path, {}, "try", "--store", "s.db", "--only", "c-locale", "--", "true")
     assert done.returncode == 2
@@ -55,7 +107,7 @@ def test_the_locale_c_is_no_fix_where_the_environment_names_none(tmp_path: Path)
 
 
 def test_an_interrupt_while_modules_are_loaded_is_one_sentence(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     known = builtins.__import__
 
@@ -66,5 +118,5 @@ def test_an_interrupt_while_modules_are_loaded_is_one_sentence(
 
     monkeypatch.setattr(builtins, "__import__", interrupted)
     assert start.run() == 130
-    said = capsys.readouterr()
+    said = capfd.readouterr()
     assert (said.out, said.err) == ("", "threadmark: interrupted before the command began.\n")
