@@ -141,7 +141,10 @@ def test_a_baseline_is_held_to_its_lower_limit(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema":"threadmark/gate-baseline/1"}',
                                   '{"schema":"threadmark/gate-baseline/1","program":["p"],'
-                                  '"speedups":{"2":{"low":"1"}}}'])  # fmt: skip
+                                  '"speedups":{"2":{"low":"1"}}}',
+                                  '{"schema":"threadmark/gate-baseline/1","program":["p"],'
+                                  '"speedups":{}}',
+                                  pytest.param(200_000 * "[", id="deep")])  # fmt: skip
 def test_a_file_that_is_no_baseline_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "base.json"
     path.write_text(text, encoding="ascii")

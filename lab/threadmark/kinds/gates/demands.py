@@ -93,14 +93,15 @@ def _read(path: Path) -> dict[str, Any]:
         if path.stat().st_size > _BIGGEST:
             raise LabError(f"{path} is no baseline, it is too big; {remedy}")
         found = json.loads(path.read_text(encoding="utf-8"))
-        good = found["schema"] == f"threadmark/{SCHEMA}/1" and all(
+        good = found["schema"] == f"threadmark/{SCHEMA}/1" and bool(found["speedups"])
+        good &= all(
             1 < int(threads) <= _MOST and 0 < each["low"] <= each["estimate"] < 1e6
             for threads, each in found["speedups"].items()
         )
         list(map(str, found["program"]))
     except OSError as error:
         raise LabError(f"{path} cannot be read ({error.strerror}); {remedy}") from error
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         good = False
     if not good:
         raise LabError(f"{path} is no baseline; {remedy}")
