@@ -498,7 +498,7 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Mon
     target.write_text("old")
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(LabError, match="No space left"):
-        files.write_atomically(target, "new")
+        files.write_atomically(target, "new", "--output")
     assert target.read_text() == "old"
     assert len(list(tmp_path.iterdir())) == 1
 
@@ -509,11 +509,11 @@ def test_whatever_ends_a_writing_leaves_no_part_of_it(
     def interrupted(descriptor: int) -> None:
         raise KeyboardInterrupt
 
-    files.write_atomically(tmp_path / "out.csv", "a path with \udcff")
+    files.write_atomically(tmp_path / "out.csv", "a path with \udcff", "--output")
     assert (tmp_path / "out.csv").read_text() == "a path with \\udcff"
     monkeypatch.setattr(os, "fsync", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        files.write_atomically(tmp_path / "out.csv", "new")
+        files.write_atomically(tmp_path / "out.csv", "new", "--output")
     assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
 
 

@@ -94,7 +94,7 @@ def _shows_and_exports(row: Row, folder: Path) -> None:
         stored = store.load(run)
         for form in KIND.formats:
             text = KIND.export(stored, KIND.judge(stored), form)
-            files.write_atomically(folder / "out", text)
+            files.write_atomically(folder / "out", text, "--output")
 
 
 def test_half_a_surrogate_pair_in_an_answer_can_be_written(

@@ -298,6 +298,33 @@ def test_a_baseline_that_is_not_known_leaves_the_reports(
     assert not Path("base.json").exists()
 
 
+@pytest.mark.parametrize("option", ["--junit", "--summary", "--write-baseline"])
+def test_a_place_that_cannot_be_written_is_refused_before_anything_is_measured(
+    here: Path, capfd: pytest.CaptureFixture[str], option: str
+) -> None:
+    Path("folder").mkdir()
+    for place, why in (("absent/f", "No such file or directory"), ("folder", "Is a directory")):
+        options = ("--min-speedup", "0.1@2", option, place)
+        said = gate(capfd, *options, "--", "sh", "-c", "echo >> ran{threads}", status=2)
+        assert f"{place} cannot be written ({why}); name another place with {option}." in said
+    assert [each.name for each in here.iterdir()] == ["folder"]
+
+
+def test_the_verdict_is_printed_before_a_file_turns_out_not_to_be_writable(
+    here: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("gone").mkdir()
+    Path("sum.md").write_text("before\n", encoding="ascii")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "sum.md")
+    options = ("--min-speedup", "0.1@2", "--no-explain", "--store", "s.db")
+    program = ("--", "sh", "-c", "rmdir gone 2> /dev/null; sleep 0.02; : {threads}")
+    assert cli.main(["gate", *options, "--junit", "gone/j.xml", *program]) == 2
+    said = capfd.readouterr()
+    assert "sh: passed." in said.out
+    assert "gone/j.xml cannot be written" in said.err
+    assert Path("sum.md").read_text(encoding="ascii").startswith("before\n## Threadmark gate")
+
+
 def test_a_program_that_prints_no_number_fails_the_gate(
     here: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -59,7 +59,7 @@ def export(
     check_name("format", chosen, kind.formats)
     content = kind.export(stored, kind.judge(stored), chosen)
     if output is not None:
-        files.write_atomically(output, content)
+        files.write_atomically(output, content, "--output")
         sys.stderr.write(f"Run {stored.run.id} as {chosen}: {output}\n")
     elif isinstance(content, str):
         sys.stdout.write(content)

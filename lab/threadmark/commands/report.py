@@ -53,7 +53,7 @@ def report(
         raise LabError(f"{path} is not a report; name another file or add --force.")
     kind = registry.kind_of(stored)
     draw = kind.picture if path.suffix == ".svg" else kind.page
-    size = files.write_atomically(path, draw(stored, kind.judge(stored)))
+    size = files.write_atomically(path, draw(stored, kind.judge(stored)), "--output")
     if json:
         write_json(document("report", {"run": number, "report": str(path), "bytes": size}))
     else:

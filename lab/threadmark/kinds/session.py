@@ -264,7 +264,7 @@ class Session:
         found = kind.judge(stored)
         if self.options.report:
             path = report_path(self.options.store, run_id)
-            files.write_atomically(path, kind.page(stored, found))
+            files.write_atomically(path, kind.page(stored, found), "--store")
         if self.options.json:
             print(kind.json(stored, found), end="")
         else:

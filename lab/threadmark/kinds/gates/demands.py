@@ -15,6 +15,7 @@ from threadmark.present import plain
 from threadmark.present.files import write_atomically
 
 SCHEMA = "gate-baseline"
+WRITE = "--write-baseline"  # the option that names a baseline to write
 _MOST = 4096  # threads
 _BIGGEST = 1 << 20  # bytes of a baseline
 
@@ -84,7 +85,7 @@ def write_baseline(path: Path, words: Sequence[str], found: Mapping[int, Interva
         "program": list(words),
         "speedups": {str(n): plain.interval_record(each) for n, each in found.items()},
     }
-    write_atomically(path, plain.dumps(plain.document(SCHEMA, fields)) + "\n")
+    write_atomically(path, plain.dumps(plain.document(SCHEMA, fields)) + "\n", WRITE)
 
 
 def _read(path: Path) -> dict[str, Any]:

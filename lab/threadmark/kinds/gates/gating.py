@@ -30,7 +30,7 @@ from threadmark.model.effort import parse_seconds
 from threadmark.model.errors import LabError
 from threadmark.model.names import check_name
 from threadmark.model.workload import Workload, threads_in_words
-from threadmark.present.files import write_atomically
+from threadmark.present import files
 from threadmark.present.progress import Progress, duration
 from threadmark.present.terminal import print_table
 from threadmark.store.store import Store
@@ -82,10 +82,38 @@ class Outputs:
     annotations: str = ""
     as_json: bool = False
 
+    @property
+    def appended(self) -> Path | None:
+        """The file of the summary, which a service may name."""
+        of_service = os.environ.get(_SUMMARY)
+        return self.summary or (Path(of_service) if of_service else None)
+
     def check(self) -> None:
         """LabError for a form of annotations that there is not."""
         if self.annotations:
             check_name("form of annotations", self.annotations, reports.FORMS)
+
+    def check_places(self) -> None:
+        """LabError where a file cannot be written, before anything is measured."""
+        if self.junit is not None:
+            files.check_place(self.junit, "--junit")
+        if self.appended is not None:
+            files.check_appendable(self.appended, "--summary")
+
+    def write(self, name: str, found: Found, causes: Sequence[str]) -> None:
+        """The files. LabError, after the others, where one of them can no longer be written."""
+        try:
+            if self.junit is not None:
+                files.write_atomically(self.junit, reports.junit(name, found, causes), "--junit")
+        finally:
+            if self.appended is not None:
+                files.append(self.appended, reports.markdown(name, found, causes), "--summary")
+
+    def annotate(self, name: str, found: Found, causes: Sequence[str]) -> None:
+        """Print the lines for the service that runs this."""
+        form = self.annotations or reports.form_here()
+        for each in reports.annotated(form, name, found, causes):
+            (sys.stderr if self.as_json else sys.stdout).write(f"{each}\n")
 
 
 def perform(workload: Workload, wanted: Wanted, outputs: Outputs, path: Path) -> int:
@@ -100,6 +128,9 @@ def perform(workload: Workload, wanted: Wanted, outputs: Outputs, path: Path) ->
         raise LabError("A baseline needs two or more numbers of threads; give --threads 1,2.")
     workload = replace(workload, threads=",".join(map(str, counts)))
     workload.faults(KIND.command)
+    outputs.check_places()
+    if wanted.write is not None:
+        files.check_place(wanted.write, demands.WRITE)
     request = {
         "workload": workload.as_json(),
         "demands": [asdict(each) for each in asked],
@@ -118,12 +149,14 @@ def perform(workload: Workload, wanted: Wanted, outputs: Outputs, path: Path) ->
                 store.add_document(number, CAUSES, said)
         store.finish(number)
         stored = store.load(number)
-    _write(outputs, name_of(stored), found, causes_of(stored))
+    told = name_of(stored), found, causes_of(stored)
+    outputs.annotate(*told)
     if outputs.as_json:
         sys.stdout.write(KIND.json(stored, found))
     else:
         print_table(Console(), partial(KIND.table, stored, found))
         sys.stdout.write(f"Run {number}; page: ./threadmark report {number}\n")
+    outputs.write(*told)
     if wanted.write is not None:
         _write_baseline(wanted.write, workload, found)
     return STATUS[found.verdict]
@@ -240,21 +273,3 @@ def _write_baseline(path: Path, workload: Workload, found: Found) -> None:
         why = reports.rounds(found) or "there were too few rounds."
         raise LabError(f"No baseline is written: {why.rstrip('.')}; try again.", 3)
     demands.write_baseline(path, workload.words, known)
-
-
-def _write(outputs: Outputs, name: str, found: Found, causes: Sequence[str]) -> None:
-    if outputs.junit is not None:
-        write_atomically(outputs.junit, reports.junit(name, found, causes))
-    of_service = os.environ.get(_SUMMARY)
-    summary = outputs.summary or (Path(of_service) if of_service else None)
-    if summary is not None:
-        try:
-            with summary.open("a", encoding="utf-8") as file:
-                file.write(reports.markdown(name, found, causes))
-        except OSError as error:
-            raise LabError(
-                f"{summary} cannot be written ({error.strerror}); name another file with --summary."
-            ) from error
-    form = outputs.annotations or reports.form_here()
-    for each in reports.annotated(form, name, found, causes):
-        (sys.stderr if outputs.as_json else sys.stdout).write(f"{each}\n")

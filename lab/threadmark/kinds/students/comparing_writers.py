@@ -77,10 +77,10 @@ class Comparison(Session):
     def _write(self, store: Store, stored: Stored) -> None:
         folder, found = self.results.folder, KIND.judge(stored)
         paths = [folder / "students.csv"]
-        files.write_atomically(paths[0], KIND.export(stored, found, "csv"))
+        files.write_atomically(paths[0], KIND.export(stored, found, "csv"), "--out")
         if self.options.report:
             paths.append(folder / "students.html")
-            files.write_atomically(paths[1], KIND.page(stored, found))
+            files.write_atomically(paths[1], KIND.page(stored, found), "--out")
             paths += recordings.write_pages(store, recordings.recorded(stored), folder)
         say(self.console, f"Written: {', '.join(map(str, paths))}")
 

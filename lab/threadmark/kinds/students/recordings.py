@@ -105,6 +105,6 @@ def write_pages(store: Store, found: Sequence[Recorded], folder: Path) -> list[P
     for each in found:
         stored = store.load(each.run)
         path = folder / f"students-threads-{each.name}.html"
-        files.write_atomically(path, KIND.page(stored, KIND.judge(stored)))
+        files.write_atomically(path, KIND.page(stored, KIND.judge(stored)), "--out")
         written.append(path)
     return written
