@@ -73,7 +73,7 @@ class Gates(RunKind):
         page.say(f"Medians of {found.rounds} rounds: {times or 'none'}.")
         if not found.checked:
             for threads, ratio in found.speedups.items():
-                span = f"{ratio.estimate:.2f} ({ratio.low:.2f} to {ratio.high:.2f})"
+                span = reports.span(ratio, found.rounds - found.disturbed)
                 page.say(f"Speed-up on {threads_in_words(threads)}: {span}.")
         if said := reports.rounds(found):
             page.say(said)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree
 
+from threadmark.judge.estimates import Interval
 from threadmark.kinds.gates.judgement import Checked, Found, Verdict
 from threadmark.present.wording import printable
 
@@ -48,7 +49,8 @@ def markdown(name: str, found: Found, causes: Sequence[str]) -> str:
         "|---|---|---|",
     ]
     for each in found.checked:
-        lines.append(f"| {each.demand.words} | {each.verdict.value} | {_span(each)} |")
+        speedup = span(each.speedup, each.rounds)
+        lines.append(f"| {each.demand.words} | {each.verdict.value} | {speedup} |")
     lines.append("")
     if found.failure:
         lines += [f"The program failed: {_cell(found.failure)}.", ""]
@@ -90,7 +92,7 @@ def sentence(each: Checked) -> str:
     asked = f"{each.demand.words}: "
     if not each.rounds:
         return f"{asked}no round counts"
-    return f"{asked}{each.verdict.value}, the speed-up is {_span(each)}"
+    return f"{asked}{each.verdict.value}, the speed-up is {span(each.speedup, each.rounds)}"
 
 
 def rounds(found: Found) -> str:
@@ -103,11 +105,12 @@ def rounds(found: Found) -> str:
     )
 
 
-def _span(each: Checked) -> str:
-    ratio = each.speedup
+def span(ratio: Interval, count: int) -> str:
+    """A speed-up after a number of rounds that count: '1.12 (1.08 to 1.17, 8 rounds)'."""
+    after = f"{count} round{'s' * (count != 1)}"
     if ratio.high > 1e6:
-        return f"not known after {each.rounds} rounds"
-    return f"{ratio.estimate:.2f} ({ratio.low:.2f} to {ratio.high:.2f}, {each.rounds} rounds)"
+        return f"not known after {after}"
+    return f"{ratio.estimate:.2f} ({ratio.low:.2f} to {ratio.high:.2f}, {after})"
 
 
 def _clean(text: str) -> str:
