@@ -11,15 +11,18 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from threadmark import cli
 from threadmark.fixes.fix import Setting
 from threadmark.kinds.trials import trying
 from threadmark.kinds.trials.judgement import Found
+from threadmark.machine import host
 from threadmark.model.effort import parse_seconds
 from threadmark.model.errors import LabError
 from threadmark.model.places import ROOT
+from threadmark.store.store import Store
 
 # What is started in the background of a shell ignores Ctrl-C, and so would what is started here.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -309,6 +312,32 @@ def test_ctrl_c_shows_what_is_known_and_leaves_no_process(folder: Path) -> None:
     assert "The try was interrupted" in " ".join(out.split())
     left = subprocess.run(["pgrep", "-f", "^sleep 71$"], capture_output=True, check=False)
     assert not left.stdout
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "said"),
+    [
+        (host, "facts", "The try was interrupted before its first round."),
+        (Store, "append_all", "The try was interrupted before its first round."),
+        (trying._Session, "_begin", ""),
+    ],
+)
+def test_ctrl_c_at_the_start_of_the_run_is_no_fault(
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    owner: Any,
+    name: str,
+    said: str,
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(owner, name, interrupted)
+    options = ("--store", "s.db", "--only", "batch", "--budget", "5s")
+    assert cli.main(["try", *options, "--", "sleep", "0.01"]) == 130
+    printed = capfd.readouterr()
+    assert said in printed.err
+    assert "The try was interrupted" in " ".join((printed.out + printed.err).split())
 
 
 def _runs() -> int:

@@ -263,8 +263,8 @@ class _Session:
         return row
 
     def _start(self) -> None:
-        """Open the store, and keep the runs that were made before."""
-        self._store = self._stack.enter_context(Store.open(self._path, create=True))
+        """Open the store, and keep the runs that were made before: all of it, or, where an
+        interrupt comes, nothing."""
         request = {
             "command": list(self._workload.words),
             "workload": self._workload.as_json(),
@@ -272,10 +272,14 @@ class _Session:
             "budget_s": self._asked.budget_s,
             "build": self._asked.build,
         }
-        self._run_id = self._store.start_run(KIND.profiles[0], self._seed, request, host.facts())
-        self._keep(self._loop.rows)
-        if self._explained:
-            self._document(EXPLAINED, self._explained)
+        machine = host.facts()
+        store = self._stack.enter_context(Store.open(self._path, create=True))
+        with store.at_once():
+            number = store.start_run(KIND.profiles[0], self._seed, request, machine)
+            store.append_all(number, self._loop.rows)
+            if self._explained:
+                store.add_document(number, EXPLAINED, self._explained)
+        self._run_id, self._store = number, store
 
     def _keep(self, rows: Sequence[Row]) -> None:
         if self._store is not None:
