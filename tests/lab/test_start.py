@@ -34,6 +34,7 @@ def launched(
     [
         {},
         {"LANG": "C", "PYTHONPATH": "/mine", "PYTHONUTF8": "0"},
+        {"root": "/mine", "python": "mine", "found": "mine"},
         {"LC_CTYPE": "C"},
         {"LC_CTYPE": "C.UTF-8", "LC_NUMERIC": "C", "PYTHONCOERCECLOCALE": "0"},
     ],
@@ -45,7 +46,7 @@ def test_a_program_has_the_locale_and_the_settings_of_python_that_the_user_has(
     done = launched(tmp_path, given, "gate", *options, "--", "sh", "-c", "env > seen{threads}")
     assert done.returncode in (0, 3), done.stderr
     lines = (tmp_path / "seen2").read_text(encoding="utf-8").splitlines()
-    own = [each for each in lines if each.startswith(("LANG", "LC_", "PYTHON"))]
+    own = [each for each in lines if each.startswith(("LANG", "LC_", "PYTHON", *given))]
     assert sorted(own) == sorted(f"{name}={value}" for name, value in given.items())
 
 
