@@ -6,10 +6,12 @@ import contextlib
 import os
 import re
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from threadmark.fixes.fix import Setting
@@ -46,6 +48,23 @@ def test_a_run_has_its_time_its_peak_and_what_tells_its_output(cage: Cage) -> No
     by_units = run(cage, "echo 5 units; echo 12,000 units", progress=re.compile(r"([\d,]+) units"))
     assert by_units.seconds == by_units.facts["wall_s"] / 12_000
     assert run(cage, "echo 4", metric="sed s/4/8/").seconds == 1 / 8
+
+
+def test_the_time_begins_with_the_process(cage: Cage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lab that gets no processor while a program runs takes nothing off its time."""
+
+    class Late(subprocess.Popen[bytes]):
+        def __init__(self, *words: Any, **options: Any) -> None:
+            super().__init__(*words, **options)
+            time.sleep(0.3)
+
+    monkeypatch.setattr(subprocess, "Popen", Late)
+    found = run(cage, "sleep 0.2")
+    assert found.seconds is not None
+    assert found.seconds >= 0.2
+    served = run(cage, "exec sleep 60", load="sleep 0.2")
+    assert served.seconds is not None
+    assert served.seconds >= 0.2
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,12 @@ descriptors, so nothing runs beside the measured program but a wake-up now and t
 from __future__ import annotations
 
 import contextlib
+import mmap
 import os
 import resource
 import selectors
 import signal
+import struct
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,6 +26,7 @@ from threadmark.measure.cage import Cage
 OUTPUT_BYTES = 8 << 20  # more than this on stdout or stderr is a fault of the program
 _ERRORS_KEPT = 4096
 _POLL_S = 0.02  # at 4 GB/s a program takes 80 MB between two looks; the limit has room for that
+_MOMENT = struct.Struct("d")
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,10 @@ def execute(
     pipe = subprocess.PIPE
     try:
         with (
-            spawned(command, cage, cpus, environment, (subprocess.DEVNULL, pipe, pipe)) as child,
+            spawned(command, cage, cpus, environment, (subprocess.DEVNULL, pipe, pipe)) as (
+                child,
+                _,
+            ),
             _open_files(child) as (pidfd, pipes),
         ):
             killed = _watch(child.pid, pidfd, pipes, streams, cage, limits)
@@ -135,22 +141,31 @@ def spawned(
     cpus: tuple[int, ...],
     environment: Mapping[str, str],
     files: tuple[int, int, int],
-) -> Iterator[subprocess.Popen[bytes]]:
-    """A process in the cage, which leads a session of its own; `files` are its standard input,
-    output and error, as descriptors or what subprocess has for them. What is left of it and of
-    others in the cage dies with the block, unless it was reaped. NotStartedError where there is
-    none."""
+) -> Iterator[tuple[subprocess.Popen[bytes], float]]:
+    """A process in the cage, which leads a session of its own, and when its program was started, by
+    time.monotonic(). `files` are its standard input, output and error, as descriptors or what
+    subprocess has for them. What is left of it and of others in the cage dies with the block,
+    unless it was reaped. NotStartedError where there is none."""
     # Python ignores what a signal's handler raises in the hooks that it runs around a fork, so that
     # Ctrl-C would be lost there.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    entrance = cage.entrance(cpus, mask)
+    began = mmap.mmap(-1, _MOMENT.size)  # shared with the child
+
+    def enter() -> None:
+        # What comes before is work of the lab. When Popen returns, the program runs already.
+        entrance()
+        _MOMENT.pack_into(began, 0, time.monotonic())
+
     try:
+        _MOMENT.pack_into(began, 0, time.monotonic())  # for a child that a signal ends before
         child = subprocess.Popen(
             command,
             stdin=files[0],
             stdout=files[1],
             stderr=files[2],
             start_new_session=True,
-            preexec_fn=cage.entrance(cpus, mask),  # noqa: PLW1509 (the lab has one thread)
+            preexec_fn=enter,  # noqa: PLW1509 (the lab has one thread)
             env=dict(environment),
         )
     except (OSError, subprocess.SubprocessError) as error:
@@ -158,7 +173,7 @@ def spawned(
         raise NotStartedError(getattr(error, "strerror", None) or str(error)) from error
     try:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        yield child
+        yield child, _MOMENT.unpack_from(began)[0]
     finally:
         if child.returncode is None:  # interrupted
             kill_group(child.pid)

@@ -100,6 +100,9 @@ class _Files:
             each.close()
 
 
+_Started = AbstractContextManager[tuple[subprocess.Popen[bytes], float]]
+
+
 @dataclass
 class _Run:
     job: Job
@@ -115,8 +118,7 @@ class _Run:
 
     def alone(self) -> float:
         """A program that ends by itself."""
-        with self._program() as child:
-            began = time.monotonic()
+        with self._program() as (child, began):
             ended = self._wait(child, began + self.limit_s, watched=True)
             wall_s = time.monotonic() - began
             self._ended(child, wall_s)
@@ -129,10 +131,9 @@ class _Run:
     def served(self) -> float:
         """A server under a load."""
         job = self.job
-        with self._program() as child:
+        with self._program() as (child, _):
             self._ready(child)
-            began = time.monotonic()
-            with self._shell(job.load, self.files.load) as load:
+            with self._shell(job.load, self.files.load) as (load, began):
                 ended = self._wait(load, began + self.limit_s, watched=False)
                 wall_s = time.monotonic() - began
                 kill_group(load.pid)
@@ -166,7 +167,7 @@ class _Run:
         """A command beside the program: its status and what it printed, of --check the last words.
         LabError where --prepare fails or does not end."""
         with TemporaryFile("a+b") as out:
-            with self._shell(command, out, stdin) as child:
+            with self._shell(command, out, stdin) as (child, _):
                 ended = self._wait(child, time.monotonic() + _ASIDE_S, watched=False)
                 kill_group(child.pid)
                 reap(child)
@@ -181,20 +182,18 @@ class _Run:
             out.seek(0)
             return child.returncode, out.read(_PRINTED).decode("utf-8", "replace")
 
-    def _program(self) -> AbstractContextManager[subprocess.Popen[bytes]]:
+    def _program(self) -> _Started:
         environment = {**self.environment, **self.job.variables}
         files = (subprocess.DEVNULL, self.files.out.fileno(), self.files.err.fileno())
         return self._started(self.job.words, environment, files)
 
-    def _shell(
-        self, command: str, out: IO[bytes], stdin: int = subprocess.DEVNULL
-    ) -> AbstractContextManager[subprocess.Popen[bytes]]:
+    def _shell(self, command: str, out: IO[bytes], stdin: int = subprocess.DEVNULL) -> _Started:
         words = ("/bin/sh", "-c", command)
         return self._started(words, self.environment, (stdin, out.fileno(), out.fileno()))
 
     def _started(
         self, words: Sequence[str], environment: Mapping[str, str], files: tuple[int, int, int]
-    ) -> AbstractContextManager[subprocess.Popen[bytes]]:
+    ) -> _Started:
         cpus = tuple(sorted(os.sched_getaffinity(0)))
         return spawned(words, self.cage, cpus, self.cage.environment(environment), files)
 
