@@ -19,6 +19,7 @@ from threadmark.kinds.gates.demands import Demand
 from threadmark.kinds.gates.gating import MOST_ROUNDS, Loop
 from threadmark.kinds.gates.judgement import Found, Verdict
 from threadmark.machine import load
+from threadmark.machine.load import Counters, disturbance
 from threadmark.model.cell import Cell, Row, Status
 from threadmark.model.errors import LabError
 from threadmark.model.places import ROOT
@@ -242,6 +243,25 @@ def test_what_cannot_be_decided_has_a_status_of_its_own(
     found = json.loads(gate(capfd, *options, *program, status=3))
     assert found["verdict"] == "not decidable on this machine today"
     assert found["disturbed_rounds"] == found["rounds"] > 0
+
+
+def test_what_runs_beside_the_program_disturbs_no_round(
+    here: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worked = Path("worked")
+    worked.touch()
+    monkeypatch.setattr(load, "disturbance", disturbance)
+    monkeypatch.setattr(
+        load, "read", lambda cpus: Counters(1e3 * worked.stat().st_size, 0, len(cpus))
+    )
+    work = "echo x >> worked"
+    options = ("--min-efficiency", "0.1@2", "--json", "--prepare", work, "--check", work)
+    program = ("--", "sh", "-c", SCRIPT, "sh", "{threads}")
+    found = json.loads(gate(capfd, *options, *program, status=0))
+    assert found["disturbed_rounds"] == 0
+    program = ("--", "sh", "-c", f"{work}; sleep 0.01", "sh", "{threads}")
+    found = json.loads(gate(capfd, *options, "--budget", "1s", *program, status=3))
+    assert found["disturbed_rounds"] == found["rounds"]
 
 
 def test_a_program_that_fails_has_its_reason(here: Path, capfd: pytest.CaptureFixture[str]) -> None:

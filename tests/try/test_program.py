@@ -16,7 +16,9 @@ from typing import Any
 import pytest
 from threadmark.fixes.fix import Setting
 from threadmark.kinds.program_runs import cell_of, one_run
+from threadmark.machine import load
 from threadmark.machine.limits import default_limits
+from threadmark.machine.load import Counters
 from threadmark.measure import program
 from threadmark.measure.cage import Cage
 from threadmark.measure.program import Job, Result
@@ -65,6 +67,22 @@ def test_the_time_begins_with_the_process(cage: Cage, monkeypatch: pytest.Monkey
     served = run(cage, "exec sleep 60", load="sleep 0.2")
     assert served.seconds is not None
     assert served.seconds >= 0.2
+
+
+def test_the_work_of_others_is_that_beside_the_program_alone(
+    cage: Cage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What --prepare, --check and --metric use is no work of others."""
+    worked = tmp_path / "worked"
+    work = f"echo x >> {worked}"
+    worked.touch()
+    monkeypatch.setattr(load, "read", lambda _: Counters(100.0 * worked.stat().st_size, 0, 1))
+    found = run(cage, "echo 1", prepare=work, check=work, metric=f"{work}; cat")
+    assert found.status is Status.OK
+    assert len(worked.read_text(encoding="ascii").split()) == 3
+    assert (found.facts["others_s"], found.facts["steal_s"]) == (0, 0)
+    assert found.facts["watched_s"] >= found.facts["wall_s"]
+    assert run(cage, work).facts["others_s"] > 100
 
 
 @pytest.mark.parametrize(

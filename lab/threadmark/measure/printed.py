@@ -47,6 +47,12 @@ def last_words(source: IO[bytes]) -> str:
     return next((line for line in reversed(lines) if line), "")[:200].rstrip(".")
 
 
+def said(source: IO[bytes]) -> str:
+    """The last words as the end of a sentence; nothing where there are none."""
+    last = last_words(source)
+    return f"; it said: {last}" if last else ""
+
+
 def _lines(source: IO[bytes]) -> Iterator[str]:
     """Lines; a carriage return ends one too."""
     source.seek(0)

@@ -264,3 +264,18 @@ def reap(child: subprocess.Popen[bytes]) -> tuple[resource.struct_rusage, int]:
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     return usage, status
+
+
+def has_ended(child: subprocess.Popen[bytes]) -> bool:
+    """Whether a process that is not yet reaped has ended."""
+    return os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def how_ended(code: int) -> str:
+    """The status of a process in words, as subprocess has it."""
+    if code >= 0:
+        return f"ended with exit status {code}"
+    try:
+        return f"was ended by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was ended by signal {-code}"

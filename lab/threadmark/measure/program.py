@@ -18,10 +18,17 @@ from dataclasses import dataclass, field
 from tempfile import TemporaryFile
 from typing import IO, Any
 
-from threadmark.machine import processes
+from threadmark.machine import load, processes
 from threadmark.measure import printed
 from threadmark.measure.cage import Cage
-from threadmark.measure.process import NotStartedError, kill_group, reap, spawned
+from threadmark.measure.process import (
+    NotStartedError,
+    has_ended,
+    how_ended,
+    kill_group,
+    reap,
+    spawned,
+)
 from threadmark.model.cell import Status
 from threadmark.model.errors import LabError
 
@@ -118,10 +125,19 @@ class _Run:
 
     def alone(self) -> float:
         """A program that ends by itself."""
+        cpus = sorted(os.sched_getaffinity(0))
+        before, at, lab_s = load.read(cpus), time.monotonic(), time.process_time()
         with self._program() as (child, began):
             ended = self._wait(child, began + self.limit_s, watched=True)
             wall_s = time.monotonic() - began
             self._ended(child, wall_s)
+            own_s = self.facts["cpu_s"] + time.process_time() - lab_s
+            seen = load.between(before, load.read(cpus), own_s)
+            self.facts |= {
+                "others_s": seen.others_s,
+                "steal_s": seen.steal_s,
+                "watched_s": time.monotonic() - at,
+            }
             if not ended:
                 raise _FailedError(Status.TIMEOUT, f"it did not end within {self.limit_s:.3g} s")
         self._check_status(child.returncode, self.files.err)
@@ -133,13 +149,13 @@ class _Run:
         job = self.job
         with self._program() as (child, _):
             self._ready(child)
-            with self._shell(job.load, self.files.load) as (load, began):
-                ended = self._wait(load, began + self.limit_s, watched=False)
+            with self._shell(job.load, self.files.load) as (asker, began):
+                ended = self._wait(asker, began + self.limit_s, watched=False)
                 wall_s = time.monotonic() - began
-                kill_group(load.pid)
-                reap(load)
+                kill_group(asker.pid)
+                reap(asker)
             self._look(child.pid)
-            alive = not _has_ended(child)
+            alive = not has_ended(child)
             if alive:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(child.pid, job.stop)
@@ -156,11 +172,11 @@ class _Run:
             if alive:
                 why = f"it did not end within {_ENDS_S:.0f} s of {signal.Signals(job.stop).name}"
                 raise _FailedError(Status.TIMEOUT, why)
-        if load.returncode != 0:
-            said = _said(self.files.load)
-            raise _FailedError(Status.CRASHED, f"its load {_ending(load.returncode)}{said}")
+        if asker.returncode != 0:
+            said = printed.said(self.files.load)
+            raise _FailedError(Status.CRASHED, f"its load {how_ended(asker.returncode)}{said}")
         if child.returncode < 0 and -child.returncode != job.stop:
-            raise _FailedError(Status.CRASHED, f"it {_ending(child.returncode)}")
+            raise _FailedError(Status.CRASHED, f"it {how_ended(child.returncode)}")
         return self._value(wall_s, self.files.load)
 
     def aside(self, option: str, command: str, stdin: int = subprocess.DEVNULL) -> tuple[int, str]:
@@ -176,9 +192,11 @@ class _Run:
             if not ended:  # the program under a setting may be at fault
                 raise _FailedError(Status.TIMEOUT, f"{option} did not end within {_ASIDE_S:.0f} s")
             if option == "--prepare" and child.returncode != 0:
-                raise LabError(f"--prepare {_ending(child.returncode)}{_said(out)}; correct it.")
+                raise LabError(
+                    f"--prepare {how_ended(child.returncode)}{printed.said(out)}; correct it."
+                )
             if option == "--check":
-                return child.returncode, _said(out)
+                return child.returncode, printed.said(out)
             out.seek(0)
             return child.returncode, out.read(_PRINTED).decode("utf-8", "replace")
 
@@ -239,8 +257,8 @@ class _Run:
             return
         until = time.monotonic() + READY_S
         while time.monotonic() < until:
-            if _has_ended(child):
-                said = _said(self.files.err)
+            if has_ended(child):
+                said = printed.said(self.files.err)
                 raise _FailedError(Status.CRASHED, f"it ended before it was ready{said}")
             if self.aside("--ready", self.job.ready)[0] == 0:
                 return
@@ -253,7 +271,7 @@ class _Run:
         memory = self.cage.memory
         if code == -signal.SIGKILL and memory and memory.events() > self._killed_before:
             raise _FailedError(Status.OUT_OF_MEMORY, "the kernel ended it at its limit of memory")
-        raise _FailedError(Status.CRASHED, f"it {_ending(code)}{_said(errors)}")
+        raise _FailedError(Status.CRASHED, f"it {how_ended(code)}{printed.said(errors)}")
 
     def _value(self, wall_s: float, output: IO[bytes]) -> float:
         """Seconds for a unit of work, of a run that ended well."""
@@ -279,21 +297,3 @@ class _Run:
             raise _FailedError(Status.WRONG, why)
         self.facts["units"] = units
         return wall_s / units
-
-
-def _has_ended(child: subprocess.Popen[bytes]) -> bool:
-    return os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-
-
-def _ending(code: int) -> str:
-    if code >= 0:
-        return f"ended with exit status {code}"
-    try:
-        return f"was ended by {signal.Signals(-code).name}"
-    except ValueError:
-        return f"was ended by signal {-code}"
-
-
-def _said(source: IO[bytes]) -> str:
-    last = printed.last_words(source)
-    return f"; it said: {last}" if last else ""

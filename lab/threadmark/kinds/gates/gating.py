@@ -234,18 +234,18 @@ def _loop(
 ) -> Iterator[Loop]:
     """The rounds of real runs, while their cage is there."""
     environment = dict(os.environ)
-    cpus = tuple(sorted(os.sched_getaffinity(0)))
+    processors = len(os.sched_getaffinity(0))
     with Cage(default_limits(), cap_threads=False) as cage, Progress(Console(stderr=True)) as line:
 
         def run(threads: int, number: int, limit_s: float) -> Row:
             line.note(f"round {number}, {threads_in_words(threads)}")
             cell = cell_of(workload, "as is", threads)
-            before = load.read(cpus)
             row = one_run(workload, cell, number, limit_s, (environment, Setting()), cage)
-            wall_s, cpu_s = row.facts.get("wall_s", 0.0), row.facts.get("cpu_s", 0.0)
-            seen = load.between(before, load.read(cpus), cpu_s)
-            disturbed = "" if workload.load else load.disturbance(seen, wall_s, (), threads)
-            return replace(row, disturbed=disturbed)
+            facts = row.facts
+            if "watched_s" not in facts:
+                return row
+            seen = load.Load(facts["others_s"], facts["steal_s"], processors)
+            return replace(row, disturbed=load.disturbance(seen, facts["watched_s"], (), threads))
 
         least = _FOR_BASELINE if wanted.write is not None else 0
         seed = random.SystemRandom().randrange(1 << 31)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from threadmark.kinds.trials.judgement import EXPLAINED, FIXES
 from threadmark.kinds.trials.kind import KIND
 from threadmark.kinds.trials.loop import SCREENED, TOGETHER, Loop
 from threadmark.kinds.trials.menu import Menu
-from threadmark.machine import host, load
+from threadmark.machine import host
 from threadmark.machine.limits import default_limits
 from threadmark.measure.cage import Cage
 from threadmark.model.cell import Row
@@ -246,18 +245,14 @@ class _Session:
         setting = self._settings.get(variant, Setting())
         facts = {} if variant == FIRST else {PAIR: arm.fix}
         cell = cell_of(self._workload, variant, arm.threads)
-        cpus = sorted(os.sched_getaffinity(0))
-        before, began, own_s = load.read(cpus), time.monotonic(), time.process_time()
         row = one_run(
             self._workload, cell, number, limit_s,
             (self._environment, self._menu.base | setting), self._cage,
         )  # fmt: skip
         row.facts.update(facts)
-        if not self._workload.load:  # what asks a server is no stranger
-            own_s = time.process_time() - own_s + row.facts.get("cpu_s", 0.0)
-            seen = load.between(before, load.read(cpus), own_s)
-            whole_s = (time.monotonic() - began) * seen.processors
-            row.facts[TAKEN] = (seen.others_s + seen.steal_s, whole_s)
+        if "watched_s" in row.facts:
+            taken_s = row.facts["others_s"] + row.facts["steal_s"]
+            row.facts[TAKEN] = (taken_s, row.facts["watched_s"] * len(os.sched_getaffinity(0)))
         if setting.sets_threads or self._workload.check:
             row.facts.pop(OUTPUT, None)  # it may say how many threads there were
         return row
