@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, TypeVar
 
+from scipy import stats
+
 from threadmark.judge import pairs
 from threadmark.judge.estimates import Interval, Spread
 
@@ -136,6 +138,12 @@ def looks_with_errors(most: int, claims: int) -> Iterator[tuple[int, float]]:
     claims that share ERROR."""
     for number, count in enumerate(looks(most), 1):
         yield count, ERROR * (1 - _AT_END) / (number * (number + 1)) / claims
+
+
+def chance_of_failures(failed: int, runs: int, failed_else: int, runs_else: int) -> float:
+    """How rarely so many of all failures or more are among these runs, where each run fails as
+    rarely as another (Fisher's exact test, one-sided)."""
+    return float(stats.hypergeom.sf(failed - 1, runs + runs_else, failed + failed_else, runs))
 
 
 def error_at_end(claims: int) -> float:

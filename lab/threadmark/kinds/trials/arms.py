@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from threadmark.judge.trials import chance_of_failures, error_at_end, looks_with_errors
 from threadmark.model.cell import Row, Status
 
 AS_IS = "as is"
@@ -14,8 +16,10 @@ FIRST = "first"  # runs before all pairs
 PAIR = "pair"  # in the facts of a row: the fix of its pair
 OUTPUT = "output"  # in the facts of a row: what tells one output from another
 TAKEN = "taken_s"  # in the facts of a row: what others had of the processors' time, and all of it
+# Failures of one arm before any as is: by chance in 1.6 % of tries at most, because half of all
+# runs are as is, and three of four where there is one fix.
+_SURE = 3
 EQUAL = 2  # runs as is that print the same, before another output is a fault
-_OFTEN = 0.5  # share of failures that is the fix's, where the program fails as it is too
 
 
 class Arm(NamedTuple):
@@ -25,34 +29,76 @@ class Arm(NamedTuple):
     threads: int
 
 
-def broken(rows: Sequence[Row]) -> dict[str, str]:
-    """The fixes that break the program, with what happened first.
+class Count(NamedTuple):
+    """Runs under a fix, and as is with as many threads, and how many of each failed."""
 
-    A fix breaks it where a run under the fix failed and none as is has, or most runs failed, or
-    printed something else than all runs as is, which are at least two.
-    """
+    failed: int = 0
+    runs: int = 0
+    failed_as_is: int = 0
+    runs_as_is: int = 0
+
+
+@dataclass
+class Failures:
+    """Of an arm: how its first failure was, whether a run did not end, the counts after each of its
+    runs, and those of all."""
+
+    reason: str = ""
+    hung: bool = False
+    after: list[Count] = field(default_factory=list)
+    all: Count = field(default_factory=Count)
+
+
+def failures(rows: Sequence[Row]) -> dict[Arm, Failures]:
+    """Of each arm that had a run. A run under a fix also fails where it printed something else than
+    all runs as is, which are at least two."""
     usual = usual_outputs(rows)
-    failed_as_is = any(is_base(row) and row.status is not Status.OK for row in rows)
-    runs: Counter[str] = Counter()
-    failures: Counter[str] = Counter()
-    reasons: dict[str, str] = {}
+    as_is: dict[int, tuple[int, int]] = defaultdict(lambda: (0, 0))
+    found: dict[Arm, Failures] = defaultdict(Failures)
     for row in rows:
-        name = row.cell.variant
-        if is_base(row):
-            continue
-        runs[name] += 1
+        threads = row.cell.threads
         reason = row.reason if row.status is not Status.OK else ""
-        expected = usual.get(row.cell.threads, "")
+        if is_base(row):
+            failed, runs = as_is[threads]
+            as_is[threads] = failed + bool(reason), runs + 1
+            continue
+        expected = usual.get(threads, "")
         if not reason and expected and row.facts.get(OUTPUT, expected) != expected:
             reason = "its output differs from that of the program as it is"
-        if reason:
-            failures[name] += 1
-            reasons.setdefault(name, reason)
+        own = found[Arm(row.cell.variant, threads)]
+        own.reason = own.reason or reason
+        own.hung |= row.status is Status.TIMEOUT
+        own.all = Count(own.all.failed + bool(reason), own.all.runs + 1, *as_is[threads])
+        own.after.append(own.all)
+    for arm, own in found.items():
+        own.all = Count(own.all.failed, own.all.runs, *as_is[arm.threads])
+    return dict(found)
+
+
+def broken(rows: Sequence[Row], *, ended: bool = True) -> dict[str, str]:
+    """The fixes that break the program, with what happened first.
+
+    A fix breaks it where a run under the fix failed and none as is with as many threads has. Before
+    the end that takes as many failures as are no chance, or one that takes long. Where a run as is
+    has failed, the fix breaks it if its runs fail more often than chance explains. That is asked at
+    the looks and at the end of threadmark.judge.trials, whose error all arms share.
+    """
+    found = failures(rows)
+    claims = len(found) + 1  # a combination may come
     return {
-        name: reason
-        for name, reason in reasons.items()
-        if not failed_as_is or failures[name] > _OFTEN * runs[name]
+        arm.fix: own.reason
+        for arm, own in found.items()
+        if own.reason and _breaks(own, claims, ended=ended)
     }
+
+
+def _breaks(own: Failures, claims: int, *, ended: bool) -> bool:
+    if not own.all.failed_as_is:
+        return ended or own.hung or own.all.failed >= _SURE
+    looks = looks_with_errors(len(own.after), claims)
+    if any(chance_of_failures(*own.after[runs - 1]) <= error for runs, error in looks):
+        return True
+    return ended and chance_of_failures(*own.all) <= error_at_end(claims)
 
 
 def wall_s(row: Row) -> float:

@@ -21,6 +21,7 @@ from threadmark.kinds.trials.arms import (
     TAKEN,
     Arm,
     broken,
+    failures,
     is_base,
     usual_outputs,
 )
@@ -254,6 +255,7 @@ def _limits(
     rows: Sequence[Row], bases: Mapping[int, Base], described: Mapping[str, Any]
 ) -> list[str]:
     found = []
+    failed, faults = failures(rows), broken(rows)
     if described.get("built"):
         found.append("The base is the program that --build makes in a copy without more flags.")
     shares = [row.facts[TAKEN] for row in rows if TAKEN in row.facts]
@@ -267,6 +269,14 @@ def _limits(
         if base.failed:
             found.append(f"The program as it is failed in {base.failed} of {base.runs} "
                          f"runs{threads}; these and their pairs count for nothing.")  # fmt: skip
+            too = [
+                f"{arm.fix} ({own.all.failed} of {own.all.runs})"
+                for arm, own in failed.items()
+                if arm.threads == count and own.reason and arm.fix not in faults
+            ]
+            if too:
+                found.append(f"It failed{threads} with fixes too, but not clearly more often: "
+                             f"{', '.join(too)}.")  # fmt: skip
         if base.constant is False and not described.get("checked"):
             found.append(f"The program as it is does not print the same each time{threads}, so "
                          "only its exit status was checked; --check CMD checks its "

@@ -56,6 +56,7 @@ class Loop:
         self._took: dict[int, list[float]] = {}  # runs as is, with all that belongs to them
         self._usual: dict[int, float] = {}
         self._slowest: dict[int, float] = {}
+        self._broken: set[str] = set()  # fixes; one may prove to be none, as the program fails too
 
     def start(self) -> None:
         """Count the budget from now on."""
@@ -110,10 +111,12 @@ class Loop:
         room = until - self.spent_s - self._of_nothing_s(_ENOUGH)
         of_arm = _ENOUGH * 2 * max(self._usual.values())
         most = max(1, int(room / of_arm))
-        promised = trials.promises({arm: list(logs.get(arm, {}).values()) for arm in self._open})
-        ordered = sorted(self._open, key=lambda arm: -promised[arm])
-        self._open = [arm for arm in self._open if arm in ordered[:most]]
-        self._out = ordered[most:]
+        # What seems to break the program promises nothing, and is soon found to do so, or not.
+        faults = arms.broken(self.rows)
+        still = [arm for arm in self._measured() if arm.fix not in faults]
+        promised = trials.promises({arm: list(logs.get(arm, {}).values()) for arm in still})
+        self._out = sorted(still, key=lambda arm: -promised[arm])[most:]
+        self._open = [arm for arm in self._open if arm not in self._out]
         return self._out
 
     def _of_nothing_s(self, rounds: int) -> float:
@@ -133,19 +136,24 @@ class Loop:
     def measure(self, until: float, rounds: int = MOST_ROUNDS) -> bool:
         """Rounds until so many seconds are spent, or so many are made; returns whether an arm is
         still open."""
-        while self._open and self.number < rounds:
+        while self._measured() and self.number < rounds:
             if self.spent_s >= until or not self._round(until):
                 break
             self._look()
-        return bool(self._open)
+        return bool(self._measured())
+
+    def _measured(self) -> list[Arm]:
+        """The arms that the next round has."""
+        return [arm for arm in self._open if arm.fix not in self._broken]
 
     def _round(self, until: float) -> bool:
         """Whether there was time for all of it."""
         self.number += 1
         # Fewer threads than the most are of interest for the speed-up, and where a fix has them.
-        asked = {max(self.counts), *(arm.threads for arm in self._open)}
+        measured = self._measured()
+        asked = {max(self.counts), *(arm.threads for arm in measured)}
         counts = self.counts if self.number <= _OF_SPEEDUP else sorted(asked)
-        pairs = [*self._open, *(Arm(AGAIN, count) for count in counts)]
+        pairs = [*measured, *(Arm(AGAIN, count) for count in counts)]
         self._random.shuffle(pairs)
         for arm in pairs:
             if self.spent_s + 2 * self._usual[arm.threads] > until and self.number > 1:
@@ -172,8 +180,8 @@ class Loop:
             self.keep(made)
         alike = len({row.facts.get(arms.OUTPUT) for row in made}) == 1
         fine = alike and all(row.status is Status.OK for row in made)
-        if not fine and arm.fix in arms.broken(self.rows):
-            self._open = [each for each in self._open if each.fix != arm.fix]
+        if not fine:
+            self._broken = set(arms.broken(self.rows, ended=False))
 
     def _known(self, row: Row, took_s: float) -> None:
         """A run as it is says how long runs take."""
@@ -186,12 +194,11 @@ class Loop:
     def _look(self) -> None:
         """Leave out what needs no more pairs. Between two looks nothing can settle."""
         logs = judgement.logs_of(self.rows)
-        if not {len(logs.get(arm, ())) for arm in self._open} & set(trials.looks(self.number)):
+        if not {len(logs.get(arm, ())) for arm in self._measured()} & set(
+            trials.looks(self.number)
+        ):
             return
         still = set(judgement.trial_of(self.rows, self.family).open())
-        out = arms.broken(self.rows)
         self._open = [
-            arm
-            for arm in self.arms
-            if arm.fix not in out and arm not in self._out and (arm in still or arm not in logs)
+            arm for arm in self.arms if arm not in self._out and (arm in still or arm not in logs)
         ]
