@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import random
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +155,31 @@ def test_where_nothing_gains_the_least_gain_is_said_that_would_have_been_seen() 
     text = " ".join(" ".join(printed(few)).split())
     assert "No fix was measured often enough; give more time with --budget." in text
     assert "x1e" not in text
+
+
+def test_a_fix_with_too_few_pairs_has_the_reason() -> None:
+    run = stored(gains={"tcache": 1.5, "arenas": 1.2, AGAIN: 1.0}, rounds=2)
+
+    def said(**ended: Any) -> str:
+        documents = {judgement.FIXES: described() | ended}
+        return " ".join(" ".join(printed(replace(run, documents=documents))).split())
+
+    text = said(given_up=["tcache"])
+    assert (
+        "Given up after 2 rounds, because time was short and others promised more: tcache." in text
+    )
+    assert "Fewer than 4 pairs of runs ended well before the budget was over: arenas." in text
+    text = said(interrupted=True)
+    assert "Given up" not in text
+    assert "ended well before the try was interrupted: tcache, arenas." in text
+    assert "The try was interrupted before a fix was measured often enough." in text
+    assert "--budget" not in text
+
+
+def test_where_each_fix_breaks_the_program_no_more_time_is_asked_for() -> None:
+    text = " ".join(" ".join(printed(stored(gains={AGAIN: 1.0}))).split())
+    assert "No fix can be kept, because each that was tried breaks the program." in text
+    assert "--budget" not in text
 
 
 def test_the_page_escapes_and_the_record_is_plain() -> None:

@@ -232,6 +232,14 @@ def test_the_time_that_explain_takes_is_not_given_to_fixes(
     assert not Path("s.db").exists()
 
 
+def test_what_is_given_up_is_told_from_what_had_too_few_pairs(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    said = run(capfd, "--only", "batch,c-locale", "--budget", "4s", "--", "sleep", "0.1")
+    given_up = re.findall(r"others promised more: (\S+)\.", " ".join(said.split()))
+    assert given_up in (["batch"], ["c-locale"])
+
+
 def test_threads_and_a_metric_reach_the_runs(capfd: pytest.CaptureFixture[str]) -> None:
     options = ("--only", "batch", "--budget", "2s", "--threads", "1,2", "--metric", "cat", "--json")
     found = json.loads(run(capfd, *options, "--", "echo", "{threads}0"))
@@ -310,6 +318,7 @@ def test_ctrl_c_shows_what_is_known_and_leaves_no_process(folder: Path) -> None:
     assert process.returncode == 130, err
     assert "sh as it is:" in out
     assert "The try was interrupted" in " ".join(out.split())
+    assert "Given up" not in out
     left = subprocess.run(["pgrep", "-f", "^sleep 71$"], capture_output=True, check=False)
     assert not left.stdout
 

@@ -29,6 +29,7 @@ from threadmark.model.cell import Row, Status, Stored
 from threadmark.model.workload import threads_in_words
 
 FIXES = "fixes"  # the document with what was to be tried
+GIVEN_UP, INTERRUPTED = "given_up", "interrupted"  # in that document: how the measurement ended
 EXPLAINED = "explained"  # the document with what explain says
 _ERROR = 0.025  # of each limit of a figure that claims nothing
 _BUSY = 0.1  # of the processors' time, above which it is said that others had it
@@ -76,7 +77,8 @@ class Tried:
 @dataclass(frozen=True)
 class Found:
     """All that a try says. `speedups`: against the fewest threads. `seen`: the least gain that the
-    fixes without one can still have been, as a share; None where nothing was measured."""
+    fixes without one can still have been, as a share; None where nothing was measured. `given_up`:
+    fixes that were measured no more because others promised more."""
 
     bases: Mapping[int, Base]
     speedups: Mapping[int, Interval]
@@ -87,6 +89,8 @@ class Found:
     seen: float | None
     limits: Sequence[str] = ()
     explained: Mapping[str, Any] = field(default_factory=dict)
+    given_up: Sequence[str] = ()
+    interrupted: bool = False
 
     @property
     def winners(self) -> list[Tried]:
@@ -149,6 +153,8 @@ def judged(
         _seen(tried),
         _limits(rows, bases, described),
         explained,
+        described.get(GIVEN_UP, ()),
+        described.get(INTERRUPTED, False),
     )
 
 

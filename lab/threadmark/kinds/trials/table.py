@@ -155,12 +155,19 @@ def _answer(page: TextPage, found: Found) -> None:
         helps += "helps" if sure else "is sure to help"
         if len(known) == 1:
             helps = f"{known[0].name} {'does not' if sure else 'is not sure to'} help"
-        none = "No fix was measured often enough; give more time with --budget."
-        page.say(f"{helps}; {_could_be(found)}" if known else none, "bold")
+        page.say(f"{helps}; {_could_be(found)}" if known else _nothing_known(found), "bold")
         return
     for each in winners[:_KEPT]:
         _keep(page, each)
     _sum(page, found)
+
+
+def _nothing_known(found: Found) -> str:
+    if found.tried and all(each.broken for each in found.tried):
+        return "No fix can be kept, because each that was tried breaks the program."
+    if found.interrupted:
+        return "The try was interrupted before a fix was measured often enough."
+    return "No fix was measured often enough; give more time with --budget."
 
 
 def _could_be(found: Found) -> str:
@@ -216,11 +223,16 @@ def _others(page: TextPage, found: Found) -> None:
             page.say(f"{words} above {100 * highest:.1f} %: {names}.")
     if lost := [each for each in found.tried if not each.broken and not each.arms]:
         page.say(f"No pair of runs ended well: {_listed(lost)}.")
-    if short := [each for each in quiet if _is_short(each)]:
+    short = [each for each in quiet if _is_short(each)]
+    if given_up := [each for each in short if each.name in found.given_up]:
         page.say(
             f"Given up after {SCREENED} rounds, because time was short and others promised more: "
-            f"{_listed(short)}."
+            f"{_listed(given_up)}."
         )
+    if others := [each for each in short if each not in given_up]:
+        end = "try was interrupted" if found.interrupted else "budget was over"
+        page.say(f"Fewer than {FEWEST} pairs of runs ended well before the {end}: "
+                 f"{_listed(others)}.")  # fmt: skip
     for each in found.tried:
         if each.broken:
             page.say(f"{each.name} breaks the program: {each.broken}.")

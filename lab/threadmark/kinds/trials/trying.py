@@ -21,7 +21,7 @@ from threadmark.kinds.program_runs import cell_of, one_run
 from threadmark.kinds.trials import judgement
 from threadmark.kinds.trials.arms import FIRST, OUTPUT, PAIR, TAKEN, Arm
 from threadmark.kinds.trials.building import Builder, BuildError
-from threadmark.kinds.trials.judgement import EXPLAINED, FIXES
+from threadmark.kinds.trials.judgement import EXPLAINED, FIXES, GIVEN_UP, INTERRUPTED
 from threadmark.kinds.trials.kind import KIND
 from threadmark.kinds.trials.loop import SCREENED, TOGETHER, Loop
 from threadmark.kinds.trials.menu import Menu
@@ -38,7 +38,7 @@ from threadmark.store.store import Store
 
 BUDGET_S = 180.0
 FIRST_TABLE_S = 60.0
-INTERRUPTED = 130
+INTERRUPTED_STATUS = 130
 _BEST = 4  # fixes that are measured with fewer threads too
 
 
@@ -144,9 +144,10 @@ class _Session:
         """Mark the run as complete, also where an interrupt left it, and print what is known;
         returns the exit status."""
         if self._store is None:
-            raise LabError("The try was interrupted before its first round.", INTERRUPTED)
+            raise LabError("The try was interrupted before its first round.", INTERRUPTED_STATUS)
         if self.interrupted:
             self._notes.append("The try was interrupted; the runs before that count.")
+            self._document(FIXES, self._described | {INTERRUPTED: True})
         for note in self._notes:
             self._store.add_note(self._run_id, note)
         self._store.finish(self._run_id)
@@ -157,7 +158,7 @@ class _Session:
         else:
             print_table(Console(), partial(KIND.table, stored, found))
             sys.stdout.write(f"Run {self._run_id}; page: ./threadmark report {self._run_id}\n")
-        return INTERRUPTED if self.interrupted else 0
+        return INTERRUPTED_STATUS if self.interrupted else 0
 
     def _begin(self, candidates: Sequence[Candidate], counts: Sequence[int]) -> None:
         """Take up fixes, and keep what they are."""
@@ -220,7 +221,8 @@ class _Session:
         """Measure, leave out what has no hope where time is short, and show a first table."""
         loop = self._loop
         loop.measure(end_s, SCREENED)
-        loop.race(end_s)
+        self._described[GIVEN_UP] = [arm.fix for arm in loop.race(end_s)]
+        self._document(FIXES, self._described)
         first = min(FIRST_TABLE_S, end_s)
         if loop.measure(first) and first < end_s:
             self._line.pause()
