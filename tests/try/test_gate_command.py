@@ -296,6 +296,18 @@ def test_the_limits_of_a_first_round_keep_to_the_budget() -> None:
     assert limits == [60.0, 60.0, 50.0]
 
 
+def test_a_round_of_milliseconds_has_a_budget_that_is_enough() -> None:
+    machine, runs = Machine(), []
+
+    def run(threads: int, number: int, limit_s: float) -> Row:
+        runs.append(threads)
+        return machine.run(threads, number, limit_s)
+
+    loop = Loop(run, (1, 2), TWO, 0.05, clock=lambda: 0.01 * len(runs))
+    with pytest.raises(LabError, match=r"A round takes 20ms, so 50ms are too few; .* such as 1s\."):
+        loop.first()
+
+
 def test_a_program_that_fails_has_its_reports_and_no_baseline(
     here: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

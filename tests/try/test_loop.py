@@ -106,6 +106,16 @@ def test_a_gain_is_found_and_what_is_settled_is_measured_no_more() -> None:
     assert 0 <= found.seen < 0.1
 
 
+@pytest.mark.parametrize("seconds", [0.003, 0.05, 0.4, 7.0])
+@pytest.mark.parametrize("fixes", [1, 9])
+def test_the_budget_that_is_advised_is_enough(seconds: float, fixes: int) -> None:
+    machine = Machine(seconds, noise=0.001)
+    advised = machine.loop([], budget_s=1.01 * seconds).enough_s(fixes)
+    slower = Machine(1.1 * seconds, noise=0.001)
+    assert slower.loop([], budget_s=advised).fitting(fixes) == fixes
+    assert advised < 2 + 12 * seconds * (1 + fixes)
+
+
 def test_the_budget_is_kept_and_nobody_measures_without_end() -> None:
     machine = Machine()
     machine.loop(["a", "b"]).measure(100)

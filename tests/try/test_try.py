@@ -275,6 +275,7 @@ def test_threads_and_a_metric_reach_the_runs(capfd: pytest.CaptureFixture[str]) 
         (("--", "false"), "The program as it is failed: it ended with exit status 1"),
         (("--budget", "0.2s", "--", "sleep", "9"), "took more than the budget of 0.2 s"),
         (("--budget", "0.4s", "--", "sleep", "0.1"), "are too few for one fix; give more with"),
+        (("--budget", "0.4s", "--", "sleep", "0.1"), "A run takes 1"),
         (("--prepare", "exit 3", "--", "true"), "--prepare ended with exit status 3; correct it."),
         (("--progress", r"(\d+)", "--", "true"), "finds no number above 0 in the output; correct"),
         (("--metric", "cat", "--", "true"), "--metric printed no number above 0 for the output"),

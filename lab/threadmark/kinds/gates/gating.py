@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import sys
@@ -31,8 +32,9 @@ from threadmark.model.errors import LabError
 from threadmark.model.names import check_name
 from threadmark.model.workload import Workload, threads_in_words
 from threadmark.present import files
-from threadmark.present.progress import Progress, duration
+from threadmark.present.progress import Progress
 from threadmark.present.terminal import print_table
+from threadmark.present.wording import duration
 from threadmark.store.store import Store
 
 BUDGET_S = 120.0
@@ -186,8 +188,8 @@ class Loop:
         took = self._round(0, lambda _: None)
         if not self._failed() and took * (FEWEST + 1) > self.budget_s:
             raise LabError(
-                f"A round takes {duration(took)}, so {duration(self.budget_s)} are too few; "
-                f"give more with --budget, such as {took * (FEWEST + 4):.0f}s."
+                f"A round takes {duration(1e9 * took)}, so {duration(1e9 * self.budget_s)} are too "
+                f"few; give more with --budget, such as {math.ceil(took * (FEWEST + 4))}s."
             )
 
     def measure(self, keep: Callable[[Sequence[Row]], None]) -> None:

@@ -6,6 +6,7 @@ one under the fix, whichever chance puts first. A pair with no fix at all shows 
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections.abc import Callable, Sequence
@@ -23,6 +24,7 @@ TOGETHER = 0.65  # of the budget, after which the best fixes are tried together
 _LIMIT = 5.0  # times the slowest run as is: a fix that slow is no fix
 _LIMIT_AS_IS = 20.0  # times the usual time: that the program ends as it is is known
 _LEAST_LIMIT_S = 2.0
+_ROOM = 1.25  # times a budget that would just do, for one that does
 _SHARE = 0.5  # of the budget that the first rounds may take
 SCREENED = 2  # rounds after which the hopeless are left out, where there is no time for all
 _RECENT = 30  # runs as is that say how long one takes
@@ -99,10 +101,11 @@ class Loop:
         of_fix = SCREENED * 2 * self._usual[max(self.counts)]
         return min(fixes, int((_SHARE * self.left_s - self._of_nothing_s(SCREENED)) / of_fix))
 
-    def needed_s(self, fixes: int) -> float:
-        """The budget that would have the first rounds for so many fixes."""
+    def enough_s(self, fixes: int) -> int:
+        """A budget with the first rounds for so many fixes, also where runs take longer then."""
         of_fixes = SCREENED * 2 * self._usual[max(self.counts)] * fixes
-        return self.spent_s + (self._of_nothing_s(SCREENED) + of_fixes) / _SHARE
+        needed_s = self.spent_s + (self._of_nothing_s(SCREENED) + of_fixes) / _SHARE
+        return math.ceil(_ROOM * needed_s)
 
     def race(self, until: float) -> list[Arm]:
         """Where there is no time for enough pairs of all, leave out those that promise least;

@@ -31,9 +31,9 @@ from threadmark.measure.cage import Cage
 from threadmark.model.cell import Row
 from threadmark.model.errors import LabError
 from threadmark.model.workload import Workload
+from threadmark.present import wording
 from threadmark.present.progress import Progress, duration
 from threadmark.present.terminal import print_table
-from threadmark.present.wording import printable
 from threadmark.store.store import Store
 
 BUDGET_S = 180.0
@@ -113,7 +113,7 @@ class _Session:
             fitting = self._fitting(len(candidates))
         self._start()
         dropped = {
-            each.name: f"no time; --budget {loop.needed_s(len(candidates)):.0f}s tries all"
+            each.name: f"no time; --budget {loop.enough_s(len(candidates))}s tries all"
             for each in candidates[fitting:]
         }
         candidates = candidates[:fitting]
@@ -180,7 +180,7 @@ class _Session:
         self._loop.leave_out(self._loop.clock() - before)
 
     def _building(self, what: str) -> None:
-        self._line.note(f"building: {printable(what)}")
+        self._line.note(f"building: {wording.printable(what)}")
 
     def _fitting(self, fixes: int) -> int:
         """How many fixes there is time for. LabError where there is none for one."""
@@ -188,8 +188,9 @@ class _Session:
         found = loop.fitting(fixes)
         if found < 1:
             raise LabError(
-                f"A run takes {duration(loop.usual_s)}, so {duration(max(0.0, loop.left_s))} are "
-                f"too few for one fix; give more with --budget, such as {loop.needed_s(1):.0f}s."
+                f"A run takes {wording.duration(1e9 * loop.usual_s)}, so the "
+                f"{max(0.0, loop.left_s):.1f}s that are left of the budget are too few for one "
+                f"fix; give more with --budget, such as {loop.enough_s(1)}s."
             )
         return found
 
@@ -242,7 +243,7 @@ class _Session:
         """One run of a pair."""
         loop = self._loop
         self._line.note(
-            f"{duration(max(0.0, loop.left_s))} left  round {number}  {printable(variant)}"
+            f"{duration(max(0.0, loop.left_s))} left  round {number}  {wording.printable(variant)}"
         )
         setting = self._settings.get(variant, Setting())
         facts = {} if variant == FIRST else {PAIR: arm.fix}
