@@ -23,6 +23,7 @@ from threadmark.kinds.trials.kind import KIND
 from threadmark.model.cell import Cell, Row, Run, Status, Stored
 from threadmark.model.places import ROOT
 from threadmark.model.workload import Workload
+from threadmark.present.terminal import TextPage
 from try_bars import PLANTED, expectation, threads_of
 
 GOLDEN = Path(__file__).parent / "golden.txt"
@@ -107,6 +108,41 @@ def test_the_answer_is_as_in_the_golden_file() -> None:
         GOLDEN.write_text(text, encoding="utf-8")
     assert text == GOLDEN.read_text(encoding="utf-8")
     assert all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_a_table_keeps_to_the_width() -> None:
+    cell = "unclear (-8.5 % to +9.9 %)"
+    rows = [
+        ["fix", "1 thread", "2 threads", "4 threads", "memory"],
+        ["jemalloc", cell, cell, cell, "x1.00"],
+        ["queueing-mutex + c-locale", cell, cell, "", "x1.00"],
+    ]
+    two = TextPage(80, utf8=True)
+    two.columns([[*row[:3], row[4]] for row in rows], ["dim", "bold", ""])
+    assert [line.plain for line in two.lines] == [
+        "",
+        "fix               1 thread                    2 threads                   memory",
+        f"jemalloc          {cell}  {cell}  x1.00",
+        f"queueing-mutex +  {cell}  {cell}  x1.00",
+        "c-locale",
+    ]
+    four = TextPage(60, utf8=True)
+    four.columns(rows, ["dim", "bold", ""])
+    lines = [line.plain for line in four.lines]
+    assert max(map(len, lines)) <= 60
+    heads = " ".join(" ".join(line for line in lines if line.startswith("fix ")).split())
+    assert heads == "fix 1 thread fix 2 threads fix 4 threads memory"
+    assert lines.count("c-locale") == 3
+    wide = TextPage(120, utf8=True)
+    wide.columns(rows, ["dim", "bold", ""])
+    assert wide.lines[3].plain == f"queueing-mutex + c-locale  {cell}  {cell}{30 * ' '}x1.00"
+    pair = {"queueing-mutex": 0.9, "queueing-mutex + batch": 1.2, AGAIN: 1.0}
+    run = stored(gains=pair)
+    document = described()
+    document["tried"] += [document["tried"][0] | {"name": name} for name in pair]
+    text = printed(replace(run, documents={judgement.FIXES: document}), 60)
+    assert max(map(len, text)) <= 60
+    assert any(line.startswith("queueing-mutex +  ") for line in text)
 
 
 def test_the_answer_says_what_counts() -> None:

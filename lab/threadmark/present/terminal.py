@@ -14,6 +14,9 @@ from threadmark.present import failures
 from threadmark.present.failures import Failure
 from threadmark.present.wording import printable
 
+_GAP = "  "  # between two columns
+_NAME = 16  # of a name in a table that is too wide: the longest name of a fix, and a plus
+
 
 def print_table(console: Console, table: Callable[..., Sequence[Text]]) -> None:
     """Print what `table` gives for the width and the characters of a terminal."""
@@ -42,6 +45,32 @@ class TextPage:
         """An empty line and a title."""
         self.lines.append(Text())
         self.say(title, "bold")
+
+    def columns(self, rows: Sequence[Sequence[str]], styles: Sequence[str]) -> None:
+        """Rows, the first of which has the heads. The first cell of a row is its name. Where they
+        are too wide, names have several lines, and columns stand in blocks."""
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        if sum(widths) + len(_GAP) * (len(widths) - 1) > self.width:
+            widths[0] = min(widths[0], _NAME)
+        for block in self._blocks(widths):
+            self.lines.append(Text())
+            for row, style in zip(rows, styles, strict=True):
+                name, *more = textwrap.wrap(row[0], widths[0], break_on_hyphens=False)
+                cells = [name.ljust(widths[0]), *(row[at].ljust(widths[at]) for at in block)]
+                for line in (_GAP.join(cells).rstrip(), *more):
+                    self.lines.append(Text(printable(line), style=style))
+
+    def _blocks(self, widths: Sequence[int]) -> list[list[int]]:
+        """The columns beside the names, as many in a block as have room."""
+        blocks: list[list[int]] = [[]]
+        used = widths[0]
+        for at, width in enumerate(widths[1:], 1):
+            if blocks[-1] and used + len(_GAP) + width > self.width:
+                blocks.append([])
+                used = widths[0]
+            blocks[-1].append(at)
+            used += len(_GAP) + width
+        return blocks
 
     def title(self, run: Run, rows: int) -> None:
         """Which run it is, and how much was measured."""

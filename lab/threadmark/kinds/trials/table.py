@@ -104,14 +104,7 @@ def _table(page: TextPage, found: Found, shown: Sequence[Tried]) -> None:
         ]
         for each in shown
     ]
-    widths = [max(len(row[at]) for row in [heads, *rows]) for at in range(len(heads))]
-    page.lines.append(Text())
-    for row in [heads, *rows]:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        text = "  ".join(cells).rstrip()
-        gains = row is not heads and next(each for each in shown if each.name == row[0]).gains
-        style = "dim" if row is heads else "bold" if gains else ""
-        page.lines.append(Text(wording.printable(text), style=style))
+    page.columns([heads, *rows], ["dim", *("bold" if each.gains else "" for each in shown)])
 
 
 def _cell(judged: Judgement | None) -> str:
