@@ -100,6 +100,14 @@ def test_a_program_that_fails_fails_the_gate_at_once() -> None:
     found = machine.judged(TWO)
     assert found.verdict is Verdict.FAILED
     assert found.failure == "with 2 threads it was ended by SIGSEGV"
+    said = "efficiency of 0.7 on 2 threads: not decided, because the program failed"
+    assert reports.sentence(found.checked[0]) == said
+    suite = ElementTree.fromstring(reports.junit("p", found, []))[0]
+    assert (suite.get("failures"), suite.get("skipped")) == ("1", "1")
+    skipped = suite.find("testcase/skipped")
+    assert skipped is not None
+    assert skipped.get("message") == said
+    assert "not decidable" not in reports.markdown("p", found, [])
     assert len(machine.kept) <= 2
 
 

@@ -187,6 +187,13 @@ def test_where_nothing_gains_the_least_gain_is_said_that_would_have_been_seen() 
     unclear = stored(gains={"tcache": 1.0, "arenas": 1.02, AGAIN: 1.0}, rounds=5)
     text = " ".join(" ".join(printed(unclear)).split())
     assert "None of the 2 fixes that were measured is sure to help; a gain of" in text
+    wild = stored(gains={"tcache": 1.0, "arenas": 1.02, AGAIN: 1.0}, rounds=8)
+    rows = [
+        replace(row, sample_ns=row.sample_ns and row.sample_ns * (1 + (5 * at) % 7 / 4))
+        for at, row in enumerate(wild.rows)
+    ]
+    text = " ".join(" ".join(printed(replace(wild, rows=rows))).split())
+    assert re.search(r"a gain of x\d\.\d\d or more would have been seen", text), text
     few = stored(gains={"tcache": 1.5, AGAIN: 1.0}, rounds=2)
     text = " ".join(" ".join(printed(few)).split())
     assert "No fix was measured often enough; give more time with --budget." in text

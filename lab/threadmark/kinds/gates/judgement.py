@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from statistics import median
 
@@ -27,6 +27,7 @@ class Verdict(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
     UNDECIDED = "not decidable on this machine today"
+    STOPPED = "not decided, because the program failed"  # of a demand alone
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,14 @@ def judge(rows: Sequence[Row], demands: Sequence[Demand], *, ended: bool = True)
     """What rows say. Before the end only the looks decide, because the end is looked at once."""
     logs, disturbed = _logs(rows)
     failed = next((row for row in rows if row.status is not Status.OK), None)
+    checked = [_checked(each, logs.get(each.threads, []), len(demands), ended) for each in demands]
+    if failed:
+        checked = [
+            replace(each, verdict=Verdict.STOPPED) if each.verdict is Verdict.UNDECIDED else each
+            for each in checked
+        ]
     return Found(
-        [_checked(each, logs.get(each.threads, []), len(demands), ended) for each in demands],
+        checked,
         {threads: pairs.interval(each, ERROR / 2) for threads, each in sorted(logs.items())},
         _seconds(rows),
         max((row.round for row in rows), default=0),

@@ -26,13 +26,13 @@ def junit(name: str, found: Found, causes: Sequence[str]) -> str:
         case = ElementTree.SubElement(suite, "testcase", classname=_clean(name), name=_clean(title))
         if verdict is Verdict.FAILED:
             ElementTree.SubElement(case, "failure", message=_clean(message)).text = why
-        elif verdict is Verdict.UNDECIDED:
+        elif verdict in (Verdict.UNDECIDED, Verdict.STOPPED):
             why_not = ". ".join(filter(None, (message, rounds(found))))
             ElementTree.SubElement(case, "skipped", message=_clean(why_not))
     verdicts = [verdict for _, verdict, _ in cases]
     suite.set("tests", str(len(cases)))
     suite.set("failures", str(verdicts.count(Verdict.FAILED)))
-    suite.set("skipped", str(verdicts.count(Verdict.UNDECIDED)))
+    suite.set("skipped", str(verdicts.count(Verdict.UNDECIDED) + verdicts.count(Verdict.STOPPED)))
     suite.set("errors", "0")
     root = ElementTree.Element("testsuites")
     root.append(suite)
@@ -90,6 +90,8 @@ def form_here(environment: Mapping[str, str] = os.environ) -> str:
 def sentence(each: Checked) -> str:
     """'a speed-up of 1.5 on 2 threads was asked for and it is 1.12 (1.08 to 1.17)'."""
     asked = f"{each.demand.words}: "
+    if each.verdict is Verdict.STOPPED:
+        return f"{asked}{each.verdict.value}"
     if not each.rounds:
         return f"{asked}no round counts"
     return f"{asked}{each.verdict.value}, the speed-up is {span(each.speedup, each.rounds)}"

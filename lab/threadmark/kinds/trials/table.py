@@ -166,8 +166,12 @@ def _nothing_known(found: Found) -> str:
 def _could_be(found: Found) -> str:
     if found.seen is None or found.seen >= _ENDLESS - 1:
         return "there are too few runs to say more, give more time with --budget."
-    least = max(found.seen, WORTH)
-    return f"a gain of {100 * least:.{1 if least < 0.0995 else 0}f} % or more would have been seen."
+    return f"a gain of {_gain(found.seen)} or more would have been seen."
+
+
+def _gain(share: float) -> str:
+    """A gain that fixes can have at most: '5.0 %', 'x3.37'; smaller ones are none."""
+    return percent(1 + max(share, WORTH)).removeprefix("+")
 
 
 def _keep(page: TextPage, tried: Tried) -> None:
@@ -207,13 +211,14 @@ def _sum(page: TextPage, found: Found) -> None:
 def _others(page: TextPage, found: Found) -> None:
     shown = _shown(found)
     quiet = [each for each in found.tried if not each.broken and each not in shown and each.arms]
-    for finding, words in ((Finding.NONE, "No gain"), (Finding.UNCLEAR, "Not clear, but no gain")):
+    for finding, words in ((Finding.NONE, ""), (Finding.UNCLEAR, "Not clear")):
         known = [(each, each.most) for each in quiet if not _is_short(each)]
         some = [(each, most.ratio.high) for each, most in known if most and most.finding is finding]
         if some:
-            highest = max(max(high for _, high in some) - 1, WORTH)
-            names = _listed(each for each, _ in some)
-            page.say(f"{words} above {100 * highest:.1f} %: {names}.")
+            highest = max(high for _, high in some)
+            above = f"no gain above {_gain(highest - 1)}" if highest < _ENDLESS else ""
+            said = wording.capital(", but ".join(filter(None, (words, above))))
+            page.say(f"{said}: {_listed(each for each, _ in some)}.")
     if lost := [each for each in found.tried if not each.broken and not each.arms]:
         page.say(f"No pair of runs ended well: {_listed(lost)}.")
     short = [each for each in quiet if _is_short(each)]
