@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -60,6 +60,7 @@ def test_the_time_begins_with_the_process(cage: Cage, monkeypatch: pytest.Monkey
             super().__init__(*words, **options)
             time.sleep(0.3)
 
+    run(cage, "true")  # tells how long a child needs to its program
     monkeypatch.setattr(subprocess, "Popen", Late)
     found = run(cage, "sleep 0.2")
     assert found.seconds is not None
@@ -67,6 +68,25 @@ def test_the_time_begins_with_the_process(cage: Cage, monkeypatch: pytest.Monkey
     served = run(cage, "exec sleep 60", load="sleep 0.2")
     assert served.seconds is not None
     assert served.seconds >= 0.2
+
+
+def test_the_way_of_a_child_to_its_program_counts_for_the_lab(
+    cage: Cage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entrance = cage.entrance
+
+    def late(*words: Any) -> Callable[[], None]:
+        def enter() -> None:
+            own()
+            time.sleep(2)
+
+        own = entrance(*words)
+        return enter
+
+    monkeypatch.setattr(cage, "entrance", late)
+    found = run(cage, "true")
+    assert found.seconds is not None
+    assert found.seconds < 2
 
 
 def test_the_work_of_others_is_that_beside_the_program_alone(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import math
 import os
 import signal
 import subprocess
@@ -39,6 +40,7 @@ class Cage:
         self.limits = limits
         self.lab = owner.this().label()
         self.preload: Path | None = None
+        self.leaving_s = math.inf  # the least that a child took from the lab to its program
         make = cgroups.make if use_groups else _no_group
         self.memory = make("memory", self.lab, limits.memory_bytes)
         self.pids = make("pids", self.lab, limits.threads)

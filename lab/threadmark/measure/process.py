@@ -150,15 +150,14 @@ def spawned(
     # Ctrl-C would be lost there.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     entrance = cage.entrance(cpus, mask)
-    began = mmap.mmap(-1, _MOMENT.size)  # shared with the child
+    moment = mmap.mmap(-1, _MOMENT.size)  # shared with the child
 
     def enter() -> None:
-        # What comes before is work of the lab. When Popen returns, the program runs already.
         entrance()
-        _MOMENT.pack_into(began, 0, time.monotonic())
+        _MOMENT.pack_into(moment, 0, time.monotonic())
 
     try:
-        _MOMENT.pack_into(began, 0, time.monotonic())  # for a child that a signal ends before
+        _MOMENT.pack_into(moment, 0, time.monotonic())  # for a child that a signal ends before
         child = subprocess.Popen(
             command,
             stdin=files[0],
@@ -171,9 +170,13 @@ def spawned(
     except (OSError, subprocess.SubprocessError) as error:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         raise NotStartedError(getattr(error, "strerror", None) or str(error)) from error
+    # The program begins after the child has given up the memory of the lab, which takes some
+    # milliseconds, and before Popen returns, which may take long on a busy machine.
+    left = _MOMENT.unpack_from(moment)[0]
+    cage.leaving_s = min(cage.leaving_s, time.monotonic() - left)
     try:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        yield child, _MOMENT.unpack_from(began)[0]
+        yield child, left + cage.leaving_s
     finally:
         if child.returncode is None:  # interrupted
             kill_group(child.pid)
