@@ -22,6 +22,11 @@ def programs(folder: Path, tmk: str, std: str = RIGHT) -> Path:
     return folder
 
 
+def give_up_after(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drive, "LIMIT_S", seconds)
+    monkeypatch.setattr(drive, "LOOK_S", 0.1)
+
+
 def ends(pid: str) -> bool:
     """Whether a process that was killed ends: it may still be on its way out."""
     status = Path(f"/proc/{pid}/stat")
@@ -57,8 +62,7 @@ def test_a_failed_program_is_named_with_its_command(tmp_path: Path, body: str, s
 def test_a_program_that_hangs_is_ended_with_what_it_forked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drive, "LIMIT_S", 0.3)
-    monkeypatch.setattr(drive, "LOOK_S", 0.1)
+    give_up_after(0.3, monkeypatch)
     folder = programs(tmp_path, f"sleep 100 & echo $! > {tmp_path}/forked; wait")
     (found,) = drive.failures(folder, 17, (1,))
     assert "not at its end after" in found
@@ -68,8 +72,7 @@ def test_a_program_that_hangs_is_ended_with_what_it_forked(
 def test_time_in_which_a_runnable_thread_gets_no_processor_does_not_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drive, "LIMIT_S", 0.3)
-    monkeypatch.setattr(drive, "LOOK_S", 0.1)
+    give_up_after(0.3, monkeypatch)
     folder = programs(tmp_path, f"sleep 1; {RIGHT}", std=RIGHT)
     looks = iter([{"thread": "5"}] * 8)
     monkeypatch.setattr(drive, "runnable_threads", lambda group: next(looks, {}))
@@ -79,8 +82,7 @@ def test_time_in_which_a_runnable_thread_gets_no_processor_does_not_count(
 def test_time_in_which_the_driver_gets_no_processor_does_not_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drive, "LIMIT_S", 0.5)
-    monkeypatch.setattr(drive, "LOOK_S", 0.1)
+    give_up_after(0.5, monkeypatch)
     folder = programs(tmp_path, f"sleep 1; {RIGHT}", std=RIGHT)
     late = iter([0.6])
 
@@ -95,8 +97,7 @@ def test_time_in_which_the_driver_gets_no_processor_does_not_count(
 def test_threads_that_run_or_sleep_are_not_taken_for_starved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drive, "LIMIT_S", 1.0)
-    monkeypatch.setattr(drive, "LOOK_S", 0.25)
+    give_up_after(1.0, monkeypatch)
     folder = programs(tmp_path, "sleep 100 & while :; do :; done")
     began = time.monotonic()
     (found,) = drive.failures(folder, 17, (1,))
