@@ -66,8 +66,9 @@ def runnable_threads(group: int) -> dict[str, str]:
                 continue
             for thread in (process / "task").iterdir():
                 state = (thread / "stat").read_text().rpartition(") ")[2][:1]
-                if state == "R":
-                    found[str(thread)] = (thread / "schedstat").read_text()
+                had = (thread / "schedstat").read_text().strip()
+                if state == "R" and had != "0 0 0":  # which a kernel that counts nothing says
+                    found[str(thread)] = had
     return found
 
 
