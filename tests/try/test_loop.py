@@ -11,7 +11,7 @@ import pytest
 from threadmark.judge.trials import Finding
 from threadmark.kinds.trials import arms, judgement
 from threadmark.kinds.trials.arms import AGAIN, AS_IS, FIRST, Arm
-from threadmark.kinds.trials.loop import MOST_ROUNDS, SCREENED, Loop
+from threadmark.kinds.trials.loop import MOST_ROUNDS, SCREENING, Loop
 from threadmark.model.cell import Cell, Row, Status
 from threadmark.model.errors import LabError
 
@@ -154,7 +154,8 @@ def test_what_belongs_to_a_run_beside_the_program_counts_for_the_budget() -> Non
     machine = Machine(seconds=0.1, aside=0.9)
     loop = machine.loop(["a"], budget_s=100)
     assert loop.usual_s == pytest.approx(1.0, rel=0.1)
-    assert loop.fitting(40) < 15
+    assert loop.fitting(40) < 25
+    assert loop.fitting(40, 2) < 13
     loop.measure(100)
     assert machine.now < 102
 
@@ -231,22 +232,39 @@ def test_where_time_is_short_the_hopeless_are_left_out() -> None:
     names = [f"fix {number}" for number in range(8)]
     machine = Machine(gains={"fix 5": 1.4, "fix 2": 1.2})
     loop = machine.loop(names, budget_s=100)
-    assert loop.fitting(8) == 8
+    assert loop.fitting(8, 2) == 8
     assert loop.fitting(30) < 30
-    loop.measure(100, SCREENED)
-    out = loop.race(100)
-    assert out
+    out = loop.screen(100)
+    assert len(out) > 3
     assert not {Arm("fix 5", 2), Arm("fix 2", 2)} & set(out)
     before = len(machine.order)
     loop.measure(100)
     assert not {arm for _, arm in machine.order[before:]} & set(out)
 
 
+@pytest.mark.parametrize("noise", [0.01, 0.05])
+def test_where_there_is_time_for_one_round_of_all_the_best_is_found_still(noise: float) -> None:
+    names = [f"fix {number}" for number in range(20)]
+    for seed in range(5):
+        machine = Machine(2.0, gains={"fix 17": 1.5}, noise=noise, seed=seed)
+        loop = machine.loop(names, budget_s=200)
+        assert loop.fitting(20, 2) < 20
+        assert loop.fitting(20) == 20
+        out = loop.screen(SCREENING * 200)
+        assert {variant for variant, _ in machine.order} >= set(names)
+        loop.measure(200)
+        found = judgement.judged(loop.rows, described(*names), {})
+        assert [each.name for each in found.winners] == ["fix 17"]
+        # Whoever was given up has too few pairs for a claim.
+        logs = judgement.logs_of(loop.rows)
+        assert all(len(logs[arm]) < 4 for arm in out)
+        assert machine.now < 204
+
+
 def test_a_fix_that_seems_to_break_the_program_takes_no_time_from_one_that_gains() -> None:
     machine = Machine(gains={"good": 1.4}, breaks={"bad": (Status.CRASHED, "it ended")})
     loop = machine.loop(["bad", "good"], budget_s=45)
-    loop.measure(45, SCREENED)
-    assert loop.race(45) == []
+    assert loop.screen(45) == []
     loop.measure(45)
     assert sum(variant == "good" for variant, _ in machine.order) > 5
     assert sum(variant == "bad" for variant, _ in machine.order) == 3

@@ -20,24 +20,26 @@ _KINDS = (
     "allocator", "openmp", "tasks", "compiler", "linker", "malloc", "mutex", "locale", "stdio",
     "threads", "affinity",
 )  # fmt: skip
+_TOGETHER = ("openmp",)  # kinds whose fixes do different things
 
 
 def every() -> list[Fix]:
     """All of them: first one of each kind, the likeliest kinds first, then the second ones."""
-    names = sorted(each.name for each in pkgutil.iter_modules(known.__path__))
+    names = [each.name for each in pkgutil.iter_modules(known.__path__)]
     found = [importlib.import_module(f"{known.__name__}.{name}").FIX for name in names]
+    found.sort(key=lambda fix: (not fix.usual, fix.name))
     seen: Counter[str] = Counter()
     turns = {}
     for fix in found:
         turns[fix.name] = seen[fix.kind]
-        seen[fix.kind] += 1
+        seen[fix.kind] += fix.kind not in _TOGETHER
     return sorted(found, key=lambda fix: (turns[fix.name], _place(fix.kind, _KINDS)))
 
 
 def applicable(target: Target, only: Iterable[str] = ()) -> tuple[list[Candidate], dict[str, str]]:
-    """The fixes that a program can have, and of the others why not. LabError for a name in `only`
-    that no fix has."""
-    fixes = every()
+    """The fixes that a program can have, and of the others why not. Those that hardly can help, by
+    what it calls, come last. LabError for a name in `only` that no fix has."""
+    fixes = sorted(every(), key=lambda fix: fix.hope(target))
     wanted = list(only)
     for name in wanted:
         check_name("fix", name, [fix.name for fix in fixes])

@@ -32,6 +32,7 @@ class Target:
     environment: Mapping[str, str]
     libraries_at: Mapping[str, str] = field(default_factory=dict)  # name -> path
     builds: bool = False  # whether it can be built with other flags
+    symbols: frozenset[str] | None = None  # dynamic ones of it and of its own libraries, if known
 
     def needs_build(self) -> None:
         """NotApplicableError where nobody said how the program is built."""
@@ -54,6 +55,13 @@ class Target:
                 f"it needs glibc {'.'.join(map(str, version))}, here is "
                 f"{'.'.join(map(str, self.glibc))}"
             )
+
+    def calls(self, *functions: str) -> bool | None:
+        """Whether it, or a library that it brings, may call one of these; None: not known. A name
+        that is the end of another one has no place of its own in a table of names."""
+        if self.symbols is None:
+            return None
+        return any(each.endswith(functions) for each in self.symbols)
 
     def links(self, *beginnings: str) -> bool:
         """Whether it is linked with a library of which the name begins so."""
@@ -160,7 +168,9 @@ def _escaped(value: str) -> str:
 class Fix:
     """`kind`: of the fixes of a kind a program keeps one. `helps`: categories of causes of explain
     that it can help with, the likeliest first; "mutex/locale" are causes of the category mutex of
-    which the name or the piece of knowledge has locale in it."""
+    which the name or the piece of knowledge has locale in it. `calls`: functions; the fix does
+    nothing for a program that calls none of them. `telling`: few programs call them, and those are
+    likely to gain. `usual`: it comes before the others of its kind."""
 
     name: str
     kind: str
@@ -168,6 +178,14 @@ class Fix:
     helps: tuple[str, ...]
     risk: str
     setting: Callable[[Target], Setting]  # NotApplicableError where there is none
+    calls: tuple[str, ...] = ()
+    telling: bool = False
+    usual: bool = False
+
+    def hope(self, target: Target) -> int:
+        """By what the program calls: 0 where it is likely to gain, 2 where it hardly can."""
+        called = target.calls(*self.calls) if self.calls else None
+        return 2 if called is False else 0 if called and self.telling else 1
 
     def place(self, cause: Mapping[str, object]) -> tuple[bool, int] | None:
         """Where a cause of explain is in `helps`, behind the fixes that are for just such causes;

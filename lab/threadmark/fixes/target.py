@@ -7,17 +7,23 @@ import re
 import shutil
 import stat
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from elftools.common.exceptions import ELFError
+from elftools.elf.dynamic import DynamicSegment
 from elftools.elf.elffile import ELFFile
 
 from threadmark.fixes.fix import Target
+from threadmark.fixes.functions import LOADS_LIBRARIES
 from threadmark.machine import host
 
 _LISTED = re.compile(r"^\s*(\S+) => (/\S+)", re.MULTILINE)
 _LIST_S = 10
+# Libraries that come with the compiler and the system, whose own calls a program need not make.
+_OF_SYSTEM = re.compile(
+    r"ld-|lib(c|m|dl|rt|pthread|stdc\+\+|c\+\+|c\+\+abi|gcc_s|atomic|gomp|omp|iomp5|tbb\w*)\.so"
+)
 _ONLINE = Path("/sys/devices/system/cpu/online")
 
 
@@ -38,7 +44,34 @@ def target_of(program: str, environment: Mapping[str, str], threads: int | None)
         threads=threads,
         environment=environment,
         libraries_at=listed,
+        symbols=_symbols([path, *_own(listed)]) if loader else None,
     )
+
+
+def _own(listed: Mapping[str, str]) -> list[str]:
+    """Paths of the libraries that do not come with the compiler or the system."""
+    return [path for name, path in listed.items() if not _OF_SYSTEM.match(name)]
+
+
+def _symbols(paths: Iterable[str]) -> frozenset[str] | None:
+    """The names in the dynamic tables of files; None where one cannot be read, or where more files
+    may be loaded while the program runs."""
+    names: set[str] = set()
+    for path in paths:
+        try:
+            names |= _dynamic_names(path)
+        except (OSError, ELFError, KeyError, StopIteration):
+            return None
+    return None if any(each.endswith(LOADS_LIBRARIES) for each in names) else frozenset(names)
+
+
+def _dynamic_names(path: str) -> set[str]:
+    with Path(path).open("rb") as file:
+        elf = ELFFile(file)
+        segment = next(each for each in elf.iter_segments() if isinstance(each, DynamicSegment))
+        tags = {each.entry.d_tag: each.entry.d_val for each in segment.iter_tags()}
+        file.seek(next(elf.address_offsets(tags["DT_STRTAB"])))
+        return set(file.read(tags["DT_STRSZ"]).decode("utf-8", "replace").split("\0"))
 
 
 def _loader(path: str) -> str | None:

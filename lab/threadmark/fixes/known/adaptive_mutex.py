@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from threadmark.fixes.fix import Fix
+from threadmark.fixes.functions import LOCKS_MUTEXES
 from threadmark.fixes.preloading import own_library
 
 FIX = Fix(
@@ -15,4 +16,5 @@ FIX = Fix(
         "and from the holder where there are more threads than processors."
     ),
     setting=own_library("adaptive_mutex", tunables=("glibc.pthread.mutex_spin_count=1000",)),
+    calls=LOCKS_MUTEXES,
 )

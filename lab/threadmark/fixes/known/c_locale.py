@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from threadmark.fixes.fix import Fix, NotApplicableError, Setting, Target
+from threadmark.fixes.functions import SETS_LOCALE
 
 _NAMES = ("LC_ALL", "LC_CTYPE", "LC_NUMERIC", "LANG")  # of which the first that is set counts
 
@@ -21,4 +22,5 @@ FIX = Fix(
     helps=("atomic/locale", "mutex/locale"),
     risk="Only ASCII characters are letters, and numbers have no thousands separators.",
     setting=_setting,
+    calls=SETS_LOCALE,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from threadmark.fixes.fix import Fix
+from threadmark.fixes.functions import SETS_LOCALE
 from threadmark.fixes.preloading import own_library
 
 FIX = Fix(
@@ -12,4 +13,5 @@ FIX = Fix(
     helps=("atomic/locale", "mutex/locale"),
     risk=("Numbers, dates and letters are those of the locale C."),
     setting=own_library("classic_locale", variables={"LC_ALL": "C"}),
+    calls=SETS_LOCALE,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from threadmark.fixes.fix import Fix
+from threadmark.fixes.functions import BINDS_THREADS
 from threadmark.fixes.preloading import own_library
 
 FIX = Fix(
@@ -12,4 +13,6 @@ FIX = Fix(
     helps=("affinity", "run_queue"),
     risk=("Threads that gain from the cache of one processor lose it."),
     setting=own_library("free_affinity"),
+    calls=BINDS_THREADS,
+    telling=True,
 )

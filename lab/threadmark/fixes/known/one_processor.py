@@ -22,4 +22,5 @@ FIX = Fix(
     helps=("atomic", "false_sharing", "spin", "mutex"),
     risk="Nothing runs at the same time as anything else.",
     setting=_setting,
+    usual=True,
 )

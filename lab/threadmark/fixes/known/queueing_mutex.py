@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from threadmark.fixes.fix import Fix, NotApplicableError, Setting, Target
+from threadmark.fixes.functions import LOCKS_MUTEXES
 from threadmark.fixes.preloading import own_library
 
 
@@ -24,4 +25,5 @@ FIX = Fix(
         "behind it from a free mutex."
     ),
     setting=_setting,
+    calls=LOCKS_MUTEXES,
 )

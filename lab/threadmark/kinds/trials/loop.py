@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from threadmark.judge import trials
+from threadmark.judge.pairs import FEWEST
 from threadmark.kinds.trials import arms, judgement
 from threadmark.kinds.trials.arms import AGAIN, AS_IS, FIRST, Arm
 from threadmark.model.cell import Row, Status
@@ -25,8 +26,10 @@ _LIMIT = 5.0  # times the slowest run as is: a fix that slow is no fix
 _LIMIT_AS_IS = 20.0  # times the usual time: that the program ends as it is is known
 _LEAST_LIMIT_S = 2.0
 _ROOM = 1.25  # times a budget that would just do, for one that does
+SCREENING = 0.8  # of the budget, after which the fixes that are left have enough pairs
 _SHARE = 0.5  # of the budget that the first rounds may take
-SCREENED = 2  # rounds after which the hopeless are left out, where there is no time for all
+_SCREENED = 2  # first rounds, where there is time for as many
+_KEPT = 1 / 3  # of the fixes, at least, after each of the first rounds
 _RECENT = 30  # runs as is that say how long one takes
 _OF_SPEEDUP = 8  # rounds that tell how much faster more threads are
 _ENOUGH = 6  # rounds that the others are to have beside these
@@ -96,31 +99,45 @@ class Loop:
             self._took[count] = [self.clock() - before]
             self._usual[count], self._slowest[count] = self._took[count][0], arms.wall_s(row)
 
-    def fitting(self, fixes: int) -> int:
-        """How many fixes the budget has the first rounds for."""
-        of_fix = SCREENED * 2 * self._usual[max(self.counts)]
-        return min(fixes, int((_SHARE * self.left_s - self._of_nothing_s(SCREENED)) / of_fix))
+    def fitting(self, fixes: int, rounds: int = 1) -> int:
+        """How many fixes the budget has so many first rounds for."""
+        room = _SHARE * self.left_s - self._of_nothing_s(rounds)
+        return min(fixes, int(room / self._of_fix_s(rounds)))
 
     def enough_s(self, fixes: int) -> int:
-        """A budget with the first rounds for so many fixes, also where runs take longer then."""
-        of_fixes = SCREENED * 2 * self._usual[max(self.counts)] * fixes
-        needed_s = self.spent_s + (self._of_nothing_s(SCREENED) + of_fixes) / _SHARE
-        return math.ceil(_ROOM * needed_s)
+        """A budget with a first round for so many fixes, also where runs take longer then."""
+        round_s = self._of_nothing_s(1) + fixes * self._of_fix_s(1)
+        return math.ceil(_ROOM * (self.spent_s + round_s / _SHARE))
 
-    def race(self, until: float) -> list[Arm]:
-        """Where there is no time for enough pairs of all, leave out those that promise least;
-        returns these. That claims nothing, so it makes no claim of others less sure."""
+    def screen(self, until: float) -> list[Arm]:
+        """The first rounds. Where there is no time for enough pairs of all, those that promise
+        least are left out after each; returns these. They have too few pairs for a claim, so that
+        leaving them out makes no claim less sure."""
+        fixes = len(self._open)
+        self.measure(until, _SCREENED if self.fitting(fixes, _SCREENED) == fixes else 1)
+        while self._race(until) and self.number < FEWEST - 1 and self.spent_s < until:
+            self.measure(until, self.number + 1)
+        return self._out
+
+    def _race(self, until: float) -> bool:
+        """Leave out those that promise least; returns whether there are any."""
         logs = judgement.logs_of(self.rows)
         room = until - self.spent_s - self._of_nothing_s(_ENOUGH)
-        of_arm = _ENOUGH * 2 * max(self._usual.values())
-        most = max(1, int(room / of_arm))
+        most = max(1, int(room / self._of_fix_s(_ENOUGH)))
         # What seems to break the program promises nothing, and is soon found to do so, or not.
         faults = arms.broken(self.rows)
         still = [arm for arm in self._measured() if arm.fix not in faults]
+        if self.number < FEWEST - 1:
+            most = max(most, math.ceil(_KEPT * len(still)))
         promised = trials.promises({arm: list(logs.get(arm, {}).values()) for arm in still})
-        self._out = sorted(still, key=lambda arm: -promised[arm])[most:]
-        self._open = [arm for arm in self._open if arm not in self._out]
-        return self._out
+        out = sorted(still, key=lambda arm: -promised[arm])[most:]
+        self._open = [arm for arm in self._open if arm not in out]
+        self._out += out
+        return bool(out)
+
+    def _of_fix_s(self, rounds: int) -> float:
+        """How long so many pairs with a fix take."""
+        return rounds * 2 * self._usual[max(self.counts)]
 
     def _of_nothing_s(self, rounds: int) -> float:
         """How long the pairs without a fix take."""

@@ -14,7 +14,6 @@ from threadmark.judge.pairs import FEWEST
 from threadmark.judge.trials import WORTH, Finding, Judgement
 from threadmark.kinds.trials.gaps import gaps
 from threadmark.kinds.trials.judgement import Found, Tried
-from threadmark.kinds.trials.loop import SCREENED
 from threadmark.model.cell import Stored
 from threadmark.model.workload import threads_in_words
 from threadmark.present import wording
@@ -224,8 +223,7 @@ def _others(page: TextPage, found: Found) -> None:
     short = [each for each in quiet if _is_short(each)]
     if given_up := [each for each in short if each.name in found.given_up]:
         page.say(
-            f"Given up after {SCREENED} rounds, because time was short and others promised more: "
-            f"{_listed(given_up)}."
+            f"Given up early, because time was short and others promised more: {_listed(given_up)}."
         )
     if others := [each for each in short if each not in given_up]:
         end = "try was interrupted" if found.interrupted else "budget was over"

@@ -23,7 +23,7 @@ from threadmark.kinds.trials.arms import FIRST, OUTPUT, PAIR, TAKEN, Arm
 from threadmark.kinds.trials.building import Builder, BuildError
 from threadmark.kinds.trials.judgement import EXPLAINED, FIXES, GIVEN_UP, INTERRUPTED
 from threadmark.kinds.trials.kind import KIND
-from threadmark.kinds.trials.loop import SCREENED, TOGETHER, Loop
+from threadmark.kinds.trials.loop import SCREENING, TOGETHER, Loop
 from threadmark.kinds.trials.menu import Menu
 from threadmark.machine import host
 from threadmark.machine.limits import default_limits
@@ -221,8 +221,8 @@ class _Session:
     def _until(self, end_s: float) -> None:
         """Measure, leave out what has no hope where time is short, and show a first table."""
         loop = self._loop
-        loop.measure(end_s, SCREENED)
-        self._described[GIVEN_UP] = [arm.fix for arm in loop.race(end_s)]
+        given_up = loop.screen(SCREENING * loop.budget_s)
+        self._described[GIVEN_UP] = [arm.fix for arm in given_up]
         self._document(FIXES, self._described)
         first = min(FIRST_TABLE_S, end_s)
         if loop.measure(first) and first < end_s:
