@@ -54,6 +54,11 @@ def applicable(target: Target, only: Iterable[str] = ()) -> tuple[list[Candidate
     return found, left_out
 
 
+def hopeless(target: Target) -> set[str]:
+    """Names of the fixes that hardly can help a program, by what it calls."""
+    return {fix.name for fix in every() if fix.hope(target) > 1}
+
+
 def likely(causes: Sequence[Mapping[str, object]]) -> dict[str, float | None]:
     """The fixes that can help with causes that explain named, the likeliest first, each with the
     bound of the first such cause."""

@@ -38,6 +38,13 @@ def test_nothing_is_proposed_where_nothing_can_help() -> None:
     assert worth_trying(later, ["true"]) == {}
 
 
+def test_no_fix_is_proposed_for_functions_that_the_program_does_not_call() -> None:
+    found = worth_trying([cause("mutex", 1.4)], ["true"])  # a lock of its own, it seems
+    names = {each["name"] for each in found["fixes"]}
+    assert names
+    assert not names & {"adaptive-mutex", "spinning-mutex", "queueing-mutex"}
+
+
 def test_the_answer_ends_with_what_is_worth_trying() -> None:
     found: dict[str, Any] = {
         "command": ["p"], "threads": 2, "wall_s": 1.0, "thread_s": 2.0, "accounted": 1.0,

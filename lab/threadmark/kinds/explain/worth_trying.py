@@ -30,6 +30,7 @@ def worth_trying(
     if shutil.which(words[0]):
         target = target_of(words[0], os.environ, 2 if asked else None)
         there = {each.name for each in choosing.applicable(target, names)[0]}
+        there -= choosing.hopeless(target)
         names = [name for name in names if name in there]
     names = names[:_MOST]
     if not names:
