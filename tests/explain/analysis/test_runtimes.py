@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from made import MAIN, MS, Made, sleeps, works
+from made import MAIN, MS, Made, ready, sleeps, waits, works
+from threadmark.fixes.choosing import likely
 from threadmark.kinds.explain.analysis.cause import Cause, merged, unite_tasks
 from threadmark.kinds.explain.analysis.frames import Frame
 from threadmark.kinds.explain.analysis.meaning import Operand
 from threadmark.kinds.explain.knowledge import knowledge
 
-A, B = 101, 102
+A, B, C = 101, 102, 103
 WAIT = "wait@libgomp.so.1 count._omp_fn.0 GOMP_parallel@libgomp.so.1 main"
 WORK = "row count._omp_fn.0 GOMP_parallel@libgomp.so.1 main"
 
@@ -45,6 +46,23 @@ def test_a_template_of_a_runtime_without_lines_may_be_the_programs_own_work() ->
     known = knowledge()
     assert known.in_runtime([Frame("tbb::detail::d1::start_for::run_body", "for.h:7", "prog")])
     assert not known.in_runtime([Frame("tbb::detail::d1::start_for::run_body", "prog+0x7", "prog")])
+
+
+@pytest.mark.parametrize("spins", [True, False])
+def test_threads_that_spin_in_a_runtime_take_the_processors_of_ready_ones(spins: bool) -> None:
+    """Two threads have both processors; a third, which main awaits, is ready half of the time."""
+    made = Made(processors=2).thread(MAIN, waits("join", 0, "pthread_join@libc main", B))
+    made.thread(A, works(), "main").thread(C, works(), "main")
+    made.thread(B, [ready(), works()], "main")
+    wait = "libgomp.so.1+0x1f5e0@libgomp.so.1 count._omp_fn.0 main"
+    made.operands[made.stack(wait)] = Operand(loops=True)
+    made.sample(C, "prepare run", 50).sample(B, "pack run", 25)
+    made.sample(A, wait if spins else "prepare run", 50)
+    queue = next(each for each in made.answer()["causes"] if each["category"] == "run_queue")
+    assert ("spin on these" in queue["words"]) is spins
+    assert (queue["knowledge"] == "libgomp_spinning.toml") is spins
+    assert (queue["bound"] > 1.2) is spins
+    assert (next(iter(likely([queue]))) == "omp-passive") is spins
 
 
 def test_one_thread_that_has_more_to_do_is_imbalance() -> None:

@@ -9,7 +9,7 @@ FIX = Fix(
     name="omp-passive",
     kind="openmp",
     what="threads of OpenMP that wait sleep at once",
-    helps=("barrier", "spin", "run_queue", "imbalance"),
+    helps=("run_queue/spinning", "barrier", "spin", "run_queue", "imbalance"),
     risk="Where there are processors enough, waking takes longer than spinning.",
     setting=variables(OMP_WAIT_POLICY="passive", GOMP_SPINCOUNT="0", KMP_BLOCKTIME="0"),
 )

@@ -81,7 +81,7 @@ def analyse(
     reasons = Reasons(recording, names, knowledge, roles, sleeps, waits)
     finder = Finder(recording, names, knowledge, roles, stacks, reasons, account=times)
     found = finder.of_costs(costs(recording, times, reasons, sleeps))
-    found += finder.of_looks(seen) + queue_causes(recording, roles, times)
+    found += finder.of_looks(seen) + queue_causes(recording, roles, times, seen)
     runtime = Runtime(recording, names, knowledge, seen)
     found += runtime.causes(times) + alone_causes(recording, names, roles, times)
     locks = finder.locks

@@ -19,7 +19,7 @@ _LITTLE = 0.06  # of thread time
 _NEARLY = 0.75  # of another cause
 _MUCH = 0.5  # of another cause
 _SOME = 0.25  # of another cause
-RUNTIME, SEEKS = "runtime", "seeks"  # cases
+RUNTIME, SEEKS, SPINNERS = "runtime", "seeks", "spinners"  # cases
 LEAST = 0.04  # of thread time: less is no cause
 LEAST_OF = {
     "kernel_memory": 0.1,  # each program's memory is mapped and filled once
@@ -53,7 +53,7 @@ class Cause:
     doubts: set[str] = field(default_factory=set)
     anywhere: bool = False  # one cause wherever the program meets it
     in_runtime: bool = False  # threads wait within a task runtime
-    case: str = ""  # of the category: herd or convoy; of a runtime: RUNTIME, or SEEKS a task
+    case: str = ""  # of the category: herd, convoy, SPINNERS; of a runtime: RUNTIME, SEEKS a task
     piece: Piece | None = None  # what is known of it
 
     def is_by_turns(self, about: float) -> bool:

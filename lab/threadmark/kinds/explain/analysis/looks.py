@@ -48,6 +48,7 @@ class Looks:
     by_thread: Mapping[int, Counter[str]]
     spots: tuple[Spot, ...]
     runtime: tuple[Sample, ...] = ()  # threads within a task runtime
+    idle: tuple[Sample, ...] = ()  # those of them that spin while they wait
     polls: Mapping[int, Counter[str]] = field(default_factory=dict)  # by thread: kinds of wait
 
     def of(self, tid: int) -> Counter[str]:
@@ -73,8 +74,10 @@ def looks(recording: Recording, names: Names, knowledge: Knowledge) -> Looks:
         by_thread[sample.tid]["useful"] -= 1
         by_thread[sample.tid]["runtime_idle" if idle else "runtime"] += 1
     ran = tuple(sample for sample, _ in sorted_.runtime)
+    waited = tuple(sample for sample, idle in sorted_.runtime if idle)
     counted = {tid: +counts for tid, counts in by_thread.items()}
-    return Looks(counted, tuple(each for each in spots if each.samples), ran, sorted_.polls)
+    found = tuple(each for each in spots if each.samples)
+    return Looks(counted, found, ran, waited, sorted_.polls)
 
 
 class _Sorted:

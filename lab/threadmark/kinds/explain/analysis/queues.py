@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from threadmark.kinds.explain.analysis.accounting import Account
-from threadmark.kinds.explain.analysis.cause import SHOWN, Cause
+from threadmark.kinds.explain.analysis.cause import SHOWN, SPINNERS, Cause
+from threadmark.kinds.explain.analysis.looks import Looks
 from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.analysis.roles import Roles
 
 _OWN = 0.25  # of the ready time: less comes from other programs
 _HAD = 0.8  # of the processors' time: less means that other programs had them too
+_SPUN = 0.5  # of the ready time: waiting threads spin as long on processors that others lack
 
 
-def queue_causes(recording: Recording, roles: Roles, account: Account) -> list[Cause]:
+def queue_causes(recording: Recording, roles: Roles, account: Account, seen: Looks) -> list[Cause]:
     """At most one."""
     ready = account.states["runnable"]
     if ready < SHOWN * account.total_ns:
         return []
-    own_ns, had = _crowd(recording, roles.processors)
+    own_ns, had, crowded = _crowd(recording, roles.processors)
     all_ready = sum(time.states["runnable"] for time in account.everyone.values())
     if own_ns <= _OWN * all_ready:
         return []  # other programs had them: that is no property of this one
@@ -31,6 +35,12 @@ def queue_causes(recording: Recording, roles: Roles, account: Account) -> list[C
         )
         part = 1.0
     cause = Cause(category, "", "", words, had >= _HAD, ready * part)
+    ends = [each.at_ns for each in recording.ticks]
+    spun = [each for each in seen.idle if bisect_left(ends, each.at_ns) in crowded]
+    if len(spun) * recording.sample_ns >= _SPUN * cause.ns:
+        cause.case = SPINNERS
+        cause.words += ", and threads that wait in a task runtime spin on these"
+        cause.samples.update(each.stack for each in spun)
     for tid, time in account.threads.items():
         cause.by_thread[tid] = round(time.states["runnable"] * part)
     if not cause.certain:
@@ -38,16 +48,18 @@ def queue_causes(recording: Recording, roles: Roles, account: Account) -> list[C
     return [cause]
 
 
-def _crowd(recording: Recording, processors: int) -> tuple[float, float]:
-    """Time for which more threads could run than processors can, times their surplus; and what
-    share of the processors' time the program had meanwhile."""
+def _crowd(recording: Recording, processors: int) -> tuple[float, float, set[int]]:
+    """Time for which more threads could run than processors can, times their surplus; what share of
+    the processors' time the program had meanwhile; and the numbers of the ticks that end it."""
     surplus_ns = run_ns = whole_ns = 0
+    crowded = set()
     before = recording.began_ns
-    for tick in recording.ticks:
+    for number, tick in enumerate(recording.ticks):
         span, before = tick.at_ns - before, tick.at_ns
         surplus = sum(each.works for each in tick.glances) - processors
         if surplus > 0:
             surplus_ns += surplus * span
             run_ns += sum(each.run_ns for each in tick.glances)
             whole_ns += processors * span
-    return surplus_ns, run_ns / max(1, whole_ns)
+            crowded.add(number)
+    return surplus_ns, run_ns / max(1, whole_ns), crowded
