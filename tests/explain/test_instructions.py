@@ -64,6 +64,28 @@ def test_a_loop_that_looks_at_one_word_and_counts(body: str, counts: bool) -> No
     assert not found or not found.loops
 
 
+@pytest.mark.parametrize(
+    ("body", "waits"),
+    [
+        # mov rdx, [rdi]; mov rcx, [rsi]; mov rax, rcx; imul rax, r8; cmp rdx, rax; jl back
+        ("488b17 488b0e 4889c8 490fafc0 4839c2 7cee", True),
+        ("488b17 488b0e 4801c8 490fafc0 4839c2 7cee", False),  # add rax, rcx: it counts
+        ("488b17 488b0e 488907 490fafc0 4839c2 7cee", False),  # mov [rdi], rax: it writes
+        ("488b3f 488b0e 4889c8 490fafc0 4839c2 7cee", False),  # mov rdi, [rdi]: it follows a list
+        ("488b17 488b0e 480f44c1 490fafc0 4839c2 7ced", False),  # cmove rax, rcx: or the old one
+        ("31c0 488b17 4801d0 4839f0 7cf3", True),  # xor eax, eax; mov; add; cmp; jl
+        ("488b17 4839c2 7402 31c0 4839f0 7cf1", False),  # je over the xor: rax may be the old one
+    ],
+    ids=["the same", "counts", "writes", "list", "conditional", "from zero", "left out"],
+)
+def test_a_loop_that_does_the_same_each_time_waits_for_another_thread(
+    body: str, waits: bool
+) -> None:
+    found = looped(body, 3)
+    assert bool(found and found.loops) == waits
+    assert not waits or found.base == "di"
+
+
 # mov rax, [rdi]; lea rcx, [rax+1]; lock cmpxchg [rdi], rcx; and then
 TRIES = "488b07 488d4801 f0480fb10f"
 

@@ -69,6 +69,19 @@ def test_what_other_programs_took_is_not_gained(other: Doing, own: int) -> None:
     assert made.first()["bound"] == pytest.approx(own / left, abs=0.05)
 
 
+@pytest.mark.parametrize("spins", [True, False])
+def test_with_processors_for_all_threads_nobody_spins_for_one_without(spins: bool) -> None:
+    made = Made(processors=2, head={"tier": KERNEL}).thread(MAIN, JOIN_A)
+    for number in range(4):
+        plan = [works(), ready()] if number % 2 else [ready(), works()]
+        made.thread(A + number, plan, "main")
+        wait = "arrive worker"
+        made.sample(A + number, wait, 40).sample(A + number, "compute worker", 10)
+        made.operands[made.stack(wait)] = Operand(base="di", loops=spins)
+    queue = next(c for c in made.answer()["causes"] if c["category"] == "run_queue")
+    assert queue["bound"] == pytest.approx(5.0 if spins else 1.0, abs=0.1)
+
+
 def test_unequal_work_could_be_divided() -> None:
     made = Made(head={"tier": KERNEL}).thread(MAIN, JOIN_A).thread(A, works(), "main")
     made.thread(B, [works()] * 20 + [None] * 80, "main")

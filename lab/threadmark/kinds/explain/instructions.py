@@ -190,7 +190,7 @@ def _counts(body: Sequence[Any], bias: int | None) -> Operand | None:
 
 def _loop(body: Sequence[Any], bias: int | None) -> Operand | None:
     """The word that a loop waits for; None if it does something."""
-    if not _only_waits(body):
+    if not _only_waits(body) and not _repeats(body):
         return None
     for each in body:
         found = _memory(each, bias, loops=True)
@@ -222,6 +222,27 @@ def _only_waits(body: Sequence[Any]) -> bool:
         if locked and name not in ("xchg", "bts", "cmpxchg", "lock") and not pauses:
             return False
     return True
+
+
+def _repeats(body: Sequence[Any]) -> bool:
+    """Whether a loop does the same each time until another thread changes what it reads: it writes
+    no memory, and no register has a value that the time before gave it."""
+    inside = {each.address for each in body[1:]}
+    changed: set[str] = set()
+    kept: set[str] = set()  # registers that are read before they are written
+    for each in body:
+        if each.mnemonic.startswith(("lock", "xchg", "rep")) or _writes(each):
+            return False
+        if each.mnemonic.startswith("j") and _target(each) in inside:
+            return False  # what it leaves out may have another value each time
+        reads, writes = ({_plain(each.reg_name(r)) for r in of} for of in each.regs_access())
+        if each.mnemonic.startswith("cmov"):
+            reads |= writes
+        if each.mnemonic == "xor" and len({*each.op_str.split(", ")}) == 1:
+            reads -= writes  # it makes zero
+        kept |= reads - changed
+        changed |= writes
+    return not kept & changed - {_plain("rflags")}
 
 
 def _target(instruction: Any) -> int | None:

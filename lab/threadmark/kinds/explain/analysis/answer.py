@@ -103,10 +103,12 @@ def analyse(
     path = CriticalPath(recording, names, knowledge, reasons)
     removed = Removed(recording, names, knowledge, roles, stacks, times)
     bounds = Bounds(recording, roles, removed, times, path)
+    # Nobody spins for a thread that has no processor where there are processors for all.
+    spins = [each for each in listed if each.category == "spin"]
     for cause in listed:
         _complete(cause, recording, stacks, holders)
         say_within(cause, recording)
-        cause.bound = bounds.of(cause)
+        cause.bound = bounds.of(cause, spins if cause.category == "run_queue" else ())
         cause.piece = cause.piece or advised(cause, recording, names, knowledge)
     versions = libraries(recording)
     unknown = times.states["unknown"] / total

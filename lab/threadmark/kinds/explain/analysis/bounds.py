@@ -6,7 +6,8 @@ the processors that there are, the longest thread, and the critical path.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
 from functools import cached_property
 
 from threadmark.kinds.explain.analysis.accounting import Account
@@ -18,6 +19,7 @@ from threadmark.kinds.explain.analysis.removed import Removed
 from threadmark.kinds.explain.analysis.roles import Roles
 
 _MOST = 999.0  # what is left is hardly seen then; three digits are shown
+Key = tuple[str, str, int, int]
 _SPREAD = ("imbalance", "serial_dependency", "task_idle")  # work that could be divided among all
 
 
@@ -38,15 +40,19 @@ class Bounds:
         self._account = account
         self._path = path
 
-    def of(self, cause: Cause) -> float | None:
-        """None where it is not known what would be left."""
+    def of(self, cause: Cause, with_it: Sequence[Cause] = ()) -> float | None:
+        """None where it is not known what would be left. `with_it`: causes that go with it."""
         recording = self._recording
         ran_before = recording.tier.get("attached") or recording.tier.get("late")
         whole = not ran_before and recording.part is None
         if not whole or recording.wall_ns <= 0 or cause.category in ("unknown", "none"):
             return None
-        removed = self._removed.of(cause)
-        shortest = max(self._work_ns(cause, removed), self._chain_ns(cause, removed), 1.0)
+        removed: Counter[int] = Counter()
+        for each in (cause, *with_it):
+            removed.update(self._removed.of(each))
+        reasons = set().union(*(each.reasons for each in (cause, *with_it)))
+        chain_ns = self._chain_ns(cause, reasons, removed)
+        shortest = max(self._work_ns(cause, removed), chain_ns, 1.0)
         return max(1.0, min(_MOST, self._own_ns / shortest))
 
     @cached_property
@@ -68,7 +74,7 @@ class Bounds:
             work += self._recording.wall_ns * next(iter(self._account.processors), 0.0)
         return work
 
-    def _chain_ns(self, cause: Cause, removed: Mapping[int, float]) -> float:
+    def _chain_ns(self, cause: Cause, reasons: Set[Key], removed: Mapping[int, float]) -> float:
         """What has to come one after the other without the cause."""
         if cause.category in _SPREAD:
             return 0.0
@@ -79,7 +85,7 @@ class Bounds:
         }
 
         # At some ticks the same wait cost nothing or was for another thread: it is the cause's too.
-        kinds = {key[:3] for key in cause.reasons}
+        kinds = {key[:3] for key in reasons}
 
         def free(reason: Reason) -> bool:
             return bool(kinds & {reason.key[:3], (*reason.key[:2], 0)})
