@@ -15,7 +15,7 @@ from elftools.elf.dynamic import DynamicSegment
 from elftools.elf.elffile import ELFFile
 
 from threadmark.fixes.fix import Target
-from threadmark.fixes.functions import LOADS_LIBRARIES
+from threadmark.fixes.telling_calls import LOADS_LIBRARIES
 from threadmark.machine import host
 
 _LISTED = re.compile(r"^\s*(\S+) => (/\S+)", re.MULTILINE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from threadmark.fixes.fix import Fix, NotApplicableError, Setting, Target
-from threadmark.fixes.functions import SETS_LOCALE
+from threadmark.fixes.telling_calls import SETS_LOCALE
 
 _NAMES = ("LC_ALL", "LC_CTYPE", "LC_NUMERIC", "LANG")  # of which the first that is set counts
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from threadmark.fixes.fix import Fix
-from threadmark.fixes.functions import SETS_LOCALE
 from threadmark.fixes.preloading import own_library
+from threadmark.fixes.telling_calls import SETS_LOCALE
 
 FIX = Fix(
     name="classic-locale",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 from threadmark.fixes.fix import Fix, NotApplicableError, Setting, Target
-from threadmark.fixes.functions import LOCKS_MUTEXES
 from threadmark.fixes.preloading import own_library
+from threadmark.fixes.telling_calls import LOCKS_MUTEXES
 
 
 def _setting(target: Target) -> Setting:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from threadmark.fixes.fix import Fix
-from threadmark.fixes.functions import LOCKS_MUTEXES
 from threadmark.fixes.preloading import own_library
+from threadmark.fixes.telling_calls import LOCKS_MUTEXES
 
 FIX = Fix(
     name="spinning-mutex",
