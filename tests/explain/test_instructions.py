@@ -75,8 +75,9 @@ def test_a_loop_that_looks_at_one_word_and_counts(body: str, counts: bool) -> No
         ("488b17 488b0e 480f44c1 490fafc0 4839c2 7ced", False),  # cmove rax, rcx: or the old one
         ("31c0 488b17 4801d0 4839f0 7cf3", True),  # xor eax, eax; mov; add; cmp; jl
         ("488b17 4839c2 7402 31c0 4839f0 7cf1", False),  # je over the xor: rax may be the old one
+        ("488b17 eb40 4839c2 4839f0 7cf3", False),  # jmp away; the jl behind it is of other code
     ],
-    ids=["the same", "counts", "writes", "list", "conditional", "from zero", "left out"],
+    ids=["the same", "counts", "writes", "list", "conditional", "from zero", "left out", "no loop"],
 )
 def test_a_loop_that_does_the_same_each_time_waits_for_another_thread(
     body: str, waits: bool

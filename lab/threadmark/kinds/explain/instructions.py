@@ -235,6 +235,8 @@ def _repeats(body: Sequence[Any]) -> bool:
             return False
         if each.mnemonic.startswith("j") and _target(each) in inside:
             return False  # what it leaves out may have another value each time
+        if each.mnemonic == "jmp" and each is not body[-1]:
+            return False  # what follows is no part of the loop
         reads, writes = ({_plain(each.reg_name(r)) for r in of} for of in each.regs_access())
         if each.mnemonic.startswith("cmov"):
             reads |= writes
