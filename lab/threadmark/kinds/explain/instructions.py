@@ -158,7 +158,11 @@ def _body(code: bytes, first: int, address: int) -> list[Any]:
     if end is None or begin < first:
         return []
     body = list(_decoder().disasm(code[begin - first : end - first], begin))
-    return body if body and body[-1].address + body[-1].size == end else []
+    if not body or body[-1].address + body[-1].size != end:
+        return []
+    jumps = (_target(each) for each in body if each.mnemonic == "jmp")
+    # What follows a jump out of it is no part of the loop.
+    return body if all(to is None or begin <= to < end for to in jumps) else []
 
 
 def _counts(body: Sequence[Any], bias: int | None) -> Operand | None:
@@ -235,8 +239,6 @@ def _repeats(body: Sequence[Any]) -> bool:
             return False
         if each.mnemonic.startswith("j") and _target(each) in inside:
             return False  # what it leaves out may have another value each time
-        if each.mnemonic == "jmp" and each is not body[-1]:
-            return False  # what follows is no part of the loop
         reads, writes = ({_plain(each.reg_name(r)) for r in of} for of in each.regs_access())
         if each.mnemonic.startswith("cmov"):
             reads |= writes
