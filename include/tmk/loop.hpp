@@ -55,9 +55,13 @@ class Pace {
   void begin() { since_ns_ = now_ns(); }
   // So many have been run since the last call.
   void ran(std::size_t iterations) {
-    const std::int64_t now = now_ns(), took_ns = now - since_ns_;
+    const std::int64_t now = now_ns(), took_ns = std::max<std::int64_t>(1, now - since_ns_);
     since_ns_ = now;
-    if (took_ns < kLookNs / 2 && iterations == iterations_) iterations_ *= 2;
+    // By the rate, as `iterations` may be fewer where few are left.
+    if (static_cast<double>(took_ns) * static_cast<double>(iterations_) <
+        static_cast<double>(kLookNs / 2) * static_cast<double>(iterations)) {
+      iterations_ *= 2;
+    }
     if (took_ns > kLookNs * 2) {
       const double fitting =
           static_cast<double>(iterations) * kLookNs / static_cast<double>(took_ns);
@@ -79,7 +83,7 @@ class Pace {
 // Runs the iterations from first to last. A Part has run(first, last), which does them one after
 // the other; split(), a Part for later iterations; and append(later), once both have been run.
 template <class Part>
-void run_part(Loop& loop, Part& part, std::size_t first, std::size_t last, Pace pace) {
+void run_part(Loop& loop, Part& part, std::size_t first, std::size_t last, Pace& pace) {
   struct Stop {
     Loop& loop;
     bool thrown = true;
@@ -94,7 +98,12 @@ void run_part(Loop& loop, Part& part, std::size_t first, std::size_t last, Pace 
     if (left > 1 && left > pace.least() - 1 && !self->may_have_pending()) {
       const std::size_t middle = first + (left - left / 2);
       Part later = part.split();
-      const auto run_later = [&] { run_part(loop, later, middle, last, pace); };
+      // A thief begins with what was known here; this thread goes on with what it has learnt since.
+      const Pace known = pace;
+      const auto run_later = [&] {
+        Pace of_thief = known;
+        run_part(loop, later, middle, last, &this_worker() == self ? pace : of_thief);
+      };
       Branches<Branch<decltype(run_later)>> branches(run_later);
       branches.fork(self);
       Joins joins(branches);
@@ -115,7 +124,8 @@ template <class Part>
 void run_loop(Part& part, std::size_t count) {
   if (count == 0) return;
   Loop loop;
-  run_part(loop, part, 0, count, Pace());
+  Pace pace;
+  run_part(loop, part, 0, count, pace);
 }
 
 // A Part that calls a function with each index.
@@ -123,7 +133,13 @@ template <class F>
 struct EachPart {
   F& callable;
   void run(std::size_t first, std::size_t last) {
-    for (; first != last; ++first) callable(first);
+    if constexpr (std::is_trivially_copyable_v<F>) {
+      // No call can change a copy. A loop that stores bytes would read `callable` again after each.
+      const F own = callable;
+      for (; first != last; ++first) own(first);
+    } else {
+      for (; first != last; ++first) callable(first);
+    }
   }
   EachPart split() { return *this; }
   void append(EachPart&) {}
@@ -148,13 +164,14 @@ struct ReducePart {
     const auto at = [](std::size_t i) { return static_cast<std::iter_difference_t<I>>(i); };
     T sum = value ? std::move(*value) : T(std::invoke(transform, begin[at(first++)]));
     for (; first != last; ++first) {
-      sum = std::invoke(combine, std::move(sum), std::invoke(transform, begin[at(first)]));
+      sum = static_cast<T>(
+          std::invoke(combine, std::move(sum), std::invoke(transform, begin[at(first)])));
     }
     value.emplace(std::move(sum));
   }
   ReducePart split() { return {begin, combine, transform, {}}; }
   void append(ReducePart& later) {
-    T both = std::invoke(combine, std::move(*value), std::move(*later.value));
+    T both = static_cast<T>(std::invoke(combine, std::move(*value), std::move(*later.value)));
     value.emplace(std::move(both));  // what combine returned may have been a reference to *value
   }
 };
@@ -187,7 +204,7 @@ void for_each_index(First first, Last last, F&& callable) {
   const auto begin = static_cast<Unsigned>(first);
   detail::for_each_offset(
       static_cast<std::size_t>(static_cast<Unsigned>(static_cast<Unsigned>(last) - begin)),
-      [&](std::size_t i) {
+      [&callable, begin](std::size_t i) {
         std::invoke(callable,
                     static_cast<Index>(static_cast<Unsigned>(begin + static_cast<Unsigned>(i))));
       });
@@ -198,11 +215,11 @@ void for_each_index(First first, Last last, F&& callable) {
 template <detail::loop_range R, class F>
   requires std::invocable<F&, std::ranges::range_reference_t<R>>
 void parallel_for(R&& range, F&& callable) {
-  auto begin = std::ranges::begin(range);
   using Difference = std::ranges::range_difference_t<R>;
-  detail::for_each_offset(static_cast<std::size_t>(std::ranges::size(range)), [&](std::size_t i) {
-    std::invoke(callable, begin[static_cast<Difference>(i)]);
-  });
+  detail::for_each_offset(static_cast<std::size_t>(std::ranges::size(range)),
+                          [&callable, begin = std::ranges::begin(range)](std::size_t i) {
+                            std::invoke(callable, begin[static_cast<Difference>(i)]);
+                          });
 }
 
 // init and what transform makes of each element, put together by combine in the order of the range.
@@ -222,7 +239,7 @@ template <detail::loop_range R, class T, class Combine = std::plus<>,
   if (how == grouping::automatic) {
     Part whole = empty();
     detail::run_loop(whole, size);
-    return std::invoke(combine, std::move(init), std::move(*whole.value));
+    return static_cast<T>(std::invoke(combine, std::move(init), std::move(*whole.value)));
   }
   const std::size_t groups = std::min(size, detail::kGroups);
   const std::size_t each = size / groups, longer = size % groups;  // the first ones have one more
@@ -234,7 +251,7 @@ template <detail::loop_range R, class T, class Combine = std::plus<>,
     values[group].emplace(std::move(*part.value));
   });
   for (std::optional<T>& value : values) {
-    init = std::invoke(combine, std::move(init), std::move(*value));
+    init = static_cast<T>(std::invoke(combine, std::move(init), std::move(*value)));
   }
   return init;
 }

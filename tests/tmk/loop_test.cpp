@@ -144,6 +144,13 @@ TEST_P(Loops, every_iteration_may_throw) {
   });
 }
 
+TEST(Reductions, a_sum_may_have_a_type_that_arithmetic_widens) {
+  const std::vector<short> ones(1'000, 1);
+  for (const tmk::grouping how : {tmk::grouping::automatic, tmk::grouping::fixed}) {
+    EXPECT_EQ(tmk::parallel_reduce(ones, short{2}, std::plus<>(), std::identity(), how), 1'002);
+  }
+}
+
 TEST_P(Loops, a_reduction_keeps_the_order_of_the_range) {
   pool_.run([] {
     std::vector<std::string> words;
