@@ -35,6 +35,11 @@ def ready() -> Doing:
     return "running", 0, "", 0, "r", -1
 
 
+def queued() -> Doing:
+    """Is ready, and the kernel has not counted that yet."""
+    return "running", 0, "", 0, "q", -1
+
+
 def waits(activity: str, thing: int = 0, stack: str = "", awaited: int = 0) -> Doing:
     """Waits in a way that the agent sees."""
     return activity, thing, stack, awaited, "S", 202
@@ -181,7 +186,7 @@ class Made:
             activity, thing, stack, awaited, state, call = doing
             run = TICK if state == "R" else 0
             delay = TICK if state == "r" else 0
-            kernel = "R" if state == "r" else state
+            kernel = "R" if state in "rq" else state
             threads.append(
                 [tid, activity, thing, self.stack(stack), awaited, kernel, call, run, delay]
             )

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from made import MAIN, TICK, Made, sleeps, waits, works
+from made import MAIN, TICK, Made, queued, sleeps, waits, works
 from threadmark.kinds.explain.analysis.calls import kind_of_kernel
 from threadmark.kinds.explain.analysis.frames import Frame, plain_name, without_aliases
 from threadmark.kinds.explain.analysis.meaning import Operand
 from threadmark.kinds.explain.knowledge import knowledge
 
-A, B = 101, 102
+A, B, C = 101, 102, 103
 JOIN_A = waits("join", 0, "pthread_join@libc main", A)
 MALLOC = "__lll_lock_wait_private@libc malloc@libc grow worker"
 
@@ -308,3 +308,13 @@ def test_waits_for_the_lock_of_a_file_are_told_although_the_agent_times_none() -
     assert (first["category"], first["knowledge"]) == ("io", "own_file_lock.toml")
     assert first["certain"]
     assert "lock of a file" in first["words"]
+
+
+def test_a_thread_that_gets_no_processor_before_it_ends_was_ready() -> None:
+    """The kernel adds the time without a processor when the thread gets one again."""
+    made = Made(processors=2).thread(A, works(), "main").thread(B, works(), "main")
+    made.thread(C, [works()] * 50 + [queued()] * 50, "main")
+    found = made.answer()
+    assert found["states"]["unknown"] == 0
+    assert found["states"]["runnable"] == pytest.approx(50 / 300, abs=0.01)
+    assert found["causes"][0]["category"] == "run_queue"

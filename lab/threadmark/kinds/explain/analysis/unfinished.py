@@ -1,5 +1,6 @@
-"""Waits that went on when the record ended. The agent counts a wait when it returns, and threads
-that serve a program wait as it ends, so that most of their time would be in no wait at all."""
+"""Waits that went on when the record of a thread ended, for something or for a processor. The agent
+and the kernel count a wait when it is over, and threads that serve a program wait as it ends, so
+that most of their time would be in no wait at all."""
 
 from __future__ import annotations
 
@@ -30,9 +31,15 @@ def with_unfinished(recording: Recording) -> Recording:
     """The record with each such wait counted up to the end of its thread."""
     threads, things = dict(recording.threads), dict(recording.things)
     pairs = list(recording.pairs)
-    last_of = _last_waits(recording)
+    last_of, queued_since = _last_waits(recording), _queued(recording)
     for key, thread in recording.threads.items():
         last = last_of.get(thread.tid)
+        since_ns = queued_since.get(thread.tid, 0)
+        if since_ns and last is not None and last.is_of(thread):
+            # The kernel counts the time without a processor when the thread gets one again.
+            ready_ns = thread.ready_ns + min(thread.ended_ns - since_ns, _not_waited(thread))
+            threads[key] = replace(thread, ready_ns=max(thread.ready_ns, ready_ns))
+            continue
         if last is None or last.ticks < _FEWEST or not last.is_of(thread) or not thread.totals:
             continue
         glance, thing = last.glance, things.get(last.glance.thing)
@@ -72,6 +79,22 @@ def _last_waits(recording: Recording) -> dict[int, _Last]:
                 last.ticks += 1
             else:
                 last.begun = True
+    return found
+
+
+def _queued(recording: Recording) -> dict[int, int]:
+    """Of each thread that was ready at its last tick: since when it had not run."""
+    found: dict[int, int] = {}
+    ran: set[int] = set()  # or did something else before
+    for tick in reversed(recording.ticks):
+        for glance in tick.glances:
+            if glance.tid in ran:
+                continue
+            ready = glance.works and glance.activity == "running"
+            if ready and (glance.tid in found or not glance.run_ns):
+                found[glance.tid] = tick.at_ns
+            if not ready or glance.run_ns:
+                ran.add(glance.tid)
     return found
 
 
