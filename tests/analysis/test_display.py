@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -488,6 +489,71 @@ def test_an_export_replaces_files_only_when_forced_and_at_once(
     assert run(capsys, *common, "--force")[0] == 0
     assert target.read_text().startswith("run,program")
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".out")] == []
+
+
+@pytest.mark.parametrize("words", [("export", "--format", "json"), ("report",)])
+def test_no_result_is_written_over_a_store(
+    database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    before = database.read_bytes()
+    (tmp_path / "link").symlink_to(database)
+    for name in (database, tmp_path / "link"):
+        status, _, err = run(capsys, *words, "--store", database, "--force", "--output", name)
+        assert (status, database.read_bytes()) == (2, before)
+        assert "is a database" in err
+        assert "name another file with --output" in err
+        for function in (files.check_place, files.check_appendable):
+            with pytest.raises(LabError, match="is a database"):
+                function(name, "--summary")
+        with pytest.raises(LabError, match="is a database"):
+            files.append(name, "more", "--summary")
+    assert database.read_bytes() == before
+    assert (tmp_path / "link").is_symlink()
+
+
+@pytest.mark.parametrize("words", [("export", "--format", "json"), ("report",)])
+def test_a_pipe_is_written_to_and_stays(
+    database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for function in (files.check_place, files.check_appendable):
+        function(pipe, "--output")  # does not wait for a reader
+    read: list[str] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()), daemon=True)
+    reader.start()
+    assert run(capsys, *words, "--store", database, "--output", pipe)[0] == 0
+    reader.join(60)
+    assert "fib" in read[0]
+    assert pipe.is_fifo()
+
+
+def test_a_device_is_written_to_and_stays(tmp_path: Path) -> None:
+    ours, its = os.openpty()  # a device that even a faulty test as root cannot replace
+    device, link = Path(os.ttyname(its)), tmp_path / "link"
+    link.symlink_to(device)
+    for name in (device, link):
+        files.check_place(name, "--junit")
+        assert files.write_atomically(name, "all", "--junit") == 3
+        assert os.read(ours, 9) == b"all"
+    assert device.is_char_device()
+    assert link.is_symlink()
+    for each in (ours, its):
+        os.close(each)
+
+
+def test_what_a_link_leads_to_is_written(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    link, target = tmp_path / "link", tmp_path / "folder" / "out.csv"
+    link.symlink_to(Path("folder") / "out.csv")
+    for text in ("new", "newer"):
+        files.check_place(link, "--output")
+        files.write_atomically(link, text, "--output")
+        assert target.read_text() == text
+    assert link.is_symlink()
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    with pytest.raises(LabError, match="symbolic links"):
+        files.write_atomically(tmp_path / "circle", "new", "--output")
 
 
 def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

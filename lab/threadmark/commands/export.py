@@ -43,14 +43,15 @@ def export(
 
     A summary is JSON without single repeats: verdicts, intervals and numbers of processes.
 
-    A file that exists is replaced only with --force, and then at once: never half-written.
+    A file that exists is replaced only with --force, and then at once: never half-written. A
+    store is never replaced.
     """
     from threadmark.kinds import registry
     from threadmark.model.names import check_name
     from threadmark.present import files
     from threadmark.store.store import Store
 
-    if output is not None and output.exists() and not force:
+    if output is not None and output.is_file() and not force:
         raise LabError(f"{output} exists; name another file or add --force to replace it.")
     with Store.open(store, create=False) as opened:
         stored = opened.load(run)

@@ -39,7 +39,8 @@ def report(
 ) -> None:
     """Write the report of a run: verdicts, curves, heat maps, failures, commands to repeat cells.
 
-    An older report is replaced; any other file, a picture too, only with --force.
+    An older report is replaced; any other file, a picture too, only with --force. A store is never
+    replaced.
     """
     from threadmark.kinds import registry
     from threadmark.present import files
@@ -49,7 +50,7 @@ def report(
         stored = opened.load(run)
     number = stored.run.id
     path = output or report_path(store, number)
-    if path.exists() and not force and not _is_report(path):
+    if path.is_file() and not force and not _is_report(path):
         raise LabError(f"{path} is not a report; name another file or add --force.")
     kind = registry.kind_of(stored)
     draw = kind.picture if path.suffix == ".svg" else kind.page
@@ -61,7 +62,5 @@ def report(
 
 
 def _is_report(path: Path) -> bool:
-    if not path.is_file():
-        return False
     with path.open("rb") as file:
         return b"<title>Threadmark: run " in file.read(4096)

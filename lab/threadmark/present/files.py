@@ -1,6 +1,8 @@
 """Files that are written at once or not at all, and files that something is added to.
 
-`option` names the file on the command line. The LabError for a file that cannot be written says it.
+A link is followed. What is no regular file, such as a device or a pipe, is written to and stays
+what it is. A database of SQLite, which a store is, is never written over. `option` names the file
+on the command line. The LabError for a file that cannot be written says it.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ from pathlib import Path
 
 from threadmark.model.errors import LabError
 
+_DATABASE = b"SQLite format 3\0"  # the first bytes of one
+
 
 def write_atomically(path: Path, content: str | bytes, option: str) -> int:
     """Put `content` into `path` all at once: a reader sees the old file or the new, never a part.
@@ -21,49 +25,92 @@ def write_atomically(path: Path, content: str | bytes, option: str) -> int:
     if isinstance(content, str):
         # A command may hold a path whose bytes are no UTF-8.
         content = content.encode("utf-8", "backslashreplace")
-    temporary = ""
     with _explained(path, option):
-        try:
-            with tempfile.NamedTemporaryFile(
-                dir=path.parent, prefix=f".{path.name}.", delete=False
-            ) as file:
-                temporary = file.name
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            mask = os.umask(0)
-            os.umask(mask)
-            Path(temporary).chmod(0o666 & ~mask)  # a temporary file is private, a result is not
-            Path(temporary).replace(path)
-            temporary = ""
-            return path.stat().st_size
-        finally:
-            if temporary:
-                Path(temporary).unlink(missing_ok=True)
+        if _is_special(path):
+            with os.fdopen(os.open(path, os.O_WRONLY), "wb") as stream:
+                stream.write(content)
+            return len(content)
+        return _replace(_target(path, option), content)
 
 
 def check_place(path: Path, option: str) -> None:
     """LabError where write_atomically() could not write the file; nothing is left."""
     with _explained(path, option):
-        if path.is_dir():
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}."):
-            pass
+        if _is_special(path):
+            _check_special(path)
+        else:
+            target = _target(path, option)
+            with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}."):
+                pass
 
 
 def append(path: Path, content: str, option: str) -> None:
     """Add `content` to the end of a file, which is made where it is absent."""
-    with _explained(path, option), path.open("a", encoding="utf-8") as file:
-        file.write(content)
+    with _explained(path, option):
+        if not _is_special(path):
+            _target(path, option)
+        with path.open("a", encoding="utf-8") as file:
+            file.write(content)
 
 
 def check_appendable(path: Path, option: str) -> None:
     """LabError where append() could not; the file stays as it is, and absent."""
     with _explained(path, option):
-        if path.exists():  # a named pipe must not be waited for
-            os.close(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK))
+        if path.is_file():
+            _target(path, option)
+            os.close(os.open(path, os.O_WRONLY | os.O_APPEND))
         else:
             check_place(path, option)
+
+
+def _replace(target: Path, content: bytes) -> int:
+    temporary = ""
+    try:
+        with tempfile.NamedTemporaryFile(
+            dir=target.parent, prefix=f".{target.name}.", delete=False
+        ) as file:
+            temporary = file.name
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(temporary).chmod(0o666 & ~mask)  # a temporary file is private, a result is not
+        Path(temporary).replace(target)
+        temporary = ""
+        return target.stat().st_size
+    finally:
+        if temporary:
+            Path(temporary).unlink(missing_ok=True)
+
+
+def _is_special(path: Path) -> bool:
+    """Whether it is there and no regular file."""
+    return path.exists() and not path.is_file()
+
+
+def _check_special(path: Path) -> None:
+    """OSError where it cannot be written. It is not opened: the reader of a pipe would see an end
+    of it."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+def _target(path: Path, option: str) -> Path:
+    """The file that `path` names, through links. LabError for a database."""
+    target = Path(os.path.realpath(path))
+    if target.is_symlink():  # it leads back to itself
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    if target.exists():
+        with target.open("rb") as file:
+            if file.read(len(_DATABASE)) == _DATABASE:
+                raise LabError(
+                    f"{path} is a database, such as a store of runs; name another file with "
+                    f"{option}."
+                )
+    return target
 
 
 @contextmanager
