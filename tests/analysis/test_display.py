@@ -373,7 +373,9 @@ def test_bad_requests_are_one_sentence_and_status_2(
 def test_an_import_can_be_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, store = tmp_path / "r.csv", tmp_path / "s.db"
     source.write_text(BLOCK)
-    assert run(capsys, "import", source, "--store", store)[0] == 0
+    status, out, _ = run(capsys, "import", source, "--store", store)
+    assert status == 0
+    assert f"; ./threadmark show 1 --table2 --store {store} judges them." in out
     assert "deferred on one core" in run(capsys, "show", "--store", store)[1]
     _, out, _ = run(capsys, "show", "--table2", "--json", "--store", store)
     cells = {(c["program"], c["column"]): c for c in json.loads(out)["cells"]}

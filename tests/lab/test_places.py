@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from threadmark.model.errors import LabError
-from threadmark.model.places import INSTALLED, ROOT, cached
+from threadmark.model.places import DEFAULT_STORE, INSTALLED, ROOT, cached, hint
 
 
 @pytest.fixture
@@ -20,6 +20,15 @@ def packaged(tmp_path: Path) -> Path:
 def test_a_checkout_is_its_own_place() -> None:
     assert not INSTALLED
     assert (ROOT / "CMakePresets.json").exists()
+
+
+def test_a_hint_names_the_store_unless_it_is_the_usual_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert hint(DEFAULT_STORE, "show", 2) == "./threadmark show 2"
+    assert hint(Path("a b.db"), "report", 2) == "./threadmark report 2 --store 'a b.db'"
+    monkeypatch.chdir(ROOT)
+    assert hint(Path("results/threadmark.db"), "show", 2) == "./threadmark show 2"
 
 
 def test_the_sources_are_copied_once_with_the_environment_beside_them(

@@ -231,7 +231,7 @@ def test_ctrl_c_shows_what_is_known_and_resume_goes_on(tmp_path: Path) -> None:
     out, err = lab.communicate(timeout=30)
     assert lab.returncode == 130, err
     assert "unfinished" in out
-    assert "students --resume` goes on" in err
+    assert "students --resume --store s.db` goes on" in err
     assert (tmp_path / "students.csv").read_text(encoding="utf-8").count("\n") > rows
     assert not list(tmp_path.glob(".students-*"))
     again = [*LAB, "students", "--tool", "tmk-students", "--resume", "--store", "s.db"]

@@ -47,7 +47,8 @@ def test_a_gate_that_fails_names_the_cause_in_each_report(
     demands = ("--min-efficiency", "0.7@2", "--budget", "20s", "--store", "s.db")
     assert cli.main(["gate", *demands, *files, "--", "./prog", "{threads}"]) == 1
     said = " ".join(capfd.readouterr().out.split())
-    assert "What explain says (./threadmark show 2)" in said
+    assert "What explain says (./threadmark show 2 --store s.db)" in said
+    assert "Run 1; page: ./threadmark report 1 --store s.db" in said
     assert CAUSE in said
     (annotation,) = (each for each in said.split("::") if each.startswith("efficiency"))
     assert CAUSE in annotation

@@ -9,6 +9,7 @@ from typing import Annotated
 import cyclopts
 from cyclopts import Parameter
 
+from threadmark.model.places import hint
 from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption
 from threadmark.present.plain import document, write_json
 
@@ -46,5 +47,5 @@ def import_(
     else:
         sys.stdout.write(
             f"Run {number}: {len(rows)} published medians, {missing} of them missing; "
-            f"./threadmark show {number} --table2 judges them.\n"
+            f"{hint(store, 'show', number, '--table2')} judges them.\n"
         )

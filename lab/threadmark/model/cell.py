@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
+
+from threadmark.model.places import DEFAULT_STORE
 
 _NAMED = 20  # more names than this hide a message; the matrix marks each such cell
 
@@ -86,6 +89,7 @@ class Stored:
     rows: Sequence[Row]
     descriptions: Sequence[dict[str, Any]]
     documents: Mapping[str, Any] = field(default_factory=dict)  # of a kind without cells, by name
+    store: Path = DEFAULT_STORE  # where it lies
 
 
 def columns(cells: Sequence[Cell]) -> str:

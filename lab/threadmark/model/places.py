@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import shutil
 import sys
 import tempfile
@@ -54,6 +55,15 @@ def _root() -> Path:
 ROOT = _root()  # the checkout
 BUILD = ROOT / "build"
 DEFAULT_STORE = Path("results/threadmark.db") if INSTALLED else ROOT / "results/threadmark.db"
+
+
+def hint(store: Path, *words: object) -> str:
+    """What is to be typed for a command about a run of `store`, which is named unless it is the
+    usual one."""
+    usual = store.absolute() == DEFAULT_STORE.absolute()
+    return shlex.join(
+        ["./threadmark", *map(str, words), *([] if usual else ["--store", str(store)])]
+    )
 
 
 def report_path(store: Path, run_id: int) -> Path:

@@ -214,7 +214,8 @@ class Store:
     def load(self, run_id: int | str) -> Stored:
         """All of a run. LabError when there is none of this number."""
         run = self.run(run_id)
-        return Stored(run, self.rows(run.id), self.descriptions(run.id), self.documents(run.id))
+        rows, documents = self.rows(run.id), self.documents(run.id)
+        return Stored(run, rows, self.descriptions(run.id), documents, self.path)
 
     def latest_run_id(self) -> int:
         """The newest run that was measured, else the newest import; of one that was explained too,

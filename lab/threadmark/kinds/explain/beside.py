@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from threadmark.kinds.explain import table
 from threadmark.model.cell import Cell, Stored
+from threadmark.model.places import hint
 from threadmark.present.terminal import TextPage
 
 EXPLANATIONS = "explanations"  # the document of the measured run
@@ -20,6 +22,7 @@ class Explained:
     run: int
     cell: Cell
     answer: Mapping[str, Any]  # the document of that run
+    store: Path  # of both
 
     @property
     def name(self) -> str:
@@ -34,7 +37,7 @@ class Explained:
     @property
     def command(self) -> str:
         """What shows all of it."""
-        return f"./threadmark show {self.run}"
+        return hint(self.store, "show", self.run)
 
     def lines(self, width: int) -> list[str]:
         """All that it says."""
@@ -44,7 +47,10 @@ class Explained:
 def explained(stored: Stored) -> list[Explained]:
     """Those of a measured run, in the order in which they were made."""
     found = stored.documents.get(EXPLANATIONS, {}).get("fields", [])
-    return [Explained(each["run"], _cell(each["answer"]["cell"]), each["answer"]) for each in found]
+    return [
+        Explained(each["run"], _cell(each["answer"]["cell"]), each["answer"], stored.store)
+        for each in found
+    ]
 
 
 def document(found: list[Explained]) -> dict[str, Any]:

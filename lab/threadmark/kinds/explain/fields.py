@@ -74,7 +74,7 @@ class Fields:
         except LabError as error:
             self.failed.append(str(error))
             return Status.CRASHED
-        self.done.append(Explained(run, cell, answer))
+        self.done.append(Explained(run, cell, answer, self.store.path))
         self.store.add_document(self.run_id, EXPLANATIONS, beside.document(self.done))
         return Status.OK
 

@@ -26,7 +26,7 @@ from threadmark.kinds.explain.symbols import Symbols
 from threadmark.kinds.explain.worth_trying import worth_trying
 from threadmark.machine.version import version
 from threadmark.model.errors import LabError
-from threadmark.model.places import DEFAULT_STORE
+from threadmark.model.places import DEFAULT_STORE, hint
 from threadmark.model.workload import is_signal
 from threadmark.present.terminal import print_table
 from threadmark.store.store import Store
@@ -264,4 +264,5 @@ def say(
     if found["exit_status"]:
         sys.stdout.write(f"The program's own exit status was {found['exit_status']}.\n")
     where = record or record_path(store, number)
-    sys.stdout.write(f"Run {number}; record: {where}; page: ./threadmark report {number}\n")
+    page = hint(store, "report", number)
+    sys.stdout.write(f"Run {number}; record: {where}; page: {page}\n")

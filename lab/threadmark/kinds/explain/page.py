@@ -11,6 +11,7 @@ from typing import Any
 
 from threadmark.kinds.explain import bands, causality, flame_graph, flames, functions, table
 from threadmark.model.cell import Stored
+from threadmark.model.places import hint
 from threadmark.present import pages
 from threadmark.present.wording import printable
 
@@ -43,6 +44,7 @@ def page(stored: Stored, found: Mapping[str, Any], details: Mapping[str, Any]) -
     )
     text = environment.get_template("page.html.j2").render(
         run=stored.run,
+        commands=_commands(stored),
         found=found,
         program=PurePath(found["command"][0]).name if found["command"] else "the program",
         causes=[_cause(each) for each in found["causes"]],
@@ -69,6 +71,16 @@ def page(stored: Stored, found: Mapping[str, Any], details: Mapping[str, Any]) -
         machine=pages.facts(stored.run.machine),
     )
     return text.replace("(anonymous namespace)::", "")  # as in a terminal
+
+
+def _commands(stored: Stored) -> dict[str, str]:
+    """That show the same in a terminal, and more."""
+    number = stored.run.id
+    return {
+        "show": hint(stored.store, "show", number),
+        "function": hint(stored.store, "show", number, "--function", "NAME"),
+        "export": hint(stored.store, "export", number, "--format", "speedscope"),
+    }
 
 
 def _cause(cause: Mapping[str, Any]) -> dict[str, Any]:

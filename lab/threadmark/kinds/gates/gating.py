@@ -30,6 +30,7 @@ from threadmark.model.cell import Row, Status
 from threadmark.model.effort import parse_seconds
 from threadmark.model.errors import LabError
 from threadmark.model.names import check_name
+from threadmark.model.places import hint
 from threadmark.model.workload import Workload, threads_in_words
 from threadmark.present import files
 from threadmark.present.progress import Progress
@@ -157,7 +158,7 @@ def perform(workload: Workload, wanted: Wanted, outputs: Outputs, path: Path) ->
         sys.stdout.write(KIND.json(stored, found))
     else:
         print_table(Console(), partial(KIND.table, stored, found))
-        sys.stdout.write(f"Run {number}; page: ./threadmark report {number}\n")
+        sys.stdout.write(f"Run {number}; page: {hint(path, 'report', number)}\n")
     outputs.write(*told)
     if wanted.write is not None:
         _write_baseline(wanted.write, workload, found)

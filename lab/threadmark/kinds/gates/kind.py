@@ -15,6 +15,7 @@ from threadmark.kinds.gates.demands import Demand
 from threadmark.kinds.gates.judgement import Found, Verdict
 from threadmark.kinds.kind import Question, RunKind
 from threadmark.model.cell import Stored
+from threadmark.model.places import hint
 from threadmark.model.workload import threads_in_words
 from threadmark.present import plain, wording
 from threadmark.present.terminal import TextPage
@@ -81,8 +82,8 @@ class Gates(RunKind):
             page.say("More --budget, or a machine that does nothing else, may decide it.")
         causes = causes_of(stored)
         if causes:
-            run = stored.documents[CAUSES]["run"]
-            page.heading(f"What explain says (./threadmark show {run})")
+            command = hint(stored.store, "show", stored.documents[CAUSES]["run"])
+            page.heading(f"What explain says ({command})")
             for cause in causes:
                 page.say(f"- {cause}")
         return page.lines

@@ -15,6 +15,7 @@ from threadmark.kinds.students import recordings, selection
 from threadmark.kinds.students.kind import KIND
 from threadmark.model.cell import Cell, Stored
 from threadmark.model.errors import LabError
+from threadmark.model.places import hint
 from threadmark.model.request import Request, Selection
 from threadmark.options import Measuring
 from threadmark.present import files
@@ -47,8 +48,8 @@ class Comparison(Session):
             super()._measure(store, run_id, selection)
         except KeyboardInterrupt:
             self._show(store, run_id)
-            how = "`./threadmark students --resume` goes on"
-            say(self.console, f"`./threadmark students` was interrupted; {how}.")
+            again = hint(self.options.store, KIND.command, "--resume")
+            say(self.console, f"`./threadmark students` was interrupted; `{again}` goes on.")
             self.status = _INTERRUPTED
 
     def _show(self, store: Store, run_id: int) -> None:

@@ -16,6 +16,7 @@ from threadmark.kinds.students import selection
 from threadmark.model.cell import Cell, Stored
 from threadmark.model.errors import LabError
 from threadmark.model.executable import Executable
+from threadmark.model.places import hint
 from threadmark.present import files
 from threadmark.store.store import Store
 
@@ -30,6 +31,7 @@ class Recorded:
     run: int
     name: str
     answer: Mapping[str, Any]
+    store: Path
 
     @property
     def summary(self) -> str:
@@ -39,7 +41,7 @@ class Recorded:
     @property
     def command(self) -> str:
         """What shows all of it."""
-        return f"./threadmark report {self.run}"
+        return hint(self.store, "report", self.run)
 
     def lines(self, width: int) -> list[str]:
         """All that it says."""
@@ -49,7 +51,7 @@ class Recorded:
 def recorded(stored: Stored) -> list[Recorded]:
     """Those of a comparison, in the order in which they were made."""
     found = stored.documents.get(RECORDINGS, {}).get("writers", [])
-    return [Recorded(each["run"], each["name"], each["answer"]) for each in found]
+    return [Recorded(each["run"], each["name"], each["answer"], stored.store) for each in found]
 
 
 def chosen(times_ns: Mapping[Cell, float]) -> list[Cell]:
@@ -94,7 +96,7 @@ def record(
             continue
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-        done.append(Recorded(run, cell.variant, answer))
+        done.append(Recorded(run, cell.variant, answer, store.path))
         fields = [{"run": e.run, "name": e.name, "answer": e.answer} for e in done]
         store.add_document(run_id, RECORDINGS, {"writers": fields})
 

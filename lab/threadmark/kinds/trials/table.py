@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 from rich.text import Text
@@ -15,6 +15,7 @@ from threadmark.judge.trials import WORTH, Finding, Judgement
 from threadmark.kinds.trials.gaps import gaps
 from threadmark.kinds.trials.judgement import Found, Tried
 from threadmark.model.cell import Stored
+from threadmark.model.places import hint
 from threadmark.model.workload import threads_in_words
 from threadmark.present import wording
 from threadmark.present.terminal import TextPage
@@ -36,7 +37,7 @@ def lines(stored: Stored, found: Found, width: int, *, utf8: bool) -> list[Text]
     page.lines.append(Text())
     _answer(page, found)
     _others(page, found)
-    _explained(page, found)
+    _explained(page, found, stored.store)
     if found.left_out:
         _left_out(page, found)
     for each in (*found.limits, *stored.run.notes):
@@ -238,11 +239,11 @@ def _listed(tried: Iterable[Tried]) -> str:
     return ", ".join(each.name for each in tried)
 
 
-def _explained(page: TextPage, found: Found) -> None:
+def _explained(page: TextPage, found: Found, store: Path) -> None:
     said = found.explained
     if not said:
         return
-    page.heading(f"What explain says (./threadmark show {said['run']})")
+    page.heading(f"What explain says ({hint(store, 'show', said['run'])})")
     for gap in gaps(found):
         page.say(f"- {gap.cause}")
         if gap.fix and gap.fix.most:
@@ -252,7 +253,8 @@ def _explained(page: TextPage, found: Found) -> None:
         if gap.left:
             page.say(f"  {wording.capital(gap.left)}.")
     if left := said.get("left"):
-        page.say(f"Causes left with {said['best']} (./threadmark show {left['run']}):")
+        command = hint(store, "show", left["run"])
+        page.say(f"Causes left with {said['best']} ({command}):")
         for cause in left["causes"]:
             page.say(f"- {cause}")
 

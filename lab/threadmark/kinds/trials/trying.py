@@ -30,6 +30,7 @@ from threadmark.machine.limits import default_limits
 from threadmark.measure.cage import Cage
 from threadmark.model.cell import Row
 from threadmark.model.errors import LabError
+from threadmark.model.places import hint
 from threadmark.model.workload import Workload
 from threadmark.present import wording
 from threadmark.present.progress import Progress, duration
@@ -157,7 +158,8 @@ class _Session:
             sys.stdout.write(KIND.json(stored, found))
         else:
             print_table(Console(), partial(KIND.table, stored, found))
-            sys.stdout.write(f"Run {self._run_id}; page: ./threadmark report {self._run_id}\n")
+            page = hint(self._store.path, "report", self._run_id)
+            sys.stdout.write(f"Run {self._run_id}; page: {page}\n")
         return INTERRUPTED_STATUS if self.interrupted else 0
 
     def _begin(self, candidates: Sequence[Candidate], counts: Sequence[int]) -> None:
