@@ -50,9 +50,18 @@ def test_what_a_kind_does_not_have_is_one_sentence(capsys: pytest.CaptureFixture
         (("export", "1", "--format", "csv"), "There is no format 'csv'"),
         (("report", "1", "--output", "a.svg"), "A run of letters has no picture"),
         (("compare", "tbb", "tmk"), "A run of letters has no sides"),
+        (("compare", "1", "1", "--fail-above", "5"), "as a whole; leave out --fail-above."),
+        (("compare", "1", "1", "--programs", "fib"), "leave out --programs."),
+        (("compare", "1", "1", "--every-thread-count"), "leave out --every-thread-count."),
+        (("compare", "1", "1", "--run", "1"), "leave out --run"),
         (("export", "1", "--output", "a.csv"), "add --format json."),
     ):
         assert sentence in say(capsys, *words, status=2)
+
+
+def test_only_kinds_of_cells_take_the_options_of_compare() -> None:
+    taking = {each.command for each in registry.every() if each.compares_cells}
+    assert taking == {"run", "catalogue", "students", "lengths"}
 
 
 def test_a_kind_of_cells_is_measured_and_resumed_like_the_others(

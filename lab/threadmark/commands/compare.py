@@ -25,7 +25,9 @@ def compare(
     programs: Annotated[
         Names, Parameter(help="Only these programs, separated by spaces or commas.")
     ] = (),
-    run: Annotated[str, Parameter(help="The run whose sides are compared.")] = "last",
+    run: Annotated[
+        str | None, Parameter(help="The run whose sides are compared; default: the last.")
+    ] = None,
     every_thread_count: Annotated[
         bool, Parameter(negative="", help="Not only at the most threads.")
     ] = False,
@@ -60,8 +62,15 @@ def compare(
         numbered = [side for side in (a, b) if side.isdecimal() or side == "last"]
         if len(numbered) == 1:
             raise LabError(f"'{a}' and '{b}' are a run and a side; compare two runs or two sides.")
-        stored = [opened.load(each) for each in numbered or [run]]
+        if numbered and run is not None:
+            raise LabError(f"'{a}' and '{b}' are runs, so leave out --run, which is for two sides.")
+        stored = [opened.load(each) for each in numbered or [run or "last"]]
     kind = registry.kind_of_all(stored)
+    if question.options and not kind.compares_cells:
+        raise LabError(
+            f"Runs of {kind.command} are compared as a whole; leave out "
+            f"{' and '.join(question.options)}."
+        )
     answer = (
         kind.agree(stored[0], stored[1], question) if numbered else kind.sides(stored[0], question)
     )

@@ -27,6 +27,7 @@ class CellKind(RunKind):
     """A kind that is measured by schedule. Sessions are the same for all of them."""
 
     formats: ClassVar[tuple[str, ...]] = ("csv", "json", "google-benchmark", "summary")
+    compares_cells = True
     # Fields of its requests for which its command has no option.
     not_options: ClassVar[tuple[str, ...]] = ()
     # Whether its programs are those about contention.

@@ -26,6 +26,16 @@ class Question:
     every_thread_count: bool = False
     fail_above: float | None = None
 
+    @property
+    def options(self) -> list[str]:
+        """Those that were given."""
+        given = {
+            "--programs": self.programs,
+            "--every-thread-count": self.every_thread_count,
+            "--fail-above": self.fail_above is not None,
+        }
+        return [name for name, is_given in given.items() if is_given]
+
 
 class Answer(Protocol):
     """What `compare` says."""
@@ -57,6 +67,7 @@ class RunKind(ABC):
     command: ClassVar[str]  # that makes such runs; it also names their JSON document
     profiles: ClassVar[tuple[str, ...]]  # which runs of a store are of this kind
     formats: ClassVar[tuple[str, ...]] = ("json",)
+    compares_cells: ClassVar[bool] = False  # else the options of `compare` have no meaning
 
     @abstractmethod
     def judge(self, stored: Stored) -> Any:
