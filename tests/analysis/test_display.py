@@ -29,7 +29,7 @@ from threadmark.kinds.tasks.kind import KIND
 from threadmark.model.cell import Cell, Row, Status, Stored
 from threadmark.model.errors import LabError
 from threadmark.model.places import report_path
-from threadmark.present import files, foreign_formats, marks
+from threadmark.present import columns, files, foreign_formats, marks
 from threadmark.store.store import Store
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -292,6 +292,38 @@ def test_a_narrow_terminal_folds_between_backends(tmp_path: Path) -> None:
     lines = [line.split() for line in text_of(path, 80, utf8=True).splitlines()]
     heads = [words for words in lines if words and set(words) <= set(backends)]
     assert heads == [["aa", "bb"], ["cc"]]
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_names_of_rows_and_columns_are_never_cut(tmp_path: Path, width: int) -> None:
+    variants = ("parallel_for", "parallel_for_each", "unbroken" * 3, "v")
+    forms = ("streams", "streams_imbue", "streams_imbue_utf8", "x" * 90 + "1", "x" * 90 + "2")
+    path = tmp_path / "long.db"
+    with Store.open(path, create=True) as store:
+        number = store.start_run("quick", 1, {}, {})
+        for form in forms:
+            given = (("entities", "500"), ("form", form))
+            for backend in ("boost_fiber_and_more", "tbb"):
+                for variant in variants:
+                    cell = Cell("mapping", "custom", backend, variant, "gcc", "glibc", 2, given)
+                    store.append(number, Row(cell, 0, Status.CRASHED, "said nothing"))
+    text = text_of(path, width, utf8=True)
+    assert max(map(len, text.splitlines())) <= width
+    block = text.split("gcc · custom · glibc\n")[1].split("\n\n")[0]
+    rows = re.split(r"^(?=mapping)", block.split("scale")[0], flags=re.MULTILINE)[1:]
+    names = ["".join(re.sub("- +crash.*", "", row).split()) for row in rows]
+    assert names == [f"mappingentities=500form={form}" for form in forms]
+
+
+@pytest.mark.parametrize("name", ["v", "fork_join", "parallel_for_each", "unbroken" * 3, ""])
+@pytest.mark.parametrize("room", [5, 9, 20])
+def test_a_head_has_all_of_each_name(name: str, room: int) -> None:
+    lines = list(columns.heads([(name, room, "  "), ("next", room, " ")]))
+    assert "".join(line[2 : 2 + room].strip() for line in lines) == name
+    assert lines[0][3 + room :].strip() == "next"
+    assert len({len(line) for line in lines}) == 1
+    if room >= columns.longest_part(name):
+        assert all(line[2 : 2 + room].strip().endswith("_") for line in lines[:-1] if name)
 
 
 def test_unclear_verdicts_are_explained(database: Path) -> None:

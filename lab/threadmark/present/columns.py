@@ -1,7 +1,9 @@
-"""The columns of the matrix in the terminal: their order, the gaps between them, how they fold."""
+"""The columns of the matrix in the terminal: their order, their heads, the gaps between them, how
+they fold."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
@@ -22,6 +24,29 @@ def gaps(part: Sequence[Column]) -> list[tuple[Column, str]]:
 def width(part: Sequence[Column], wide: Mapping[Column, int]) -> int:
     """Characters that these columns and their gaps take."""
     return sum(len(gap) + wide[at] for at, gap in gaps(part))
+
+
+def longest_part(name: str) -> int:
+    """Characters of the longest part of a name, which has its parts between underscores."""
+    return max(map(len, name.replace("_", "_ ").split()), default=0)
+
+
+def heads(labels: Sequence[tuple[str, int, str]]) -> Iterable[str]:
+    """The lines of names, each with its room and the gap before it. A name that is too long goes on
+    in the next line, at an underscore if possible."""
+    stacks = [_wrapped(name, room) for name, room, _ in labels]
+    for number in range(max(map(len, stacks))):
+        line = ""
+        for stack, (_, room, gap) in zip(stacks, labels, strict=True):
+            line += gap + (stack[number] if number < len(stack) else "").ljust(room)
+        yield line
+
+
+def _wrapped(name: str, room: int) -> list[str]:
+    if len(name) <= room:
+        return [name]
+    lines = textwrap.wrap(name.replace("_", "_ "), room, break_on_hyphens=False)
+    return [line.replace("_ ", "_") for line in lines]
 
 
 def folded(

@@ -1,13 +1,14 @@
 """The matrix in the terminal: programs down, backend and variant across, a block per platform.
 
 A mark says the same as the colour, and ASCII marks stand in where the terminal has no UTF-8.
-A column is as wide as its longest figure. Blocks fold when the terminal is narrow; only the names
-of variants are ever cut.
+A column is as wide as its longest figure. Blocks fold when the terminal is narrow. Names that have
+no room go on in the next line; none is cut.
 """
 
 from __future__ import annotations
 
 import math
+import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -26,6 +27,7 @@ from threadmark.present.terminal import TextPage, spread
 from threadmark.present.wording import duration, printable, speed
 
 _NARROWEST, _WIDEST = 5, 9  # of a column; a longer figure widens it
+_NAMES = 24  # columns for the names of programs; more in a wide terminal
 _TIME = 8  # columns for the serial time
 
 
@@ -140,10 +142,14 @@ class _Page(TextPage):
         texts = {
             at: figure(j, utf8=self.utf8) + reach(j, utf8=self.utf8) for at, j in cells.items()
         }
-        first = min(max(map(len, names)), 24)
+        first = min(max(map(len, names)), max(_NAMES, self.width // 3))
         room = self.width - first - _TIME
         longest = {
-            at: max([_NARROWEST, *(len(texts.get((name, *at), "")) for name in names)])
+            at: max(
+                _NARROWEST,
+                min(_WIDEST, max(map(columns.longest_part, map(printable, at)))),
+                *(len(texts.get((name, *at), "")) for name in names),
+            )
             for at in shown
         }
         for part in columns.folded(shown, longest, room):
@@ -152,7 +158,10 @@ class _Page(TextPage):
             self.heading(self.dot.join(filter(None, title)))
             self._header(part, first, wide)
             for name in names:
-                line = Text(name[:first].ljust(first))
+                head, *more = textwrap.wrap(
+                    name, first, subsequent_indent="  ", break_on_hyphens=False
+                ) or [""]
+                line = Text(head.ljust(first))
                 line.append(times.get(name, "-").rjust(_TIME), style="dim")
                 for at, gap in columns.gaps(part):
                     judged = cells.get((name, *at))
@@ -160,20 +169,22 @@ class _Page(TextPage):
                     line.append(gap)
                     line.append(texts.get((name, *at), "").ljust(wide[at]), style=style)
                 line.rstrip()
-                self.lines.append(line)
+                self.lines += [line, *map(Text, more)]
             self._footer(part, names, cells, first, wide)
 
     def _header(self, part: Sequence[Column], first: int, wide: Mapping[Column, int]) -> None:
-        top, below = Text(" " * (first + _TIME)), Text("".ljust(first) + "serial".rjust(_TIME))
+        spans = []
         for backend, group in groupby(part, key=lambda column: column[0]):
-            names = [(printable(at[1]), wide[at]) for at in group]
-            said = " ".join(name[:room].rstrip("_").ljust(room) for name, room in names)
-            top.append("  ")
-            top.append(printable(backend)[: len(said)].ljust(len(said)), style="bold")
-            below.append("  " + said)
-        for line in (top, below):
-            line.rstrip()
-            self.lines.append(line)
+            widths = [wide[at] for at in group]
+            spans.append((printable(backend), sum(widths) + len(widths) - 1, "  "))
+        for line in columns.heads(spans):
+            self.lines.append(Text(" " * (first + _TIME) + line.rstrip(), style="bold"))
+        serial = "serial"
+        for line in columns.heads(
+            [(printable(at[1]), wide[at], g) for at, g in columns.gaps(part)]
+        ):
+            self.lines.append(Text(" " * first + serial.rjust(_TIME) + line.rstrip()))
+            serial = ""
 
     def _footer(
         self,
