@@ -613,6 +613,29 @@ def test_two_threads_of_one_core_decide_no_verdict(
     assert kinds["good"].speedups[2].estimate == pytest.approx(1.9)
 
 
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_list_cuts_no_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], width: int
+) -> None:
+    from threadmark.commands import list as listing
+
+    ways = [f"ostringstream_{which}_locale" for which in ("global", "own")]
+    forms = [f"from_{what}_counted" for what in ("chars", "streams", "spans", "files", "texts")]
+    record = {
+        "program": "ostringstream",
+        "what": "Formats numbers into a string stream of its own",
+        "arguments": ["entities=2000 (1..100000)", f"form={'|'.join(forms)}"],
+        "ways": ways,
+    }
+    monkeypatch.setenv("COLUMNS", str(width))
+    listing._print({"": [record]})
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= width
+    assert "…" not in out
+    if width >= 80:
+        assert all(name in out for name in (*ways, *forms))
+
+
 def test_the_lab_lists_contention_programs_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

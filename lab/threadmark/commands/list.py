@@ -12,9 +12,13 @@ from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption
 from threadmark.present.plain import document, write_json
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from threadmark.model.executable import Executable
+
+
+_GAP = 2  # between two columns
 
 
 def command(app: cyclopts.App) -> None:
@@ -61,15 +65,33 @@ def _print(sections: dict[str, list[dict[str, object]]]) -> None:
     for index, (title, records) in enumerate(sections.items()):
         if title:
             Console().print(Text("\n" * (index > 0) + title, "bold"))
-        table = Table(*records[0].keys(), box=None, pad_edge=False)
-        for record in records:
-            table.add_row(*(Text(_words(value)) for value in record.values()))
+        rows = [[_words(value) for value in record.values()] for record in records]
+        heads = list(records[0])
+        table = Table(box=None, pad_edge=False)
+        for head, width in zip(heads, _widths([heads, *rows], Console().width), strict=True):
+            table.add_column(head, width=width, overflow="fold")
+        for row in rows:
+            table.add_row(*map(Text, row))
         Console().print(table)
 
 
+def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
+    """Of the columns in a terminal. Without room for all, the widest are folded between words, and
+    within words only where nothing else helps."""
+    columns = list(zip(*rows, strict=True))
+    found = [max(map(len, column)) for column in columns]
+    words = [max(len(word) for cell in column for word in cell.split()) for column in columns]
+    while sum(found) + _GAP * (len(found) - 1) > width and max(found) > 1:
+        wide = [at for at, each in enumerate(found) if each > words[at]] or range(len(found))
+        found[max(wide, key=found.__getitem__)] -= 1
+    return found
+
+
 def _words(value: object) -> str:
-    """A value as text; a moment to the minute, so that a run fits on a line."""
+    """A value as text that can be folded at each word; a moment to the minute, so that a run fits
+    on a line."""
     text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    text = text.replace("|", " | ")
     return re.sub(r"^(\d{4}-\d\d-\d\d)T(\d\d:\d\d):.*", r"\1 \2", text)
 
 
