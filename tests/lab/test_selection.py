@@ -8,6 +8,8 @@ from pathlib import Path
 
 import fakes
 import pytest
+from lab_support import cell
+from threadmark.kinds import plan
 from threadmark.kinds.tasks.selection import select
 from threadmark.model.effort import parse_threads
 from threadmark.model.errors import LabError
@@ -264,3 +266,25 @@ def test_a_standard_library_that_does_not_link_is_told_from_a_missing_compiler()
     if "not installed" in platform.missing():
         pytest.skip("there is no g++")
     assert "cannot build a program" in platform.missing()
+
+
+def test_a_plan_says_each_reason_once_and_in_the_width_of_the_terminal() -> None:
+    reason = "Boost.Fiber is not installed for {}; apt-get install -y " + "libboost-dev " * 20
+    lost = {
+        cell(program=program, backend="boost_fiber", variant=variant, threads=threads): (
+            reason.format(program)
+        )
+        for program in ("fib", "sort")
+        for variant in ("futures", "fork_join")
+        for threads in (1, 2)
+    }
+    lost[cell(program="uts", backend="boost_fiber")] = "uts has no such thing"
+    found = [each.plain for each in plan.lines([cell()], lost, 2.0, 80, utf8=True)]
+    assert max(map(len, found)) <= 80
+    assert found[0] == "fib quick tbb:futures gcc glibc x1"
+    assert found[-1] == "1 cells, about 2 s"
+    heads = [each for each in found if not each.startswith(" ")][1:-1]
+    assert [" ".join(each.split()[:6]) for each in heads] == [
+        "unavailable: boost_fiber:futures, boost_fiber:fork_join on fib, sort",
+        "unavailable: boost_fiber:futures on uts (gcc): uts",
+    ]

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from threadmark.kinds import plan
 from threadmark.kinds.cells import CellKind
 from threadmark.kinds.ending import NOTHING, check_fail_on, endings, last_line
 from threadmark.machine import examination, host
@@ -32,7 +33,7 @@ from threadmark.model.request import Request, Selection
 from threadmark.options import Measuring, listed, options_given
 from threadmark.present import files
 from threadmark.present.plain import document, write_json
-from threadmark.present.progress import Progress, duration
+from threadmark.present.progress import Progress
 from threadmark.present.terminal import print_table
 from threadmark.present.wording import say
 from threadmark.setup import allocators, discovery, preparation
@@ -168,15 +169,7 @@ class Session:
             }
             write_json(document("plan", fields))
             return
-        for cell in cells:
-            words = (f"{name}={value}" for name, value in cell.arguments)
-            print(
-                " ".join((cell.program, cell.size, f"{cell.backend}:{cell.variant}")),
-                " ".join((cell.platform, cell.allocator, f"x{cell.threads}", *words)),
-            )
-        for cell, reason in selection.unavailable.items():
-            print(f"{cell.program} {cell.backend} {cell.platform}: unavailable, {reason}")
-        print(f"{len(cells)} cells, about {duration(seconds)}")
+        print_table(Console(), partial(plan.lines, cells, selection.unavailable, seconds))
 
     def _selection(self) -> Selection:
         # Wrong names are said before minutes of building.

@@ -35,8 +35,7 @@ def grouped(judged: Iterable[Judged]) -> list[Failure]:
         for threads, rows in each.rows.items():
             for row in rows:
                 if row.status is not Status.OK:
-                    alike = re.sub(r"\d[\d.,]*", "#", row.reason).replace(row.cell.program, "*")
-                    key = (row.status, each.cell.backend, alike)
+                    key = (row.status, each.cell.backend, alike(row.reason, row.cell.program))
                     groups[key].append((each, threads, row.reason))
     found = [
         Failure(
@@ -52,6 +51,11 @@ def grouped(judged: Iterable[Judged]) -> list[Failure]:
     ]
     order = list(Status)
     return sorted(found, key=lambda f: (order.index(f.status), -f.processes, f.columns))
+
+
+def alike(reason: str, program: str) -> str:
+    """What reasons that count as one have in common: all but the figures and the program."""
+    return re.sub(r"\d[\d.,]*", "#", reason).replace(program, "*")
 
 
 def uncertainties(judged: Iterable[Judged]) -> list[tuple[str, int]]:
