@@ -87,6 +87,16 @@ def test_show_prints_the_matrix(database: Path, capsys: pytest.CaptureFixture[st
     check_golden("show", out)
 
 
+def test_a_run_of_serial_programs_alone_says_so(database: Path) -> None:
+    with Store.open(database, create=False) as store:
+        stored = store.load(1)
+    rows = [row for row in stored.rows if row.cell.backend == "serial"]
+    serial = replace(stored, rows=rows)
+    shown = table.lines(serial, KIND.judge(serial), 80, utf8=True)
+    assert shown[1].plain == "Nothing of this run may run in parallel."
+    assert not any("Speed-up" in line.plain for line in shown)
+
+
 def test_compare_counts_the_equal_verdicts_of_two_runs(
     database: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

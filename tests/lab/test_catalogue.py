@@ -368,6 +368,17 @@ def test_bad_requests_are_one_sentence_and_exit_2(
     assert done.stdout == ""
 
 
+def test_a_program_without_the_ways_that_are_asked_for_is_refused(tmp_path: Path) -> None:
+    fakes.calibrate(tmp_path)
+    fakes.contend(tmp_path, "clock", [fakes.way("bad"), fakes.way("good")])
+    fakes.contend(tmp_path, "rand", [fakes.way("usual")])
+    found = find(["fake"], tmp_path)
+    said = "no cell of the program 'rand'; its variants are usual, so change --variants."
+    for programs in (("rand",), ("clock", "rand")):
+        with pytest.raises(LabError, match=said):
+            selection.select(Request(programs=programs, variants=("good",)), found, ())
+
+
 def test_a_dry_run_lists_processes_and_measures_nothing(
     lab: Lab, programs: Path, tmp_path: Path
 ) -> None:

@@ -45,6 +45,33 @@ def test_quick_measures_the_default_policy_and_others_when_they_are_named(tmp_pa
     assert measured(Request(threads=(2,), profile="full")) == {"async", "optional"}
 
 
+def test_a_name_of_which_the_other_options_leave_nothing_is_refused(tmp_path: Path) -> None:
+    fakes.write(tmp_path, "fib.serial")
+    fakes.write(tmp_path, "fib.tbb")
+    fakes.write(tmp_path, "sort.serial")
+    others = [{"name": each, "parallel": True} for each in ("async", "optional")]
+    fakes.write(tmp_path, "fib.tmk", variants=others)
+    found = find(["fake"], tmp_path)
+
+    def refused(**options: tuple[str, ...]) -> str:
+        with pytest.raises(LabError) as error:
+            select(Request(threads=(2,), **options), found, ())  # type: ignore[arg-type]
+        return str(error.value)
+
+    lost = "The other options leave no cell of the backend 'tmk'; "
+    said = lost + "its variants are async, optional, so change --variants."
+    assert refused(backends=("tmk",), variants=("futures",)) == said
+    assert refused(backends=("tbb", "tmk"), variants=("futures",), programs=("fib",)) == said
+    said = lost + "its programs are fib, so change --programs."
+    assert refused(backends=("tmk",), programs=("sort",)) == said
+    said = "no cell of the program 'sort'; its variants are plain, so change --variants."
+    assert said in refused(programs=("fib", "sort"), variants=("futures",))
+    said = "no cell of the variant 'async'; its backends are tmk, so change --backends."
+    assert said in refused(backends=("tbb",), variants=("futures", "async"))
+    # The serial program is the base of the others, unless it is asked for itself.
+    assert select(Request(backends=("serial",), programs=("sort",)), found, ()).cells
+
+
 FORMS = [
     {"name": "fast", "meaning": "", "quick": True, "lacks": ""},
     {"name": "slow", "meaning": "", "quick": False, "lacks": ""},

@@ -39,6 +39,10 @@ class Executable:
         """Name -> whether more than one thread is of use to it."""
         return {each["name"]: each["parallel"] for each in self.description.get("variants", [])}
 
+    def names(self, field: str) -> tuple[str, ...]:
+        """What its cells may have in that field, which is no number."""
+        return tuple(self.variants) if field == "variant" else (str(getattr(self, field)),)
+
     @property
     def contends(self) -> bool:
         """Whether it is a contention program, of the catalogue and not of `run`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -42,6 +43,39 @@ class Request:
         """Whether it asks for the same as a stored request, whatever order that one drew."""
         seed = stored.order_seed if self.order_seed is None else self.order_seed
         return replace(self, order_seed=seed) == stored
+
+    def check_left(self, cells: Iterable[Cell], executables: Sequence[Executable]) -> None:
+        """LabError for a name of which the other options leave no cell."""
+        fitting = [cell for cell in cells if self._fits(cell)]
+        for field in ("backend", "program", "variant"):
+            there = {getattr(cell, field) for cell in fitting}
+            for name in self._asked(field):
+                if name not in there:
+                    remedy = self._remedy(field, name, executables)
+                    what = f"The other options leave no cell of the {field} '{name}'"
+                    raise LabError(f"{what}; {remedy}.")
+
+    def _fits(self, cell: Cell) -> bool:
+        """Whether it is asked for, not only the base of what is."""
+        if self.backends and cell.backend not in self.backends:
+            return False
+        # Of an absent backend the variants are not known.
+        return not self.variants or cell.variant in (*self.variants, "any")
+
+    def _asked(self, field: str) -> tuple[str, ...]:
+        names: tuple[str, ...] = getattr(self, f"{field}s")
+        return names
+
+    def _remedy(self, field: str, name: str, executables: Sequence[Executable]) -> str:
+        """Which other option to change, and what there is for it."""
+        having = [each for each in executables if name in each.names(field)]
+        for other in ("platform", "program", "backend", "variant"):
+            asked = self._asked(other) if other != field else ()
+            there = {each for executable in having for each in executable.names(other)}
+            if asked and there and not there.intersection(asked):
+                return f"its {other}s are {', '.join(sorted(there))}, so change --{other}s"
+            having = [each for each in having if not asked or {*asked} & {*each.names(other)}]
+        return "leave one of them out"
 
     def as_json(self) -> dict[str, Any]:
         """For the store; `from_json` gives it back."""

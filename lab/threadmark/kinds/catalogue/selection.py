@@ -24,7 +24,7 @@ from threadmark.setup import allocators
 def select(
     request: Request, executables: Sequence[Executable], absent: Sequence[Absence]
 ) -> Selection:
-    """The cells of a request. LabError for a name that nothing has.
+    """The cells of a request. LabError for a name without a cell.
 
     The calibration is always among them. Without named allocators all are taken for the first way
     of programs that say that it matters to them, and the C library's own for everything else.
@@ -59,6 +59,7 @@ def select(
             unavailable |= dict.fromkeys(sorted(elsewhere - cells.keys()), absence.reason)
     if not cells and not unavailable:
         raise LabError("No cell fits this choice; see ./threadmark list, and list platforms.")
+    request.check_left((*cells, *unavailable), there)
     return Selection(cells, unavailable)
 
 

@@ -17,7 +17,7 @@ from threadmark.model.request import Request, Selection
 def select(
     request: Request, executables: Sequence[Executable], absent: Sequence[Absence]
 ) -> Selection:
-    """The cells of a request. LabError for a name that nothing has, or an impossible argument.
+    """The cells of a request. LabError for a name without a cell, or an impossible argument.
 
     Contention programs are not among them: those are the catalogue's.
     """
@@ -52,6 +52,7 @@ def select(
         unavailable |= _absent_cells(request, absence, cells)
     if not cells and not unavailable:
         raise LabError("No cell fits this choice; see ./threadmark list, and list backends.")
+    request.check_left((*cells, *unavailable), executables)
     return Selection(cells, unavailable)
 
 

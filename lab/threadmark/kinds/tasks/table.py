@@ -116,6 +116,9 @@ class _Page(TextPage):
         threads = max(row.cell.threads for row in rows)
         kinds = [j.verdict.kind for j in judged]
         counts: Counter[Kind] = Counter(k for k in kinds if k is not Kind.SEQUENTIAL)
+        if not counts:
+            self.say("Nothing of this run may run in parallel.")
+            return
         said = ", ".join(f"{kind.value} {counts[kind]}" for kind in MARKS if kind in counts)
         self.say(f"Of {counts.total()} that may run in parallel: {said}.")
         published = any(map(is_published, rows))
