@@ -103,6 +103,7 @@ def _imported() -> Iterator[tuple[str, dict[str, Any]]]:
     policies = ("deferred", "optional", "async")
     columns = ",".join(f"{platform}:{policy}" for platform in COLUMNS for policy in policies)
     rows = [f"{p},{','.join([str(800 // p)] * 15)}" for p in (1, 2, 4, 8, 16, 32, 64)]
+    rows[-1] = rows[-1].removesuffix("12") + "1"  # less than the work needs, so there is a doubt
     Path("results.csv").write_text("\n".join(["fib", f"#Cores,{columns}", *rows, ""]), "utf-8")
     yield "import", printed("import", "results.csv", "--store", "import.db", "--json")
     yield "table2", printed("show", "--table2", "--store", "import.db", "--json")
