@@ -45,6 +45,15 @@ def test_any_shape_is_factorised_in_the_tasks_of_its_pattern(blocks, block, vari
     assert result.last["tasks"] == count_tasks(blocks)
 
 
+def test_a_matrix_without_factors_is_refused(run):
+    # Rows of blocks whose side is a multiple of 32 repeat with the period of the generator.
+    for variant in ("plain", "fork_join"):
+        refused = run("sparselu", "serial", "--variant", variant, "--arg", "block=64")
+        assert refused.status == 2
+        assert "block=64 with this seed has a pivot of zero" in refused.stderr
+        assert not refused.repeats
+
+
 def test_blocks_made_in_tasks_are_freed_before_the_next_repeat(run):
     result = run("sparselu", "serial", "--arg", "block=100", "--repeats", "8")
     sizes = [repeat["max_rss_bytes"] for repeat in result.repeats]
