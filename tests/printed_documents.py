@@ -15,6 +15,7 @@ from typing import Any
 from unittest import mock
 
 from explain.analysis.made import MAIN, Made, waits, works
+from lab.lab_support import store_again
 from threadmark import cli
 from threadmark.judge.estimates import Interval
 from threadmark.kinds.explain import functions
@@ -90,6 +91,7 @@ def _catalogue(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     yield "catalogue", printed("catalogue", *how, *store, "--json")
     yield "plan", printed("catalogue", *how, *store, "--dry-run", "--json")
     yield "catalogue-summary", printed("export", *store, "--format", "summary")
+    store_again(Path("catalogue.db"))
     yield "compare", printed("compare", "last", "1", *store, "--json")
 
 

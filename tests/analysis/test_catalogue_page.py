@@ -13,6 +13,7 @@ import browsing
 import numpy as np
 import pytest
 from contention_lines import window
+from lab.lab_support import store_again
 from test_display import check_golden
 from threadmark import cli
 from threadmark.judge import findings
@@ -446,7 +447,8 @@ def test_compare_says_how_many_verdicts_only_one_run_has(
         fill(store, names={"getenv": "setenv"})
     text = " ".join(shown(capsys, "compare", "1", "2", "--store", database).split())
     assert "4 more are in only one of the two runs." in text
-    same = shown(capsys, "compare", "1", "1", "--store", database)
+    store_again(database)
+    same = shown(capsys, "compare", "1", "3", "--store", database)
     assert "only one of the two runs" not in same
     document = json.loads(shown(capsys, "compare", "1", "2", "--json", "--store", database))
     assert document["verdicts"]["unmatched"] == 4

@@ -179,6 +179,17 @@ def test_a_uniform_shift_between_two_runs_is_within_drift(store: Store) -> None:
     assert outcome.drift == pytest.approx(0.2, abs=0.01)
     known = [each.comparison for each in outcome.pairs if each.comparison.different is not None]
     assert {each.words.split(" (")[0] for each in known} == {"within drift"}
+    assert outcome.overall
+    assert not outcome.overall.excludes(1.0)
+
+
+def test_the_mean_of_two_runs_allows_for_the_drift_as_each_pair_does(store: Store) -> None:
+    outcome = comparison.compare_runs(_rows(store), _rows(store), lambda _: True)
+    mean, drift = outcome.overall, outcome.drift
+    assert mean
+    assert drift
+    assert mean.high == pytest.approx(1 + drift)
+    assert mean.low * mean.high == pytest.approx(1)
 
 
 def test_asking_for_some_programs_changes_no_interval(store: Store) -> None:

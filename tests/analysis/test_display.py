@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 import synthetic
+from lab.lab_support import store_again
 from test_table2 import BLOCK
 from threadmark import cli
 from threadmark.judge.estimates import Interval
@@ -100,7 +101,8 @@ def test_a_run_of_serial_programs_alone_says_so(database: Path) -> None:
 def test_compare_counts_the_equal_verdicts_of_two_runs(
     database: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status, out, _ = run(capsys, "compare", "1", "1", "--store", database)
+    store_again(database)
+    status, out, _ = run(capsys, "compare", "1", "2", "--store", database)
     assert status == 0
     with Store.open(database, create=False) as store:
         judged = judgement.judge(store.rows(1), store.descriptions(1))
@@ -142,7 +144,8 @@ def test_compare_as_json_keeps_its_shape(
     }  # fmt: skip
     assert set(pair["ratio"]) == {"low", "estimate", "high"}
     assert pair["rounds"] == {"a": 6, "b": 6}
-    _, out, _ = run(capsys, "compare", "1", "1", "--store", database, "--json")
+    store_again(database)
+    _, out, _ = run(capsys, "compare", "1", "2", "--store", database, "--json")
     assert {"equal", "of", "differ"} <= set(json.loads(out)["verdicts"])
 
 
@@ -385,6 +388,9 @@ def test_show_json_gives_every_row_with_its_status(
         (["show", "1", "--table2"], "not run 1 of this store was imported"),
         (["compare", "1", "tbb"], "compare two runs or two sides"),
         (["compare", "1", "2"], "There is no run '2'"),
+        (["compare", "1", "1"], "'1' and '1' are the same; compare two runs"),
+        (["compare", "last", "1"], "'last' and '1' are the same; compare two runs"),
+        (["compare", "tbb", "tbb"], "'tbb' and 'tbb' are the same"),
         (["compare", "tbb", "openmp", "--programs", "fob"], "no program 'fob'.*alignment, fib"),
         (["compare", "tbb", "openmp", "--fail-above", "x"], "percentage such as 5 or 2.5%, not"),
         (["compare", "tbb", "openmp", "--fail-above=-5"], "percentage such as 5 or 2.5%, not"),

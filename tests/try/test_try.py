@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lab.lab_support import store_again
 from threadmark import cli
 from threadmark.fixes.fix import Setting
 from threadmark.kinds.trials import trying
@@ -84,7 +85,8 @@ def test_what_helps_is_found_kept_and_shown_again(capfd: pytest.CaptureFixture[s
     page = Path("page.html").read_text(encoding="utf-8")
     assert "<script" not in page
     assert "LC_ALL=C ./prog" in page
-    assert cli.main(["compare", "1", "1", "--store", "s.db"]) == 0
+    store_again(Path("s.db"))
+    assert cli.main(["compare", "1", "2", "--store", "s.db"]) == 0
     assert "c-locale" in capfd.readouterr().out
 
 

@@ -65,6 +65,8 @@ def compare(
         if numbered and run is not None:
             raise LabError(f"'{a}' and '{b}' are runs, so leave out --run, which is for two sides.")
         stored = [opened.load(each) for each in numbered or [run or "last"]]
+    if a == b or (numbered and stored[0].run.id == stored[1].run.id):
+        raise LabError(f"'{a}' and '{b}' are the same; compare two runs or two sides of one.")
     kind = registry.kind_of_all(stored)
     if question.options and not kind.compares_cells:
         raise LabError(

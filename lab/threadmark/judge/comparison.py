@@ -61,9 +61,13 @@ class Outcome:
 
     @property
     def overall(self) -> Interval | None:
-        """The geometric mean of the ratios; the pairs count as a sample of all programs."""
+        """The geometric mean of the ratios; the pairs count as a sample of all programs. The drift
+        between two runs is common to all pairs, so the mean does not lessen it."""
         found = [pair.comparison.ratio.estimate for pair in self.pairs]
-        return estimates.geometric_mean(found) if found else None
+        if not found:
+            return None
+        mean, factor = estimates.geometric_mean(found), 1 + (self.drift or 0.0)
+        return Interval(mean.low / factor, mean.estimate, mean.high * factor)
 
     @property
     def different_by_chance(self) -> float:
