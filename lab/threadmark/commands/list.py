@@ -52,6 +52,8 @@ def list_(
     if json:
         write_json(document(what, {what: [each for part in sections.values() for each in part]}))
     elif any(sections.values()):
+        for each in sections[""] if what == "runs" else ():
+            each["finished"] = each["finished"] or "unfinished"
         _print({title: part for title, part in sections.items() if part})
     else:
         print("Nothing is built yet; run: ./threadmark run --profile smoke")
@@ -128,7 +130,7 @@ def _runs(path: Path) -> list[dict[str, object]]:
             {
                 "run": each.id,
                 "started": each.started_at,
-                "finished": each.finished_at or "unfinished",
+                "finished": each.finished_at,
                 "profile": each.profile,
                 "seed": each.seed,
                 "order_seed": each.request.get("order_seed", ""),

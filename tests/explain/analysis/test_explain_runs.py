@@ -13,6 +13,8 @@ from threadmark import cli
 from threadmark.kinds.explain.analysis.recording import Module
 from threadmark.kinds.explain.mapped import File
 from threadmark.kinds.explain.probe import load
+from threadmark.machine import host
+from threadmark.store.store import Store
 
 SOURCE = """
 #include <mutex>
@@ -57,6 +59,8 @@ def test_a_record_becomes_a_run_that_every_command_takes(
     assert sum(profile["profiles"][0]["weights"]) == profile["profiles"][0]["endValue"]
     say(capsys, "explain", str(record))
     assert "Causes:" in say(capsys, "compare", "1", "2")
+    with Store.open(Path("s.db"), create=False) as store:
+        assert store.run(1).machine["commit"] == host.commit()
     say(capsys, "explain", str(record), "--to", "0.1")
     assert "After is a part of a record: to 0.1 s." in say(capsys, "compare", "1", "3")
     say(capsys, "report", "1")

@@ -24,7 +24,7 @@ from threadmark.kinds.explain.knowledge import knowledge
 from threadmark.kinds.explain.output import Output
 from threadmark.kinds.explain.symbols import Symbols
 from threadmark.kinds.explain.worth_trying import worth_trying
-from threadmark.machine.version import version
+from threadmark.machine import host
 from threadmark.model.errors import LabError
 from threadmark.model.places import DEFAULT_STORE, hint
 from threadmark.model.workload import is_signal
@@ -241,7 +241,7 @@ def keep(
         **recording.machine,
         "processors": recording.processors,
         "tier": dict(recording.tier),
-        "commit": version(),
+        "commit": host.commit(),
     }
     with Store.open(store, create=True) as opened, opened.at_once():
         number = opened.start_run(KIND.profiles[0], 0, dict(request), machine)
