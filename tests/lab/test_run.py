@@ -312,6 +312,9 @@ def test_what_is_left_of_a_run_is_listed_and_not_measured(
     assert sorted(each.groups() if each else () for each in found) == sorted(every - calm)
     assert summary.startswith(f"{len(cells)} cells, about")
     assert (_rows(tmp_path), (tmp_path / "report-s-1.html").exists()) == (before, False)
+    (said,) = json.loads(lab("list", "runs", "--store", "s.db", "--json").stdout)["runs"]
+    assert said["finished"] == ""
+    assert " unfinished " in lab("list", "runs", "--store", "s.db").stdout
 
 
 @pytest.mark.parametrize("at", ["add_note", "add_description", "append_all"])
@@ -407,6 +410,8 @@ def test_two_labs_share_a_store_and_the_second_says_so(
     _until(lambda: _rows(tmp_path) is not None)
     refused = lab("run", "--store", "s.db", "--resume")
     assert f"being measured by process {first.pid}" in refused.stderr
+    listed = lab("run", "--store", "s.db", "--resume", "--dry-run")
+    assert (listed.returncode, listed.stderr) == (2, refused.stderr)
     second = lab(*SMOKE, "--programs", "fib")
     assert second.returncode == 0, second.stderr
     assert f"Another lab is measuring at the same time (process {first.pid})" in second.stderr

@@ -62,6 +62,25 @@ def test_every_cell_gets_six_samples_and_rounds_alternate() -> None:
     assert [task.round for task in tasks] == [r for r in range(6) for _ in CELLS[1:]]
 
 
+@pytest.mark.parametrize("budget_s", [None, 30.0])
+def test_the_cells_that_go_on_are_those_of_the_time_that_is_left(budget_s: float | None) -> None:
+    schedule, elapsed_s = make(budget_s=budget_s), 0.0
+    while schedule.remaining_s(elapsed_s) > 0:
+        assert schedule.going_on(elapsed_s)
+        task = schedule.next(elapsed_s)
+        # With a budget each cell may get more than the fewest samples, as long as it lasts.
+        elapsed_s += 0.1
+        if task is None:
+            break
+        schedule.record(observation(row(task)))
+    if budget_s is None:
+        assert not schedule.going_on(elapsed_s)
+    else:
+        assert not schedule.left()
+        assert schedule.going_on(elapsed_s)
+        assert not schedule.going_on(budget_s)
+
+
 def test_the_fastest_of_two_that_are_alike_is_not_the_one_with_few_samples() -> None:
     assert fastest({"many": [10.0] * 14, "few": [9.0] * 5}) == "many"
     assert fastest({"many": [10.0] * 14, "as many": [9.0] * 7, "none": []}) == "as many"

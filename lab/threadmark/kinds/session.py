@@ -131,8 +131,7 @@ class Session:
                     f"({'; '.join(machine_changes)}), so its figures cannot be continued; start a "
                     "new run without --resume."
                 )
-            if not self.options.dry_run:
-                store.take_over(run_id)
+            (store.check_ended if self.options.dry_run else store.take_over)(run_id)
             self.request = request
             selection = self._selection()
             before = stored.machine.get("executables", {})
@@ -155,8 +154,8 @@ class Session:
     def _list(self, selection: Selection, measured: Sequence[Row]) -> None:
         """Print the cells that are left and the time they need, and measure nothing."""
         schedule = self.kind.schedule(self.request, selection)
-        seconds = schedule.remaining_s(schedule.replay(self._observed(measured)))
-        left = set(schedule.left())
+        spent_s = schedule.replay(self._observed(measured))
+        seconds, left = schedule.remaining_s(spent_s), set(schedule.going_on(spent_s))
         cells = [each for each in selection.cells if each in left]
         if self.options.json:
             fields = {

@@ -143,12 +143,19 @@ class Schedule:
         samples or, with a budget, the most, as far as it goes."""
         if self.budget_s is None:
             return self._need_s()
-        more_s = sum(
-            (self.profile.max_samples - len(state.rounds)) * self._cells.cost_s(cell)
-            for cell, state in self._cells.items()
-            if state.open
-        )
+        most, more_s = self.profile.max_samples, 0.0
+        for cell in self.going_on(elapsed_s):
+            more_s += (most - len(self._cells[cell].rounds)) * self._cells.cost_s(cell)
         return min(max(0.0, self._left_s(elapsed_s)), more_s)
+
+    def going_on(self, elapsed_s: float = 0.0) -> list[Cell]:
+        """The cells that remaining_s() counts."""
+        if self.budget_s is None:
+            return self.left()
+        if self._left_s(elapsed_s) <= 0:
+            return []
+        most = self.profile.max_samples
+        return [c for c, state in self._cells.items() if state.open and len(state.rounds) < most]
 
     def _need_s(self) -> float:
         """Seconds for all that is missing."""

@@ -95,12 +95,16 @@ class Store:
             self._own(run_id)
         return run_id
 
+    def check_ended(self, run_id: int) -> None:
+        """LabError unless the owner of an unfinished run has ended."""
+        (found,) = self._read("SELECT owner FROM run WHERE id = ?", run_id)
+        if why := claim(_owner(found), self._presence.alone):
+            raise LabError(f"Run {run_id} {why} or start another run without --resume.")
+
     def take_over(self, run_id: int) -> None:
         """Make this process the owner of an unfinished run. LabError unless its owner has ended."""
         with self._writing() as db:
-            found = db.execute("SELECT owner FROM run WHERE id = ?", (run_id,)).fetchone()
-            if why := claim(_owner(found), self._presence.alone):
-                raise LabError(f"Run {run_id} {why} or start another run without --resume.")
+            self.check_ended(run_id)
             self._own(run_id)
             db.execute("UPDATE run SET owner = ? WHERE id = ?", (dump(asdict(this())), run_id))
 
