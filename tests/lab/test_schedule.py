@@ -503,6 +503,17 @@ def test_a_base_that_is_always_disturbed_is_tried_as_long_as_there_is_time() -> 
     assert len(set.intersection(*own) - set(range(15))) >= FEWEST_ROUNDS
 
 
+@pytest.mark.parametrize(("budget_s", "helps"), [(1e6, False), (3.0, True), (None, False)])
+def test_more_budget_is_advised_where_the_budget_ended_the_run(
+    budget_s: float | None, helps: bool
+) -> None:
+    schedule = make(CELLS[:2], budget_s=budget_s, uncertainty=lambda _: 1.0)
+    play(schedule)
+    (note,) = schedule.notes()
+    assert "a quieter machine" in note
+    assert ("--budget" in note) is helps
+
+
 def test_nothing_is_said_to_be_sure_that_has_no_evidence() -> None:
     cells = with_columns(1, 2)
     schedule = make(cells, budget_s=3.0)

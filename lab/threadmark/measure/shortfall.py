@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from threadmark.measure.known import Known
+from threadmark.measure.known import Known, State
 from threadmark.model.cell import Cell, columns
 from threadmark.model.effort import Profile
 
@@ -35,9 +35,16 @@ def sentences(
         result.append(
             f"Fewer samples than {least}, because more would not change a verdict: {columns(sure)}."
         )
-    if (wide := len(list(loose))) and profile.max_samples > least:
+    if (wide := list(loose)) and profile.max_samples > least:
+        stopped = any(_may_go_on(cells[cell], profile) for cell in wide)
+        budget = " or a larger --budget" if stopped else ""
         result.append(
-            f"{wide} of {len(cells)} cells have a median that is not known to "
-            f"+-{profile.target:.0%}; a quieter machine or a larger --budget helps."
+            f"{len(wide)} of {len(cells)} cells have a median that is not known to "
+            f"+-{profile.target:.0%}; a quieter machine{budget} helps."
         )
     return result
+
+
+def _may_go_on(state: State, profile: Profile) -> bool:
+    """Whether only the budget kept a cell from more samples."""
+    return state.open and len(state.rounds) < profile.max_samples
