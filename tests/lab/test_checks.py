@@ -13,7 +13,7 @@ import fakes
 import pytest
 from threadmark import cli
 from threadmark.kinds.tasks import kind
-from threadmark.machine import examination
+from threadmark.machine import examination, load
 from threadmark.measure import noise
 from threadmark.measure.schedule import Task
 from threadmark.model.cell import Row, Status
@@ -100,6 +100,20 @@ def test_doctor_takes_a_disturbed_process_again(
     said = json.loads(capsys.readouterr().out)["noise"]
     assert said["smallest"] < 0.01
     assert next(count) == 2 * (1 + 20 * 2 * noise.ROUNDS)
+
+
+@pytest.mark.parametrize("users", [[], [examination.Complaint("Process 7 uses 90 %", "end it")]])
+def test_doctor_does_not_send_to_itself_for_processes_that_it_cannot_name(
+    monkeypatch: pytest.MonkeyPatch, users: list[examination.Complaint]
+) -> None:
+    monkeypatch.setattr(examination, "_users", lambda: users)
+    monkeypatch.setattr(load, "between", lambda *_: load.Load(1e9, 0.0, 1))
+    first, *others = examination.thorough()
+    assert "Other processes" in first.what
+    assert "doctor" not in first.remedy
+    assert ("not visible from here" in first.remedy) is not bool(users)
+    assert others[: len(users)] == users
+    assert "./threadmark doctor" in examination.instant()[0].remedy
 
 
 def test_a_busy_machine_is_noticed() -> None:

@@ -25,12 +25,16 @@ class Complaint:
 
 def instant() -> list[Complaint]:
     """What can be told in a tenth of a second."""
-    return [*_busy(0.1), *_frequency(), *_room(), *_quota()]
+    remedy = "end them or measure later (./threadmark doctor looks for them)"
+    return [*_busy(0.1, remedy), *_frequency(), *_room(), *_quota()]
 
 
 def thorough() -> list[Complaint]:
     """What can be told in two seconds."""
-    return [*_busy(1.0), *_users(), *_frequency(), *_room(), *_quota(), *_limits(), *_clock()]
+    users = _users()
+    unseen = "they are short, or not visible from here, so measure later or on an idle machine"
+    busy = _busy(1.0, "end them or measure later" if users else unseen)
+    return [*busy, *users, *_frequency(), *_room(), *_quota(), *_limits(), *_clock()]
 
 
 def facts() -> dict[str, str]:
@@ -49,7 +53,7 @@ def facts() -> dict[str, str]:
     }
 
 
-def _busy(seconds: float) -> list[Complaint]:
+def _busy(seconds: float, remedy: str) -> list[Complaint]:
     cpus = sorted(os.sched_getaffinity(0))
     before, own = load.read(cpus), sum(os.times()[:4])
     time.sleep(seconds)
@@ -61,7 +65,7 @@ def _busy(seconds: float) -> list[Complaint]:
         result.append(
             Complaint(
                 f"Other processes use {others:.0%} of the processors' time",
-                "end them or measure later (./threadmark doctor names them)",
+                remedy,
             )
         )
     if seen.steal_s > max(0.03, 0.05 * capacity_s):
