@@ -71,6 +71,12 @@ def test_bash_completes_commands_options_and_choices(line: str, expected: str, l
     assert expected in done.stdout.split()
 
 
+def test_bash_completes_files_where_the_script_knows_no_word(lab: Lab) -> None:
+    ask = f"{lab('completion', 'bash').stdout}\ncomplete -p threadmark"
+    done = subprocess.run(["bash", "-c", ask], check=True, capture_output=True, text=True)
+    assert "-o default" in done.stdout
+
+
 def test_each_shell_gets_a_script(lab: Lab) -> None:
     for shell in ("zsh", "fish"):
         assert "catalogue" in lab("completion", shell).stdout

@@ -23,6 +23,9 @@ def command(app: cyclopts.App) -> None:
         shell
             bash, zsh or fish.
         """
-        sys.stdout.write(app.generate_completion(prog_name="threadmark", shell=shell))
+        script = app.generate_completion(prog_name="threadmark", shell=shell)
+        if shell == "bash":  # file names where the script knows no word
+            script = script.replace("complete -F", "complete -o default -F")
+        sys.stdout.write(script)
 
     app.command(completion)
