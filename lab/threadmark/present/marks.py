@@ -32,6 +32,6 @@ MARKS = {
     Kind.CRASHED: Mark("bold red", "crashed", word="crash"),
     Kind.OUT_OF_MEMORY: Mark("bold red", "out of memory", word="mem"),
     Kind.REFUSED: Mark("bold red", "a thread was refused", word="refus"),
-    Kind.UNAVAILABLE: Mark("dim", "not installed", word="n/a"),
+    Kind.UNAVAILABLE: Mark("dim", "not available, see below", word="n/a"),
     Kind.DROPPED: Mark("dim", "not measured", word="drop"),
 }
