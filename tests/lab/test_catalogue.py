@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import signal
 import subprocess
 import time
@@ -133,6 +134,18 @@ def test_a_run_without_a_calibration_that_comes_out_is_not_valid(
     assert done.returncode == 1
     found = kinds(done)
     assert {found["facility", name] for name in ("good", "bad", "none")} == {"unclear"}
+
+
+def test_at_the_size_smoke_no_calibration_is_called_not_valid(lab: Lab, programs: Path) -> None:
+    fakes.calibrate(programs, free=1.6)
+    done = lab(*TWO, "--size", "smoke")
+    said = " ".join(done.stdout.split())
+    assert done.returncode == 0
+    assert "NOT VALID" not in said
+    assert "The size smoke only checks that everything runs, and judges nothing." in said
+    counts = [int(each) for each in re.findall(r"unclear: (\d+):", said)]
+    (unclear,) = re.findall(r"ways: .*?unclear (\d+)", said)
+    assert sum(counts) == int(unclear) == 4
 
 
 def test_a_calibration_that_failed_is_not_replaced_by_a_later_one(

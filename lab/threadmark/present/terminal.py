@@ -80,10 +80,16 @@ class TextPage:
         if not rows:
             self.say("Nothing was measured in this run.")
 
-    def failures(self, judged: Sequence[Judged], where: Callable[[Failure], str]) -> None:
-        """Each cause of failure once, with the cells that it hit as `where` names them."""
+    def failures(
+        self,
+        judged: Sequence[Judged],
+        where: Callable[[Failure], str],
+        counted: Sequence[Judged] | None = None,
+    ) -> None:
+        """Each cause of failure once, with the cells that it hit as `where` names them. Of the
+        `counted`, or else of all, it says how many are unclear."""
         found = failures.grouped(judged)
-        causes = failures.uncertainties(judged)
+        causes = failures.uncertainties(judged if counted is None else counted)
         if found or causes:
             self.heading("Failed, not measured or unclear")
         for each in found:

@@ -43,11 +43,13 @@ def lines(stored: Stored, found: Catalogue, width: int, *, utf8: bool) -> list[T
     page = _Page(max(width, 80), utf8=utf8)
     page.title(stored.run, len(stored.rows))
     if stored.rows:
-        page.overview(found)
+        smoke = stored.run.request.get("size") == "smoke"
+        page.overview(found, judges=not smoke)
     for group in ordered(found.entries):
         page.table(group, found.threads)
     page.legend({each.judged.verdict.kind for each in found.entries})
-    page.failures([each.judged for each in found.entries], _where)
+    judged = [each.judged for each in found.entries]
+    page.failures(judged, _where, [j for j in judged if j.cell.program != CALIBRATION])
     beside.say(page, stored)
     page.notes(stored.run)
     return page.lines
@@ -129,7 +131,7 @@ def _inside(group: Sequence[Entry]) -> list[Entry]:
 class _Page(TextPage):
     """The catalogue, table by table."""
 
-    def overview(self, found: Catalogue) -> None:
+    def overview(self, found: Catalogue, *, judges: bool) -> None:
         """What came out, and whether it can be relied on."""
         judged = [e for e in found.entries if e.cell.program != CALIBRATION]
         kinds: Counter[Kind] = Counter(e.judged.verdict.kind for e in judged)
@@ -138,7 +140,9 @@ class _Page(TextPage):
             + ", ".join(f"{kind.value} {kinds[kind]}" for kind in MARKS if kind in kinds)
             + f". Verdicts are on {found.threads} threads."
         )
-        for each in found.calibrations:
+        if not judges:
+            self.say("The size smoke only checks that everything runs, and judges nothing.")
+        for each in found.calibrations if judges else ():
             free, bound = ("-" if x is None else f"x{x:.2f}" for x in (each.free, each.bound))
             said = f"{each.platform}: arithmetic {free}, shared counter {bound}"
             if each.why:
