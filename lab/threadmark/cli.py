@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 import shlex
 import signal
 import sys
@@ -68,6 +69,7 @@ def _dispatch(arguments: list[str]) -> int:
         raise LabError(
             f"There is no command '{first}'{closest(first, modules)}; see ./threadmark --help."
         )
+    _check_values(arguments)
     app = application(wanted)
     try:
         result = app(
@@ -80,8 +82,28 @@ def _dispatch(arguments: list[str]) -> int:
         sentence = " ".join(str(error).split()).rstrip(".?")
         if isinstance(error, cyclopts.UnusedCliTokensError):
             sentence = f"'{' '.join(error.unused_tokens or ())}' is not understood here"
+        if isinstance(error, cyclopts.MissingArgumentError):
+            sentence = _negative(arguments) or sentence
         raise LabError(f"{sentence}; see ./threadmark {first} --help.") from None
     return result if isinstance(result, int) else 0
+
+
+def _check_values(arguments: Sequence[str]) -> None:
+    """LabError for an option with an empty value, such as of a variable that is not set."""
+    for word, following in pairwise([*arguments, "--"]):
+        if word == "--":  # what follows belongs to a program
+            return
+        if word.startswith("--") and (following == "" or re.fullmatch(r"--[\w-]+=", word)):
+            option = word.rstrip("=")
+            raise LabError(f"{option} has an empty value; give one or leave {option} out.")
+
+
+def _negative(arguments: Sequence[str]) -> str:
+    """The sentence about an option whose value looks like an option, because it is negative."""
+    for word, following in pairwise(arguments):
+        if word.startswith("--") and re.match(r"-[\d.]", following):
+            return f"{word} takes no negative value, so not {following}"
+    return ""
 
 
 def application(modules: Iterable[str]) -> cyclopts.App:

@@ -105,6 +105,33 @@ def test_a_run_with_failed_cells_says_so_in_its_last_line_and_fails_as_asked(
     assert f"the exit status is {status}." in done.stderr.splitlines()[-1]
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["compare", "1", "2", "--fail-above", "-5%"], "--fail-above takes no negative value"),
+        (["run", "--budget", "-10s"], "--budget takes no negative value, so not -10s; see"),
+        (["run", "--budget"], "requires an argument"),
+        (["run", "--programs", ""], "--programs has an empty value; give one or leave"),
+        (["run", "--programs=", "--dry-run"], "--programs has an empty value; give one or leave"),
+        (["export", "--output", "", "--force"], "--output has an empty value; give one or leave"),
+        (
+            ["explain", "--store", "none.db", "--", "./no-such-program", "--x", ""],
+            "no-such-program",
+        ),
+    ],
+)
+def test_a_value_that_is_empty_or_negative_is_said(
+    words: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(words) == 2
+    assert said in capsys.readouterr().err
+
+
 def test_a_run_without_failed_cells_says_nothing_of_them(lab: Lab, tmp_path: Path) -> None:
     fakes.write(tmp_path / "programs", "fib.serial")
     done = lab(*SMOKE, "--threads", "1", "--fail-on", "unavailable")
