@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from xml.etree import ElementTree
 
 import pytest
@@ -90,9 +91,14 @@ def test_rounds_beside_other_work_do_not_count() -> None:
     assert found.verdict is Verdict.UNDECIDED
     assert found.disturbed == found.rounds
     assert "no round counts" in reports.sentence(found.checked[0])
-    half = Machine(disturbed=0.4).judged(TWO)
+    assert not found.seconds
+    machine = Machine(disturbed=0.4)
+    half = machine.judged(TWO)
     assert half.verdict is Verdict.PASSED
     assert half.disturbed > 0
+    gone = {row.round for row in machine.kept if row.disturbed} | {0}  # the first one warms up
+    counted = [r for r in machine.kept if r.round not in gone and r.cell.threads == 2]
+    assert half.seconds[2] == pytest.approx(median(r.sample_ns / 1e9 for r in counted))
 
 
 def test_a_program_that_fails_fails_the_gate_at_once() -> None:
@@ -276,6 +282,7 @@ def test_a_program_that_fails_has_its_reason(here: Path, capfd: pytest.CaptureFi
     program = ("--", "sh", "-c", "echo oh >&2; exit $(({threads} - 1))")
     said = gate(capfd, "--min-efficiency", "0.7@2", *program, status=1)
     assert "with 2 threads it ended with exit status 1; it said: oh" in " ".join(said.split())
+    assert "Medians" not in said  # the first round only warms up
 
 
 def test_a_program_that_fails_late_or_hangs_fails_the_gate_in_its_first_round(

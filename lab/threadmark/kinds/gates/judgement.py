@@ -42,8 +42,9 @@ class Checked:
 
 @dataclass(frozen=True)
 class Found:
-    """All that a gate says. `seconds`: medians by the number of threads. `failure`: how the program
-    failed, if it did. `disturbed`: rounds that do not count, and what happened in the last."""
+    """All that a gate says. `seconds`: medians by the number of threads, of the rounds that count.
+    `failure`: how the program failed, if it did. `disturbed`: rounds that do not count, and what
+    happened in the last."""
 
     checked: Sequence[Checked]
     speedups: Mapping[int, Interval]
@@ -75,7 +76,7 @@ def judge(rows: Sequence[Row], demands: Sequence[Demand], *, ended: bool = True)
     return Found(
         checked,
         {threads: pairs.interval(each, ERROR / 2) for threads, each in sorted(logs.items())},
-        _seconds(rows),
+        _seconds(row for row in rows if row.round and row.round not in disturbed),
         max((row.round for row in rows), default=0),
         len(disturbed),
         next(reversed(disturbed.values()), ""),

@@ -71,7 +71,9 @@ class Gates(RunKind):
             page.say(f"- {reports.sentence(each)}.")
         if found.failure:
             page.say(f"- The program failed: {found.failure}.")
-        page.say(f"Medians of {found.rounds} rounds: {times or 'none'}.")
+        if times:
+            counting = found.rounds - found.disturbed
+            page.say(f"Medians of {counting} round{'s' * (counting != 1)}: {times}.")
         if not found.checked:
             for threads, ratio in found.speedups.items():
                 span = reports.span(ratio, found.rounds - found.disturbed)
