@@ -194,6 +194,18 @@ def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
         Store.open(Path("/proc/store.db"), create=True)
 
 
+def test_why_a_store_cannot_be_opened_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(tmp_path / "pipe.db")
+    for create in (True, False):
+        with pytest.raises(LabError, match=r"pipe\.db is no regular file, so it cannot be a store"):
+            Store.open(tmp_path / "pipe.db", create=create)
+    monkeypatch.setattr(os, "access", lambda *_: False)  # as on a file system that is read-only
+    with pytest.raises(LabError, match="cannot be opened, because /proc is read-only; name"):
+        Store.open(Path("/proc/store.db"), create=True)
+
+
 def test_a_full_disk_is_said_and_loses_no_earlier_row(path: Path) -> None:
     with Store.open(path, create=True) as store:
         run = start(store)

@@ -18,6 +18,8 @@ _RESUME = "run, catalogue and students then go on with --resume, others start an
 
 def connect(path: Path, *, create: bool) -> sqlite3.Connection:
     """A connection that waits for other labs; to look, a read-only folder is good enough."""
+    if path.exists() and not path.is_file():
+        raise LabError(f"{path} is no regular file, so it cannot be a store; {_OTHER}")
     quoted = path.resolve().as_uri()
     mode = "rwc" if create else "rw"
     if not create and not os.access(path.parent, os.W_OK):
@@ -64,7 +66,7 @@ def explained(path: Path) -> Iterator[None]:
             sqlite3.SQLITE_IOERR: f"The store {path} cannot be read or written (full disk, file "
             f"size limit?); make room: {_RESUME}.",
             sqlite3.SQLITE_READONLY: f"The store {path} is read-only; {_OTHER}",
-            sqlite3.SQLITE_CANTOPEN: f"The store {path} cannot be opened; {_OTHER}",
+            sqlite3.SQLITE_CANTOPEN: f"The store {path} cannot be opened{_why(path)}; {_OTHER}",
             sqlite3.SQLITE_BUSY: f"Another process has locked the store {path} for {_BUSY_S:.0f} "
             f"s; end it or {_OTHER}",
         }
@@ -73,3 +75,11 @@ def explained(path: Path) -> Iterator[None]:
         raise LabError(sentences[code]) from error
     except OSError as error:
         raise LabError(f"The store {path} cannot be made ({error.strerror}); {_OTHER}") from error
+
+
+def _why(path: Path) -> str:
+    """Why SQLite could not open it, which it does not say."""
+    if not path.parent.is_dir():
+        return f", because {path.parent} is no folder"
+    place = path if path.exists() else path.parent
+    return "" if os.access(place, os.W_OK) else f", because {place} is read-only"
