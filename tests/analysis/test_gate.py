@@ -94,3 +94,18 @@ def test_what_was_not_measured_undisturbed_is_counted_as_unanswered(
 def test_a_comparison_that_can_answer_nothing_is_refused() -> None:
     with pytest.raises(LabError, match=r"No pair has enough rounds.*measure both"):
         closed(made("a", np.zeros((1, 2))), made("b", np.zeros((1, 2))))
+
+
+def test_sides_without_common_cells_are_told_what_they_lack() -> None:
+    a = made("a", np.zeros((1, 6)))
+    alone = [replace(row, cell=replace(row.cell, variant="b", threads=1)) for row in a]
+    with pytest.raises(LabError, match="Nothing could be compared") as refused:
+        closed(a, alone)
+    assert "tbb:b has no cell with 2 threads." in str(refused.value)
+    assert "tbb:a has no cell with 1 thread." in str(refused.value)
+    other = [replace(row, cell=replace(row.cell, program="q", variant="b")) for row in a]
+    outcome = comparison.compare_sides([*a, *other], "tbb:a", "tbb:b")
+    assert [each.why for each in outcome.skipped] == [
+        "tbb:b has no cell with the program p0",
+        "tbb:a has no cell with the program q",
+    ]

@@ -24,6 +24,7 @@ from threadmark.judge.evidence import by_round, fastest, round_ratios
 from threadmark.judge.ratios import LAYOUT, LEVEL, Comparison
 from threadmark.model.cell import Cell, Row, Status
 from threadmark.model.errors import LabError
+from threadmark.model.workload import threads_in_words
 
 DRIFT = 0.05  # what separate runs of one program differ by on shared machines, minutes apart
 FIELDS = ("backend", "variant", "platform", "allocator")  # what a side may name
@@ -184,8 +185,10 @@ def _matched(
         by_variant = {cell.variant: cell for cell in others}
         same = {cell: by_variant[cell.variant] for cell in own if cell.variant in by_variant}
         if not own or not others:
-            absent = names[1] if own else names[0]
-            skipped += [Skipped(cell, f"no such cell of {absent}") for cell in own + others]
+            absent, there = (names[1], second) if own else (names[0], first)
+            skipped += [
+                Skipped(each, _lacking(each, absent, there, blank)) for each in own + others
+            ]
         elif same and "variant" not in asked:
             matched.update(same)
             common = {cell.variant for cell in same}
@@ -195,6 +198,20 @@ def _matched(
         else:
             matched[_fastest(own, first)] = _fastest(others, second)
     return matched, skipped
+
+
+def _lacking(cell: Cell, side: str, there: Iterable[Cell], blank: Mapping[str, Any]) -> str:
+    """What no cell of the other side has, of all that `blank` leaves to be equal."""
+    left = list(there)
+    for field in ("program", "size", "platform", "allocator", "backend", "variant", "threads"):
+        value = getattr(cell, field)
+        if field in blank:
+            continue
+        left = [each for each in left if getattr(each, field) == value]
+        if not left:
+            what = threads_in_words(value) if field == "threads" else f"the {field} {value}"
+            return f"{side} has no cell with {what}"
+    return f"{side} has no cell with these arguments"
 
 
 def _selector(rows: Sequence[Row], name: str) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -9,6 +10,8 @@ from threadmark.judge.comparison import Outcome, Pair, Skipped
 from threadmark.judge.ratios import LEVEL
 from threadmark.model.cell import Cell
 from threadmark.model.errors import LabError
+
+_CAUSES = 3  # more of them hide the sentence
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,13 @@ def gate(outcome: Outcome, share: float) -> Gate:
     """
     answered = [pair for pair in outcome.pairs if pair.comparison.different is not None]
     failed = tuple(each for each in outcome.skipped if each.failed)
+    if not outcome.pairs and not failed:
+        causes = Counter(each.why for each in outcome.skipped).most_common(_CAUSES)
+        why = " ".join(f"{cause}." for cause, _ in causes)
+        raise LabError(
+            "Nothing could be compared, so --fail-above cannot be answered; name other sides or "
+            f"programs. {why}"
+        )
     if not answered and not failed:
         raise LabError(
             "No pair has enough rounds, so --fail-above cannot be answered; "
