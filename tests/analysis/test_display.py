@@ -424,7 +424,12 @@ def test_an_import_can_be_judged(tmp_path: Path, capsys: pytest.CaptureFixture[s
     source.write_text(BLOCK)
     status, out, _ = run(capsys, "import", source, "--store", store)
     assert status == 0
+    assert "75 published medians (0 missing) of 1 of the 14 programs;" in out
     assert f"; ./threadmark show 1 --table2 --store {store} judges them." in out
+    _, out, _ = run(capsys, "show", "--table2", "--store", store)
+    said = " ".join(out.split())
+    assert re.search(r"in \d of 4 cells. The data lack alignment, fft, floorplan", said)
+    assert "uts gcc:async:" not in out
     assert "deferred on one core" in run(capsys, "show", "--store", store)[1]
     _, out, _ = run(capsys, "show", "--table2", "--json", "--store", store)
     cells = {(c["program"], c["column"]): c for c in json.loads(out)["cells"]}
@@ -433,9 +438,12 @@ def test_an_import_can_be_judged(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert json.loads(out)["schema"] == "threadmark/table2/1"
 
 
-def test_a_broken_import_leaves_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("text", [BLOCK[:-30], BLOCK.replace(":deferred", ':"deferred', 1)])
+def test_a_broken_import_leaves_no_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
     source, store = tmp_path / "r.csv", tmp_path / "s.db"
-    source.write_text(BLOCK[:-30])
+    source.write_text(text)
     assert run(capsys, "import", source, "--store", store)[0] == 2
     assert not store.exists()
 

@@ -26,6 +26,7 @@ def import_(
     json: JsonOption = False,
 ) -> None:
     """Read the results that INNCABS published into a new run."""
+    from threadmark.judge.table2 import PAPER
     from threadmark.model.effort import IMPORTED
     from threadmark.store import inncabs_csv
     from threadmark.store.store import Store
@@ -41,11 +42,12 @@ def import_(
         opened.append_all(number, rows)
         opened.add_note(number, f"Imported from {path.name}: published medians, no samples.")
         opened.finish(number)
+    known = len({row.cell.program for row in rows} & PAPER.keys())
     missing = sum(row.sample_ns is None for row in rows)
     if json:
         write_json(document("import", {"run": number, "rows": len(rows), "missing": missing}))
     else:
         sys.stdout.write(
-            f"Run {number}: {len(rows)} published medians, {missing} of them missing; "
-            f"{hint(store, 'show', number, '--table2')} judges them.\n"
+            f"Run {number}: {len(rows)} published medians ({missing} missing) of {known} of the "
+            f"{len(PAPER)} programs; {hint(store, 'show', number, '--table2')} judges them.\n"
         )

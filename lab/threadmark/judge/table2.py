@@ -41,6 +41,7 @@ PAPER = {
     "strassen": (_T, _T, "scales to 4, partial error", _T),
     "uts": (_T, _T, "scales to 16", _T),
 }
+ABSENT = "not in the data"
 GAIN = 0.95  # a step counts while the time falls to this share of the one before
 HYPERTHREAD_LOSS = 1.015  # what the step onto hyper-threads may cost
 PHYSICAL_CORES = 32
@@ -111,7 +112,7 @@ def table(rows: Iterable[Row]) -> list[Entry]:
     for program, labels in PAPER.items():
         own = {name: series.get((program, *at), {}) for name, at in COLUMNS.items()}
         for (name, times), paper in zip(own.items(), labels, strict=True):
-            ours = table2_label(times, _overhead(name, own)) if times else "not in the data"
+            ours = table2_label(times, _overhead(name, own)) if times else ABSENT
             entries.append(Entry(program, name, paper, ours, _why(times, paper, ours)))
     return entries
 

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from threadmark.judge.plausibility import Doubt
-from threadmark.judge.table2 import COLUMNS, PAPER, Entry
+from threadmark.judge.table2 import ABSENT, COLUMNS, PAPER, Entry
 
 
 def render(entries: Sequence[Entry], doubts: Sequence[Doubt], console: Console) -> None:
@@ -20,11 +20,16 @@ def render(entries: Sequence[Entry], doubts: Sequence[Doubt], console: Console) 
 
 
 def _parts(entries: Sequence[Entry], doubts: Sequence[Doubt]) -> list[RenderableType]:
-    differing = [e for e in entries if e.why]
-    agreed = len(entries) - len(differing)
+    present = [e for e in entries if e.ours != ABSENT]
+    differing = [e for e in present if e.why]
+    agreed = len(present) - len(differing)
+    absent = sorted({e.program for e in entries} - {e.program for e in present})
+    lacking = f" The data lack {', '.join(absent)}." if absent else ""
     parts: list[RenderableType] = [
         Text("INNCABS, Table II: the paper's labels", style="bold"),
-        Text(f"One rule for all gives the same label in {agreed} of {len(entries)} cells."),
+        Text(
+            f"One rule for all gives the same label in {agreed} of {len(present)} cells.{lacking}"
+        ),
         Text("Where it does not, its label follows after the star.\n"),
         _table(entries),
     ]

@@ -85,7 +85,8 @@ def _blocks(path: Path, lines: Sequence[Sequence[str]]) -> Iterator[list[Row]]:
 def _header(path: Path, lines: Sequence[Sequence[str]], at: int) -> list[tuple[str, str]]:
     header = lines[at] if at < len(lines) else []
     names = [tuple(name.split(":")) for name in header[1 : SERIES + 1]]
-    fits = len(names) == len(set(names)) == SERIES and all(len(n) == 2 and all(n) for n in names)
+    words = all(len(name) == 2 and all(map(str.isidentifier, name)) for name in names)
+    fits = len(names) == len(set(names)) == SERIES and words
     if not fits or header[0] != "#Cores":
         raise _problem(
             path, at + 1, f"a header with #Cores and {SERIES} platform:policy was expected"
