@@ -46,14 +46,15 @@ def test_a_kind_without_cells_works_with_every_command(
 
 def test_what_a_kind_does_not_have_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     say(capsys, "letters", "a")
+    say(capsys, "letters", "b")
     for words, sentence in (
         (("export", "1", "--format", "csv"), "There is no format 'csv'"),
         (("report", "1", "--output", "a.svg"), "A run of letters has no picture"),
         (("compare", "tbb", "tmk"), "A run of letters has no sides"),
-        (("compare", "1", "1", "--fail-above", "5"), "as a whole; leave out --fail-above."),
-        (("compare", "1", "1", "--programs", "fib"), "leave out --programs."),
-        (("compare", "1", "1", "--every-thread-count"), "leave out --every-thread-count."),
-        (("compare", "1", "1", "--run", "1"), "leave out --run"),
+        (("compare", "1", "2", "--fail-above", "5"), "as a whole; leave out --fail-above."),
+        (("compare", "1", "2", "--programs", "fib"), "leave out --programs."),
+        (("compare", "1", "2", "--every-thread-count"), "leave out --every-thread-count."),
+        (("compare", "1", "2", "--run", "1"), "leave out --run"),
         (("export", "1", "--output", "a.csv"), "add --format json."),
     ):
         assert sentence in say(capsys, *words, status=2)
