@@ -107,8 +107,7 @@ struct numbers {
       for (; n != 0; --n) pen(number(thread, count++));
     }
     std::string check(std::uint64_t n) {
-      pen.flush();
-      std::cout.flush();
+      pen.flush();  // a pen that has no FILE behind its std::cout flushes that under its own lock
       std::fflush(stdout);
       writing = false;
       return written.end(thread, n);
