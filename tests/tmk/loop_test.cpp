@@ -144,6 +144,32 @@ TEST_P(Loops, every_iteration_may_throw) {
   });
 }
 
+// A thread that has learnt how many iterations take a few microseconds knows it behind a fork too.
+// By chance it may lose its processor meanwhile, so the best of several loops counts.
+TEST(Paces, a_loop_of_short_iterations_is_hardly_divided_on_one_thread) {
+  struct Counted {
+    int& divided;
+    void run(std::size_t, std::size_t) {}
+    Counted split() {
+      ++divided;
+      return *this;
+    }
+    void append(Counted&) {}
+  };
+  constexpr int kLevels = 20;
+  tmk::pool pool{1};
+  int least = kLevels;
+  for (int i = 0; i < 50; ++i) {
+    int divided = 0;
+    pool.run([&] {
+      Counted part{divided};
+      tmk::detail::run_loop(part, std::size_t{1} << kLevels);
+    });
+    least = std::min(least, divided);
+  }
+  EXPECT_LE(least, kLevels / 2);
+}
+
 TEST(Reductions, a_sum_may_have_a_type_that_arithmetic_widens) {
   const std::vector<short> ones(1'000, 1);
   for (const tmk::grouping how : {tmk::grouping::automatic, tmk::grouping::fixed}) {
