@@ -74,8 +74,7 @@ def test_time_in_which_a_runnable_thread_gets_no_processor_does_not_count(
 ) -> None:
     give_up_after(0.3, monkeypatch)
     folder = programs(tmp_path, f"sleep 1; {RIGHT}", std=RIGHT)
-    looks = iter([{"thread": "5"}] * 8)
-    monkeypatch.setattr(drive, "runnable_threads", lambda group: next(looks, {}))
+    monkeypatch.setattr(drive, "runnable_threads", lambda group: {"thread": "5"})
     assert drive.failures(folder, 17, (1,)) == []
 
 
@@ -83,11 +82,18 @@ def test_time_in_which_the_driver_gets_no_processor_does_not_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     give_up_after(0.5, monkeypatch)
-    folder = programs(tmp_path, f"sleep 1; {RIGHT}", std=RIGHT)
-    late = iter([0.6])
+    until_looked = f"until [ -e {tmp_path}/looked ]; do sleep 0.02; done"
+    folder = programs(tmp_path, f"{until_looked}; {RIGHT}; touch {tmp_path}/ended", std=RIGHT)
+    first = iter([True])
 
     def look(_group: int) -> dict[str, str]:
-        time.sleep(next(late, 0))
+        if next(first, False):
+            time.sleep(0.6)
+            return {}
+        (tmp_path / "looked").touch()
+        deadline = time.monotonic() + 30
+        while not (tmp_path / "ended").exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
         return {}
 
     monkeypatch.setattr(drive, "runnable_threads", look)
