@@ -32,6 +32,7 @@ from bars import Bar, Subject
 
 THREADS = "2"
 FACTOR = 1.5  # between a bound and the gain, if the bound is to be of use
+LARGE = 10.0  # of a larger bound explain says no more than that
 ALONE = 1.25  # times as fast on one thread: more is work that is no part of threads' waits
 # Causes that are work of their own, which one thread saves too.
 COSTS_ALONE = ("io", "kernel_memory", "thread_creation", "task_overhead", "sleep")
@@ -80,10 +81,10 @@ class Row:
 
     @property
     def close(self) -> bool:
-        bound = self.judgement.bound
-        if bound is None:
+        if self.judgement.bound is None:
             return False
-        return max(bound, self.gain.times) <= FACTOR * min(bound, self.gain.times)
+        bound, gain = min(LARGE, self.judgement.bound), min(LARGE, self.gain.times)
+        return max(bound, gain) <= FACTOR * min(bound, gain)
 
 
 def without_cause(subject: Subject) -> Path:

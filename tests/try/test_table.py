@@ -150,7 +150,7 @@ def test_the_answer_says_what_counts() -> None:
     assert "spinning-mutex breaks the program: it was ended by SIGSEGV." in text
     assert "The gains do not add up: jemalloc + batch gives +5" in text
     assert "its parts would give +80 %" in text
-    assert "- 40 % allocator Bound x1.6; measured +50 % (+" in text
+    assert "- 40 % allocator At most x1.6; measured +50 % (+" in text
     assert "Not tried: omp-bind (the program is not linked with OpenMP)" in text
     assert "(1.41 times as fast as on 1)" in text
 

@@ -201,7 +201,7 @@ def test_explain_puts_its_fixes_first_and_explains_the_best(
     assert cli.main(["show", "--store", "s.db"]) == 0
     shown = " ".join(capfd.readouterr().out.split())
     assert "What explain says (./threadmark show 7 --store s.db) - 40 % locale" in shown
-    assert "Bound x1.6; measured x" in shown
+    assert "At most x1.6; measured x" in shown
     assert "with c-locale: more than the bound, so the fix changes more" in shown
     assert "With c-locale explain still finds it, worth at most x1.1." in shown
     assert "Causes left with c-locale (./threadmark show 8 --store s.db): - 9 % locale" in shown

@@ -13,6 +13,14 @@ def speed(value: float, *, rough: bool = False) -> str:
     return f"{value:.{1 if value >= 9.995 or (rough and value >= 0.995) else 2}f}"
 
 
+LARGE = 10.0  # a larger bound says no more than that
+
+
+def at_most(bound: float) -> str:
+    """A bound of explain: 'at most x1.8'."""
+    return f"at most x{bound:.3g}" if bound <= LARGE else f"perhaps over x{LARGE:.0f}"
+
+
 def duration(nanoseconds: float) -> str:
     """A time with three figures and its unit: '62.1ms'."""
     for unit, factor in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):

@@ -13,7 +13,7 @@ from threadmark.kinds.explain import bands, causality, flame_graph, flames, func
 from threadmark.model.cell import Stored
 from threadmark.model.places import hint
 from threadmark.present import pages
-from threadmark.present.wording import printable
+from threadmark.present.wording import at_most, printable
 
 _FUNCTIONS = 400  # that can be searched for
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"  # of holders
@@ -40,7 +40,7 @@ def page(stored: Stored, found: Mapping[str, Any], details: Mapping[str, Any]) -
     ]  # fmt: skip
     environment = pages.environment(Path(__file__).parent)
     environment.filters.update(
-        percent=_percent, micros=flame_graph.micros, seconds=_seconds, chain=_chain
+        percent=_percent, micros=flame_graph.micros, seconds=_seconds, chain=_chain, at_most=at_most
     )
     text = environment.get_template("page.html.j2").render(
         run=stored.run,

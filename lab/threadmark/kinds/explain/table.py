@@ -9,7 +9,7 @@ from typing import Any
 from rich.text import Text
 
 from threadmark.kinds.explain.analysis.recording import Part
-from threadmark.present.wording import printable
+from threadmark.present.wording import LARGE, at_most, printable
 
 _MOST = 3  # causes with holders; the others have one line
 _LINES = 3  # of holders or waiters
@@ -205,6 +205,8 @@ def gain(cause: Mapping[str, Any]) -> str:
     bound = cause["bound"]
     if bound is None or bound < _BETTER:
         return ""
+    if bound > LARGE:
+        return f"without it the program may be more than {LARGE:.0f} times as fast"
     return f"without it the program is at most {bound:.3g} times as fast"
 
 
@@ -217,7 +219,7 @@ def _fixes(fixes: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _bounded(bound: float | None) -> str:
-    return "bound not known" if bound is None else f"at most x{bound:.3g}"
+    return "bound not known" if bound is None else at_most(bound)
 
 
 def _path(found: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from threadmark.judge.pairs import FEWEST
 from threadmark.judge.trials import Finding
 from threadmark.kinds.trials.judgement import Found, Tried
+from threadmark.present.wording import at_most
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,6 @@ def _left(explained: Mapping[str, Any], cause: Mapping[str, Any], fix: Tried | N
     for each in left.get("about", ()):
         if (each["category"], each["name"]) == (cause["category"], cause["name"]):
             bound = each["bound"]
-            worth = f", worth at most x{bound:.3g}" if bound else ""
+            worth = f", worth {at_most(bound)}" if bound else ""
             return f"with {fix.name} explain still finds it{worth}"
     return f"with {fix.name} it is not among the first causes"

@@ -13,7 +13,7 @@ from threadmark.kinds.trials.gaps import Gap, gaps
 from threadmark.kinds.trials.judgement import Found, Tried
 from threadmark.model.cell import Stored
 from threadmark.model.workload import threads_in_words
-from threadmark.present import pages
+from threadmark.present import pages, wording
 
 _WIDTH = 200.0  # of the picture of an interval
 _LARGEST = 6  # powers of two at its ends
@@ -62,7 +62,7 @@ def _fix(tried: Tried, found: Found, reach: int) -> dict[str, Any]:
         "tried": tried,
         "arms": [_arm(tried.arms.get(count), reach) for count in found.bases],
         "memory": "" if tried.memory is None else f"x{tried.memory:.2f}",
-        "bound": "" if tried.bound is None else f"at most x{tried.bound:.3g}",
+        "bound": "" if tried.bound is None else wording.at_most(tried.bound),
     }
 
 
@@ -70,7 +70,7 @@ def _gap(gap: Gap) -> dict[str, Any]:
     fix = gap.fix
     return {
         "cause": gap.cause,
-        "bound": "" if gap.bound is None else f"at most x{gap.bound:.3g}",
+        "bound": "" if gap.bound is None else wording.at_most(gap.bound),
         "fix": fix.name if fix else "",
         "arm": _arm(fix.most, 1) if fix else None,
         "said": gap.said,

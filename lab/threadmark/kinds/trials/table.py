@@ -247,7 +247,11 @@ def _explained(page: TextPage, found: Found, store: Path) -> None:
     for gap in gaps(found):
         page.say(f"- {gap.cause}")
         if gap.fix and gap.fix.most:
-            bound = f"Bound x{gap.bound:.3g}; measured " if gap.bound else "Measured "
+            bound = (
+                f"{wording.capital(wording.at_most(gap.bound))}; measured "
+                if gap.bound
+                else "Measured "
+            )
             measured = f"{percent(gap.fix.most.ratio.estimate)} {_span(gap.fix.most.ratio)}"
             page.say(f"  {bound}{measured} with {gap.fix.name}: {gap.said}.")
         if gap.left:

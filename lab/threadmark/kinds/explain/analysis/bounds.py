@@ -18,9 +18,16 @@ from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.analysis.removed import Removed
 from threadmark.kinds.explain.analysis.roles import Roles
 
-_MOST = 999.0  # what is left is hardly seen then; three digits are shown
+_MOST = 999.0  # what is left is not seen then
+_ERROR = 0.03  # of the run: what samples and ticks may have wrong
 Key = tuple[str, str, int, int]
 _SPREAD = ("imbalance", "serial_dependency", "task_idle")  # work that could be divided among all
+
+
+def at_most(whole_ns: float, left_ns: float) -> float:
+    """How many times as fast, if so much of the whole is left without the cause."""
+    left_ns -= _ERROR * whole_ns
+    return max(1.0, min(_MOST, whole_ns / max(left_ns, 1.0)))
 
 
 class Bounds:
@@ -52,8 +59,7 @@ class Bounds:
             removed.update(self._removed.of(each))
         reasons = set().union(*(each.reasons for each in (cause, *with_it)))
         chain_ns = self._chain_ns(cause, reasons, removed)
-        shortest = max(self._work_ns(cause, removed), chain_ns, 1.0)
-        return max(1.0, min(_MOST, self._own_ns / shortest))
+        return at_most(self._own_ns, max(self._work_ns(cause, removed), chain_ns))
 
     @cached_property
     def _own_ns(self) -> float:

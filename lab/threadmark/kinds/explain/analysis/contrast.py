@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from threadmark.kinds.explain.analysis.bounds import at_most
 from threadmark.kinds.explain.analysis.cause import LEAST
 from threadmark.kinds.explain.analysis.growth import Grown, grown
 from threadmark.kinds.explain.analysis.overlap import kept_apart, same_threads
@@ -135,8 +136,7 @@ class _Judge:
     def _bound(self, excess_ns: float) -> float:
         """The threads share the excess."""
         time: float = self._run.time_ns
-        shortest: float = max(time - excess_ns / self._rounds.most, 0.02 * time)
-        return round(min(1000.0, max(1.0, time / shortest)), 2)
+        return round(at_most(time, time - excess_ns / self._rounds.most), 2)
 
     def _of_growth(self, category: str, found: list[tuple[Grown, Use]]) -> list[dict[str, Any]]:
         excess = sum(each.excess_ns for each, _ in found)
@@ -215,11 +215,11 @@ class _Judge:
             else None
         )
         words = f"for {100 * ns / self._run.wall_ns:.0f} % of the time the program has one thread"
-        shortest = max(self._run.wall_ns - ns * (most - 1) / most, 1.0)
+        shortest = self._run.wall_ns - ns * (most - 1) / most
         return [_cause(
             "serial_dependency", share=round(share, 4), certain=True, words=words, holders=holders,
             name=frame.name if frame else "", where=frame.where if frame else "",
-            bound=round(self._run.wall_ns / shortest, 2),
+            bound=round(at_most(self._run.wall_ns, shortest), 2),
         )]  # fmt: skip
 
     def _nothing(self, flat: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -7,7 +7,6 @@ that one thread writes and another uses, because they wait for the line.
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter, defaultdict
 from functools import cached_property
@@ -118,16 +117,16 @@ class Removed:
         if operand is None or operand.loops or operand.counts:
             return 0.0
         alone = self._recording.alone
-        if operand.exchanges:  # how often it fails is not known: between never and in a tight loop
-            return math.sqrt(alone.get("exchange", 0.0) * alone.get("add", 0.0))
+        if operand.exchanges:
+            return alone.get("exchange", 0.0)
         return alone.get("write" if operand.plain else "add", 0.0)
 
     @property
     def _moved(self) -> float:
         """The part of the time of useful code at lines that threads take from one another which it
-        would not take if the lines stayed. How often they move is not known: between never and at
-        each use."""
-        return 1 - math.sqrt(self._recording.alone.get("write", 0.0))
+        would not take if the lines stayed. It is known only that they do not move more often than
+        at each use."""
+        return 1 - self._recording.alone.get("write", 0.0)
 
     def _is_of_allocator(self, stack: int, cause: Cause) -> bool:
         if cause.category != "allocator":
