@@ -14,7 +14,7 @@ from threadmark.present.wording import LARGE, at_most, printable
 _MOST = 3  # causes with holders; the others have one line
 _LINES = 3  # of holders or waiters
 _SHOWN = 0.01
-_BETTER = 1.02  # a bound below is no promise
+_BETTER = 1.05  # a bound below is no promise
 _ON_PATH = 0.1  # of the critical path
 # Functions of C that call others and are often between a lock and the program.
 _OF_C = {

@@ -13,7 +13,7 @@ from threadmark.fixes.target import target_of
 
 _MOST = 8  # fixes
 _CAUSES = 2  # that are looked at
-_BETTER = 1.05  # a bound below is not worth an attempt
+_BETTER = 1.08  # a bound below is not worth an attempt
 
 
 def worth_trying(
