@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import fakes
 import pytest
 from lab_support import cell
-from threadmark.kinds import plan
+from rich.console import Console
+from threadmark.kinds import plan, session
+from threadmark.kinds.tasks.kind import KIND
 from threadmark.kinds.tasks.selection import select
 from threadmark.model.effort import parse_threads
 from threadmark.model.errors import LabError
 from threadmark.model.request import Request
+from threadmark.options import Measuring
 from threadmark.setup import allocators
 from threadmark.setup.discovery import absences, find, targets
 from threadmark.setup.platforms import Platform, platforms
@@ -117,6 +121,24 @@ def test_a_program_that_takes_long_to_build_is_built_when_it_is_asked_for(tmp_pa
     assert targets((), tmp_path) == ()
     assert targets(("fib", "no such program"), tmp_path) == ()
     assert targets(("fib", "map"), tmp_path) == ("all", "map")
+
+
+def test_a_program_that_takes_long_to_build_is_measured_when_it_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("map.serial", "map.tbb", "fib.serial", "fib.tbb"):
+        fakes.write(tmp_path, name)
+    built = SimpleNamespace(executables=find(["fake"], tmp_path), absent=())
+    monkeypatch.setattr(session.preparation, "prepare", lambda *_, **__: built)
+    monkeypatch.setattr(session.discovery, "sources", lambda: {"map": {"tbb"}, "fib": {"tbb"}})
+    monkeypatch.setattr(session.discovery, "on_request", lambda *_: {"map"})
+
+    def measured(*programs: str) -> set[str]:
+        asked = session.Session(KIND, Request(programs=programs), Measuring(), Console())
+        return {each.program for each in asked._selection().cells}
+
+    assert measured() == {"fib"}
+    assert measured("map") == {"map"}
 
 
 def test_a_request_that_was_stored_without_an_order_has_that_of_its_seed() -> None:

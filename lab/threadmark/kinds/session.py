@@ -194,7 +194,10 @@ class Session:
                 targets=discovery.targets(self.request.programs),
             )
         )
-        selection = self.kind.select(self.request, ready.executables, ready.absent)
+        # What other commands have built does not change what a run measures.
+        unasked = set() if folder else discovery.on_request() - set(self.request.programs)
+        executables = [each for each in ready.executables if each.program not in unasked]
+        selection = self.kind.select(self.request, executables, ready.absent)
         absent = allocators.absent({cell.allocator for cell in selection.cells})
         cells = {c: e for c, e in selection.cells.items() if c.allocator not in absent}
         for cell in selection.cells.keys() - cells.keys():

@@ -34,16 +34,16 @@ def sources(root: Path = ROOT) -> dict[str, set[str]]:
     return found | {each.stem: {CONTENTION} for each in bench.glob("programs/library/*.cpp")}
 
 
+def on_request(root: Path = ROOT) -> set[str]:
+    """The programs that a run builds and measures only where they are named, because what they
+    need takes minutes to build: their first line says it."""
+    found = root.glob("bench/programs/tasks/*.cpp")
+    return {each.stem for each in found if each.read_text("utf-8").startswith("// needs: ")}
+
+
 def targets(programs: Iterable[str], root: Path = ROOT) -> tuple[str, ...]:
-    """What is to be built for a run of these programs, if that is more than the usual: those whose
-    first line says what they need."""
-    tasks = root / "bench/programs/tasks"
-    asked = [
-        name
-        for name in programs
-        if (path := tasks / f"{name}.cpp").is_file()
-        and path.read_text("utf-8").startswith("// needs: ")
-    ]
+    """What is to be built for a run of these programs, if that is more than the usual."""
+    asked = sorted(on_request(root).intersection(programs))
     return ("all", *asked) if asked else ()
 
 
