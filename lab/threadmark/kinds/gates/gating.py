@@ -271,8 +271,7 @@ def _write_baseline(path: Path, workload: Workload, found: Found) -> None:
     if found.failure:
         sys.stderr.write(f"threadmark: {path} is not written, because the program failed.\n")
         return
-    known = {n: each for n, each in found.speedups.items() if each.high < 1e6}
-    if len(known) < len(workload.counts) - 1:
+    if len(found.known) < len(workload.counts) - 1:
         why = reports.rounds(found) or "there were too few rounds."
         raise LabError(f"No baseline is written: {why.rstrip('.')}; try again.", 3)
-    demands.write_baseline(path, workload.words, known)
+    demands.write_baseline(path, workload.words, found.known)

@@ -20,6 +20,8 @@ from threadmark.kinds.gates.demands import Demand
 from threadmark.model.cell import Row, Status
 from threadmark.model.workload import threads_in_words
 
+_KNOWN = 1e6  # a larger limit of a speed-up says that none is known
+
 
 class Verdict(StrEnum):
     """Of a demand, and of all of them."""
@@ -55,12 +57,19 @@ class Found:
     failure: str = ""
 
     @property
+    def known(self) -> dict[int, Interval]:
+        """The speed-ups of which enough is known for a baseline."""
+        return {threads: each for threads, each in self.speedups.items() if each.high < _KNOWN}
+
+    @property
     def verdict(self) -> Verdict:
-        """One unmet demand fails; one that cannot be decided leaves all undecided."""
+        """One unmet demand fails; one that cannot be decided leaves all undecided. Without demands
+        a speed-up must be known."""
         verdicts = {each.verdict for each in self.checked}
         if self.failure or Verdict.FAILED in verdicts:
             return Verdict.FAILED
-        return Verdict.UNDECIDED if Verdict.UNDECIDED in verdicts else Verdict.PASSED
+        undecided = Verdict.UNDECIDED in verdicts or not (self.checked or self.known)
+        return Verdict.UNDECIDED if undecided else Verdict.PASSED
 
 
 def judge(rows: Sequence[Row], demands: Sequence[Demand], *, ended: bool = True) -> Found:
