@@ -5,6 +5,7 @@ apt-get is a fake in PATH: a shell script of one test, which notes how it was ca
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
@@ -17,6 +18,7 @@ from pathlib import Path
 import fakes
 import pytest
 from lab_support import lab_environment
+from rich.console import Console
 from threadmark import cli
 from threadmark.setup import (
     apt,
@@ -296,3 +298,14 @@ def test_a_second_lab_waits_for_the_first_to_set_up(
         assert not (tmp_path / "entered").exists()
     assert second.wait(20) == 0
     assert (tmp_path / "entered").exists()
+
+
+def test_a_log_gets_a_line_of_a_long_build_now_and_then() -> None:
+    now = [0.0]
+    written = io.StringIO()
+    log = preparation._Log(Console(file=written), lambda: now[0])
+    for second in range(40):
+        now[0] = float(second)
+        log(f"gcc: built {second} of 40")
+    lines = ["Building gcc: built 15 of 40", "Building gcc: built 30 of 40"]
+    assert written.getvalue().splitlines() == lines

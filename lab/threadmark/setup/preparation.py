@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,8 @@ from threadmark.model.executable import Absence, Executable
 from threadmark.model.names import check_name
 from threadmark.present.wording import say
 from threadmark.setup import build, discovery, packages, platforms, private
+
+_LOG_S = 15.0  # between two lines of a log
 
 
 @dataclass(frozen=True)
@@ -104,12 +107,27 @@ def with_status(
     tests: bool,
     targets: Sequence[str] = (),
 ) -> dict[str, str]:
-    """build_platforms with its progress on the terminal."""
+    """build_platforms with its progress on the terminal, or in a log."""
     made = partial(build.build_platforms, wanted, tests=tests, targets=targets)
     if not console.is_terminal:
-        return made(report=lambda _: None)
+        return made(report=_Log(console))
     with console.status("Building") as status:
         return made(report=status.update)
+
+
+class _Log:
+    """Writes a line now and then; none while everything is quick."""
+
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+        self._console = console
+        self._clock = clock
+        self._written = clock()
+
+    def __call__(self, text: str) -> None:
+        now = self._clock()
+        if now - self._written >= _LOG_S:
+            self._written = now
+            say(self._console, f"Building {text}")
 
 
 def _status(console: Console, text: str) -> contextlib.AbstractContextManager[object]:
