@@ -71,6 +71,14 @@ def test_what_other_programs_took_is_not_gained(other: Doing, own: int) -> None:
     assert estimate(made.first()) == pytest.approx(own / left, abs=0.05)
 
 
+@pytest.mark.parametrize(("others", "known"), [(40, True), (60, False)])
+def test_a_run_that_other_programs_kept_from_running_has_no_bound(others: int, known: bool) -> None:
+    halves = [lock(B), works()], [works(), lock(A)]
+    own = (100 - others) // 2
+    made = locked([JOIN_A] * 100, *([ready()] * others + each * own for each in halves))
+    assert (made.first()["bound"] is not None) == known
+
+
 @pytest.mark.parametrize("spins", [True, False])
 def test_with_processors_for_all_threads_nobody_spins_for_one_without(spins: bool) -> None:
     made = Made(processors=2, head={"tier": KERNEL}).thread(MAIN, JOIN_A)

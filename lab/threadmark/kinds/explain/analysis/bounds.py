@@ -19,6 +19,7 @@ from threadmark.kinds.explain.analysis.removed import Removed
 from threadmark.kinds.explain.analysis.roles import Roles
 
 _MOST = 999.0  # what is left is not seen then
+_OWN = 0.5  # of the run: where other programs had more, what is left of it says little
 _ERROR = 0.03  # of the run: what samples and ticks may have wrong
 Key = tuple[str, str, int, int]
 _SPREAD = ("imbalance", "serial_dependency", "task_idle")  # work that could be divided among all
@@ -53,6 +54,8 @@ class Bounds:
         ran_before = recording.tier.get("attached") or recording.tier.get("late")
         whole = not ran_before and recording.part is None
         if not whole or recording.wall_ns <= 0 or cause.category in ("unknown", "none"):
+            return None
+        if self._own_ns < _OWN * recording.wall_ns:
             return None
         removed: Counter[int] = Counter()
         for each in (cause, *with_it):
