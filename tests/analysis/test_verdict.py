@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from threadmark.judge.estimates import Interval, Spread
 from threadmark.judge.findings import Agreement, Judged, agreement
 from threadmark.judge.verdict import Kind, Point, Verdict, verdict
+from threadmark.kinds.ending import endings
 from threadmark.kinds.tasks.judgement import judge
 from threadmark.model.cell import Cell, Row, Status
+from threadmark.present import failures
 
 SPREAD = (1.0, 0.995, 1.005, 0.99, 1.01, 1.0, 0.998, 1.002)
 
@@ -265,6 +267,40 @@ def test_disturbed_samples_are_no_evidence_however_slow_they_are() -> None:
     assert found.kind is Kind.UNCLEAR
     assert "2 of the 3 undisturbed rounds needed" in found.detail
     assert "6 of its processes were disturbed: busy" in found.detail
+
+
+def late(threads: int, *disturbed: str) -> list[Row]:
+    """A row that hit the time limit for each reason of a disturbance, empty for none."""
+    cell = Cell("p", "quick", "tbb", "futures", "gcc", "glibc", threads)
+    return [Row(cell, i, Status.TIMEOUT, "too long", disturbed=e) for i, e in enumerate(disturbed)]
+
+
+def test_time_outs_of_a_busy_machine_prove_nothing() -> None:
+    serial = rows("serial", "plain", 1, 1000)
+    needed = "0 of the 3 undisturbed rounds needed on"
+    why = "of its processes were disturbed"
+    for timed_out, said in (
+        (late(2, "busy"), f"{needed} 2 threads: 1 {why}, 1 of them until the time limit: busy"),
+        (
+            [*rows("tbb", "futures", 2, 520), *late(4, "busy", "busy")],
+            f"{needed} 4 threads: 2 {why}, 2 of them until the time limit: busy",
+        ),
+    ):
+        everything = [*serial, *timed_out]
+        found = labels(everything)["tbb:futures"]
+        assert (found.kind, found.detail) == (Kind.UNCLEAR, said)
+        assert not failures.grouped(judge(everything))
+        assert list(endings(everything)) == [Status.OK]
+
+
+def test_a_time_out_of_a_calm_machine_decides_beside_those_of_a_busy_one() -> None:
+    serial = rows("serial", "plain", 1, 1000)
+    everything = [*serial, *late(2, "busy", "")]
+    assert labels(everything)["tbb:futures"].kind is Kind.TIMEOUT
+    assert list(endings(everything)) == [Status.OK, Status.TIMEOUT]
+    assert [each.processes for each in failures.grouped(judge(everything))] == [1]
+    some = [*rows("tbb", "futures", 2, 520), *late(2, "busy", "")]
+    assert labels([*serial, *some])["tbb:futures"].kind is Kind.PARTIAL_TIMEOUT
 
 
 def test_a_speed_up_is_of_times_of_the_same_round() -> None:

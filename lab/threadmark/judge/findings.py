@@ -110,13 +110,17 @@ def is_published(row: Row) -> bool:
 def point(rows: Sequence[Row], speedups: Sequence[float]) -> Point:
     """What these processes on one number of threads say, whose undisturbed ones have these
     speed-ups."""
-    disturbed = [r for r in rows if r.status is Status.OK and r.disturbed]
+    disturbed = [r for r in rows if r.disturbed]
     lacking = next((r.reason for r in rows if r.status is Status.DROPPED), "")
     if disturbed:
-        lacking = f"{len(disturbed)} of its processes were disturbed: {disturbed[0].disturbed}"
-    return Point(tuple(speedups), tuple(r.status for r in fair(rows) or rows), lacking)
+        late = sum(r.status is Status.TIMEOUT for r in disturbed)
+        limit = f", {late} of them until the time limit" if late else ""
+        why = disturbed[0].disturbed
+        lacking = f"{len(disturbed)} of its processes were disturbed{limit}: {why}"
+    return Point(tuple(speedups), tuple(r.status for r in fair(rows)), lacking)
 
 
 def fair(rows: Sequence[Row]) -> list[Row]:
-    """The rows less time-outs that may be due to what else used the processors."""
+    """The rows less time-outs that may be due to what else used the processors: they prove
+    nothing."""
     return [r for r in rows if r.status is not Status.TIMEOUT or not r.disturbed]

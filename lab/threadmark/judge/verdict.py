@@ -71,7 +71,8 @@ class Point:
     """What was seen at one number of threads."""
 
     speedups: Sequence[float] = ()  # of each round in which both sides were undisturbed
-    statuses: Sequence[Status] = ()  # of every process, less time-outs that a busy machine explains
+    # Of every process, less time-outs that a busy machine explains: empty if there were only these.
+    statuses: Sequence[Status] = ()
     lacking: str = ""  # why there are no more rounds, in a sentence
 
 
@@ -93,7 +94,8 @@ def verdict(
 
     The rule, first match wins; S(p) is the geometric mean of the speed-ups at p threads with its
     interval at `level`:
-    1. every process failed in one way -> that way; every cell dropped or unavailable -> that word;
+    1. every process failed in one way -> that way; every cell dropped or unavailable -> that word
+       (a time-out that a busy machine explains is no failure);
     2. any failure among successes -> the gravest; time-outs among successes -> partial timeout;
     3. not parallel -> sequential, S(1) is its overhead against serial;
     4. fewer than three undisturbed rounds at any number of threads from 2 -> unclear;
@@ -155,7 +157,11 @@ def limits(speedup: float, threads: int) -> tuple[float, ...]:
 
 def ran(points: Mapping[int, Point]) -> dict[int, Point]:
     """The points at which something ran."""
-    return {p: point for p, point in points.items() if any(_ran(s) for s in point.statuses)}
+    return {
+        p: point
+        for p, point in points.items()
+        if not point.statuses or any(_ran(s) for s in point.statuses)
+    }
 
 
 def _ran(status: Status) -> bool:
@@ -164,14 +170,17 @@ def _ran(status: Status) -> bool:
 
 def failure(points: Mapping[int, Point], measured: Mapping[int, Point]) -> tuple[Kind, str] | None:
     """What failed and where, if anything did; `measured` are the points at which something ran."""
-    everything = [s for point in points.values() for s in point.statuses]
-    if not everything:
+    if not points:
         return Kind.DROPPED, "nothing was measured"
     if not measured:
+        everything = [s for point in points.values() for s in point.statuses]
         gone = Status.UNAVAILABLE if Status.UNAVAILABLE in everything else Status.DROPPED
         return Kind(gone.value), ""
-    if all(s is Status.TIMEOUT for point in measured.values() for s in point.statuses if _ran(s)):
-        return Kind.TIMEOUT, f"never ended on {_listed(measured)}"
+    known = {p: point for p, point in measured.items() if point.statuses}
+    if known and all(
+        s is Status.TIMEOUT for point in known.values() for s in point.statuses if _ran(s)
+    ):
+        return Kind.TIMEOUT, f"never ended on {_listed(known)}"
     for status, kind in FAILURES.items():
         hit = [p for p, point in measured.items() if status in point.statuses]
         if hit:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from threadmark.judge.findings import fair
 from threadmark.model.cell import Cell, Row, Status
 from threadmark.model.names import check_name
 
@@ -11,9 +12,10 @@ NOTHING = "none"  # of --fail-on
 
 
 def endings(rows: Sequence[Row]) -> dict[Status, list[Cell]]:
-    """The cells by each way in which one of their processes ended, in the order of Status."""
+    """The cells by each way in which one of their processes ended, in the order of Status. A
+    time-out that may be due to what else used the processors is none."""
     found: dict[Status, set[Cell]] = {}
-    for row in rows:
+    for row in fair(rows):
         found.setdefault(row.status, set()).add(row.cell)
     return {each: sorted(found[each]) for each in Status if each in found}
 

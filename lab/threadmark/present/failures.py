@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from threadmark.judge.findings import Judged
+from threadmark.judge.findings import Judged, fair
 from threadmark.judge.verdict import Kind
 from threadmark.model.cell import Status
 
@@ -26,14 +26,14 @@ class Failure:
 
 
 def grouped(judged: Iterable[Judged]) -> list[Failure]:
-    """Every row that is not ok, grouped by status, column and reason, the commonest first.
+    """Every fair() row that is not ok, grouped by status, column and reason, the commonest first.
 
     Reasons that differ in figures only (a limit in seconds) count as one; the first is quoted.
     """
     groups: dict[tuple[Status, str, str], list[tuple[Judged, int, str]]] = defaultdict(list)
     for each in judged:
         for threads, rows in each.rows.items():
-            for row in rows:
+            for row in fair(rows):
                 if row.status is not Status.OK:
                     key = (row.status, each.cell.backend, alike(row.reason, row.cell.program))
                     groups[key].append((each, threads, row.reason))
