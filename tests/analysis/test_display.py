@@ -30,7 +30,7 @@ from threadmark.kinds.tasks.kind import KIND
 from threadmark.model.cell import Cell, Row, Status, Stored
 from threadmark.model.errors import LabError
 from threadmark.model.places import report_path
-from threadmark.present import columns, files, foreign_formats, marks
+from threadmark.present import columns, failures, files, foreign_formats, marks
 from threadmark.store.store import Store
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -344,6 +344,43 @@ def test_unclear_verdicts_are_explained(database: Path) -> None:
     assert re.search(
         r"unclear: \d+: speed-up on 2 threads is .* on both sides of (1\.10|0\.91)", text
     )
+
+
+def test_a_failure_names_the_cells_that_failed_and_no_others() -> None:
+    failed = {
+        ("fork_join", "floorplan", 2), ("futures", "fft", 2), ("futures", "fib", 2),
+        ("futures", "floorplan", 2), ("futures", "qap", 1), ("futures", "qap", 2),
+        ("fork_join", "uts", 1), ("futures", "uts", 1),
+    }  # fmt: skip
+    rows = [
+        Row(Cell(program, "quick", "openmp", variant, "gcc", "glibc", p), 0, Status.TIMEOUT, "late")
+        for variant, program, p in sorted(failed)
+    ]
+    found = failures.grouped(judgement.judge([*rows, rows[0]]))
+    named = [
+        (column.removeprefix("openmp:"), program, p)
+        for each in found
+        for column in each.columns
+        for program in each.programs
+        for p in each.threads
+    ]
+    assert sorted(named) == sorted(failed)
+    assert {(each.columns, each.programs, each.threads) for each in found} == {
+        (("openmp:fork_join",), ("floorplan",), (2,)),
+        (("openmp:fork_join", "openmp:futures"), ("uts",), (1,)),
+        (("openmp:futures",), ("qap",), (1, 2)),
+        (("openmp:futures",), ("fft", "fib", "floorplan"), (2,)),
+    }
+    assert sum(each.processes for each in found) == len(rows) + 1
+
+
+def test_a_reason_names_its_program_as_a_word_only() -> None:
+    rows = [
+        Row(Cell(name, "quick", "boost_fiber", "futures", "gcc", "glibc", 1), 0, Status.UNAVAILABLE,
+            f"{name} needs libfiber")
+        for name in ("fib", "qap")
+    ]  # fmt: skip
+    assert [each.programs for each in failures.grouped(judgement.judge(rows))] == [("fib", "qap")]
 
 
 def test_an_empty_run_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

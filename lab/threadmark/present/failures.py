@@ -6,6 +6,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import product
+from typing import Any
 
 from threadmark.judge.findings import Judged, fair
 from threadmark.judge.verdict import Kind
@@ -14,7 +16,7 @@ from threadmark.model.cell import Status
 
 @dataclass(frozen=True)
 class Failure:
-    """Cells that failed in one way for one reason."""
+    """Cells that failed in one way for one reason: all that these names can be combined to."""
 
     status: Status
     reason: str
@@ -26,36 +28,45 @@ class Failure:
 
 
 def grouped(judged: Iterable[Judged]) -> list[Failure]:
-    """Every fair() row that is not ok, grouped by status, column and reason, the commonest first.
+    """Every fair() row that is not ok, grouped by status, backend and reason, the commonest first.
 
     Reasons that differ in figures only (a limit in seconds) count as one; the first is quoted.
     """
-    groups: dict[tuple[Status, str, str], list[tuple[Judged, int, str]]] = defaultdict(list)
+    groups: dict[tuple[Status, str, str], dict[tuple[Any, ...], list[str]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     for each in judged:
         for threads, rows in each.rows.items():
+            place = each.column, each.cell.program, each.cell.platform, threads
             for row in fair(rows):
                 if row.status is not Status.OK:
                     key = (row.status, each.cell.backend, alike(row.reason, row.cell.program))
-                    groups[key].append((each, threads, row.reason))
-    found = [
-        Failure(
-            status,
-            members[0][2],
-            _unique(each.column for each, _, _ in members),
-            _unique(each.cell.program for each, _, _ in members),
-            _unique(each.cell.platform for each, _, _ in members),
-            tuple(sorted({threads for _, threads, _ in members})),
-            len(members),
-        )
-        for (status, _, _), members in groups.items()
-    ]
+                    groups[key][place].append(row.reason)
+    found = []
+    for (status, _, _), reasons in groups.items():
+        for names in _products(reasons):
+            said = [reason for place in product(*names) for reason in reasons[place]]
+            columns, programs, platforms, numbers = names
+            found.append(Failure(status, said[0], columns, programs, platforms, numbers, len(said)))
     order = list(Status)
     return sorted(found, key=lambda f: (order.index(f.status), -f.processes, f.columns))
 
 
+def _products(places: Iterable[tuple[Any, ...]]) -> list[tuple[tuple[Any, ...], ...]]:
+    """Lists of names whose combinations are these places, each once, and no others."""
+    found = [tuple((name,) for name in place) for place in places]
+    for at in reversed(range(len(found[0]))):
+        joined: dict[tuple[tuple[Any, ...], ...], list[Any]] = defaultdict(list)
+        for names in found:
+            joined[names[:at] + names[at + 1 :]] += names[at]
+        found = [(*others[:at], tuple(sorted(own)), *others[at:]) for others, own in joined.items()]
+    return found
+
+
 def alike(reason: str, program: str) -> str:
     """What reasons that count as one have in common: all but the figures and the program."""
-    return re.sub(r"\d[\d.,]*", "#", reason).replace(program, "*")
+    named = re.sub(rf"\b{re.escape(program)}\b", "*", reason)
+    return re.sub(r"\d[\d.,]*", "#", named)
 
 
 def uncertainties(judged: Iterable[Judged]) -> list[tuple[str, int]]:
@@ -70,7 +81,3 @@ def uncertainties(judged: Iterable[Judged]) -> list[tuple[str, int]]:
         (details[0] if len(set(details)) == 1 else f"{details[0]}, for example", len(details))
         for details in ordered
     ]
-
-
-def _unique(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted(set(names)))
