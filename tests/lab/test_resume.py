@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import io
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from threadmark import cli
 from threadmark.kinds.session import Session
 from threadmark.kinds.tasks.kind import KIND
 from threadmark.machine import host
+from threadmark.model.cell import Cell, Row, Status
 from threadmark.model.errors import LabError
 from threadmark.model.request import Request
 from threadmark.options import Measuring
@@ -79,6 +82,26 @@ def test_a_run_is_continued_when_nothing_changed_that_figures_depend_on(
     session.resume(given=False)
     with Store.open(session.options.store, create=False) as store:
         assert store.run(1).finished_at
+
+
+def test_the_progress_of_a_resumed_run_counts_what_failed_before(tmp_path: Path) -> None:
+    fakes.write(tmp_path, "fib.serial")
+    fakes.write(tmp_path, "fib.tbb", "start(); sys.exit(1)")
+    asked = Request(executables=str(tmp_path), size="smoke", profile="smoke", threads=(1, 2))
+    options = Measuring(store=tmp_path / "s.db", json=True, report=False, install=False)
+    said = io.StringIO()
+    session = Session(KIND, asked, options, Console(file=said))
+    session.run()
+    said.truncate(0)
+    with Store.open(tmp_path / "s.db", create=True) as store:
+        absent = Cell("qap", "smoke", "tbb", "futures", "fake", "glibc", 2)
+        store.append(1, Row(absent, 0, Status.UNAVAILABLE, "it is not here"))
+        with store._writing() as db:
+            db.execute("UPDATE run SET finished_at = ''")
+            db.execute("DELETE FROM row WHERE backend = 'serial'")
+    session.resume(given=False)
+    line = said.getvalue().replace("\0", "").splitlines()[0]
+    assert re.fullmatch(r"\d+/\d+  .* left  2 crashed  fib serial:plain x1 fake", line)
 
 
 def test_the_facts_of_a_machine_are_the_same_a_moment_later() -> None:

@@ -229,6 +229,9 @@ class Session:
         spent_s = schedule.replay(self._observed(rows))
         measurement = Measurement(store, run_id, request, selection)
         with Cage(default_limits()) as cage, Progress(self.console) as progress:
+            for process in kind.processes(rows):
+                if process[-1].cell in selection.cells:  # others have rows that say why not
+                    progress.after(process[-1].cell, process[0].status)
             run = kind.runner(request, selection, cage, rows)
             measurement.measure(schedule, run, kind.observe, progress, spent_s)
         measurement.finish(schedule)
