@@ -217,6 +217,29 @@ def test_a_fix_with_too_few_pairs_has_the_reason() -> None:
     assert "--budget" not in text
 
 
+def test_a_try_that_goes_on_says_so_and_asks_for_no_more_time() -> None:
+    def said(run: Stored, finished_at: str) -> str:
+        return " ".join(printed(replace(run, run=replace(run.run, finished_at=finished_at)), 100))
+
+    few = stored(gains={"tcache": 1.5, AGAIN: 1.0}, rounds=2)
+    rough = stored(gains={"tcache": 1.0, AGAIN: 1.0}, rounds=5)
+    draw = random.Random(1)
+    rows = [
+        replace(row, sample_ns=row.sample_ns and row.sample_ns * draw.lognormvariate(0, 3))
+        for row in rough.rows
+    ]
+    unfinished = "The try is unfinished: this is what its runs say so far."
+    for run in (few, replace(rough, rows=rows)):
+        assert unfinished in said(run, "")
+        assert "--budget" not in said(run, "")
+        assert unfinished not in said(run, "2026-11-25T10:03:00.000+00:00")
+        assert "give more time with --budget." in said(run, "2026-11-25T10:03:00.000+00:00")
+    assert "No fix was measured often enough so far." in said(few, "")
+    assert "Fewer than 4 pairs of runs ended well so far: tcache." in said(few, "")
+    nothing = stored(gains={}, rounds=0)
+    assert unfinished in said(replace(nothing, rows=[]), "")
+
+
 def test_where_each_fix_breaks_the_program_no_more_time_is_asked_for() -> None:
     text = " ".join(" ".join(printed(stored(gains={AGAIN: 1.0}))).split())
     assert "No fix can be kept, because each that was tried breaks the program." in text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any
 
@@ -91,6 +91,12 @@ class Found:
     explained: Mapping[str, Any] = field(default_factory=dict)
     given_up: Sequence[str] = ()
     interrupted: bool = False
+    finished: bool = True  # False while it goes on, and where it was killed
+
+    @property
+    def budget_over(self) -> bool:
+        """Whether there are no more runs because the time was used up."""
+        return self.finished and not self.interrupted
 
     @property
     def winners(self) -> list[Tried]:
@@ -110,7 +116,8 @@ class Found:
 def judge(stored: Stored) -> Found:
     """What a stored try says."""
     described = stored.documents.get(FIXES, {})
-    return judged(stored.rows, described, stored.documents.get(EXPLAINED, {}))
+    found = judged(stored.rows, described, stored.documents.get(EXPLAINED, {}))
+    return replace(found, finished=bool(stored.run.finished_at))
 
 
 def judged(

@@ -63,6 +63,8 @@ def _head(page: TextPage, stored: Stored, found: Found) -> None:
         "fix."
         + (f" The noise, as is against as is: {', '.join(noise)}." if noise else "")
     )  # fmt: skip
+    if not found.finished:
+        page.say("The try is unfinished: this is what its runs say so far.", "bold")
 
 
 def _unit(stored: Stored, seconds: float) -> str:
@@ -158,14 +160,17 @@ def _answer(page: TextPage, found: Found) -> None:
 def _nothing_known(found: Found) -> str:
     if found.tried and all(each.broken for each in found.tried):
         return "No fix can be kept, because each that was tried breaks the program."
-    if found.interrupted:
+    if found.budget_over:
+        return "No fix was measured often enough; give more time with --budget."
+    if found.finished:
         return "The try was interrupted before a fix was measured often enough."
-    return "No fix was measured often enough; give more time with --budget."
+    return "No fix was measured often enough so far."
 
 
 def _could_be(found: Found) -> str:
     if found.seen is None or found.seen >= _ENDLESS - 1:
-        return "there are too few runs to say more, give more time with --budget."
+        more = ", give more time with --budget" if found.budget_over else ""
+        return f"there are too few runs to say more{more}."
     return f"a gain of {_gain(found.seen)} or more would have been seen."
 
 
@@ -227,9 +232,11 @@ def _others(page: TextPage, found: Found) -> None:
             f"Given up early, because time was short and others promised more: {_listed(given_up)}."
         )
     if others := [each for each in short if each not in given_up]:
-        end = "try was interrupted" if found.interrupted else "budget was over"
-        page.say(f"Fewer than {FEWEST} pairs of runs ended well before the {end}: "
-                 f"{_listed(others)}.")  # fmt: skip
+        end = (
+            "before the budget was over" if found.budget_over else "before the try was interrupted"
+        )
+        page.say(f"Fewer than {FEWEST} pairs of runs ended well "
+                 f"{end if found.finished else 'so far'}: {_listed(others)}.")  # fmt: skip
     for each in found.tried:
         if each.broken:
             page.say(f"{each.name} breaks the program: {each.broken}.")
