@@ -187,6 +187,26 @@ def test_binary_output_goes_to_a_file_or_a_pipe_and_not_to_a_terminal(
     assert b"name a file with --output" in capfdbinary.readouterr().err
 
 
+def test_a_format_of_another_kind_of_run_says_which_run_it_was_asked_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.tmr").write_text("\n".join(shown.record().text()), encoding="ascii")
+    assert cli.main(["explain", "a.tmr", "--store", "s.db"]) == 0
+    for asked, which in (
+        (["--format", "google-benchmark"], "The newest run, 1,"),
+        (["1", "--format", "google-benchmark"], "Run 1"),
+    ):
+        capsys.readouterr()
+        assert cli.main(["export", *asked, "--store", "s.db"]) == 2
+        assert capsys.readouterr().err == (
+            f"threadmark: {which} is of explain, which has the formats json, collapsed, "
+            "speedscope, pprof, pprof-cpu and firefox; for google-benchmark name a run of another "
+            "kind, as in `./threadmark export NUMBER --format google-benchmark --store s.db` "
+            "(`./threadmark list runs --store s.db` lists the numbers).\n"
+        )
+
+
 def test_a_run_that_another_version_analysed_is_one_sentence(run: Stored) -> None:
     old = Stored(run.run, [], [], {**run.documents, "details": {"running": [], "waiting": []}})
     for form in ("collapsed", "pprof", "firefox"):

@@ -48,14 +48,16 @@ def test_what_a_kind_does_not_have_is_one_sentence(capsys: pytest.CaptureFixture
     say(capsys, "letters", "a")
     say(capsys, "letters", "b")
     for words, sentence in (
-        (("export", "1", "--format", "csv"), "There is no format 'csv'"),
+        (("export", "1", "--format", "csv"), "Run 1 is of letters, which has the format json; for"),
+        (("export", "1", "--format", "cvs"), "There is no format 'cvs'"),
         (("report", "1", "--output", "a.svg"), "A run of letters has no picture"),
         (("compare", "tbb", "tmk"), "A run of letters has no sides"),
         (("compare", "1", "2", "--fail-above", "5"), "as a whole; leave out --fail-above."),
         (("compare", "1", "2", "--programs", "fib"), "leave out --programs."),
         (("compare", "1", "2", "--every-thread-count"), "leave out --every-thread-count."),
         (("compare", "1", "2", "--run", "1"), "leave out --run"),
-        (("export", "1", "--output", "a.csv"), "add --format json."),
+        (("export", "--output", "a.csv"), "The newest run, 2, is of letters, which has the format"),
+        (("export", "1", "--output", "a.txt"), "add --format json."),
     ):
         assert sentence in say(capsys, *words, status=2)
 

@@ -10,6 +10,7 @@ import cyclopts
 from cyclopts import Parameter
 
 from threadmark.model.errors import LabError
+from threadmark.model.places import hint
 from threadmark.options import DEFAULT_STORE, StoreOption
 
 if TYPE_CHECKING:
@@ -56,8 +57,15 @@ def export(
     with Store.open(store, create=False) as opened:
         stored = opened.load(run)
     kind = registry.kind_of(stored)
-    chosen = form or _by_ending(output, kind)
-    check_name("format", chosen, kind.formats)
+    chosen = form or (output.suffix.removeprefix(".") if output else kind.formats[0])
+    if chosen not in kind.formats:
+        elsewhere = {each for other in registry.every() for each in other.formats}
+        if chosen in elsewhere:
+            which = f"The newest run, {stored.run.id}," if run == "last" else f"Run {stored.run.id}"
+            raise LabError(_other_kind(which, kind, chosen, store))
+        if form is None and output is not None:
+            raise LabError(_no_format(output, kind))
+        check_name("format", chosen, kind.formats)
     content = kind.export(stored, kind.judge(stored), chosen)
     if output is not None:
         files.write_atomically(output, content, "--output")
@@ -70,13 +78,21 @@ def export(
         sys.stdout.buffer.write(content)
 
 
-def _by_ending(output: Path | None, kind: RunKind) -> str:
-    if output is None:
-        return kind.formats[0]
-    form = output.suffix.removeprefix(".")
-    if form not in kind.formats:
-        raise LabError(
-            f"'{output.name}' does not say the format; add --format {', '.join(kind.formats[:-1])}"
-            f"{' or ' * (len(kind.formats) > 1)}{kind.formats[-1]}."
-        )
-    return form
+def _other_kind(which: str, kind: RunKind, form: str, store: Path) -> str:
+    """What to do where runs of another kind have the format."""
+    plural = "s" * (len(kind.formats) > 1)
+    return (
+        f"{which} is of {kind.command}, which has the format{plural} {_either(kind, 'and')}; for "
+        f"{form} name a run of another kind, as in "
+        f"`{hint(store, 'export', 'NUMBER', '--format', form)}` "
+        f"(`{hint(store, 'list', 'runs')}` lists the numbers)."
+    )
+
+
+def _no_format(output: Path, kind: RunKind) -> str:
+    return f"'{output.name}' does not say the format; add --format {_either(kind, 'or')}."
+
+
+def _either(kind: RunKind, word: str) -> str:
+    *others, last = kind.formats
+    return f"{', '.join(others)} {word} {last}" if others else last
