@@ -28,7 +28,7 @@ def attempt(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Attempt]
     """Run one process of a fake program, with control groups where they can be had, and without."""
     groups = request.param == "groups"
 
-    def run(body: str, *, limit_s: float = 10, threads: int = 1, **limits: int) -> Row:
+    def run(body: str, *, limit_s: float = 60, threads: int = 1, **limits: int) -> Row:
         fakes.write(tmp_path, "fake.tbb", body)
         asked = Request(threads=(threads,))
         cells = select(asked, find(["fake"], tmp_path), ()).cells
