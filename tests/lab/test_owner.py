@@ -119,7 +119,7 @@ def test_members_of_a_group_are_killed(tmp_path: Path, sleeper: subprocess.Popen
             os._exit(0)
         finally:
             os._exit(1)
-    assert sleeper.wait(10) == -signal.SIGKILL
+    assert sleeper.wait(60) == -signal.SIGKILL
     procs.write_text("")
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
@@ -301,7 +301,7 @@ with Store.open(Path({str(tmp_path / "s.db")!r}), create=True) as store:
             lab.kill()
             lab.wait()
             with Store.open(tmp_path / "s.db", create=False) as store:
-                deadline = time.monotonic() + 10  # the kernel ends the namespace a little later
+                deadline = time.monotonic() + 60  # the kernel ends the namespace a little later
                 while store.unfinished(("quick",)) and not store._presence.alone():
                     assert time.monotonic() < deadline
                     time.sleep(0.01)
