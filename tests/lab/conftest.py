@@ -58,7 +58,7 @@ def lab(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=60,
+            timeout=300,
             cwd=tmp_path,
             env=environment,
             **options,  # type: ignore[call-overload]
