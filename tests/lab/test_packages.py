@@ -255,11 +255,21 @@ def test_the_older_boost_of_the_distribution_is_not_taken_for_ours(
 
 
 def test_an_interrupt_lets_apt_get_finish(fake_apt: FakeApt, tmp_path: Path) -> None:
-    calls = fake_apt(f"sleep 1.5; touch {tmp_path}/finished")
-    code = (
-        "import pathlib, sys; from threadmark.setup import apt\n"
-        "apt.update([], pathlib.Path(sys.argv[1]))"
-    )
+    waits, told = tmp_path / "waits", tmp_path / "told"
+    until_told = f"until [ -e {told} ] || [ $((n += 1)) -gt 1000 ]; do sleep 0.05; done"
+    fake_apt(f"{until_told}; touch {tmp_path}/finished")
+    code = f"""
+import pathlib, subprocess, sys
+from threadmark.setup import apt
+
+class Told(subprocess.Popen):
+    def wait(self, *words):
+        pathlib.Path({str(waits)!r}).touch()
+        return super().wait(*words)
+
+subprocess.Popen = Told
+apt.update([], pathlib.Path(sys.argv[1]))
+"""
     lab = subprocess.Popen(
         [sys.executable, "-P", "-c", code, str(tmp_path / "log")],
         env=lab_environment(),
@@ -267,13 +277,17 @@ def test_an_interrupt_lets_apt_get_finish(fake_apt: FakeApt, tmp_path: Path) -> 
         text=True,
         start_new_session=True,
     )
-    while not calls.read_text():
+    deadline = time.monotonic() + 60
+    while not waits.exists():
+        assert time.monotonic() < deadline
         time.sleep(0.01)
-    time.sleep(0.2)
     os.killpg(lab.pid, signal.SIGINT)  # as the terminal does it: to the whole group
-    _, errors = lab.communicate(timeout=20)
+    assert lab.stderr is not None
+    assert "as soon as apt-get has finished" in lab.stderr.readline()
+    assert not (tmp_path / "finished").exists()
+    told.touch()
+    _, errors = lab.communicate(timeout=60)
     assert (tmp_path / "finished").exists()
-    assert "as soon as apt-get has finished" in errors
     assert "KeyboardInterrupt" in errors
 
 
