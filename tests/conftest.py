@@ -5,6 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# Where others have the processors, an example may take any time. What a test suppresses itself
+# replaces the list here.
+settings.register_profile("threadmark", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("threadmark")
 
 # Tests here record or measure programs while they run. Where other machines take this one's
 # processors for a moment, too little of the program is seen, so these may try again; what is broken

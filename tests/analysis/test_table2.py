@@ -153,7 +153,10 @@ def test_a_malformed_file_is_one_sentence(tmp_path: Path, text: str, said: str |
     assert caught.value.exit_code == 2
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=200,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(st.binary(max_size=400) | st.tuples(st.integers(0, len(BLOCK)), st.binary(max_size=8)))
 def test_any_bytes_are_read_or_refused(tmp_path: Path, data: bytes | tuple[int, bytes]) -> None:
     path = tmp_path / "results.csv"

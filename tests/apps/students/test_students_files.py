@@ -25,7 +25,9 @@ def generated(students: Students, folder: Path, *words: object) -> dict[str, byt
 
 
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(
     count=st.integers(1, 3000),

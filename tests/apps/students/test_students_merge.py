@@ -20,7 +20,9 @@ NAMES = st.text(
     st.characters(min_codepoint=32, exclude_categories=["Cs", "Cc"]), min_size=1, max_size=30
 )
 ANY = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 
