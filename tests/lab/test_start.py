@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import os
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -69,10 +70,15 @@ def test_an_answer_that_cannot_be_written_is_no_answer_no(
 ) -> None:
     options = ("--store", "s.db", "--no-explain", "--min-speedup", "0.001@2")
     words = ("gate", *options, "--budget", "20s", "--", "sh", "-c", "sleep 0.0{threads}")
+    # Whatever else this machine does, the gate can decide.
+    calm = (
+        "import sys; from threadmark.machine import load; load.disturbance = lambda *_: ''; "
+        "from threadmark.__main__ import run; sys.exit(run())"
+    )
     # The reader of a pipe has gone when the lab writes to it.
     line = f'set -o pipefail; ( sleep 0.5; "$@" ) {streams}'
     done = subprocess.run(
-        ["bash", "-c", line, "bash", *LAB, *words],
+        ["bash", "-c", line, "bash", sys.executable, "-P", "-c", calm, *words],
         check=False,
         capture_output=True,
         text=True,
@@ -80,7 +86,8 @@ def test_an_answer_that_cannot_be_written_is_no_answer_no(
         env=lab_environment(),
     )
     assert done.returncode == status, done.stderr
-    assert len(done.stderr.splitlines()) <= 2
+    said = [each for each in done.stderr.splitlines() if not each.startswith("round ")]
+    assert len(said) <= 1
     if streams == "> /dev/full":
         assert done.stderr.splitlines()[-1] == (
             "threadmark: Standard output cannot be written (No space left on device); send it "
