@@ -212,7 +212,12 @@ def test_a_budget_leaves_out_the_costliest_writer_and_says_so(tmp_path: Path) ->
 
 
 def test_ctrl_c_shows_what_is_known_and_resume_goes_on(tmp_path: Path) -> None:
-    write(tmp_path, "sleep 0.05")
+    first, go = tmp_path / "first", tmp_path / "go"
+    # The first process ends, and the next one waits until it is killed.
+    write(
+        tmp_path,
+        f"[ ! -e {first} ] || until [ -e {go} ]; do sleep 0.02; done; touch {first}; sleep 0.05",
+    )
     small = ["--tool", "tmk-students", "--runs", "2", "--sizes", "10", "--no-record"]
     line = [*LAB, "students", *small, "--store", "s.db", "--out", "."]
     lab = subprocess.Popen(
@@ -223,13 +228,14 @@ def test_ctrl_c_shows_what_is_known_and_resume_goes_on(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
     )
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while not (rows := _rows(tmp_path)) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert rows
     os.kill(lab.pid, signal.SIGINT)
-    out, err = lab.communicate(timeout=30)
+    out, err = lab.communicate(timeout=60)
     assert lab.returncode == 130, err
+    go.touch()
     assert "unfinished" in out
     assert "students --resume --store s.db` goes on" in err
     assert (tmp_path / "students.csv").read_text(encoding="utf-8").count("\n") > rows
