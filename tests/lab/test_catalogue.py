@@ -239,9 +239,16 @@ def test_a_way_of_one_thread_has_a_time_and_no_verdict(
 def test_a_killed_lab_keeps_whole_processes_and_goes_on(
     lab: Lab, programs: Path, tmp_path: Path
 ) -> None:
-    fakes.contend(
-        programs, "slow", [fakes.way("usual")], "start(); time.sleep(0.2); rounds(); end()"
-    )
+    held, go, marks = (str(tmp_path / name) for name in ("held", "go", "marks"))
+    # The second process waits until it is killed.
+    body = f"""
+marks = open({marks!r}, "a+"); marks.write("x"); marks.flush()
+if marks.tell() == 2:
+    open({held!r}, "w").close()
+    while not os.path.exists({go!r}): time.sleep(0.01)
+{fakes.CONTENDED}
+"""
+    fakes.contend(programs, "slow", [fakes.way("usual")], body)
     killed = subprocess.Popen(
         [*LAB, *TWO],
         cwd=tmp_path,
@@ -249,14 +256,15 @@ def test_a_killed_lab_keeps_whole_processes_and_goes_on(
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        if (tmp_path / "s.db").exists() and len(_rows(tmp_path)) > 12:
-            break
+    deadline = time.monotonic() + 60
+    while not Path(held).exists():
+        assert time.monotonic() < deadline
         time.sleep(0.02)
     killed.send_signal(signal.SIGKILL)
     killed.wait()
+    Path(go).touch()
     before = stored(tmp_path)
+    assert len(before) > 12
     counts = Counter((row.cell.program, row.cell.variant, row.round) for row in before)
     assert all(count % 2 == 0 for key, count in counts.items() if key[1] != "missing")
     assert lab("run", "--store", "s.db", "--resume").returncode == 2  # it is none of its own
