@@ -29,6 +29,8 @@ Lab = Callable[..., subprocess.CompletedProcess[str]]
 RUN = ("run", "--executables", "programs", "--store", "s.db", "--no-report")
 SMOKE = (*RUN, "--profile", "smoke")
 QUICK = (*RUN, "--threads", "1")
+# The limit of the others is 20 times the time of the serial one, and then a minute.
+GOOD = "start(); repeats(3_000_000_000); end()"
 SLOW = "start(); time.sleep(30)"
 
 
@@ -37,7 +39,7 @@ def programs(tmp_path: Path) -> Path:
     """Two programs on two backends that all work."""
     for program in ("fib", "sort"):
         for backend in ("serial", "tbb"):
-            fakes.write(tmp_path / "programs", f"{program}.{backend}")
+            fakes.write(tmp_path / "programs", f"{program}.{backend}", GOOD)
     return tmp_path / "programs"
 
 
@@ -274,7 +276,7 @@ marks = open({str(marks)!r}, "a+"); marks.write("x"); marks.flush()
 if marks.tell() == 2:
     open({str(path)!r}, "w").write(str(os.getpid()))
     while not os.path.exists({str(go)!r}): time.sleep(0.01)
-{fakes.GOOD}
+{GOOD}
 """
     fakes.write(programs, "sort.serial", body)
     killed = _start(tmp_path, *QUICK)
@@ -310,7 +312,7 @@ def test_what_is_left_of_a_run_is_listed_and_not_measured(
         for backend in ("serial", "tbb"):
             # The first process ends, and all others wait to be killed.
             hold = f"if os.path.exists({first!r}): time.sleep(60)\nopen({first!r}, 'w').close()"
-            fakes.write(programs, f"{program}.{backend}", f"\n{hold}\n{fakes.GOOD}")
+            fakes.write(programs, f"{program}.{backend}", f"\n{hold}\n{GOOD}")
     killed = _start(tmp_path, *SMOKE, "--threads", "1")
     _until(lambda: len(_rows(tmp_path) or ()) >= 1)
     killed.send_signal(signal.SIGKILL)
