@@ -166,6 +166,7 @@ int main(void) {
 """
 
 
+@pytest.mark.usefixtures("steady_budget")
 def test_a_fix_by_flags_is_tried_and_one_whose_build_fails_costs_that_fix_only(
     folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

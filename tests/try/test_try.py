@@ -56,6 +56,7 @@ def run(capfd: pytest.CaptureFixture[str], *words: str, status: int = 0) -> str:
     return captured.err if status == 2 else captured.out
 
 
+@pytest.mark.usefixtures("steady_budget")
 def test_what_helps_is_found_kept_and_shown_again(capfd: pytest.CaptureFixture[str]) -> None:
     fixes = "c-locale" + (",priority" if os.geteuid() == 0 else "")
     options = ("--only", fixes, "--budget", "4s", "--json")
@@ -90,23 +91,25 @@ def test_what_helps_is_found_kept_and_shown_again(capfd: pytest.CaptureFixture[s
     assert "c-locale" in capfd.readouterr().out
 
 
+@pytest.mark.usefixtures("steady_budget")
 def test_a_fix_that_takes_the_number_away_costs_that_fix_only(
     capfd: pytest.CaptureFixture[str], folder: Path
 ) -> None:
     script = '[ "$LC_ALL" = C ] && echo none || echo 8'
-    options = ("--only", "c-locale,batch", "--budget", "3s", "--metric", "cat", "--json")
+    options = ("--only", "c-locale,batch", "--budget", "8s", "--metric", "cat", "--json")
     found = json.loads(run(capfd, *options, "--", "sh", "-c", script))
     broken = {each["name"]: each["broken"] for each in found["fixes"]}
     assert broken["batch"] is None
     assert broken["c-locale"].startswith("--metric printed no number above 0")
 
 
+@pytest.mark.usefixtures("steady_budget")
 def test_the_best_of_two_kinds_are_measured_together(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     both_gain = property(lambda found: [each for each in found.tried if not each.parts])
     monkeypatch.setattr(Found, "best_of_kinds", both_gain)
-    options = ("--only", "c-locale,batch", "--budget", "2s", "--json")
+    options = ("--only", "c-locale,batch", "--budget", "6s", "--json")
     found = json.loads(run(capfd, *options, "--", "sleep", "0.01"))
     both = next(each for each in found["fixes"] if each["parts"])
     assert set(both["parts"]) == {"c-locale", "batch"}
@@ -116,6 +119,7 @@ def test_the_best_of_two_kinds_are_measured_together(
     assert rows[0]["command"] == ["chrt", "--batch", "0", "sleep", "0.01"]
 
 
+@pytest.mark.usefixtures("steady_budget")
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
 def test_a_fix_that_sets_the_threads_by_a_variable_is_held_to_neither_threads_nor_output(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, folder: Path
@@ -125,7 +129,7 @@ def test_a_fix_that_sets_the_threads_by_a_variable_is_held_to_neither_threads_no
     script = folder / "counts"
     script.write_text("#!/bin/sh\necho ${TMK_NUM_THREADS:-4}\n", encoding="ascii")
     script.chmod(0o755)
-    options = ("--only", "tmk-threads,batch", "--budget", "3s", "--threads", "4,5", "--json")
+    options = ("--only", "tmk-threads,batch", "--budget", "12s", "--threads", "4,5", "--json")
     found = json.loads(run(capfd, *options, "--", "./counts", "{threads}"))
     broken = {each["name"]: each["broken"] for each in found["fixes"]}
     assert broken["tmk-threads"] is None
@@ -136,12 +140,13 @@ def test_a_fix_that_sets_the_threads_by_a_variable_is_held_to_neither_threads_no
     assert threads == {"tmk-threads": {5}, "batch": {4, 5}}
 
 
+@pytest.mark.usefixtures("steady_budget")
 def test_where_nothing_helps_it_says_what_would_have_been_seen(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     said = run(capfd, "--only", "batch", "--budget", "1500ms", "--", "true", status=2)
     assert "no time for --budget" in said
-    said = run(capfd, "--only", "batch", "--budget", "2s", "--", "sleep", "0.02")
+    said = run(capfd, "--only", "batch", "--budget", "6s", "--", "sleep", "0.02")
     assert "sleep as it is:" in said
     pattern = r"batch (does not|is not sure to) help; a gain of (\d+(\.\d)? %|x\S+) or more would"
     assert re.search(pattern, " ".join(said.split()))
@@ -182,6 +187,7 @@ def _explains(
 EXPLAIN = ("--explain", "--only", "batch,c-locale", "--budget", "4s", "--", "./prog")
 
 
+@pytest.mark.usefixtures("steady_budget")
 def test_explain_puts_its_fixes_first_and_explains_the_best(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -211,6 +217,7 @@ def test_explain_puts_its_fixes_first_and_explains_the_best(
     assert "with c-locale explain still finds it, worth at most x1.1" in page
 
 
+@pytest.mark.usefixtures("steady_budget")
 def test_an_explanation_that_fails_costs_no_answer(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -234,6 +241,7 @@ def test_the_time_that_explain_takes_is_not_given_to_fixes(
     assert not Path("s.db").exists()
 
 
+@pytest.mark.usefixtures("steady_budget")
 def test_what_is_given_up_is_told_from_what_had_too_few_pairs(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
@@ -242,8 +250,19 @@ def test_what_is_given_up_is_told_from_what_had_too_few_pairs(
     assert given_up in (["batch"], ["c-locale"])
 
 
+@pytest.mark.usefixtures("steady_budget")
 def test_threads_and_a_metric_reach_the_runs(capfd: pytest.CaptureFixture[str]) -> None:
-    options = ("--only", "batch", "--budget", "2s", "--threads", "1,2", "--metric", "cat", "--json")
+    options = (
+        "--only",
+        "batch",
+        "--budget",
+        "10s",
+        "--threads",
+        "1,2",
+        "--metric",
+        "cat",
+        "--json",
+    )
     found = json.loads(run(capfd, *options, "--", "echo", "{threads}0"))
     assert {count: each["seconds"] for count, each in found["as_is"].items()} == {
         "1": 1 / 10, "2": 1 / 20
