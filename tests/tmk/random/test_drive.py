@@ -30,7 +30,7 @@ def give_up_after(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
 def ends(pid: str) -> bool:
     """Whether a process that was killed ends: it may still be on its way out."""
     status = Path(f"/proc/{pid}/stat")
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         try:
             if ") Z " in status.read_text():
@@ -63,10 +63,15 @@ def test_a_program_that_hangs_is_ended_with_what_it_forked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     give_up_after(0.3, monkeypatch)
-    folder = programs(tmp_path, f"sleep 100 & echo $! > {tmp_path}/forked; wait")
+    forked = tmp_path / "forked"
+    folder = programs(tmp_path, f"sleep 100 & echo $! > {forked}; wait")
+    # Until it has forked, it counts as one that waits for a processor.
+    monkeypatch.setattr(
+        drive, "runnable_threads", lambda _: {} if forked.exists() else {"thread": "5"}
+    )
     (found,) = drive.failures(folder, 17, (1,))
     assert "not at its end after" in found
-    assert ends((tmp_path / "forked").read_text().strip())
+    assert ends(forked.read_text().strip())
 
 
 def test_time_in_which_a_runnable_thread_gets_no_processor_does_not_count(
@@ -108,7 +113,7 @@ def test_threads_that_run_or_sleep_are_not_taken_for_starved(
     began = time.monotonic()
     (found,) = drive.failures(folder, 17, (1,))
     assert "not at its end after" in found
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 90
 
 
 def test_the_runnable_threads_of_what_a_program_forked_are_seen() -> None:
@@ -135,7 +140,7 @@ def test_an_interrupted_driver_ends_its_programs_and_begins_no_more(tmp_path: Pa
         assert time.monotonic() < deadline
         time.sleep(0.02)
     driver.send_signal(signal.SIGINT)
-    output, _ = driver.communicate(timeout=20)
+    output, _ = driver.communicate(timeout=60)
     assert (driver.returncode, output.splitlines()[-1]) == (130, "random programs: interrupted")
     for pid in begun.read_text().split():
         assert ends(pid)
