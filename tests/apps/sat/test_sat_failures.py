@@ -103,7 +103,7 @@ def test_a_file_that_memory_has_no_room_for_is_refused_before_it_is_read(
         file.truncate(1 << 43)  # takes no space on the disk
     start = time.monotonic()
     sentence = refused(1, "map", path)
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 30
     assert re.search(r"has 8388608 MiB and needs about \d+ MiB of memory, of which \d+", sentence)
     with path.open("wb") as file:
         file.truncate(1 << 30)
