@@ -271,7 +271,7 @@ def test_what_runs_beside_the_program_disturbs_no_round(
     work = "echo x >> worked"
     options = ("--min-efficiency", "0.1@2", "--json", "--prepare", work, "--check", work)
     program = ("--", "sh", "-c", SCRIPT, "sh", "{threads}")
-    found = json.loads(gate(capfd, *options, *program, status=0))
+    found = json.loads(gate(capfd, *options, "--budget", "60s", *program, status=0))
     assert found["disturbed_rounds"] == 0
     program = ("--", "sh", "-c", f"{work}; sleep 0.01", "sh", "{threads}")
     found = json.loads(gate(capfd, *options, "--budget", "1s", *program, status=3))
