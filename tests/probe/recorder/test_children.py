@@ -25,6 +25,14 @@ def processes(record: Record) -> dict[int, list[Line]]:
     return found
 
 
+def children(pid: int) -> list[int]:
+    """The processes that the first thread of this one has made."""
+    try:
+        return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
 def names(record: Record, stack: int, target: Path) -> list[str]:
     """The functions of the target in a stack."""
     symbols = subprocess.run(
@@ -224,16 +232,18 @@ def test_children_that_outlive_the_first_process_are_left_alone(
     recorder: Recorder, compiled: Compile, agent: str
 ) -> None:
     began = time.monotonic()
+    words = ("outlives", "1", "60")
     process = subprocess.Popen(
-        recorder.words(compiled("children.cpp"), "outlives", options=(*FOLLOW, "--agent", agent))
+        recorder.words(compiled("children.cpp"), *words, options=(*FOLLOW, "--agent", agent))
     )
-    assert process.wait(30) == 0
+    assert process.wait(60) == 0
     record = recorder.read()
     assert record.says("Processes that still ran when the first one had ended")
     assert record.head["complete"]
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 50
     (child,) = set(processes(record)) - {0}
     assert Path(f"/proc/{child}").exists()
+    os.kill(child, signal.SIGKILL)
 
 
 def test_children_of_a_process_that_runs_are_recorded(
@@ -253,11 +263,14 @@ def test_children_of_a_process_that_runs_are_recorded(
 def test_ctrl_c_ends_the_children_too(recorder: Recorder, compiled: Compile, agent: str) -> None:
     process = subprocess.Popen(
         recorder.words(
-            compiled("children.cpp"), "sleeps", "2", options=(*FOLLOW, "--agent", agent)
+            compiled("children.cpp"), "sleeps", "2", "60", options=(*FOLLOW, "--agent", agent)
         ),
         start_new_session=True,
     )
-    time.sleep(0.2)
+    deadline = time.monotonic() + 60
+    while not any(len(children(target)) == 2 for target in children(process.pid)):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
     os.killpg(process.pid, signal.SIGINT)
-    assert process.wait(10) == -signal.SIGINT
+    assert process.wait(50) == -signal.SIGINT
     assert recorder.read().head["complete"]

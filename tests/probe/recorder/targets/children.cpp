@@ -1,7 +1,7 @@
 // Makes child processes. `children locks N`: N of them compute under one mutex in shared memory.
-// `sleeps N`: N sleep for half a second. `dies N`: N are killed one after the other as soon as they
-// run. `crashes`: one of two crashes, the other computes. `late`: a child is made after a second.
-// `outlives`: a child lives a second longer.
+// `sleeps N SECONDS`: N sleep, for half a second if not told. `dies N`: N are killed one after the
+// other as soon as they run. `crashes`: one of two crashes, the other computes. `late`: a child is
+// made after a second. `outlives N SECONDS`: a child sleeps so long, the first process does not.
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -46,6 +46,7 @@ pid_t make(Work work) {
 int main(int count, char** words) {
   const char* what = count > 1 ? words[1] : "";
   const int children = count > 2 ? std::atoi(words[2]) : 2;
+  const double seconds = count > 3 ? std::atof(words[3]) : 0.5;
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   if (std::strcmp(what, "locks") == 0) {
@@ -57,7 +58,7 @@ int main(int count, char** words) {
     pthread_mutex_init(lock, &attributes);
     for (int i = 0; i < children; ++i) make([] { use_lock(3'000); });
   } else if (std::strcmp(what, "sleeps") == 0) {
-    for (int i = 0; i < children; ++i) make([] { pause_for(0.5); });
+    for (int i = 0; i < children; ++i) make([=] { pause_for(seconds); });
   } else if (std::strcmp(what, "dies") == 0) {
     for (int i = 0; i < children; ++i) waitpid(make([] { raise(SIGKILL); }), nullptr, 0);
   } else if (std::strcmp(what, "crashes") == 0) {
@@ -73,7 +74,7 @@ int main(int count, char** words) {
       compute(400'000'000);
     });
   } else if (std::strcmp(what, "outlives") == 0) {
-    make([] { pause_for(1); });
+    make([=] { pause_for(seconds); });
     compute(400'000'000);
     return 0;
   }
