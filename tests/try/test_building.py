@@ -10,12 +10,14 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
+import steady
 from threadmark import cli
 from threadmark.fixes.fix import NO_FLAGS, Flags, Setting
 from threadmark.kinds.trials import building
 from threadmark.kinds.trials.building import Builder, BuildError
 from threadmark.model.errors import LabError
 
+steady_budget = steady.budget  # a fixture
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 
 SOURCE = """

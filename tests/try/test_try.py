@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import steady
 from lab.lab_support import store_again
 from threadmark import cli
 from threadmark.fixes.fix import Setting
@@ -27,6 +28,8 @@ from threadmark.store.store import Store
 
 # What is started in the background of a shell ignores Ctrl-C, and so would what is started here.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+steady_budget = steady.budget  # a fixture
 
 # Five times as fast where the locale is C, and broken by a priority.
 SCRIPT = """#!/bin/sh

@@ -1,4 +1,4 @@
-"""What the tests of `try` share: a budget that other work on the machine does not use up."""
+"""A budget of `try` for its tests that other work on the machine does not use up."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _RUN_S = 0.1
 
 
 @pytest.fixture
-def steady_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+def budget(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run takes 0.1 s of the budget of a try, however long others keep it from a processor."""
     spent_s = [0.0]
     real = trying._Session._run
