@@ -217,7 +217,7 @@ def stub(folder: Path, body: str) -> str:
 
 def drive(folder: Path, command: str, *more: str) -> subprocess.CompletedProcess[str]:
     line = [sys.executable, str(DRIVER), "--build", str(folder), "--explain", command, *more]
-    return subprocess.run(line, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(line, capture_output=True, text=True, timeout=300, check=False)
 
 
 def test_the_driver_holds_a_command_to_the_bars(built: Path) -> None:

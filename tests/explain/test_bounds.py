@@ -118,7 +118,7 @@ def arguments(folder: Path, bound: float, *more: str) -> list[str]:
 
 def drive(folder: Path, bound: float, *more: str) -> subprocess.CompletedProcess[str]:
     line = [sys.executable, str(DRIVER), *arguments(folder, bound, *more)]
-    return subprocess.run(line, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(line, capture_output=True, text=True, timeout=300, check=False)
 
 
 @pytest.mark.parametrize(("bound", "status"), [(2.4, 0), (1.9, 1), (3.1, 1)])

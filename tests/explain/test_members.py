@@ -78,7 +78,7 @@ def compiled(folder: Path, *words: str, source: Path = SOURCES[0]) -> Path:
 
 def recorded(program: Path) -> tuple[Recording, dict[str, int]]:
     """A record with the stacks of all cases, and their numbers by the names of the cases."""
-    said = subprocess.run([program], capture_output=True, text=True, timeout=60, check=True)
+    said = subprocess.run([program], capture_output=True, text=True, timeout=300, check=True)
     modules: dict[str, int] = {}
     lines = ['{"kind":"record","version":1,"command":["p"],"pid":1,"began_ns":0,"ended_ns":1}']
     stacks = {}
