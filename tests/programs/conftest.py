@@ -52,7 +52,7 @@ def run() -> Run:
             *([] if "--warmup" in args else ["--warmup", "0"]),
             *args,
         ]
-        done = subprocess.run(command, capture_output=True, timeout=60, check=False)
+        done = subprocess.run(command, capture_output=True, timeout=300, check=False)
         lines = [json.loads(line) for line in done.stdout.decode().splitlines()]
         return Result(done.returncode, lines, done.stderr.decode(errors="replace"))
 

@@ -45,7 +45,7 @@ def test_memory_that_runs_out_in_a_task_is_a_status(backend):
         preexec_fn=confine,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 5
