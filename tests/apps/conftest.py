@@ -39,7 +39,7 @@ def application(executable: Path, tmp_path: Path) -> Application:
             [executable, *map(str, words)],
             check=False,
             cwd=tmp_path,
-            timeout=60,
+            timeout=300,
             **{"capture_output": True, "text": True, **options},  # type: ignore[call-overload]
         )
 
