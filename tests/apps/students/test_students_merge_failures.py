@@ -221,7 +221,7 @@ def stopped_early(
         stderr=stderr,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     sizes: list[int] = []
     while process.poll() is None and not (sizes and sum(sizes) >= least_bytes):
         with contextlib.suppress(FileNotFoundError):  # it is renamed now
