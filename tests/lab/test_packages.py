@@ -310,7 +310,7 @@ def test_a_second_lab_waits_for_the_first_to_set_up(
         assert second.stderr is not None
         assert "waits for another lab" in second.stderr.readline()
         assert not (tmp_path / "entered").exists()
-    assert second.wait(20) == 0
+    assert second.wait(60) == 0
     assert (tmp_path / "entered").exists()
 
 
