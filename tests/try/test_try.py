@@ -339,7 +339,7 @@ def test_ctrl_c_shows_what_is_known_and_leaves_no_process(folder: Path) -> None:
         _wait_for(lambda: _runs() > seen)
         time.sleep(0.1)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert "sh as it is:" in out
     assert "The try was interrupted" in " ".join(out.split())
