@@ -69,7 +69,13 @@ start(); repeats(int(2e7 * slow), slow); end()
 """
     fakes.write(tmp_path / "programs", "p.serial", slowed)
     fakes.write(tmp_path / "programs", "p.tbb", slowed)
-    assert lab(*QUICK).returncode == 0
+    # Where others disturb most samples, what is usual among the rest may be the slower time.
+    calm = (
+        "import sys; from threadmark.machine import load; load.disturbance = lambda *_: ''; "
+        "from threadmark.__main__ import run; sys.exit(run())"
+    )
+    line = [sys.executable, "-P", "-c", calm, *QUICK]
+    subprocess.run(line, cwd=tmp_path, env=lab_environment(), check=True, timeout=300)
     document = json.loads(lab("show", "--store", "s.db", "--json").stdout)
     notes = " ".join(document["run"]["notes"])
     rows = [row for row in document["rows"] if row["sample_ns"]]
