@@ -69,6 +69,27 @@ def test_every_chart_has_marks_and_lies_within_its_box(
         )  # it scrolls in its own box
 
 
+def test_the_chart_of_samples_marks_the_median_of_those_that_count_alone(
+    browser: Any, pages: dict[str, Path]
+) -> None:
+    visit(browser, pages["usual"], DESKTOP)
+    browser.execute_script(
+        "const choice = document.getElementById('samples-program'); choice.value = 'round';"
+        "choice.dispatchEvent(new Event('change'))"
+    )
+    settle(browser)
+    samples, medians, lines = browser.execute_script(
+        "const chart = document.querySelector('[data-chart=samples]');"
+        "const texts = chart.querySelectorAll('.role-axis-label text');"
+        "return [chart.querySelectorAll('.mark-symbol path').length,"
+        "chart.querySelectorAll('.mark-rect path').length, [...texts].map(e => e.textContent)]"
+    )
+    disturbed = [number for number, line in enumerate(lines) if re.match("openmp:.*2", line)]
+    assert len(disturbed) == 1
+    assert samples - medians == 6  # its rounds
+    assert lines[disturbed[0] - 1] == f"{lines[disturbed[0]][:-1]}1"
+
+
 def test_a_chart_is_not_drawn_before_it_is_near(browser: Any, pages: dict[str, Path]) -> None:
     browser.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride",

@@ -166,7 +166,6 @@ def _samples(series: Series) -> Chart:
     )
     fill = alt.FillOpacity("hollow:Q", scale=alt.Scale(domain=[0, 1], range=[0.75, 0]), legend=None)
     return alt.layer(
-        points.mark_tick(thickness=2, size=16, color="#888888").encode(alt.X("median:Q"), y),
         points.mark_point(filled=False, size=45, strokeWidth=1.2).encode(
             x,
             y,
@@ -176,4 +175,6 @@ def _samples(series: Series) -> Chart:
             fillOpacity=fill,
             tooltip=tooltip,
         ),
+        # Last, because the first layer gives the order of the lines, and some lack a median.
+        points.mark_tick(thickness=2, size=16, color="#888888").encode(alt.X("median:Q"), y),
     ).properties(width="container", height=alt.Step(20))

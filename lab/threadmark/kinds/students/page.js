@@ -15,7 +15,7 @@
     const points = [];
     for (const entry of data.entries.filter((e) => e.students === Number($("samples-size").value))) {
       entry.samples.forEach((ms, index) => points.push({ line: entry.name, colour: entry.colour, shape: entry.shape, ms,
-        median: entry.ms ? entry.ms[1] : ms, filled: entry.disturbed.includes(index) ? 0 : 1 }));
+        median: entry.ms ? entry.ms[1] : null, filled: entry.disturbed.includes(index) ? 0 : 1 }));
     }
     return { points };
   }

@@ -157,7 +157,6 @@ def _samples() -> charts.Chart:
     )
     points = alt.Chart(alt.NamedData("points"))
     return alt.layer(
-        points.mark_tick(thickness=2, size=16, color="#888888").encode(alt.X("median:Q"), y),
         points.mark_point(filled=False, size=45, strokeWidth=1.2).encode(
             x,
             y,
@@ -167,4 +166,6 @@ def _samples() -> charts.Chart:
             fillOpacity=opacity,
             tooltip=[alt.Tooltip("line:N", title="writer"), alt.Tooltip("ms:Q", format=".4g")],
         ),
+        # Last, because the first layer gives the order of the lines, and some lack a median.
+        points.mark_tick(thickness=2, size=16, color="#888888").encode(alt.X("median:Q"), y),
     ).properties(width="container", height=alt.Step(20))

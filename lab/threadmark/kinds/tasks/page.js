@@ -55,7 +55,7 @@
       for (const point of cell.points) {
         point.samples.forEach((ms, index) => points.push({
           line: `${cell.backend}:${cell.variant} ×${point.threads}`, backend: cell.backend, variant: cell.variant,
-          threads: point.threads, ms, median: point.ms ? point.ms[1] : ms,
+          threads: point.threads, ms, median: point.ms ? point.ms[1] : null,
           disturbed: point.disturbed.includes(index) ? "disturbed" : "no", hollow: point.disturbed.includes(index) ? 1 : 0 }));
       }
     }
