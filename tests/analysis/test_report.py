@@ -14,6 +14,7 @@ from browsing import DESKTOP, PHONE, complaints, outside, requests, settle, visi
 from threadmark.kinds.tasks import table
 from threadmark.kinds.tasks.kind import KIND
 from threadmark.kinds.tasks.page import figure
+from threadmark.model.cell import Status
 from threadmark.store.store import Store
 
 browser = browsing.browser  # a fixture
@@ -237,6 +238,13 @@ def test_a_report_carries_the_licences_of_what_it_contains(pages: dict[str, Path
         text = path.read_text(encoding="utf-8")
         assert "University of Washington Interactive Data Lab" in text
         assert "Mike Bostock. ISC License" in text
+
+
+def test_the_page_counts_the_processes_that_ran(filled: Store) -> None:
+    stored = filled.load(1)
+    ran = [row for row in stored.rows if row.status not in (Status.UNAVAILABLE, Status.DROPPED)]
+    assert len(ran) < len(stored.rows)
+    assert f": {len(ran)} processes on up to 2 threads" in KIND.page(stored, KIND.judge(stored))
 
 
 def test_the_page_says_why_a_variant_is_missing(filled: Store) -> None:

@@ -22,13 +22,12 @@ from threadmark.judge import estimates, ratios
 from threadmark.judge.estimates import Interval, Spread
 from threadmark.judge.evidence import by_round, fastest, round_ratios
 from threadmark.judge.ratios import LAYOUT, LEVEL, Comparison
-from threadmark.model.cell import Cell, Row, Status
+from threadmark.model.cell import Cell, Row
 from threadmark.model.errors import LabError
 from threadmark.model.workload import threads_in_words
 
 DRIFT = 0.05  # what separate runs of one program differ by on shared machines, minutes apart
 FIELDS = ("backend", "variant", "platform", "allocator")  # what a side may name
-_NOTHING_RAN = (Status.DROPPED, Status.UNAVAILABLE)
 _CELLS_WITH_SHIFT = 6  # fewer cells tell nothing of what two runs differ by on the whole
 
 
@@ -265,7 +264,7 @@ def _with_times(
 
 
 def _failed(row: Row) -> bool:
-    return row.sample_ns is None and row.status not in _NOTHING_RAN
+    return row.sample_ns is None and row.status.ran
 
 
 def _spread(logs: Iterable[Sequence[float]]) -> Spread:

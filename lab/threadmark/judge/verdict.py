@@ -160,12 +160,8 @@ def ran(points: Mapping[int, Point]) -> dict[int, Point]:
     return {
         p: point
         for p, point in points.items()
-        if not point.statuses or any(_ran(s) for s in point.statuses)
+        if not point.statuses or any(s.ran for s in point.statuses)
     }
-
-
-def _ran(status: Status) -> bool:
-    return status not in (Status.DROPPED, Status.UNAVAILABLE)
 
 
 def failure(points: Mapping[int, Point], measured: Mapping[int, Point]) -> tuple[Kind, str] | None:
@@ -178,14 +174,14 @@ def failure(points: Mapping[int, Point], measured: Mapping[int, Point]) -> tuple
         return Kind(gone.value), ""
     known = {p: point for p, point in measured.items() if point.statuses}
     if known and all(
-        s is Status.TIMEOUT for point in known.values() for s in point.statuses if _ran(s)
+        s is Status.TIMEOUT for point in known.values() for s in point.statuses if s.ran
     ):
         return Kind.TIMEOUT, f"never ended on {_listed(known)}"
     for status, kind in FAILURES.items():
         hit = [p for p, point in measured.items() if status in point.statuses]
         if hit:
             bad = sum(list(measured[p].statuses).count(status) for p in hit)
-            tried = sum(sum(_ran(s) for s in measured[p].statuses) for p in hit)
+            tried = sum(sum(s.ran for s in measured[p].statuses) for p in hit)
             return kind, f"{bad} of {tried} processes on {_listed(hit)}"
     return None
 

@@ -25,6 +25,11 @@ class Status(StrEnum):
     UNAVAILABLE = "unavailable"
     DROPPED = "dropped"  # not measured because the time budget of the run was used up
 
+    @property
+    def ran(self) -> bool:
+        """Whether a process was there to end."""
+        return self not in (Status.UNAVAILABLE, Status.DROPPED)
+
 
 @dataclass(frozen=True, order=True)
 class Cell:

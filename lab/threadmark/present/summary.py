@@ -14,7 +14,7 @@ from typing import Any
 from threadmark.judge.estimates import Interval
 from threadmark.judge.findings import Judged
 from threadmark.machine.version import version
-from threadmark.model.cell import Row, Run, Status, Stored
+from threadmark.model.cell import Row, Run, Stored
 from threadmark.model.effort import IMPORTED
 from threadmark.present import plain
 
@@ -68,7 +68,7 @@ def command(run: Run, name: str, left_out: Sequence[str]) -> str:
 
 def _processes(rows: Sequence[Row]) -> dict[str, Any]:
     """How many were run, how they ended, and how many of the good ones were disturbed."""
-    ran = [row for row in rows if row.status not in (Status.DROPPED, Status.UNAVAILABLE)]
+    ran = [row for row in rows if row.status.ran]
     return {
         "run": len(ran),
         "rounds": len({row.round for row in ran}),

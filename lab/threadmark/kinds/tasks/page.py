@@ -40,7 +40,7 @@ def page(stored: Stored, judged: Sequence[Judged]) -> str:
         data,
         counted=Counter(j.verdict.kind for j in judged if j.verdict.kind is not Kind.SEQUENTIAL),
         explained=beside.explained(stored),
-        processes=len(stored.rows),
+        processes=sum(row.status.ran for row in stored.rows),
         blocks=blocks,
         used=[(kind, mark) for kind, mark in MARKS.items() if kind in kinds],
         colours=[
