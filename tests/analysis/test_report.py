@@ -115,6 +115,20 @@ def test_tables_scroll_in_their_own_box_on_a_phone(browser: Any, pages: dict[str
     assert box[2] == "auto"
 
 
+def test_failures_and_facts_are_read_on_a_phone_without_scrolling(
+    browser: Any, pages: dict[str, Path]
+) -> None:
+    visit(browser, pages["usual"], PHONE)
+    cut = browser.execute_script(
+        "return [...document.querySelectorAll('#failures td, #machine th, #machine td')]"
+        ".filter(e => e.getBoundingClientRect().right > innerWidth).map(e => e.textContent)"
+    )
+    assert cut == []
+    reason = "document.querySelector('#failures td:last-child')"
+    label = browser.execute_script(f"return getComputedStyle({reason}, '::before').content")
+    assert "reason" in label
+
+
 def test_a_field_opens_its_figures_and_its_command_can_be_copied(
     browser: Any, pages: dict[str, Path]
 ) -> None:

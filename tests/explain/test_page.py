@@ -154,6 +154,12 @@ def test_a_page_is_quiet_off_line_and_fits(
     assert opened_ms < 20_000  # it is 700 where nothing else runs
 
 
+def test_words_stay_apart_on_a_phone(browser: Any, pages: dict[str, Path]) -> None:
+    visit(browser, pages["complete"], PHONE)
+    text = browser.execute_script("return document.querySelector('#threads .who').innerText")
+    assert text.startswith("All threads at most ")
+
+
 def test_a_group_of_threads_folds_and_unfolds(browser: Any, pages: dict[str, Path]) -> None:
     visit(browser, pages["large"], PHONE)
     rows = "return [...document.querySelectorAll('.group > .thread')].filter(e => e.checkVisibility()).length"  # noqa: E501
