@@ -78,6 +78,9 @@ def fill(store: Store, lab: Lab = Lab()) -> int:
         "kernel": "Linux 6.1.0",
         "caches": {"L1d": "32K", "L2": "1M", "L3": "32M"},
         "commit": "0123456789ab",
+        "executables": {
+            f"{p}/{name}.tbb": 64 * "a" for p in lab.platforms for name in lab.programs
+        },
     }
     run_id = store.start_run(
         "quick", lab.seed, {"profile": "quick", "threads": list(lab.threads)}, machine

@@ -129,6 +129,16 @@ def test_failures_and_facts_are_read_on_a_phone_without_scrolling(
     assert "reason" in label
 
 
+def test_the_hashes_of_executables_are_shown_on_request_alone(
+    browser: Any, pages: dict[str, Path]
+) -> None:
+    visit(browser, pages["usual"], DESKTOP)
+    hashes = "return document.getElementById('machine').innerText.includes('aaaaaaaa')"
+    assert not browser.execute_script(hashes)
+    browser.execute_script("document.querySelector('#machine details').open = true")
+    assert browser.execute_script(hashes)
+
+
 def test_a_field_opens_its_figures_and_its_command_can_be_copied(
     browser: Any, pages: dict[str, Path]
 ) -> None:

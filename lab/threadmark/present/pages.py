@@ -64,12 +64,15 @@ def page(
     import vl_convert
 
     template = environment(folder).get_template("page.html.j2")
+    machine = dict(stored.run.machine)
+    executables = machine.pop("executables", {})
     return template.render(
         run=stored.run,
         tiles=[(kind, MARKS[kind], counted[kind]) for kind in MARKS if counted.get(kind)],
         failures=failures.grouped(judged),
         uncertain=failures.uncertainties(judged),
-        machine=facts(stored.run.machine),
+        machine=facts(machine),
+        executables=executables,
         tools=tools(judged),
         explained=explained,
         data=plain.finite(data),
