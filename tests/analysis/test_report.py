@@ -115,6 +115,24 @@ def test_tables_scroll_in_their_own_box_on_a_phone(browser: Any, pages: dict[str
     assert box[2] == "auto"
 
 
+def test_what_is_cut_off_at_the_right_fades_until_one_scrolls_there(
+    browser: Any, pages: dict[str, Path]
+) -> None:
+    visit(browser, pages["usual"], PHONE)
+    fades = browser.execute_async_script("""
+      const done = arguments[0], box = document.querySelector('.block:not([hidden])');
+      const fade = (e) => getComputedStyle(e).getPropertyValue('--cut');
+      const narrow = document.querySelector('#machine .scroll');
+      const frames = (then) => requestAnimationFrame(() => requestAnimationFrame(then));
+      box.scrollTo({left: 0, behavior: 'instant'});
+      frames(() => {
+        const before = fade(box);
+        box.scrollTo({left: box.scrollWidth, behavior: 'instant'});
+        frames(() => done([before, fade(box), fade(narrow)]));
+      })""")
+    assert fades == ["48px", "0px", "0px"]
+
+
 def test_failures_and_facts_are_read_on_a_phone_without_scrolling(
     browser: Any, pages: dict[str, Path]
 ) -> None:
