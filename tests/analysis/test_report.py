@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from browsing import DESKTOP, PHONE, complaints, outside, requests, settle, visi
 from threadmark.kinds.tasks import table
 from threadmark.kinds.tasks.kind import KIND
 from threadmark.kinds.tasks.page import figure
-from threadmark.model.cell import Status
+from threadmark.model.cell import Row, Status
 from threadmark.store.store import Store
 
 browser = browsing.browser  # a fixture
@@ -29,13 +30,23 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "large": synthetic.Lab(threads=(1, 2, 4, 8, 16, 32, 64), rounds=8),
         "hostile": synthetic.Lab(hostile=True, programs=("fib", "sort", "qap")),
         "empty": synthetic.Lab(programs=()),
+        "lacking": synthetic.Lab(platforms=("gcc-libstdc++",), programs=("fib", "qap")),
     }
     with Store.open(folder / "store.db", create=True) as store:
         for name, lab in labs.items():
             stored = store.load(synthetic.fill(store, lab))
+            if name == "lacking":
+                stored = replace(stored, rows=tuple(map(_unserial, stored.rows)))
             text = KIND.page(stored, KIND.judge(stored))
             (folder / f"{name}.html").write_text(text, encoding="utf-8")
     return {name: folder / f"{name}.html" for name in labs}
+
+
+def _unserial(row: Row) -> Row:
+    """The row, of which the serial form of qap failed."""
+    if (row.cell.program, row.cell.backend) != ("qap", "serial"):
+        return row
+    return replace(row, status=Status.CRASHED, reason="ended by signal 11", sample_ns=None)
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE])
@@ -89,6 +100,20 @@ def test_the_chart_of_samples_marks_the_median_of_those_that_count_alone(
     assert len(disturbed) == 1
     assert samples - medians == 6  # its rounds
     assert lines[disturbed[0] - 1] == f"{lines[disturbed[0]][:-1]}1"
+
+
+def test_a_program_without_a_speed_up_is_named_and_has_no_panel(
+    browser: Any, pages: dict[str, Path]
+) -> None:
+    visit(browser, pages["lacking"], DESKTOP)
+    said = "return document.getElementById('speedup-note').textContent"
+    panels = (
+        "return [...document.querySelectorAll('#speedup-grid figcaption')].map(e => e.innerText)"
+    )
+    assert browser.execute_script(said) == "No speed-up was measured for qap."
+    assert browser.execute_script(panels) == ["fib"]
+    visit(browser, pages["usual"], DESKTOP)
+    assert browser.execute_script(said) == ""
 
 
 def test_a_chart_is_not_drawn_before_it_is_near(browser: Any, pages: dict[str, Path]) -> None:

@@ -74,7 +74,9 @@
     for (const tab of document.querySelectorAll(".tab")) tab.setAttribute("aria-pressed", String(Number(tab.dataset.block) === block));
     for (const table of document.querySelectorAll(".block")) table.hidden = Number(table.dataset.block) !== block;
     const names = programs();
-    $("speedup-grid").replaceChildren(...names.map((name) => {
+    const measured = names.filter((name) => speedups(name).points.length), rest = names.filter((name) => !measured.includes(name));
+    $("speedup-note").textContent = rest.length ? `No speed-up was measured for ${measured.length ? rest.join(", ") : "any program"}.` : "";
+    $("speedup-grid").replaceChildren(...measured.map((name) => {
       const place = element("div", { className: "chart" });
       Object.assign(place.dataset, { chart: "speedup", program: name });
       return element("figure", {}, element("figcaption", { textContent: name }), place);
