@@ -68,6 +68,18 @@ def graph(made: Made) -> tuple[dict[str, Any], list[tuple[str, str, str]]]:
     return found, ends
 
 
+def test_a_lock_that_is_a_member_has_its_name_in_the_graph_and_in_the_list_of_locks() -> None:
+    made = Made().thread(MAIN, JOIN_A)
+    made.thread(A, waits("mutex", 1, "add worker", B), "main").thread(B, works(), "main")
+    made.sample(B, "add worker", 5).thing(1, "mutex", made_at="main")
+    made.members[made.stack("add worker"), "mutex"] = ("Cache::guard", "cache.cpp:3")
+    made.pair(1, "mutex", "add worker", "add worker", 100 * TICK)
+    details = made.analysed()[1]
+    assert "Cache::guard" in [each["for"] for each in details["wakeups"]["edges"]]
+    locks = [(each["name"], each["where"]) for each in details["locks"]]
+    assert ("Cache::guard", "cache.cpp:3") in locks
+
+
 def test_the_graph_has_the_agents_pairs_by_the_functions_in_which_threads_begin() -> None:
     made = Made().thread(MAIN, JOIN_A)
     made.thread(A, waits("mutex", 1, "put worker", B), "main").thread(B, works(), "main")

@@ -98,8 +98,8 @@ def _name(thing: Thing, names: Names, naming: Naming, stacks: Stacks) -> tuple[s
     known = names.datum(thing.module, thing.offset) if thing.module else None
     if known:
         return known
-    if made := naming.made(thing):
-        return made.name, made.where
+    if own := naming.own(thing):
+        return own.name, own.where
     if held := stacks.holders([thing.id]):
         return f"{thing.what} in {held[0].frames[0]}", ""
     return thing.what, ""

@@ -63,6 +63,17 @@ class Naming:
                 kind = found[2].replace("_", " ")
         return Named(f"{kind} in {frame.name}", frame.where, True) if frame else Named(kind)
 
+    def own(self, thing: Thing) -> Named | None:
+        """By the member that the code that waits for it longest takes, else by where it was
+        made."""
+        pair = self.heaviest.get(thing.id)
+        member = (
+            self._names.member_at_call(pair.waiter, pair.activity, thing.region)
+            if pair and pair.waiter
+            else None
+        )
+        return Named(*member) if member else self.made(thing)
+
     def made(self, thing: Thing) -> Named | None:
         """By the function that made the object and the one that waits for it longest."""
         maker = self._stacks.first(thing.made_at) if thing.made_at else None
