@@ -45,6 +45,7 @@ def test_the_noise_grows_with_how_the_pairs_differ() -> None:
         (2.0, 1.3, 0.0, True, False),
         (2.0, 3.1, 0.0, False, False),
         (400.0, 94.0, 0.0, True, True),
+        (66.0, 94.0, 0.0, True, True),
         (400.0, 3.0, 0.0, True, False),
         (None, 1.3, 0.0, None, False),
     ],
