@@ -1,5 +1,5 @@
 // fix: c-locale | classic-locale
-// alone: c-locale
+// also: it takes away both the mutex and the reference count of the global locale
 // why: The locale of the environment is not the classic one, so its references are counted.
 #include <locale>
 #include <sstream>
