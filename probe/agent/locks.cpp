@@ -204,7 +204,7 @@ THREADMARK_WRAP(int, pthread_spin_unlock, Spin* lock) {
 
 namespace {
 
-constexpr std::uint64_t kFutile_ns = 3'000;  // a look at a predicate, and the agent, take less
+constexpr std::uint64_t kFutile_ns = 3'000;  // a look at a predicate takes less
 
 // The mutex is let go and taken again inside the real function.
 template <class Waiting>
@@ -225,11 +225,11 @@ int wait_condition(pthread_cond_t* condition, pthread_mutex_t* mutex, Site site,
   const int result = wait();
   waiting.end_condition(result == ETIMEDOUT, mutex);
   if (is_hot(mutex) && is_worth_noting(address_of(mutex)))
-    took(site, ObjectKind::mutex, address_of(mutex), waiting.ended_ns());
-  if (result == 0 && waiting.ended_ns() != 0) {
+    took(site, ObjectKind::mutex, address_of(mutex));
+  if (result == 0 && shared() != nullptr) {
     mine.woken_mutex = address_of(mutex);
     mine.woken_condition = address_of(condition);
-    mine.woken_ns = waiting.ended_ns();
+    mine.woken_ns = now_ns();  // the agent's own time does not count
   }
   return result;
 }

@@ -118,16 +118,16 @@ Wait::Wait(Site site, Activity activity, std::int32_t awaited) {
 }
 
 // The thread's words as they were, and the record of the wait, or null if it was abandoned.
-Nested* Wait::finish() {
+Nested* Wait::finish(std::uint64_t& now) {
   Local* at = mine.local;
   if (at == nullptr || at->nested < depth_ || at->waits[depth_ - 1].frame != frame_) return nullptr;
   while (at->nested > depth_) {  // left by longjmp out of a handler
     stop_waiting(at->waits[--at->nested]);
   }
   Nested& wait = at->waits[--at->nested];
-  ended_ns_ = now_ns();
+  now = now_ns();
   stop_waiting(wait);
-  say_outer(*mine.self, at, ended_ns_);
+  say_outer(*mine.self, at, now);
   return &wait;
 }
 
@@ -142,9 +142,10 @@ void Wait::end(Activity as) {
   if (depth_ == 0) return;
   Busy busy;
   if (!busy) return;
-  const Nested* wait = finish();
+  std::uint64_t now = 0;
+  const Nested* wait = finish(now);
   if (wait == nullptr) return;
-  const std::uint64_t ns = ended_ns_ - wait->since_ns;
+  const std::uint64_t ns = now - wait->since_ns;
   count_time(*mine.self, as, ns);
   StackId holder = wait->holder;
   if (wait->object != 0) {
@@ -185,9 +186,10 @@ void Wait::end_condition(bool timed_out, const pthread_mutex_t* mutex) {
   if (depth_ == 0) return;
   Busy busy;
   if (!busy) return;
-  const Nested* wait = finish();
+  std::uint64_t now = 0;
+  const Nested* wait = finish(now);
   if (wait == nullptr) return;
-  const std::uint64_t ns = ended_ns_ - wait->since_ns;
+  const std::uint64_t ns = now - wait->since_ns;
   if (wait->object == 0) return count_time(*mine.self, Activity::condition, ns);
   const Object& object = object_at(wait->object);
   const std::uint64_t signal = get(object.signal_ns);
@@ -198,7 +200,7 @@ void Wait::end_condition(bool timed_out, const pthread_mutex_t* mutex) {
     return add_pair(wait->object, Activity::timed_condition, wait->stack, 0, ns);
   }
   std::uint64_t relock = 0;
-  if (signal >= wait->since_ns && signal <= ended_ns_) relock = ended_ns_ - signal;
+  if (signal >= wait->since_ns && signal <= now) relock = now - signal;
   count_time(*mine.self, Activity::condition, ns - relock);
   add_pair(wait->object, Activity::condition, wait->stack, by, ns - relock);
   if (relock == 0) return;
@@ -264,7 +266,7 @@ void Brief::end(bool writes, std::int64_t bytes) {
   if (stack_ != 0 || ns >= kLong_ns) add_pair(object_, activity_, stack_, holder_, ns);
 }
 
-void took(Site site, ObjectKind kind, std::uint64_t address, std::uint64_t at_ns) {
+void took(Site site, ObjectKind kind, std::uint64_t address) {
   Busy busy;
   if (!busy) return;
   const std::uint32_t index = find_object(kind, address);
@@ -283,7 +285,7 @@ void took(Site site, ObjectKind kind, std::uint64_t address, std::uint64_t at_ns
   Object& object = object_at(index);
   put(object.holder, own_tid());
   put(object.holder_stack, to.stack);
-  to.taken_ns = at_ns != 0 ? at_ns : now_ns();
+  to.taken_ns = now_ns();
   put(object.taken_ns, to.taken_ns);
 }
 

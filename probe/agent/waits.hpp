@@ -27,17 +27,14 @@ class Wait {
   void uses_mutex(const pthread_mutex_t* mutex, bool again);
   // A condition's: until the last signal it was a wait for that, then one for the mutex.
   void end_condition(bool timed_out, const pthread_mutex_t* mutex);
-  // When it ended; 0: it was not recorded.
-  [[nodiscard]] std::uint64_t ended_ns() const { return ended_ns_; }
 
  private:
   void begin(Site site, Activity activity, std::uint32_t object, std::int32_t awaited,
              std::uint64_t since_ns);
-  Nested* finish();
+  Nested* finish(std::uint64_t& now);
   [[nodiscard]] Object* object() const;
   std::uint32_t depth_ = 0;  // 0: nothing was recorded
   std::uint64_t frame_ = 0;
-  std::uint64_t ended_ns_ = 0;
 };
 
 // A call that mostly takes a short time: its stack is taken after it, if it took long, and before
@@ -83,7 +80,7 @@ inline bool is_noted(std::uint64_t address) {
 void put_type(std::uint32_t index, const pthread_mutex_t* mutex);
 
 // The thread took a lock that somebody waited for at some time.
-void took(Site site, ObjectKind kind, std::uint64_t address, std::uint64_t at_ns = 0);
+void took(Site site, ObjectKind kind, std::uint64_t address);
 
 // What a thread that lets go of a lock knows of its hold.
 struct Ended {

@@ -1,8 +1,7 @@
 // fix: omp-passive
 // build: -fopenmp
 // alone: omp-passive
-// why: OpenMP's second thread spins while the first one works alone, and the writer needs its
-// processor.
+// why: A thread of OpenMP spins while another one works alone, and the writer has no processor.
 #include <condition_variable>
 #include <mutex>
 
