@@ -32,7 +32,6 @@ from bars import Bar, Subject
 
 THREADS = "2"
 FACTOR = 1.5  # between a bound and the gain, if the bound is to be of use
-LARGE = 10.0  # of a larger bound explain says only that the gain may be over this
 ALONE = 1.25  # times as fast on one thread: more is work that is no part of threads' waits
 # Causes that are work of their own, which one thread saves too.
 COSTS_ALONE = ("io", "kernel_memory", "thread_creation", "task_overhead", "sleep")
@@ -75,17 +74,16 @@ class Row:
     @property
     def within(self) -> bool | None:
         """Whether the gain is not above the bound. None if there is no bound."""
-        bound = self.judgement.bound
-        if bound is None:
+        if self.judgement.bound is None:
             return None
-        return bound > LARGE or self.gain.times <= bound + self.gain.noise
+        return self.gain.times <= self.judgement.bound + self.gain.noise
 
     @property
     def close(self) -> bool:
-        if self.judgement.bound is None:
+        bound = self.judgement.bound
+        if bound is None:
             return False
-        bound, gain = min(LARGE, self.judgement.bound), min(LARGE, self.gain.times)
-        return max(bound, gain) <= FACTOR * min(bound, gain)
+        return max(bound, self.gain.times) <= FACTOR * min(bound, self.gain.times)
 
 
 def without_cause(subject: Subject) -> Path:

@@ -44,9 +44,6 @@ def test_the_noise_grows_with_how_the_pairs_differ() -> None:
         (2.0, 2.1, 0.2, True, True),
         (2.0, 1.3, 0.0, True, False),
         (2.0, 3.1, 0.0, False, False),
-        (400.0, 94.0, 0.0, True, True),
-        (66.0, 94.0, 0.0, True, True),
-        (400.0, 3.0, 0.0, True, False),
         (None, 1.3, 0.0, None, False),
     ],
 )
@@ -119,7 +116,7 @@ def arguments(folder: Path, bound: float, *more: str) -> list[str]:
 
 def drive(folder: Path, bound: float, *more: str) -> subprocess.CompletedProcess[str]:
     line = [sys.executable, str(DRIVER), *arguments(folder, bound, *more)]
-    return subprocess.run(line, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(line, capture_output=True, text=True, timeout=60, check=False)
 
 
 @pytest.mark.parametrize(("bound", "status"), [(2.4, 0), (1.9, 1), (3.1, 1)])

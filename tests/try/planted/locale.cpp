@@ -1,5 +1,5 @@
 // fix: classic-locale
-// also: it takes away both the mutex and the reference count of the global locale
+// alone: classic-locale
 // why: Each stream copies the global locale, and both threads count its references in one word.
 #include <locale>
 #include <sstream>

@@ -1,5 +1,5 @@
 // fix: c-locale | classic-locale
-// also: it takes away both the mutex and the reference count of the global locale
+// alone: c-locale
 // why: The locale of the environment is not the classic one, so its references are counted.
 #include <locale>
 #include <sstream>

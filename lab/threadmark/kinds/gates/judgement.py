@@ -20,7 +20,7 @@ from threadmark.kinds.gates.demands import Demand
 from threadmark.model.cell import Row, Status
 from threadmark.model.workload import threads_in_words
 
-_KNOWN = 1e6  # a larger limit of a speed-up says that none is known
+KNOWN = 1e6  # a larger limit of a speed-up says that none is known
 
 
 class Verdict(StrEnum):
@@ -59,7 +59,7 @@ class Found:
     @property
     def known(self) -> dict[int, Interval]:
         """The speed-ups of which enough is known for a baseline."""
-        return {threads: each for threads, each in self.speedups.items() if each.high < _KNOWN}
+        return {threads: each for threads, each in self.speedups.items() if each.high < KNOWN}
 
     @property
     def verdict(self) -> Verdict:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree
 
 from threadmark.judge.estimates import Interval
-from threadmark.kinds.gates.judgement import Checked, Found, Verdict
+from threadmark.kinds.gates.judgement import KNOWN, Checked, Found, Verdict
 from threadmark.present.wording import printable
 
 FORMS = ("github", "azure", "none")
@@ -110,7 +110,7 @@ def rounds(found: Found) -> str:
 def span(ratio: Interval, count: int) -> str:
     """A speed-up after a number of rounds that count: '1.12 (1.08 to 1.17, 8 rounds)'."""
     after = f"{count} round{'s' * (count != 1)}"
-    if ratio.high > 1e6:
+    if ratio.high >= KNOWN:
         return f"not known after {after}"
     return f"{ratio.estimate:.2f} ({ratio.low:.2f} to {ratio.high:.2f}, {after})"
 

@@ -46,12 +46,8 @@ class Naming:
             known = self._names.datum(thing.module, thing.offset) if thing.module else None
             if known and "__waiter_pool" not in known[0]:  # a pool of the library's for all waits
                 return Named(*known)
-        region = thing.region if thing else ""
-        member = self._names.member_at_call(stack, reason.activity, region) if stack else None
-        if member:
-            return Named(*member)
-        if thing is not None and (made := self.made(thing)):
-            return made
+        if own := self._member_or_made(thing, stack, reason.activity):
+            return own
         kind = {"own_lock": "lock", "relock": "mutex", "event": "atomic", "yield": "loop"}.get(
             reason.activity, reason.activity.replace("_", " ")
         )
@@ -67,12 +63,14 @@ class Naming:
         """By the member that the code that waits for it longest takes, else by where it was
         made."""
         pair = self.heaviest.get(thing.id)
-        member = (
-            self._names.member_at_call(pair.waiter, pair.activity, thing.region)
-            if pair and pair.waiter
-            else None
-        )
-        return Named(*member) if member else self.made(thing)
+        return self._member_or_made(thing, *((pair.waiter, pair.activity) if pair else (0, "")))
+
+    def _member_or_made(self, thing: Thing | None, stack: int, activity: str) -> Named | None:
+        region = thing.region if thing else ""
+        member = self._names.member_at_call(stack, activity, region) if stack else None
+        if member:
+            return Named(*member)
+        return self.made(thing) if thing else None
 
     def made(self, thing: Thing) -> Named | None:
         """By the function that made the object and the one that waits for it longest."""
