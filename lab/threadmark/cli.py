@@ -136,7 +136,9 @@ def _named(arguments: Sequence[str]) -> str:
 def _advice(arguments: Sequence[str]) -> str:
     """The ending of the sentence about an interrupted command: how a run goes on, if one does."""
     command = next(iter(arguments), "")
-    if not registry.is_resumable(command) or "--dry-run" in arguments:
+    session = sys.modules.get("threadmark.kinds.session")  # half loaded, perhaps
+    begun = getattr(getattr(session, "Session", None), "begun", False)
+    if not begun or not registry.is_resumable(command) or "--dry-run" in arguments:
         return "."
     words = ["./threadmark", command, "--resume"]
     for word, following in pairwise([*arguments, ""]):

@@ -114,32 +114,38 @@ def test_a_fact_that_a_stored_run_does_not_have_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "begun", "told"),
     [
+        (["run"], False, "`./threadmark run` was interrupted."),
         (
             ["run"],
+            True,
             "`./threadmark run` was interrupted; `./threadmark run --resume` goes on with an "
             "unfinished run.",
         ),
         (
             ["catalogue", "--seed", "2", "--store", "a b.db"],
+            True,
             "`./threadmark catalogue` was interrupted; `./threadmark catalogue --resume --store "
             "'a b.db'` goes on with an unfinished run.",
         ),
-        (["run", "--dry-run"], "`./threadmark run` was interrupted."),
-        (["doctor"], "`./threadmark doctor` was interrupted."),
-        (["check", "--all"], "`./threadmark check` was interrupted."),
-        ([], "`./threadmark` was interrupted."),
+        (["run", "--dry-run"], True, "`./threadmark run` was interrupted."),
+        (["doctor"], True, "`./threadmark doctor` was interrupted."),
+        (["check", "--all"], True, "`./threadmark check` was interrupted."),
+        ([], True, "`./threadmark` was interrupted."),
     ],
 )
 def test_an_interrupt_names_the_command_and_how_a_run_goes_on(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     words: list[str],
+    begun: bool,
     told: str,
 ) -> None:
     def interrupt(_: list[str]) -> int:
         raise KeyboardInterrupt
+
+    monkeypatch.setattr(Session, "begun", begun)
 
     monkeypatch.setattr(cli, "_dispatch", interrupt)
     assert cli.main(words) == cli.INTERRUPTED

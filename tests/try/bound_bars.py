@@ -3,9 +3,11 @@
     ./threadmark check --only try-bounds
     PYTHONPATH=lab .venv/bin/python tests/try/bound_bars.py --budget 30 locale stdio
 
-Where a fix takes away the first cause and nothing else (`alone` at the top of the program), the
-bound must not be below the gain less its noise, in 95 % of the programs. `also` says what the other
-programs' fixes change beside the cause. Exit status 1 where the bar is missed.
+Where a fix takes away the causes that it is for and nothing else (`alone` at the top of the
+program), its bound must not be below its gain less the noise, in 95 % of the programs. `also` says
+what the other programs' fixes change beside the causes. A fix for a wait that gains on one thread
+too, where no thread waits, takes away work beside it; as in tests/explain/bounds.py it is listed
+and not judged. Exit status 1 where the bar is missed.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "explain"))
+from bounds import ALONE, COSTS_ALONE
 from try_bars import PLANTED, ROOT, built, expectation, names_of, threads_of
 
 WITHIN = 0.95  # of the programs whose fix takes away the cause alone
@@ -45,7 +49,7 @@ def lines(names: Sequence[str], budget_s: float) -> Iterator[Line]:
 
 
 def _tried(program: Path, expected: dict[str, str], budget_s: float) -> dict[str, Any]:
-    threads = str(threads_of(expected["threads"] or "2"))
+    threads = f"1,{threads_of(expected['threads'] or '2')}"
     line = [str(ROOT / "threadmark"), "try", "--explain", "--json", "--store", f"{program}.db"]
     line += ["--only", ",".join(sorted(names_of(expected["alone"] or expected["fix"])))]
     line += ["--budget", f"{budget_s:g}s", "--threads", threads, "--", str(program), "{threads}"]
@@ -70,11 +74,15 @@ def _line(program: Path, expected: dict[str, str], found: dict[str, Any]) -> Lin
     name = best["name"] if best else ""
     cause = next((each for each in causes if name in each["fixes"]), causes[0])
     words = cause["category"] + (f" ({cause['name']})" if cause["name"] else "")
-    bound = cause["bound"]
+    bound = best["bound"] if best else cause["bound"]
     said = f"| {program.name} | {words} | " + ("none" if bound is None else f"x{bound:.2f}")
     if best is None:
         return Line(f"{said} | no gain for sure | | {also} |", alone, None)
-    ratio = next(iter(best["threads"].values()))["times_as_fast"]
+    (one, on_one), (_, most) = sorted(best["threads"].items(), key=lambda each: int(each[0]))
+    assert one == "1"
+    ratio, one_thread = most["times_as_fast"], on_one["times_as_fast"]["estimate"]
+    if cause["category"] not in (*COSTS_ALONE, "run_queue") and one_thread > ALONE:
+        alone, also = False, also or f"on one thread it gains x{one_thread:.2f}"
     said += f" | {name} x{ratio['estimate']:.2f} ({ratio['low']:.2f} to {ratio['high']:.2f})"
     within = None if bound is None else bool(ratio["low"] <= bound)
     shown = {None: "no bound", True: "yes", False: "no"}[within]

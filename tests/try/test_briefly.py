@@ -24,6 +24,7 @@ CAUSE = {
     "category": "run_queue", "name": "n", "knowledge": None, "bound": 1.3, "share": 0.4,
     "words": "w", "where": "", "certain": True,
 }  # fmt: skip
+ANSWER = {"causes": [CAUSE], "fixes": [{"name": "batch", "bound": 1.4}]}
 
 
 @pytest.fixture
@@ -71,12 +72,13 @@ def test_each_cause_comes_with_its_bound_and_the_fixes_for_it(
     recorded: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recorded["record"] = b"x"
-    monkeypatch.setattr(invocation, "analysed", lambda *_: (5, {"causes": [CAUSE]}))
+    monkeypatch.setattr(invocation, "analysed", lambda *_: (5, ANSWER))
     monkeypatch.setattr(briefly, "summary", lambda _: "40 % n")
     found = explained(WORKLOAD, FIX, {}, tmp_path / "s.db")
     assert (tmp_path / "explain-s-5.tmr").read_bytes() == b"x"
     (about,) = found["about"]
     assert about["bound"] == 1.3
+    assert found["bounds"] == {"batch": 1.4}
     assert "batch" in about["fixes"]
     assert "jemalloc" not in about["fixes"]
     assert json.dumps(found)

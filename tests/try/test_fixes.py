@@ -169,19 +169,18 @@ def test_a_combination_has_the_settings_of_all() -> None:
     assert both.setting.prefix == ("chrt", "--batch", "0")
 
 
-def test_likely_fixes_come_first_with_the_bound_of_their_cause() -> None:
-    causes = [{"category": "allocator", "bound": 1.8}, {"category": "mutex", "bound": None}]
-    found = choosing.likely(causes)
+def test_likely_fixes_come_first_with_the_causes_that_they_help_with() -> None:
+    found = choosing.helping([{"category": each} for each in ("allocator", "mutex", "allocator")])
     names = list(found)
-    assert found["jemalloc"] == 1.8
-    assert found["spinning-mutex"] is None
+    assert found["jemalloc"] == [0, 2]
+    assert found["spinning-mutex"] == [1]
     assert names.index("jemalloc") < names.index("spinning-mutex")
     locks = [
         {"category": "mutex", "name": name, "knowledge": None} for name in ("table", "locale::")
     ]
-    assert ["c-locale" in choosing.likely([each]) for each in locks] == [False, True]
+    assert ["c-locale" in choosing.helping([each]) for each in locks] == [False, True]
     # What is for the locale's lock alone comes before what is for any lock.
-    assert list(choosing.likely(locks[1:]))[:2] == ["c-locale", "classic-locale"]
+    assert list(choosing.helping(locks[1:]))[:2] == ["c-locale", "classic-locale"]
     ordered = choosing.ordered(choosing.applicable(TARGET)[0], ["batch", "arenas"])
     assert [each.name for each in ordered[:2]] == ["batch", "arenas"]
 

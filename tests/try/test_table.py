@@ -78,7 +78,7 @@ def stored(*, gains: dict[str, float], rounds: int = 16) -> Stored:
     explained = {
         "run": 6,
         "causes": [],
-        "bounds": {"jemalloc": 1.6, "tcache": 1.6, "batch": 1.1},
+        "bounds": {"jemalloc": 1.6, "tcache": 1.6, "batch": 1.1, "c-locale": 1.3},
         "about": [
             cause("40 % allocator", "allocator", 1.6, "tcache", "jemalloc"),
             cause("9 % run queue", "run_queue", 1.1, "batch", "priority"),
@@ -161,13 +161,17 @@ def test_each_cause_has_its_bound_and_what_the_best_fix_for_it_gained() -> None:
     assert said[0][:2] == ("jemalloc", "less than the bound, x1.07 is left")
     assert said[0][2] == "with jemalloc explain still finds it, worth at most x1.03"
     assert said[1][:2] == (
-        "batch", "more than the bound, so the fix changes more than this cause"
+        "batch", "more than the bound, so the fix changes more than the causes that it helps with"
     )  # fmt: skip
     assert said[1][2] == ""
     assert said[2][2] == "with jemalloc it is not among the first causes"
     assert said[3][:2] == ("c-locale", "as much as the bound")
     assert said[4] == ("", "no fix for it was measured", "")
     assert said[5][1] == "explain gives no bound"
+    others = stored(gains={**GAINS, "c-locale": 1.2})
+    assert gaps(KIND.judge(others))[3].said == (
+        "more, because the fix helps with other causes too, with them at most x1.3"
+    )
     without = stored(gains={**GAINS, "c-locale": 0.99})
     assert gaps(KIND.judge(without))[3].said == "no gain for sure"
 

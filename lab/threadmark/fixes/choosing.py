@@ -9,6 +9,7 @@ import importlib
 import pkgutil
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from threadmark.fixes import known
 from threadmark.fixes.fix import Candidate, Fix, NotApplicableError, Target
@@ -59,15 +60,27 @@ def hopeless(target: Target) -> set[str]:
     return {fix.name for fix in every() if fix.hope(target) > 1}
 
 
-def likely(causes: Sequence[Mapping[str, object]]) -> dict[str, float | None]:
+def helping(causes: Sequence[Mapping[str, Any]]) -> dict[str, list[int]]:
     """The fixes that can help with causes that explain named, the likeliest first, each with the
-    bound of the first such cause."""
-    found: dict[str, float | None] = {}
-    for cause in causes:
-        bound = cause.get("bound")
+    places of these causes."""
+    found: dict[str, list[int]] = {}
+    for at, cause in enumerate(causes):
         places = [(place, fix.name) for fix in every() if (place := fix.place(cause)) is not None]
         for _, name in sorted(places, key=lambda each: each[0]):
-            found.setdefault(name, bound if isinstance(bound, float | int) else None)
+            found.setdefault(name, []).append(at)
+    return found
+
+
+def at_least(
+    fixes: Iterable[Mapping[str, Any]], causes: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """The fixes for other causes than those that `fixes` have their bounds of: a fix is worth at
+    least what each cause is worth that it helps with."""
+    known = {each["name"]: each["bound"] for each in fixes}
+    found = []
+    for name, places in helping(causes).items():
+        bounds = [known.get(name), *(causes[at]["bound"] for at in places)]
+        found.append({"name": name, "bound": max((b for b in bounds if b), default=None)})
     return found
 
 

@@ -77,6 +77,8 @@ def perform(kind: CellKind, options: Measuring, request: Request) -> int:
 class Session:
     """One invocation of the command of `kind`."""
 
+    begun = False  # whether this process has an unfinished run in a store
+
     def __init__(
         self, kind: CellKind, request: Request, options: Measuring, console: Console
     ) -> None:
@@ -107,6 +109,7 @@ class Session:
                 for sentence in notes:
                     store.add_note(run_id, sentence)
                 Measurement(store, run_id, request, selection).start()
+                Session.begun = True
             self._measure(store, run_id, selection)
 
     def resume(self, *, given: bool) -> None:
@@ -132,6 +135,7 @@ class Session:
                     "new run without --resume."
                 )
             (store.check_ended if self.options.dry_run else store.take_over)(run_id)
+            Session.begun = True
             self.request = request
             selection = self._selection()
             before = stored.machine.get("executables", {})

@@ -60,10 +60,13 @@ DEFAULT_STORE = Path("results/threadmark.db") if INSTALLED else ROOT / "results/
 def hint(store: Path, *words: object) -> str:
     """What is to be typed for a command about a run of `store`, which is named unless it is the
     usual one."""
+    return shlex.join(["./threadmark", *map(str, words), *named(store)])
+
+
+def named(store: Path) -> list[str]:
+    """The option that names a store, unless it is the usual one."""
     usual = store.absolute() == DEFAULT_STORE.absolute()
-    return shlex.join(
-        ["./threadmark", *map(str, words), *([] if usual else ["--store", str(store)])]
-    )
+    return [] if usual else ["--store", str(store)]
 
 
 def report_path(store: Path, run_id: int) -> Path:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from threadmark.kinds.explain.analysis import reading
+from threadmark.fixes import choosing
 from threadmark.kinds.explain.analysis.answer import analyse
 from threadmark.kinds.explain.analysis.frames import Frame
 from threadmark.kinds.explain.analysis.meaning import Operand
@@ -52,7 +53,7 @@ def sleeps(call: int, stack: str = "", state: str = "S") -> Doing:
 
 def estimate(cause: Mapping[str, Any]) -> float:
     """A cause's bound without the allowance for what samples and ticks have wrong."""
-    return 1 / (1 / cause["bound"] + 0.03)
+    return 1 / (1 / cause["bound"] + 0.02)
 
 
 class Names:
@@ -245,7 +246,7 @@ class Made:
 
     def analysed(self, part: Part = WHOLE) -> tuple[dict[str, Any], dict[str, Any]]:
         """Document and details."""
-        return analyse(*self.read(part), knowledge())
+        return analyse(*self.read(part), knowledge(), choosing.helping)
 
     def answer(self, part: Part = WHOLE) -> dict[str, Any]:
         """The document of the contract."""

@@ -183,7 +183,7 @@ GOLDEN = """\
 prog: 3 threads, 0.4 s, 100 % of 1.2 s of thread time accounted for.
 
  1  50 %  waits for a lock: cache_mutex (server.cpp:41), 410,000 waits of 5.7 us
-          without it the program is at most 2.13 times as fast
+          without it the program is at most 2.08 times as fast
           instead  Let each thread work on its own part of the data first; where
                    it cannot, a smaller and shorter lock loses less.
           held by   Cache::put < worker                       100 %  1.9 us each

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from made import MAIN, MS, Made, ready, sleeps, waits, works
-from threadmark.fixes.choosing import likely
+from threadmark.fixes.choosing import helping
 from threadmark.kinds.explain.analysis.cause import Cause, merged, unite_tasks
 from threadmark.kinds.explain.analysis.frames import Frame
 from threadmark.kinds.explain.analysis.meaning import Operand
@@ -62,7 +62,7 @@ def test_threads_that_spin_in_a_runtime_take_the_processors_of_ready_ones(spins:
     assert ("spin on these" in queue["words"]) is spins
     assert (queue["knowledge"] == "libgomp_spinning.toml") is spins
     assert (queue["bound"] > 1.2) is spins
-    assert (next(iter(likely([queue]))) == "omp-passive") is spins
+    assert (next(iter(helping([queue]))) == "omp-passive") is spins
 
 
 def test_one_thread_that_has_more_to_do_is_imbalance() -> None:

@@ -50,7 +50,7 @@ def explained(
     return {
         "run": number,
         "causes": [summary(each) for each in causes[:_CAUSES]],
-        "bounds": choosing.likely(causes),
+        "bounds": {each["name"]: each["bound"] for each in found["fixes"]},
         "about": [_about(each) for each in causes[:_CAUSES]],
     }
 
@@ -62,5 +62,5 @@ def _about(cause: Mapping[str, Any]) -> dict[str, Any]:
         "category": cause["category"],
         "name": cause["name"],
         "bound": cause["bound"],
-        "fixes": list(choosing.likely([cause])),
+        "fixes": list(choosing.helping([cause])),
     }

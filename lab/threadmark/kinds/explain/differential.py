@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from threadmark.fixes import choosing
 from threadmark.kinds.explain import invocation, probe
 from threadmark.kinds.explain.analysis.answer import analyse
 from threadmark.kinds.explain.analysis.contrast import contrast
@@ -45,7 +46,7 @@ def perform(wanted: invocation.Wanted, turns: Turns, store: Path, *, as_json: bo
         session.run()
         recording, found, details = session.answer()
         asked = {"command": list(wanted.words), "threads": list(turns.counts)}
-        found["try"] = worth_trying(found["causes"], wanted.words, turns.options())
+        found["try"] = worth_trying(found, wanted.words, store, turns.options())
         run = invocation.keep(recording, found, details, store, asked)
         kept = invocation.record_path(store, run)
         for count, path in session.paths.items():
@@ -99,7 +100,7 @@ class _Session:
         most = max(self.recordings)
         recording = self.recordings[most]
         symbols = Symbols(recording)
-        found, details = analyse(recording, symbols, knowledge())
+        found, details = analyse(recording, symbols, knowledge(), choosing.helping)
         found["limits"] += [each for each in symbols.limits() if each not in found["limits"]]
         if not self.rounds:
             found["limits"].insert(
@@ -116,6 +117,7 @@ class _Session:
             sharing=Sharing(recording, symbols, knowledge()),
             rounds=Rounds({n: [each[n] for each in self.rounds] for n in self.turns.counts}),
         )
+        found["fixes"] = choosing.at_least(found["fixes"], found["causes"])
         if self.interrupted:
             found["limits"].insert(0, "The comparison was interrupted; its whole rounds count.")
         return recording, found, details

@@ -14,6 +14,7 @@ from typing import Any
 
 from rich.console import Console
 
+from threadmark.fixes import choosing
 from threadmark.kinds.explain import probe
 from threadmark.kinds.explain.analysis.answer import analyse
 from threadmark.kinds.explain.analysis.part import PartError, cut
@@ -214,12 +215,12 @@ def answered(
     """The same for a record that was read from `path`. `about` is put into the document, `asked`
     into the request of the run."""
     symbols = Symbols(recording)
-    found, details = analyse(recording, symbols, knowledge())
+    found, details = analyse(recording, symbols, knowledge(), choosing.helping)
     found["limits"] += [each for each in symbols.limits() if each not in found["limits"]]
     tell(found, float(about.get("cell", {}).get("tasks_recorded", 0)))
     found |= about
     if "cell" not in found:
-        found["try"] = worth_trying(found["causes"], recording.command)
+        found["try"] = worth_trying(found, recording.command, store)
     request = {
         "command": list(recording.command),
         "record": path.name,

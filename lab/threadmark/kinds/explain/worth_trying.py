@@ -6,10 +6,12 @@ import os
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from threadmark.fixes import choosing
 from threadmark.fixes.target import target_of
+from threadmark.model.places import named
 
 _MOST = 8  # fixes
 _CAUSES = 2  # that are looked at
@@ -17,16 +19,15 @@ _BETTER = 1.08  # a bound below is not worth an attempt
 
 
 def worth_trying(
-    causes: Sequence[Mapping[str, Any]], words: Sequence[str], asked: Sequence[str] = ()
+    found: Mapping[str, Any], words: Sequence[str], store: Path, asked: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Names of fixes with the bound of the cause that each can help with, and the command that
-    tries them; nothing where no fix can help. `asked` are the options of the comparison of numbers
-    of threads that the command has too."""
-    promising = [each for each in causes[:_CAUSES] if (each["bound"] or 0) >= _BETTER]
-    likely = choosing.likely(promising)
-    if not likely or not words:
+    """Of an answer: the fixes that can help with its first causes, with their bounds, and the
+    command that tries them and keeps what it found in `store`; nothing where no fix can help.
+    `asked` are the options of the comparison of numbers of threads that the command has too."""
+    promising = [each for each in found["causes"][:_CAUSES] if (each["bound"] or 0) >= _BETTER]
+    names = list(choosing.helping(promising))
+    if not names or not words:
         return {}
-    names = list(likely)
     if shutil.which(words[0]):
         target = target_of(words[0], os.environ, 2 if asked else None)
         there = {each.name for each in choosing.applicable(target, names)[0]}
@@ -35,8 +36,9 @@ def worth_trying(
     names = names[:_MOST]
     if not names:
         return {}
-    options = [*asked, "--only", ",".join(names)]
+    bounds = {each["name"]: each["bound"] for each in found["fixes"]}
+    options = [*asked, "--only", ",".join(names), *named(store)]
     return {
-        "fixes": [{"name": name, "bound": likely[name]} for name in names],
+        "fixes": [{"name": name, "bound": bounds[name]} for name in names],
         "command": shlex.join(["./threadmark", "try", *options, "--", *words]),
     }

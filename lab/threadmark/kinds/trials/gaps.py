@@ -52,7 +52,10 @@ def _said(bound: float | None, fix: Tried | None) -> str:
     if bound is None:
         return "explain gives no bound"
     if ratio.low > bound:
-        return "more than the bound, so the fix changes more than this cause"
+        together = bound if fix.bound is None else fix.bound
+        if ratio.low > together:
+            return "more than the bound, so the fix changes more than the causes that it helps with"
+        return f"more, because the fix helps with other causes too, with them {at_most(together)}"
     if ratio.high >= bound:
         return "as much as the bound"
     return f"less than the bound, x{bound / ratio.estimate:.3g} is left"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -61,13 +62,20 @@ _FEWEST_OF_CAUSE = 8  # ticks or samples that make a cause of a part certain
 _EXACT = ("none", "run_queue", "affinity", "thread_creation")  # not estimated from ticks
 
 
+# Of causes of the document: names of settings, each with the places of the causes it can help with.
+Helping = Callable[[Sequence[Mapping[str, Any]]], Mapping[str, Sequence[int]]]
+
+
 def answer(recording: Recording, names: Names, knowledge: Knowledge) -> dict[str, Any]:
     """What `explain --json` prints."""
     return analyse(recording, names, knowledge)[0]
 
 
 def analyse(
-    recording: Recording, names: Names, knowledge: Knowledge
+    recording: Recording,
+    names: Names,
+    knowledge: Knowledge,
+    helping: Helping = lambda causes: {},
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The document of the contract, and what a page needs beside it."""
     recording = with_signallers(with_unfinished(recording))
@@ -108,7 +116,7 @@ def analyse(
     for cause in listed:
         _complete(cause, recording, stacks, holders)
         say_within(cause, recording)
-        cause.bound = bounds.of(cause, spins if cause.category == "run_queue" else ())
+        cause.bound = _bound([cause], spins, bounds)
         cause.piece = cause.piece or advised(cause, recording, names, knowledge)
     versions = libraries(recording)
     unknown = times.states["unknown"] / total
@@ -120,6 +128,13 @@ def analyse(
             cause.certain = False
         if recording.part and not _is_clear(cause, recording):
             cause.certain = False
+    records = [
+        {**_record(each, total), **known(each.piece, knowledge, versions)} for each in listed
+    ]
+    fixes = {
+        name: _bound([listed[place] for place in places], spins, bounds)
+        for name, places in helping(records).items()
+    }
     document = {
         "schema": SCHEMA,
         "version": VERSION,
@@ -131,9 +146,8 @@ def analyse(
         "unknown": _rounded(unknown),
         "speedup": None,
         "states": {name: _rounded(times.states[name] / total) for name in STATES},
-        "causes": [
-            {**_record(each, total), **known(each.piece, knowledge, versions)} for each in listed
-        ],
+        "causes": records,
+        "fixes": [{"name": name, "bound": bound} for name, bound in fixes.items()],
         "limits": _limits(recording, times, listed, hidden),
         "processors": [_rounded(share) for share in times.processors],
         "critical_path": path.shares(),
@@ -145,6 +159,14 @@ def analyse(
     beside["critical_path"] = path.plain()
     beside["wakeups"] = Wakeups(recording, names, knowledge, roles, stacks, times).graph()
     return document, beside
+
+
+def _bound(causes: list[Cause], spins: list[Cause], bounds: Bounds) -> float | None:
+    """Without these causes."""
+    if any(each.category == "run_queue" for each in causes):
+        causes = [*causes, *(each for each in spins if each not in causes)]
+    bound = bounds.of(causes)
+    return None if bound is None else round(bound, 2)
 
 
 def _part(recording: Recording) -> dict[str, Any] | None:
@@ -234,7 +256,7 @@ def _record(cause: Cause, total: float) -> dict[str, Any]:
         "words": words,
         "waits": cause.waits,
         "wait_us": _rounded(cause.wait_ns / cause.waits / 1e3) if cause.waits else None,
-        "bound": None if cause.bound is None else round(cause.bound, 2),
+        "bound": cause.bound,
         "holders": [_party(each) for each in cause.held],
         "waiters": [_party(each) for each in cause.waited],
     }

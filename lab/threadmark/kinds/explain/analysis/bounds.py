@@ -1,4 +1,4 @@
-"""How many times faster a program could be at most if one cause cost nothing.
+"""How many times faster a program could be at most if some of its causes cost nothing.
 
 docs/explain.md has the formula. What is left takes no less than each of three times: the work on
 the processors that there are, the longest thread, and the critical path.
@@ -6,7 +6,7 @@ the processors that there are, the longest thread, and the critical path.
 
 from __future__ import annotations
 
-from collections import Counter
+import math
 from collections.abc import Mapping, Sequence, Set
 from functools import cached_property
 
@@ -20,9 +20,11 @@ from threadmark.kinds.explain.analysis.roles import Roles
 
 _MOST = 999.0  # what is left is not seen then
 _OWN = 0.5  # of the run: where other programs had more, what is left of it says little
-_ERROR = 0.03  # of the run: what samples and ticks may have wrong
+_ERROR = 0.02  # of the run: what ticks and the kernel may have wrong
+_DEVIATIONS = 2  # of what chance does to samples and to ticks
+_EDGES = 6**-0.5  # ticks: the standard error of a time between two changes that ticks show
 Key = tuple[str, str, int, int]
-_SPREAD = ("imbalance", "serial_dependency", "task_idle")  # work that could be divided among all
+_SPREAD = {"imbalance", "serial_dependency", "task_idle"}  # work that could be divided among all
 
 
 def at_most(whole_ns: float, left_ns: float) -> float:
@@ -48,21 +50,29 @@ class Bounds:
         self._account = account
         self._path = path
 
-    def of(self, cause: Cause, with_it: Sequence[Cause] = ()) -> float | None:
-        """None where it is not known what would be left. `with_it`: causes that go with it."""
+    def of(self, causes: Sequence[Cause]) -> float | None:
+        """Without all of these causes. None where it is not known what would be left."""
         recording = self._recording
         ran_before = recording.tier.get("attached") or recording.tier.get("late")
         whole = not ran_before and recording.part is None
-        if not whole or recording.wall_ns <= 0 or cause.category in ("unknown", "none"):
+        categories = {cause.category for cause in causes}
+        if not whole or recording.wall_ns <= 0 or categories & {"unknown", "none"}:
             return None
         if self._own_ns < _OWN * recording.wall_ns:
             return None
-        removed: Counter[int] = Counter()
-        for each in (cause, *with_it):
-            removed.update(self._removed.of(each))
-        reasons = set().union(*(each.reasons for each in (cause, *with_it)))
-        chain_ns = self._chain_ns(cause, reasons, removed)
-        return at_most(self._own_ns, max(self._work_ns(cause, removed), chain_ns))
+        removed = self._removed.of(causes)
+        reasons = set().union(*(cause.reasons for cause in causes))
+        removed_ns = sum(removed.values())
+        work_ns = self._work_ns(categories, removed_ns)
+        chain_ns = self._chain_ns(categories, reasons, removed)
+        processors = self._processors(categories)
+        part = min(1.0, removed_ns / max(1.0, self._run_ns))
+        ends_ns = _EDGES * self._recording.tick_ns
+        left_ns = max(
+            work_ns - _DEVIATIONS * self._sampled_ns(work_ns / processors, part),
+            chain_ns - _DEVIATIONS * math.hypot(self._sampled_ns(chain_ns, part), ends_ns),
+        )
+        return at_most(self._own_ns, left_ns)
 
     @cached_property
     def _own_ns(self) -> float:
@@ -70,22 +80,32 @@ class Bounds:
         the cause they would have had it as long."""
         return self._recording.wall_ns - self._path.of_others(self._roles.processors)
 
-    def _work_ns(self, cause: Cause, removed: Mapping[int, float]) -> float:
-        """All processor time but the cause's, on all processors."""
-        processors = self._roles.processors
-        if cause.category == "affinity":
-            processors = self._recording.processors
-        threads = self._account.threads
-        run = float(sum(each.thread.run_ns for each in threads.values()))
-        run -= sum(removed.values())
-        work = run / min(processors, max(1, len(threads)))
-        if cause.category in _SPREAD:  # however the work is divided, its threads wake one another
+    @cached_property
+    def _run_ns(self) -> float:
+        """All processor time."""
+        return float(sum(each.thread.run_ns for each in self._account.threads.values()))
+
+    def _processors(self, categories: Set[str]) -> int:
+        """That work could be on without causes of these categories."""
+        one = self._recording if "affinity" in categories else self._roles
+        return min(one.processors, max(1, len(self._account.threads)))
+
+    def _sampled_ns(self, left_ns: float, part: float) -> float:
+        """The standard error of what is left of samples, of which the cause took a part."""
+        return math.sqrt(left_ns * part * self._recording.sample_ns)
+
+    def _work_ns(self, categories: Set[str], removed_ns: float) -> float:
+        """All processor time but that of causes of these categories, on all processors."""
+        work = max(0.0, self._run_ns - removed_ns) / self._processors(categories)
+        if categories & _SPREAD:  # however the work is divided, its threads wake one another
             work += self._recording.wall_ns * next(iter(self._account.processors), 0.0)
         return work
 
-    def _chain_ns(self, cause: Cause, reasons: Set[Key], removed: Mapping[int, float]) -> float:
-        """What has to come one after the other without the cause."""
-        if cause.category in _SPREAD:
+    def _chain_ns(
+        self, categories: Set[str], reasons: Set[Key], removed: Mapping[int, float]
+    ) -> float:
+        """What has to come one after the other without the causes."""
+        if categories & _SPREAD:
             return 0.0
         parts = {
             tid: min(1.0, ns / self._account.threads[tid].thread.run_ns)

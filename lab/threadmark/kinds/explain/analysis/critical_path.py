@@ -16,7 +16,7 @@ from typing import Any
 from threadmark.kinds.explain.analysis.accounting import STATE_OF, STATE_OF_UNSEEN
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.naming import Naming
-from threadmark.kinds.explain.analysis.path_steps import Look, Step, joined, who_waits
+from threadmark.kinds.explain.analysis.path_steps import Look, Step, joined, times_of, who_waits
 from threadmark.kinds.explain.analysis.reasons import Reason, Reasons
 from threadmark.kinds.explain.analysis.recording import Glance, Recording
 from threadmark.kinds.explain.analysis.stacks import Stacks
@@ -62,9 +62,9 @@ class CriticalPath:
             saved[look.tid] += is_free
             counted[look.tid] += look.waits and not is_free
         total = 0.0
-        for look, is_free in zip(looks, freed, strict=True):
+        for look, is_free, times in zip(looks, freed, times_of(looks), strict=True):
             tid = look.tid
-            ran_ns, blocked_ns = look.times
+            ran_ns, blocked_ns = times
             total += ran_ns * (1 - ran.get(tid, 0.0))
             if look.waits or is_free:
                 total += 0.0 if is_free else blocked_ns

@@ -3,6 +3,7 @@ are."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from threadmark.kinds.explain.analysis.reasons import LOCKS, Reason
@@ -55,12 +56,36 @@ class Look:
         return whole * ran, whole * (1 - ran - ready)
 
     @property
+    def booked(self) -> tuple[float, float]:
+        """How long it ran and was ready before the tick before, if the kernel told it only now."""
+        if self.glance is None:
+            return 0.0, 0.0
+        told = self.glance.run_ns + self.glance.ready_ns
+        late = max(0.0, 1 - self.span_ns / max(1, told))
+        return self.glance.run_ns * late, self.glance.ready_ns * late
+
+    @property
     def parts(self) -> tuple[float, float]:
         """The parts of the time since the tick before in which it ran and was ready."""
         if self.glance is None:
             return 0.0, 0.0
         span = max(1, self.span_ns, self.glance.run_ns + self.glance.ready_ns)
         return self.glance.run_ns / span, self.glance.ready_ns / span
+
+
+def times_of(looks: Iterable[Look]) -> Iterator[tuple[float, float]]:
+    """Of looks from the end to the beginning, how long the thread ran and was blocked. The kernel
+    books how long a thread was ready when it gets a processor, and how long it ran at its own
+    ticks. What is booked at one look, and is longer than that, belongs to the looks before."""
+    tid, ran_ns, ready_ns = 0, 0.0, 0.0
+    for look in looks:
+        if look.tid != tid or look.waits:
+            tid, ran_ns, ready_ns = look.tid, 0.0, 0.0
+        ran, blocked = look.times
+        part = min(1.0, blocked / max(1.0, ran_ns + ready_ns))
+        yield ran + part * ran_ns, max(0.0, blocked - ran_ns - ready_ns)
+        late = look.booked
+        ran_ns, ready_ns = (1 - part) * ran_ns + late[0], (1 - part) * ready_ns + late[1]
 
 
 def who_waits(tick: Tick, tid: int) -> Reason | None:

@@ -1,4 +1,4 @@
-"""How much processor time one cause takes of each thread: what the samples that belong to it say.
+"""How much processor time causes take of each thread: what the samples that belong to them say.
 
 Beside the samples that named the cause these are: taking, giving back and waking in its functions;
 the agent, where the cause is calls; and, where threads contend, instructions that use a cache line
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import takewhile
 
@@ -65,49 +66,65 @@ class Removed:
         self._account = account
         self._lines = SharedMemory(recording, names)
 
-    def of(self, cause: Cause) -> dict[int, float]:
-        """Processor time by the keys of threads, system calls too. Without samples it is all of a
-        cause that runs, and nothing of others."""
+    def of(self, causes: Sequence[Cause]) -> dict[int, float]:
+        """Processor time of all these causes by the keys of threads, system calls too. Without
+        samples it is all of a cause that runs, and nothing of others."""
         threads = self._account.threads
+        ran: dict[int, float] = {}
         if self._recording.samples:
-            ran = {
-                tid: threads[tid].thread.run_ns * count / self._sampled[tid]
-                for tid, count in self._samples_of(cause).items()
-                if tid in threads
-            }
-        else:
-            runs = cause.by_thread.items() if cause.category in _RUNS else ()
-            ran = {
-                tid: min(float(ns), threads[tid].thread.run_ns)
-                for tid, ns in runs
-                if tid in threads
-            }
+            for tid, count in self._samples_of(causes).items():
+                if tid in threads:
+                    ran[tid] = threads[tid].thread.run_ns * count / self._sampled[tid]
+        for cause in causes:
+            self._add_unsampled(ran, cause)
+        return {tid: min(ns, float(threads[tid].thread.run_ns)) for tid, ns in ran.items()}
+
+    def _add_unsampled(self, ran: dict[int, float], cause: Cause) -> None:
+        """What samples do not tell."""
+        threads = self._account.threads
+        if not self._recording.samples and cause.category in _RUNS:
+            for tid, ns in cause.by_thread.items():
+                if tid in threads:
+                    ran[tid] = ran.get(tid, 0.0) + ns
         if cause.category == "thread_creation":
             for key, time in threads.items():  # keys are not numbers where these came again
                 making = time.thread.totals.get("creating")
                 if time.thread.tid in self._roles.short:
                     ran[key] = self._begun_ns(time.thread.run_ns)
                 elif making:  # few samples are kept where threads are made all the time
-                    ran[key] = min(time.thread.run_ns, max(ran.get(key, 0.0), making.ns))
+                    ran[key] = max(ran.get(key, 0.0), making.ns)
         if self._recording.samples and not self._recording.tier.get("perf_kernel"):
             for tid, ns in self._calls_ns(cause).items():
                 ran[tid] = ran.get(tid, 0.0) + ns
-        return ran
 
-    def _samples_of(self, cause: Cause) -> dict[int, float]:
+    def _samples_of(self, causes: Sequence[Cause]) -> dict[int, float]:
         """Samples of each thread, less what their instructions would take without contention."""
-        places = self._places(cause)
-        contended = cause.category in _CONTENDED
+        places = [self._places(cause) for cause in causes]
         found: dict[int, float] = defaultdict(float)
-        for (tid, stack, kernel), count in self._samples.items():
-            if stack in cause.samples or self._is_call(stack, cause, places):
-                found[tid] += count * (1 - self._alone(stack) if contended else 1.0)
-            elif contended and self._is_of_allocator(stack, cause):
-                found[tid] += count * (1.0 if kernel else self._moved)
-            elif contended:
-                near = cause.category in _LOCKS and self._is_inside(stack, places)
-                found[tid] += self._moved * self._lines.used(tid, stack, near=near)
+        for key, count in self._samples.items():
+            parts = (
+                self._part(key, count, cause, own)
+                for cause, own in zip(causes, places, strict=True)
+            )
+            found[key[0]] += max(parts)
         return found
+
+    def _part(
+        self, key: tuple[int, int, bool], count: int, cause: Cause, places: set[tuple[str, ...]]
+    ) -> float:
+        """How many of some like samples a cause has."""
+        tid, stack, kernel = key
+        contended = cause.category in _CONTENDED
+        if stack in cause.samples or self._is_call(stack, cause, places):
+            return count * (1 - self._alone(stack) if contended else 1.0)
+        if not contended:
+            return 0.0
+        if self._is_of_allocator(stack, cause):
+            return count * (1.0 if kernel else self._moved)
+        if kernel:
+            return 0.0
+        near = cause.category in _LOCKS and self._is_inside(stack, places)
+        return self._moved * self._lines.used(tid, stack, near=near)
 
     def _alone(self, stack: int) -> float:
         """What the instruction of a sample takes if no other thread uses its cache line, as a part
