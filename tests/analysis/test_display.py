@@ -286,6 +286,20 @@ def test_every_speed_up_of_the_matrix_stands_with_its_interval(database: Path) -
         assert all(sign in each for each in with_units)
 
 
+def test_a_sign_in_the_place_of_a_figure_is_explained_where_it_stands(database: Path) -> None:
+    unbounded, untimed = "too few samples for a limit", "no serial time was measured"
+    text = " ".join(text_of(database, 200, utf8=True).split())
+    assert (unbounded in text) == ("±?" in text.replace("±?: ", ""))
+    assert untimed not in text
+    with Store.open(database, create=False) as store, store._writing() as db:
+        db.execute("DELETE FROM row WHERE round > 0")  # one sample has no limits
+    text = " ".join(text_of(database, 200, utf8=True).split())
+    assert f"±?: {unbounded}." in text
+    with Store.open(database, create=False) as store, store._writing() as db:
+        db.execute("DELETE FROM row WHERE backend = 'serial'")
+    assert untimed in " ".join(text_of(database, 200, utf8=True).split())
+
+
 def test_without_colour_and_utf8_every_kind_has_a_sign_of_its_own() -> None:
     for choose in (lambda m: m.word or m.symbol, lambda m: m.word or m.plain):
         signs = [choose(mark) for mark in marks.MARKS.values()]

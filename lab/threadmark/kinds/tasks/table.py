@@ -124,14 +124,16 @@ class _Page(TextPage):
         published = any(map(is_published, rows))
         base = "deferred on one core" if published else "the best serial time, shown first"
         sign = "±" if self.utf8 else "~"
-        self.say(
-            f"Speed-up on up to {threads} threads against {base}. "
-            + (
-                "Published medians: no intervals."
-                if published
-                else f"{sign}3: its 95 % interval reaches 3 % to either side, rounded up."
-            )
-        )
+        words = [f"Speed-up on up to {threads} threads against {base}."]
+        if published:
+            words.append("Published medians: no intervals.")
+        else:
+            words.append(f"{sign}3: its 95 % interval reaches 3 % to either side, rounded up.")
+        if any(_reach_percent(each) == math.inf for each in judged):
+            words.append(f"{sign}?: too few samples for a limit.")
+        if not all(each.base for each in judged):
+            words.append("- in the place of a time: no serial time was measured.")
+        self.say(" ".join(words))
 
     def block(self, title: Sequence[str], group: Sequence[Judged]) -> None:
         """One matrix; several of them one after the other when the terminal is narrow."""
