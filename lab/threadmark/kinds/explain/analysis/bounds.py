@@ -21,6 +21,7 @@ from threadmark.kinds.explain.analysis.roles import Roles
 _MOST = 999.0  # what is left is not seen then
 _OWN = 0.5  # of the run: where other programs had more, what is left of it says little
 _ERROR = 0.02  # of the run: what ticks and the kernel may have wrong
+_DEVIATIONS = 2  # of what chance does to samples and to ticks
 _EDGES = 6**-0.5  # ticks: the standard error of a time between two changes that ticks show
 Key = tuple[str, str, int, int]
 _SPREAD = {"imbalance", "serial_dependency", "task_idle"}  # work that could be divided among all
@@ -68,8 +69,8 @@ class Bounds:
         part = min(1.0, removed_ns / max(1.0, self._run_ns))
         ends_ns = _EDGES * self._recording.tick_ns
         left_ns = max(
-            work_ns - self._sampled_ns(work_ns / processors, part),
-            chain_ns - math.hypot(self._sampled_ns(chain_ns, part), ends_ns),
+            work_ns - _DEVIATIONS * self._sampled_ns(work_ns / processors, part),
+            chain_ns - _DEVIATIONS * math.hypot(self._sampled_ns(chain_ns, part), ends_ns),
         )
         return at_most(self._own_ns, left_ns)
 
