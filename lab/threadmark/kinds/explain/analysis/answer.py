@@ -72,10 +72,7 @@ def answer(recording: Recording, names: Names, knowledge: Knowledge) -> dict[str
 
 
 def analyse(
-    recording: Recording,
-    names: Names,
-    knowledge: Knowledge,
-    helping: Helping = lambda causes: {},
+    recording: Recording, names: Names, knowledge: Knowledge, helping: Helping = lambda causes: {}
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The document of the contract, and what a page needs beside it."""
     recording = with_signallers(with_unfinished(recording))
@@ -131,10 +128,10 @@ def analyse(
     records = [
         {**_record(each, total), **known(each.piece, knowledge, versions)} for each in listed
     ]
-    fixes = {
-        name: _bound([listed[place] for place in places], spins, bounds)
+    fixes = [
+        {"name": name, "bound": _bound([listed[place] for place in places], spins, bounds)}
         for name, places in helping(records).items()
-    }
+    ]
     document = {
         "schema": SCHEMA,
         "version": VERSION,
@@ -147,7 +144,7 @@ def analyse(
         "speedup": None,
         "states": {name: _rounded(times.states[name] / total) for name in STATES},
         "causes": records,
-        "fixes": [{"name": name, "bound": bound} for name, bound in fixes.items()],
+        "fixes": fixes,
         "limits": _limits(recording, times, listed, hidden),
         "processors": [_rounded(share) for share in times.processors],
         "critical_path": path.shares(),
