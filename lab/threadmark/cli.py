@@ -29,12 +29,15 @@ _OF_ALL = ("completion",)  # commands that are about all commands
 
 
 class Terminated(BaseException):
-    """SIGTERM, raised so that every `with` and `finally` cleans up as for Ctrl-C."""
+    """SIGTERM, or the terminal was closed; raised so that every `with` and `finally` cleans up as
+    for Ctrl-C."""
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command line; returns the exit status."""
     signal.signal(signal.SIGTERM, _terminated)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as under nohup
+        signal.signal(signal.SIGHUP, _terminated)
     try:
         return _dispatch(list(arguments))
     except LabError as problem:

@@ -9,6 +9,7 @@ import fakes
 import pytest
 from threadmark import cli, kinds
 from threadmark.kinds import registry
+from threadmark.kinds.session import Session
 from threadmark.model.cell import Run, Stored
 from threadmark.model.errors import LabError
 
@@ -103,6 +104,7 @@ def test_an_interrupted_command_of_a_new_kind_says_how_it_goes_on(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cli, "_dispatch", interrupt)
+    monkeypatch.setattr(Session, "begun", True)
     assert cli.main(["lengths"]) == cli.INTERRUPTED
     assert "`./threadmark lengths --resume`" in capsys.readouterr().err
     assert cli.main(["letters", "a"]) == cli.INTERRUPTED

@@ -1,4 +1,5 @@
-"""The public names of tmk, read from its headers: what namespace tmk declares outside of detail."""
+"""The public names of tmk, read from its headers: what namespace tmk declares outside of detail, and
+what its classes inherit from there."""
 
 from __future__ import annotations
 
@@ -12,41 +13,48 @@ _NOT_NAMES = {"requires", "noexcept", "decltype", "sizeof", "alignas", "explicit
 def names_of(folder: Path) -> dict[str, set[str]]:
     """Name -> public members, of all headers of a folder."""
     found: dict[str, set[str]] = {}
+    hidden: dict[str, set[str]] = {}
+    bases: dict[str, str] = {}
     for path in sorted(folder.rglob("*.hpp")):
         text = path.read_text(encoding="utf-8")
         if path.parent == folder:
             for name in re.findall(r"^#define (TMK_\w+) ", text, re.MULTILINE):
                 found.setdefault(name, set())
-        for name, member in declared(text):
-            found.setdefault(name, set()).update({member} if member else set())
+        for into, namespace in ((found, "tmk"), (hidden, "tmk::detail")):
+            for name, member in declared(text, namespace):
+                into.setdefault(name, set()).update({member} if member else set())
+        inherits = r"\bclass (\w+)(?:<[^;{}]*>)? : public detail::(\w+)"
+        bases |= dict(re.findall(inherits, _plain(text)))
+    for name, base in bases.items():
+        found[name] |= hidden[base]
     return found
 
 
-def declared(text: str) -> Iterator[tuple[str, str]]:
-    """(name, ""), or (class, public member), in the order of a header."""
+def declared(text: str, namespace: str = "tmk") -> Iterator[tuple[str, str]]:
+    """(name, ""), or (class, public member) of a namespace, in the order of a header."""
     scopes: list[tuple[str, str]] = []  # (sort, name) of each open brace
     public = True  # of the class of namespace tmk that is open
     head, depth = "", 0  # of parentheses: braces in them are values
     for token in re.findall(r"\b(?:public|private|protected)\s*:(?!:)|[{};]|[^{};]", _plain(text)):
-        inside = [name for sort, name in scopes if sort == "namespace"] == ["tmk"]
-        sorts = [sort for sort, _ in scopes]
+        inside = "::".join(name for sort, name in scopes if sort == "namespace") == namespace
+        sorts = [sort for sort, _ in scopes if sort != "namespace"]
         depth += {"(": 1, ")": -1}.get(token, 0)
         if depth > 0 or token == ")":
             head += token
         elif re.match(r"\w+\s*:$", token):
-            if sorts == ["namespace", "class"]:
+            if sorts == ["class"]:
                 public = token.startswith("public")
             head = ""
         elif token in "{;":
-            if inside and sorts == ["namespace"]:
+            if inside and not sorts:
                 yield from ((name, "") for name in _names(head))
-            elif inside and sorts == ["namespace", "class"] and public:
+            elif inside and sorts == ["class"] and public:
                 name = scopes[-1][1]
                 members = [each for each in _names(head) if each != name and "friend" not in head]
                 yield from ((name, each) for each in members)
             if token == "{":
                 scopes.append(_scope(head))
-                if sorts == ["namespace"] and scopes[-1][0] == "class":
+                if not sorts and scopes[-1][0] == "class":
                     public = re.search(r"\bclass\b", _stripped(head)) is None
             head = ""
         elif token == "}":

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -159,13 +159,18 @@ def make_folder(store: Path) -> None:
 
 @contextmanager
 def temporary(store: Path) -> Iterator[Path]:
-    """Where a record is written that has no number yet; what is left there is removed."""
+    """Where a record is written that has no number yet; what is left there is removed. LabError for
+    a store that cannot be used, before anything runs."""
     make_folder(store)
+    if store.exists():
+        with Store.open(store, create=False):
+            pass
     path = store.with_name(f".explain-{os.getpid()}.tmr")
     try:
         yield path
     finally:
-        path.unlink(missing_ok=True)
+        with suppress(OSError):  # what went wrong with the folder was said, or is not worth more
+            path.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from threadmark.kinds.explain.analysis.reading import read
@@ -78,11 +79,15 @@ def record(
     out, err = (output.out, output.err) if output else (2 if apart else None, None)
     process = subprocess.Popen(line, stdout=out, stderr=err, env=environment)
     wakes = _COPY_S if output and output.echo else None
+    interrupts = 0
     try:
         while True:
             try:
                 return process.wait(wakes)
             except KeyboardInterrupt:  # the terminal told the recorder and the program too
+                interrupts += 1
+                if interrupts == 2:
+                    _say_it_goes_on(process.pid)
                 if output:
                     output.interrupted = True
             except subprocess.TimeoutExpired:
@@ -94,6 +99,18 @@ def record(
             process.wait()
         if output:
             output.copy()
+
+
+def _say_it_goes_on(recorder: int) -> None:
+    """To a user who interrupts again: programs may ignore an interrupt, or use it themselves."""
+    children = Path(f"/proc/{recorder}/task/{recorder}/children")
+    with suppress(OSError):
+        for pid in children.read_text(encoding="ascii").split():
+            print(
+                f"\nthreadmark: the program goes on after Ctrl-C; `kill {pid}` ends it, and the "
+                "answer follows.",
+                file=sys.stderr,
+            )
 
 
 def load(path: Path) -> Recording:
