@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from threadmark.kinds.explain.analysis import reading
 from threadmark.fixes import choosing
+from threadmark.kinds.explain.analysis import reading
 from threadmark.kinds.explain.analysis.answer import analyse
 from threadmark.kinds.explain.analysis.frames import Frame
 from threadmark.kinds.explain.analysis.meaning import Operand

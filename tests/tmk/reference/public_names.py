@@ -1,5 +1,5 @@
-"""The public names of tmk, read from its headers: what namespace tmk declares outside of detail, and
-what its classes inherit from there."""
+"""The public names of tmk, read from its headers: what namespace tmk declares outside of detail,
+and what its classes inherit from there."""
 
 from __future__ import annotations
 

@@ -107,13 +107,11 @@ def analyse(
     holders = Holders(recording, stacks)
     path = CriticalPath(recording, names, knowledge, reasons)
     removed = Removed(recording, names, knowledge, roles, stacks, times)
-    bounds = Bounds(recording, roles, removed, times, path)
-    # Nobody spins for a thread that has no processor where there are processors for all.
-    spins = [each for each in listed if each.category == "spin"]
+    bounds = Bounds(recording, roles, removed, times, path, listed)
     for cause in listed:
         _complete(cause, recording, stacks, holders)
         say_within(cause, recording)
-        cause.bound = _bound([cause], spins, bounds)
+        cause.bound = bounds.of([cause])
         cause.piece = cause.piece or advised(cause, recording, names, knowledge)
     versions = libraries(recording)
     unknown = times.states["unknown"] / total
@@ -128,10 +126,6 @@ def analyse(
     records = [
         {**_record(each, total), **known(each.piece, knowledge, versions)} for each in listed
     ]
-    fixes = [
-        {"name": name, "bound": _bound([listed[place] for place in places], spins, bounds)}
-        for name, places in helping(records).items()
-    ]
     document = {
         "schema": SCHEMA,
         "version": VERSION,
@@ -144,7 +138,10 @@ def analyse(
         "speedup": None,
         "states": {name: _rounded(times.states[name] / total) for name in STATES},
         "causes": records,
-        "fixes": fixes,
+        "fixes": [
+            {"name": name, "bound": bounds.of([listed[place] for place in places])}
+            for name, places in helping(records).items()
+        ],
         "limits": _limits(recording, times, listed, hidden),
         "processors": [_rounded(share) for share in times.processors],
         "critical_path": path.shares(),
@@ -156,14 +153,6 @@ def analyse(
     beside["critical_path"] = path.plain()
     beside["wakeups"] = Wakeups(recording, names, knowledge, roles, stacks, times).graph()
     return document, beside
-
-
-def _bound(causes: list[Cause], spins: list[Cause], bounds: Bounds) -> float | None:
-    """Without these causes."""
-    if any(each.category == "run_queue" for each in causes):
-        causes = [*causes, *(each for each in spins if each not in causes)]
-    bound = bounds.of(causes)
-    return None if bound is None else round(bound, 2)
 
 
 def _part(recording: Recording) -> dict[str, Any] | None:

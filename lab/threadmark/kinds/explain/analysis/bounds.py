@@ -43,12 +43,14 @@ class Bounds:
         removed: Removed,
         account: Account,
         path: CriticalPath,
+        listed: Sequence[Cause],
     ) -> None:
         self._recording = recording
         self._roles = roles
         self._removed = removed
         self._account = account
         self._path = path
+        self._spins = [each for each in listed if each.category == "spin"]
 
     def of(self, causes: Sequence[Cause]) -> float | None:
         """Without all of these causes. None where it is not known what would be left."""
@@ -60,6 +62,8 @@ class Bounds:
             return None
         if self._own_ns < _OWN * recording.wall_ns:
             return None
+        if "run_queue" in categories:  # nobody spins for a thread that then has a processor
+            causes = [*causes, *(each for each in self._spins if each not in causes)]
         removed = self._removed.of(causes)
         reasons = set().union(*(cause.reasons for cause in causes))
         removed_ns = sum(removed.values())
@@ -72,7 +76,7 @@ class Bounds:
             work_ns - _DEVIATIONS * self._sampled_ns(work_ns / processors, part),
             chain_ns - _DEVIATIONS * math.hypot(self._sampled_ns(chain_ns, part), ends_ns),
         )
-        return at_most(self._own_ns, left_ns)
+        return round(at_most(self._own_ns, left_ns), 2)
 
     @cached_property
     def _own_ns(self) -> float:

@@ -94,8 +94,8 @@ class Removed:
                 elif making:  # few samples are kept where threads are made all the time
                     ran[key] = max(ran.get(key, 0.0), making.ns)
         if self._recording.samples and not self._recording.tier.get("perf_kernel"):
-            for tid, ns in self._calls_ns(cause).items():
-                ran[tid] = ran.get(tid, 0.0) + ns
+            for tid, calls_ns in self._calls_ns(cause).items():
+                ran[tid] = ran.get(tid, 0.0) + calls_ns
 
     def _samples_of(self, causes: Sequence[Cause]) -> dict[int, float]:
         """Samples of each thread, less what their instructions would take without contention."""

@@ -126,14 +126,20 @@ def contended(
         spot.takes = True
         return spot
     if apart:
-        words = "threads write different words of one cache line"
-        spot = spot_of("false_sharing", ("atomic", name, where), words, samples)
         one_line = len({address // LINE for _, address in found}) == 1
-        # Whether the processor fetches adjacent lines together was measured, or is not known.
+        words = f"threads write different words of {_lines(one_line)}"
+        if not one_line and "beside" not in recording.alone:
+            words += "; or they share none, if this processor takes each line alone"
+        spot = spot_of("false_sharing", ("atomic", name, where), words, samples)
         spot.certain = len(found) >= _TELL and (one_line or "beside" in recording.alone)
         return spot
     words = "threads write one atomic"
     return spot_of("atomic", ("atomic", name, where), words, samples)
+
+
+def _lines(one: bool) -> str:
+    """What the words share. The processor may fetch two adjacent lines together."""
+    return "one cache line" if one else "two adjacent cache lines"
 
 
 def _word_of(stack: int, recording: Recording, names: Names, knowledge: Knowledge) -> Piece | None:
@@ -168,8 +174,9 @@ def side_by_side(
     known = names.datum(0, found[0][1])
     known = known or names.member_at_call(samples[0].stack, "false_sharing")
     name, where = known or (f"words in {frame.name}", frame.where)
-    text = "threads use different words of one cache line, one of them by writing; how much that "
-    text += "costs shows the comparison of numbers of threads (--threads 1,2)"
+    one_line = len({address // LINE for _, address, _ in found}) == 1
+    text = f"threads use different words of {_lines(one_line)}, one of them by writing; "
+    text += "a comparison of numbers of threads (--threads 1,2) shows how much that costs"
     spot = spot_of("false_sharing", ("atomic", name, where), text, samples)
     spot.certain = False
     return [spot]
