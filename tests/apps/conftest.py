@@ -19,8 +19,18 @@ Application = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
-def executable(request: pytest.FixtureRequest) -> Path:
-    name = f"tmk-{request.path.parent.name}"
+def executable(request: pytest.FixtureRequest, executable_of: Callable[[str], Path]) -> Path:
+    return executable_of(request.path.parent.name)
+
+
+@pytest.fixture
+def executable_of() -> Callable[[str], Path]:
+    """That of an application, by its name."""
+    return _executable
+
+
+def _executable(application: str) -> Path:
+    name = f"tmk-{application}"
     given = os.environ.get("THREADMARK_APPS_BIN")
     folders = [Path(given)] if given else PLACES
     paths = [folder / name for folder in folders]

@@ -88,10 +88,15 @@ def test_a_moved_tree_is_found_and_tells_its_version(prefix: Path, tmp_path: Pat
     assert [told.strip()] == version
     include = succeed(["pkg-config", "--variable=includedir", "tmk"], environment=environment)
     assert (Path(*shlex.split(include)) / "tmk/async.hpp").exists()
+    page = (ROOT / "docs/dropin.md").read_text()
+    [shown] = re.findall(r"^```cmake\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    assert f"find_package(tmk {version[0].rpartition('.')[0]} " in shown
+    (tmp_path / "main.cpp").write_text("int main() {}\n")
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.25)\n"
         "project(user LANGUAGES CXX)\n"
-        f"find_package(tmk {version[0]} REQUIRED)\n"
+        "add_executable(your_program main.cpp)\n"
+        f"{shown}"
         "get_target_property(include tmk::tmk INTERFACE_INCLUDE_DIRECTORIES)\n"
         'message(STATUS "found ${tmk_VERSION} in ${include}")\n'
     )

@@ -152,3 +152,22 @@ def test_the_snippet_of_the_page_on_text_compiles_and_holds(tmp_path: Path) -> N
     line = [compiler, "-std=c++20", f"-I{ROOT / 'include'}", str(source)]
     subprocess.run([*line, "-o", str(tmp_path / "text")], check=True)
     subprocess.run([tmp_path / "text"], check=True)
+
+
+def test_the_code_of_the_page_about_text_compiles(tmp_path: Path) -> None:
+    page = (ROOT / "docs/text.md").read_text(encoding="utf-8")
+    [body] = re.findall(r"```cpp\n(.*?)```", page, re.DOTALL)
+    source = tmp_path / "text.cpp"
+    source.write_text(
+        '#include "tmk/text.hpp"\n#include <ios>\n#include <string>\n#include <string_view>\n'
+        "std::string record(int i);\nvoid refuse(const std::string& line);\n"
+        f"void send(std::string_view text);\nvoid adopt(int i) {{\n{body}}}\n"
+    )
+    compiler = shutil.which("g++")
+    if compiler is None:
+        pytest.skip("g++ is missing")
+    line = [compiler, "-std=c++20", "-Wall", "-Werror", "-fsyntax-only"]
+    built = subprocess.run(
+        [*line, f"-I{ROOT / 'include'}", str(source)], check=False, capture_output=True, text=True
+    )
+    assert built.returncode == 0, built.stderr
