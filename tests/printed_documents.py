@@ -86,7 +86,7 @@ def _catalogue(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     fakes.calibrate(programs)
     ways = [fakes.way("bad"), fakes.way("missing", lacks="version 3 has it")]
     fakes.contend(programs, "facility", ways, "start(); rounds(0.4); end()")
-    how = ("--executables", "contention", "--threads", "1,2", "--no-report", "--size", "smoke")
+    how = ("--executables", "contention", "--threads", "1,2", "--no-report", "--profile", "smoke")
     store = ("--store", "catalogue.db")
     yield "catalogue", printed("catalogue", *how, *store, "--json")
     yield "plan", printed("catalogue", *how, *store, "--dry-run", "--json")

@@ -138,7 +138,7 @@ def test_a_run_without_a_calibration_that_comes_out_is_not_valid(
 
 def test_at_the_size_smoke_no_calibration_is_called_not_valid(lab: Lab, programs: Path) -> None:
     fakes.calibrate(programs, free=1.6)
-    done = lab(*TWO, "--size", "smoke")
+    done = lab(*TWO, "--profile", "smoke")
     said = " ".join(done.stdout.split())
     assert done.returncode == 0
     assert "NOT VALID" not in said
@@ -218,7 +218,7 @@ def test_a_process_that_does_not_say_what_was_agreed_has_crashed(
     lab: Lab, programs: Path, tmp_path: Path, body: str, reason: str
 ) -> None:
     fakes.contend(programs, "odd", [fakes.way("usual")], body)
-    lab(*TWO, "--size", "smoke")
+    lab(*TWO, "--profile", "smoke")
     rows = stored(tmp_path, program="odd")
     assert {row.status for row in rows} == {Status.CRASHED}
     assert reason in rows[0].reason
@@ -372,7 +372,7 @@ def test_a_contention_program_that_does_not_describe_itself_is_unavailable(
         (("--allocators", "jemallok"), "did you mean 'jemalloc'?"),
         (("--threads", "0"), "from 1 to 4096"),
         (("--threads", "2000"), "up to 1024 threads"),
-        (("--size", "big"), "--size"),
+        (("--profile", "big"), "--profile"),
         (("--budget", "0"), "--budget"),
         (("--order-seed", "-1"), "--order-seed"),
         (("--resume",), "no unfinished run of ./threadmark catalogue"),

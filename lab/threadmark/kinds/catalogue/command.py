@@ -21,7 +21,7 @@ def catalogue(
     *,
     measuring: Measuring = Measuring(),
     allocators: Names = (),
-    size: Literal["smoke", "quick", "full"] = "quick",
+    profile: Literal["smoke", "quick", "full"] = "quick",
 ) -> int:
     """Measure operations that look independent on one thread and on several; say which scale.
 
@@ -44,21 +44,21 @@ def catalogue(
         glibc, glibc-no-tcache, glibc-one-arena, glibc-no-tcache-one-arena, jemalloc, mimalloc,
         tcmalloc, tbbmalloc. By default a program about memory runs its usual variant with each of
         them, and everything else runs with glibc.
-    size
+    profile
         smoke only checks that everything runs. quick measures in windows of 0.5 ms. full measures
         in windows of 2 ms and has no budget.
     """
     from threadmark.kinds.catalogue.kind import KIND
     from threadmark.kinds.session import perform, thread_counts
 
-    chosen = PROFILES[size]
+    chosen = PROFILES[profile]
     counts = thread_counts(measuring, chosen)
     if max(counts) > 1024:
         raise LabError("A contention program takes up to 1024 threads; change --threads.")
     request = Request(
         allocators=listed(allocators),
         threads=counts,
-        size=size,
+        size=profile,
         profile=CATALOGUE,
         budget_s=chosen.budget_s,
     )
