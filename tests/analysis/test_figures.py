@@ -328,7 +328,7 @@ CATALOGUE_RUN = Request(
                 "variants": ("usual",),
                 "allocators": ("glibc", "jemalloc"),
                 "threads": "1",
-                "size": "quick",
+                "profile": "quick",
                 "order_seed": 0,
             },
         ),
@@ -339,7 +339,7 @@ def test_a_summary_says_the_command_that_asks_for_the_same(
 ) -> None:
     run = Run(1, "", "", request_.profile, request_.seed, request_.as_json(), {})
     kind = registry.kind_of(Stored(run, [], []))
-    line = summary.command(run, kind.command, kind.not_options)
+    line = summary.command(run, kind.command, kind.options)
     launcher, *words = shlex.split(line)
     assert launcher == "./threadmark"
     assert parsed(words) == options
@@ -347,7 +347,7 @@ def test_a_summary_says_the_command_that_asks_for_the_same(
 
 def test_a_summary_of_an_import_says_the_command_that_imports(tmp_path: Path) -> None:
     run = Run(1, "", "", IMPORTED, 0, {"import": "a b.csv"}, {})
-    line = summary.command(run, KIND.command, KIND.not_options)
+    line = summary.command(run, KIND.command, KIND.options)
     assert parsed(shlex.split(line)[1:]) == {"path": Path("a b.csv")}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -28,8 +28,8 @@ class CellKind(RunKind):
 
     formats: ClassVar[tuple[str, ...]] = ("csv", "json", "google-benchmark", "summary")
     compares_cells = True
-    # Fields of its requests for which its command has no option.
-    not_options: ClassVar[tuple[str, ...]] = ()
+    # The options of its command for fields of its requests that have another name, "" for none.
+    options: ClassVar[Mapping[str, str]] = {}
     # Whether its programs are those about contention.
     contends: ClassVar[bool] = False
     # Whether the first thread of a process takes part in what is measured where there are others.
@@ -99,7 +99,7 @@ class CellKind(RunKind):
         if form == "google-benchmark":
             return foreign_formats.to_google_benchmark(stored)
         if form == "summary":
-            command = summary.command(stored.run, self.command, self.not_options)
+            command = summary.command(stored.run, self.command, self.options)
             return summary.to_summary(stored, command, self.summaries(found))
         return self.json(stored, found)
 

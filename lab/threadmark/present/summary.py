@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from threadmark.judge.estimates import Interval
@@ -45,16 +45,17 @@ def to_summary(stored: Stored, command: str, verdicts: Iterable[dict[str, Any]])
     return text + ',\n  "verdicts": [\n    ' + ",\n    ".join(lines) + "\n  ]\n}\n"
 
 
-def command(run: Run, name: str, left_out: Sequence[str]) -> str:
+def command(run: Run, name: str, options: Mapping[str, str]) -> str:
     """The command line that asks for the same run, with all that was left to defaults: `name` is
-    the command, `left_out` are fields of the request for which it has no option."""
+    the command, `options` are those of fields of the request that have another name, or none."""
     if run.profile == IMPORTED:
         return shlex.join(["./threadmark", "import", str(run.request["import"])])
     words = ["./threadmark", name]
     for field, value in run.request.items():
-        if value in (None, "", [], ()) or field in left_out:
+        own = {**_OPTIONS, **options}.get(field, field.replace("_", "-"))
+        if value in (None, "", [], ()) or not own:
             continue
-        option = "--" + _OPTIONS.get(field, field.replace("_", "-"))
+        option = f"--{own}"
         if field == "threads":
             words += [option, ",".join(map(str, value))]
         elif field == "arguments":

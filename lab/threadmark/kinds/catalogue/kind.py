@@ -7,7 +7,7 @@ failed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
 
@@ -35,7 +35,7 @@ class Contention(CellKind):
 
     command = COMMAND
     profiles = (CATALOGUE,)
-    not_options = ("profile", "seed")
+    options: ClassVar[dict[str, str]] = {"profile": "", "seed": "", "size": "profile"}
     contends = True
     first_thread_works = False
 
