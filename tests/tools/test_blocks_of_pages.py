@@ -20,7 +20,7 @@ READ = {
     "docs/loops.md": "tests/tmk/package/test_loops_page.py",
     "docs/text.md": "tests/tmk/reference/test_tmk_reference.py",
     "docs/tmk.md": "tests/tmk/reference/test_tmk_reference.py",
-    "docs/try.md": "tests/tools/test_commands_of_pages.py",
+    "docs/try.md": "tests/try/test_commands_of_page.py",
     "docs/tutorial.md": "tests/explain/test_tutorial.py",
 }
 
