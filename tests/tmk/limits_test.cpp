@@ -293,7 +293,7 @@ TEST(Idle, threads_of_a_burst_go_away) {
     }
   });
   while (begun < 200) std::this_thread::yield();
-  EXPECT_GE(count_threads(), before + 200);
+  EXPECT_GE(count_threads(), 200);  // threads of earlier tests may end meanwhile
   promise.set_value();
   tasks.clear();
   while (count_threads() > before + 20) std::this_thread::yield();  // or the deadline passes
