@@ -79,14 +79,17 @@ def test_a_closed_terminal_leaves_no_record_and_no_process(starts: Starts, tmp_p
         os.killpg(explain.pid, 0)
 
 
+@pytest.mark.parametrize("options", [(), ("--threads", "1,2", "--threads-env", "N")])
+@pytest.mark.parametrize("store", ["/dev/full", "no.db"])
 def test_a_store_that_cannot_be_used_is_said_before_the_program_runs(
-    starts: Starts, tmp_path: Path
+    store: str, options: tuple[str, ...], starts: Starts, tmp_path: Path
 ) -> None:
-    explain = starts("open('begun', 'w')", "--store", "/dev/full")
+    (tmp_path / "no.db").write_text("this is no store")
+    explain = starts("open('begun', 'w')", "--store", store, *options)
     _, err = explain.communicate(timeout=PATIENCE_S)
     assert explain.returncode == 2
     assert err.count("\n") == 1
-    assert "/dev/full" in err
+    assert store in err
     assert not (tmp_path / "begun").exists()
 
 

@@ -142,7 +142,7 @@ def test_at_the_size_smoke_no_calibration_is_called_not_valid(lab: Lab, programs
     said = " ".join(done.stdout.split())
     assert done.returncode == 0
     assert "NOT VALID" not in said
-    assert "The size smoke only checks that everything runs, and judges nothing." in said
+    assert "The profile smoke only checks that everything runs, and judges nothing." in said
     counts = [int(each) for each in re.findall(r"unclear: (\d+):", said)]
     (unclear,) = re.findall(r"ways: .*?unclear (\d+)", said)
     assert sum(counts) == int(unclear) == 4

@@ -40,5 +40,4 @@ def test_the_tests_name_their_pages() -> None:
     for page, test in READ.items():
         text = (ROOT / test).read_text(encoding="utf-8")
         name = page.rpartition("/")[2]
-        alike = re.search(r"\*\*/\*\.md|threadmark check", text)
-        assert name in text or alike, f"{test} does not read {page}"
+        assert name in text or test == ".ci/run", f"{test} does not read {page}"

@@ -80,6 +80,7 @@ def _line(program: Path, expected: dict[str, str], found: dict[str, Any]) -> Lin
         return Line(f"{said} | no gain for sure | | {also} |", alone, None)
     ratio, *on_one = (best["threads"][each]["times_as_fast"] for each in _counts(best))
     one_thread = on_one[0]["estimate"] if on_one else 0.0  # a fix may be for more than one only
+    # With one thread of its own a program may still have a runtime with too many.
     if cause["category"] not in (*COSTS_ALONE, "run_queue") and one_thread > ALONE:
         alone, also = False, also or f"on one thread it gains x{one_thread:.2f}"
     said += f" | {name} x{ratio['estimate']:.2f} ({ratio['low']:.2f} to {ratio['high']:.2f})"

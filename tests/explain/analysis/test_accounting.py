@@ -207,6 +207,8 @@ Processors used: both 0 % of the time, one 100 %.
          "__memcmp_evex < memcmp < ... < Counter::line"),
         ("[vdso]+0xb46 clock_gettime std::chrono::steady_clock::now busy_for audit_the_books",
          "[vdso]+0xb46 < clock_gettime < ... < busy_for < audit_..."),
+        ("std::_Rb_tree::_M_emplace_hint_unique_of_nodes std::at std::x Histogram::add main",
+         "... < Histogram::add < main"),
         ("std::locale::locale invoice", "std::locale::locale < invoice"),
         ("Cache::get_the_entry Cache::find_the_key Server::handle_the_request worker",
          "Cache::get_the_entry < Cache::find_the_key < Server::h..."),

@@ -141,7 +141,7 @@ class _Page(TextPage):
             + f". Verdicts are on {found.threads} threads."
         )
         if not judges:
-            self.say("The size smoke only checks that everything runs, and judges nothing.")
+            self.say("The profile smoke only checks that everything runs, and judges nothing.")
         for each in found.calibrations if judges else ():
             free, bound = ("-" if x is None else f"x{x:.2f}" for x in (each.free, each.bound))
             said = f"{each.platform}: arithmetic {free}, shared counter {bound}"

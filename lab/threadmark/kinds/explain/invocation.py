@@ -148,23 +148,23 @@ def record_path(store: Path, number: int) -> Path:
 
 
 def make_folder(store: Path) -> None:
-    """The folder of a store and of its records."""
+    """The folder of a store and of its records. LabError, before anything runs, where it or a store
+    that is there cannot be used."""
     try:
         store.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise LabError(
             f"{store.parent} cannot be made ({error.strerror}); name another file with --store."
         ) from error
+    if store.exists():
+        with Store.open(store, create=False):
+            pass
 
 
 @contextmanager
 def temporary(store: Path) -> Iterator[Path]:
-    """Where a record is written that has no number yet; what is left there is removed. LabError for
-    a store that cannot be used, before anything runs."""
+    """Where a record is written that has no number yet; what is left there is removed."""
     make_folder(store)
-    if store.exists():
-        with Store.open(store, create=False):
-            pass
     path = store.with_name(f".explain-{os.getpid()}.tmr")
     try:
         yield path

@@ -102,10 +102,11 @@ def record(
 
 
 def _say_it_goes_on(recorder: int) -> None:
-    """To a user who interrupts again: programs may ignore an interrupt, or use it themselves."""
+    """To a user who interrupts again: programs may ignore an interrupt, or use it themselves. The
+    program is the recorder's first child; the command of --load comes after it."""
     children = Path(f"/proc/{recorder}/task/{recorder}/children")
     with suppress(OSError):
-        for pid in children.read_text(encoding="ascii").split():
+        for pid in children.read_text(encoding="ascii").split()[:1]:
             print(
                 f"\nthreadmark: the program goes on after Ctrl-C; `kill {pid}` ends it, and the "
                 "answer follows.",

@@ -100,11 +100,11 @@ class Page:
         own = next((at for at, each in enumerate(frames) if at and not _of_library(each)), 0)
         if len(_shown(whole)) <= self._room(first, last) or own < 2:
             return whole
-        for kept in range(own - 1, 0, -1):
+        for kept in range(own - 1, -1, -1):
             head = [*frames[:kept], "...", frames[own]]
-            if len(_shown(" < ".join(head))) <= self._room(first, last) or kept == 1:
+            if len(_shown(" < ".join(head))) <= self._room(first, last):
                 return " < ".join([*head, *frames[own + 1 :]])
-        return whole
+        return " < ".join([frames[0], "...", *frames[own:]])
 
     def _room(self, first: str, last: str) -> int:
         return self.width - len(first) - len(last) - 1
