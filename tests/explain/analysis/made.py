@@ -37,7 +37,7 @@ def ready() -> Doing:
 
 
 def queued() -> Doing:
-    """Is ready, and the kernel has not counted that yet."""
+    """Is ready; the kernel counts that when the thread next works."""
     return "running", 0, "", 0, "q", -1
 
 
@@ -54,6 +54,14 @@ def sleeps(call: int, stack: str = "", state: str = "S") -> Doing:
 def estimate(cause: Mapping[str, Any]) -> float:
     """A cause's bound without the allowance for what samples and ticks have wrong."""
     return 1 / (1 / cause["bound"] + 0.02)
+
+
+def _booked(plan: Sequence[Doing | None], at: int) -> int:
+    """For how many ticks before this one the thread was queued."""
+    before = at
+    while before and (plan[before - 1] or works())[4] == "q":
+        before -= 1
+    return at - before
 
 
 class Names:
@@ -191,7 +199,7 @@ class Made:
                 continue
             activity, thing, stack, awaited, state, call = doing
             run = TICK if state == "R" else 0
-            delay = TICK if state == "r" else 0
+            delay = TICK * (_booked(plan, at) if state == "R" else state == "r")
             kernel = "R" if state in "rq" else state
             threads.append(
                 [tid, activity, thing, self.stack(stack), awaited, kernel, call, run, delay]
@@ -208,12 +216,13 @@ class Made:
                 total["ns"] += TICK
                 total["times"] += 1
         states = [doing[4] for doing in plan if doing is not None]
+        late = sum(_booked(plan, at) for at in alive if (plan[at] or works())[4] == "R")
         more = dict(self.threads[tid])
         return {
             "kind": "thread", "tid": tid, "name": "", "maker": more.pop("maker"),
             "made_at": self.stack(more.pop("made")), "began_ns": min(alive, default=0) * TICK,
             "ended_ns": (max(alive, default=0) + 1) * TICK, "run_ns": states.count("R") * TICK,
-            "ready_ns": states.count("r") * TICK, "totals": totals, **more,
+            "ready_ns": (states.count("r") + late) * TICK, "totals": totals, **more,
         }  # fmt: skip
 
     def _pairs(self) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from made import MAIN, TICK, Doing, Made, estimate, ready, sleeps, waits, works
+from made import MAIN, TICK, Doing, Made, estimate, queued, ready, sleeps, waits, works
 from threadmark.kinds.explain.analysis import bounds
 from threadmark.kinds.explain.analysis.meaning import Operand
 from threadmark.kinds.explain.table import gain
@@ -118,6 +118,18 @@ def test_with_processors_for_all_threads_nobody_spins_for_one_without(spins: boo
         made.operands[made.stack(wait)] = Operand(base="di", loops=spins)
     queue = next(c for c in made.answer()["causes"] if c["category"] == "run_queue")
     assert estimate(queue) == pytest.approx(5.0 if spins else 1.0, abs=0.1)
+
+
+def test_time_without_a_processor_is_none_that_has_to_pass_even_if_it_is_counted_late() -> None:
+    """Two threads have one of two processors in turns of five ticks."""
+    join = waits("join", 0, "pthread_join@libc main", B)  # the one that works at the end
+    made = Made(processors=2, head={"tier": KERNEL}).thread(MAIN, join)
+    turns = [works()] * 5 + [queued()] * 5
+    made.thread(A, turns * 10, "main", allowed=[0])
+    made.thread(B, turns[::-1] * 10, "main", allowed=[0])
+    first = made.first()
+    assert first["category"] == "affinity"
+    assert estimate(first) == pytest.approx(2.0, abs=0.01)
 
 
 def test_unequal_work_could_be_divided() -> None:
