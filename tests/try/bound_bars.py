@@ -31,8 +31,8 @@ WITHIN = 0.95  # of the programs whose fix takes away the cause alone
 
 @dataclass(frozen=True)
 class Line:
-    """A row of the table. `within` is None where there is no bound, or no gain; `marked` is what the
-    program says, and `alone` whether one thread bears it out."""
+    """A row of the table. `within` is None where there is no bound, or no gain; `marked` is what
+    the program says, and `alone` whether one thread bears it out."""
 
     text: str
     alone: bool
@@ -47,14 +47,23 @@ def lines(names: Sequence[str], budget_s: float) -> Iterator[Line]:
             expected = expectation(path.read_text(encoding="utf-8"))
             if names_of(expected["fix"]) and (not names or path.stem in names):
                 program = built(path, expected, Path(folder))
-                yield _line(program, expected, _tried(program, expected, budget_s))
+                count = str(threads_of(expected["threads"] or "2"))
+                found = _tried(program, expected, count, budget_s)
+                yield _line(program, expected, count, found)
 
 
-def _tried(program: Path, expected: dict[str, str], budget_s: float) -> dict[str, Any]:
-    threads = f"1,{threads_of(expected['threads'] or '2')}"
+def _tried(program: Path, expected: dict[str, str], count: str, budget_s: float) -> dict[str, Any]:
     line = [str(ROOT / "threadmark"), "try", "--explain", "--json", "--store", f"{program}.db"]
     line += ["--only", ",".join(sorted(names_of(expected["alone"] or expected["fix"])))]
-    line += ["--budget", f"{budget_s:g}s", "--threads", threads, "--", str(program), "{threads}"]
+    line += [
+        "--budget",
+        f"{budget_s:g}s",
+        "--threads",
+        f"1,{count}",
+        "--",
+        str(program),
+        "{threads}",
+    ]
     done = subprocess.run(line, check=False, cwd=program.parent, capture_output=True, text=True)
     if done.returncode != 0:  # such as a program that is too slow for the budget today
         return {
@@ -64,11 +73,12 @@ def _tried(program: Path, expected: dict[str, str], budget_s: float) -> dict[str
     return found
 
 
-def _line(program: Path, expected: dict[str, str], found: dict[str, Any]) -> Line:
+def _line(program: Path, expected: dict[str, str], count: str, found: dict[str, Any]) -> Line:
     alone, also = bool(expected["alone"]), expected["also"]
     if "why" in found:
         return Line(f"| {program.name} | {found['why']} | | | | |", alone, None)
-    best = next((each for each in found["fixes"] if each["name"] in found["gains"]), None)
+    gains = (each for each in found["fixes"] if each["name"] in found["gains"])
+    best = next((each for each in gains if count in each["threads"]), None)
     causes = found["explained"].get("about", [])
     if not causes:
         return Line(f"| {program.name} | explain says nothing | | | | |", alone, None)
@@ -80,8 +90,9 @@ def _line(program: Path, expected: dict[str, str], found: dict[str, Any]) -> Lin
     said = f"| {program.name} | {words} | " + ("none" if bound is None else f"x{bound:.2f}")
     if best is None:
         return Line(f"{said} | no gain for sure | | {also} |", alone, None)
-    ratio, *on_one = (best["threads"][each]["times_as_fast"] for each in _counts(best))
-    one_thread = on_one[0]["estimate"] if on_one else 0.0  # a fix may be for more than one only
+    ratio = best["threads"][count]["times_as_fast"]
+    on_one = best["threads"].get("1")  # a fix may be for more than one only
+    one_thread = on_one["times_as_fast"]["estimate"] if on_one else 0.0
     # With one thread of its own a program may still have a runtime with too many.
     if cause["category"] not in (*COSTS_ALONE, "run_queue") and one_thread > ALONE:
         alone, also = False, also or f"on one thread it gains x{one_thread:.2f}"
@@ -89,11 +100,6 @@ def _line(program: Path, expected: dict[str, str], found: dict[str, Any]) -> Lin
     within = None if bound is None else bool(ratio["low"] <= bound)
     shown = {None: "no bound", True: "yes", False: "no"}[within]
     return Line(f"{said} | {shown} | {also} |", alone, within, bool(expected["alone"]))
-
-
-def _counts(fix: dict[str, Any]) -> list[str]:
-    """The numbers of threads that it was tried with, the largest first."""
-    return sorted(fix["threads"], key=int, reverse=True)
 
 
 def main() -> int:
