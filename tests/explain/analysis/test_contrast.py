@@ -15,6 +15,7 @@ from threadmark.kinds.explain.analysis.paired_runs import Rounds
 from threadmark.kinds.explain.analysis.per_unit import run_of
 from threadmark.kinds.explain.analysis.sharing import Sharing
 from threadmark.kinds.explain.knowledge import knowledge
+from threadmark.kinds.explain.table import lines
 
 A, B = 101, 102
 WORD = Operand("ax", plain=True, writes=True)
@@ -205,6 +206,10 @@ def test_threads_that_did_not_run_side_by_side_are_not_judged(many: Made, said: 
     found, _ = compared([made(1, FULL)] * 3, [many] * 3)
     assert found["limits"][0].startswith(said)
     assert found["limits"][0].endswith("so the comparison says nothing of what threads share.")
+    assert found["differential"]["unjudged"] == found["limits"][0]
+    shown = [line.plain for line in lines(found, 100, utf8=True)]
+    assert " ".join(shown).count(said) == 1
+    assert said in " ".join(shown[: shown.index("")])  # before the causes
     judged = [c for c in found["causes"] if c["category"] not in ("run_queue", "affinity")]
     assert not any(cause["certain"] for cause in judged)
     assert found["speedup"] == pytest.approx(100 / 90, abs=0.01)
@@ -242,6 +247,39 @@ def test_what_costs_as_much_with_one_thread_is_no_cause_of_what_is_lost() -> Non
     assert not categories["io"]["certain"]
     assert found["causes"][0]["category"] == "mutex"
     assert "with one thread" not in categories["mutex"]["words"]
+
+
+def writing(threads: int, ticks: int, writes: int) -> Made:
+    """Of six ticks each thread writes so many, and works in the others."""
+    found = Made(ticks=ticks).thread(MAIN, waits("join", 0, "pthread_join@libc main", A))
+    stack = "write@libc put worker"
+    write = ("io", 0, stack, 0, "R", 1)
+    for tid in (A, B)[:threads]:
+        found.thread(tid, [*[write] * writes, *[works()] * (6 - writes)], "main")
+        found.look(tid, stack, ticks * writes, kernel=True)
+        found.look(tid, "worker", ticks * (6 - writes))
+    return found
+
+
+def test_a_cause_whose_calls_take_more_in_all_rounds_is_one_though_one_run_was_slow() -> None:
+    """Writes of one thread take an eighth of what those of two take, in the last round as much."""
+    quick, slow, many = writing(1, 60, 1), writing(1, 120, 4), writing(2, 60, 4)
+    found, _ = compared([quick] * 9 + [slow], [many] * 10)
+    assert found["causes"][0]["category"] == "io"
+    assert "as much per unit" not in found["causes"][0]["words"]
+    found, _ = compared([slow] * 10, [writing(2, 100, 2)] * 10)
+    assert any("as much per unit" in cause["words"] for cause in found["causes"])
+
+
+def test_what_explains_next_to_nothing_stands_behind_what_costs_much() -> None:
+    """The runs with one thread differ too much to show growth, in the last one writes take as much
+    as with two, and a lock takes few ticks."""
+    many = writing(2, 100, 3).thing(1, "mutex")
+    plan = [works(), ("io", 0, "write@libc put worker", 0, "R", 1)] * 50
+    many.thread(B, [*plan[:-4], *[waits("mutex", 1, "take worker", A)] * 4], "main")
+    found, _ = compared([writing(1, 70, 3)] * 2 + [writing(1, 200, 3)], [many] * 3)
+    assert [c["category"] for c in found["causes"]][:2] == ["io", "mutex"]
+    assert "as much per unit" in found["causes"][0]["words"]
 
 
 def test_a_cause_that_explains_a_small_part_of_the_loss_is_not_certain() -> None:

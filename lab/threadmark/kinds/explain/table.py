@@ -129,8 +129,10 @@ def lines(found: Mapping[str, Any], width: int, *, utf8: bool) -> list[Text]:
         page.say("", _processors(found["processors"]))
     if path := _path(found):
         page.say("", path)
+    unjudged = (found.get("differential") or {}).get("unjudged")  # it stands at the top
     for limit in found["limits"]:
-        page.say("- ", limit, "dim")
+        if limit != unjudged:
+            page.say("- ", limit, "dim")
     return page.lines
 
 
@@ -147,8 +149,8 @@ def _head(page: Page, found: Mapping[str, Any]) -> None:
         f"{_seconds(found['thread_s'])} of thread time accounted for.".replace("%", " %"),
         "bold",
     )
-    if found.get("differential"):
-        page.say("", f"It is {found['differential']['words']}.")
+    if differential := found.get("differential"):
+        page.say("", f"It is {differential['words']}. {differential.get('unjudged', '')}")
     page.lines.append(Text())
 
 

@@ -40,18 +40,15 @@ def contrast(
     speedup = rounds.speedup(rounds.most)
     document["speedup"] = round(speedup.estimate, 4)
     document["speedup_interval"] = limits(speedup)
-    document["differential"] = record(rounds, growth)
     details["differential"] = {"stacks": stacks_of(rounds)}
     causes: list[dict[str, Any]] = document["causes"]
     apart = kept_apart(rounds.one, rounds.many, causes)
-    if apart:
-        document["limits"].insert(0, apart)
+    unjudged = apart or same_threads(rounds.one, rounds.many)
+    document["differential"] = {**record(rounds, growth), "unjudged": unjudged}
+    if unjudged:
+        document["limits"].insert(0, unjudged)
         for cause in causes:
-            cause["certain"] &= cause["category"] in ("affinity", "run_queue")
-        return
-    same = same_threads(rounds.one, rounds.many)
-    if same:
-        document["limits"].insert(0, same)
+            cause["certain"] &= not apart or cause["category"] in ("affinity", "run_queue")
         return
     if speedup.estimate >= EFFICIENT * rounds.most:
         document["causes"] = [_none(rounds)]
@@ -92,6 +89,7 @@ class _Judge:
         self._rounds = rounds
         self._run = rounds.many[-1]
         self._lost = 1 - rounds.speedup(rounds.most).estimate / rounds.most
+        self._growth = growth
         self._uses: dict[tuple[str, str], list[tuple[Grown, Use]]] = defaultdict(list)
         for each in growth:
             use = sharing.use(each.place)
@@ -122,11 +120,12 @@ class _Judge:
             unknown = [cause for cause in single if cause["category"] == "unknown"]
             live += self._serial() or unknown
         live.sort(key=lambda cause: -cause["share"])
+        causes = [*live, *flat]
         if not live or live[0]["share"] < LEAST:
-            live = [*self._nothing(flat), *live]
+            causes = [*self._nothing(flat), *flat, *live]
         # A program that scales has no other cause.
-        none = [cause for cause in live if cause["category"] == "none"]
-        self._document["causes"] = none or [*live, *flat]
+        none = [cause for cause in causes if cause["category"] == "none"]
+        self._document["causes"] = none or causes
 
     def _share(self, excess_ns: float) -> float:
         """Of thread time, of nanoseconds per unit of work."""
@@ -191,12 +190,24 @@ class _Judge:
         before = sum(c["share"] for c in named) * self._alone["thread_s"]
         before /= self._rounds.one[-1].units
         after = cause["share"] * self._document["thread_s"] / self._run.units
-        if not before or after > _FLAT * before:
+        if not before or after > _FLAT * before or self._grows(cause):
             return False
         cause["certain"] = False
         cause["words"] += "; it costs as much per unit of work with one thread, so it is not what "
         cause["words"] += "keeps more threads from being faster"
         return True
+
+    def _grows(self, cause: dict[str, Any]) -> bool:
+        """Whether a place where threads wait for it took more in all rounds, whatever two of the
+        runs say."""
+        waits = {frame for party in cause["waiters"] for frame in party["frames"]}
+        return any(
+            each.place.sort in ("lock", "kernel")
+            and each.frames[:1]
+            and each.frames[0] in waits
+            and self._share(each.excess_ns) >= LEAST
+            for each in self._growth
+        )
 
     def _serial(self) -> list[dict[str, Any]]:
         """The time in which the program has one thread only, if that is what threads lose."""
