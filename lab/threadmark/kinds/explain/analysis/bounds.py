@@ -21,7 +21,8 @@ from threadmark.kinds.explain.analysis.roles import Roles
 _MOST = 999.0  # what is left is not seen then
 _OWN = 0.5  # of the run: where other programs had more, what is left of it says little
 _ERROR = 0.02  # of the run: what ticks and the kernel may have wrong
-_DEVIATIONS = 2  # of what chance does to samples and to ticks
+_DEVIATIONS = 1  # of what chance does to samples and to ticks
+_UNSURE = 0.1  # of what is left where the cause took samples: what they may have wrong
 _EDGES = 6**-0.5  # ticks: the standard error of a time between two changes that ticks show
 Key = tuple[str, str, int, int]
 _SPREAD = {"imbalance", "serial_dependency", "task_idle"}  # work that could be divided among all
@@ -76,7 +77,8 @@ class Bounds:
             work_ns - _DEVIATIONS * self._sampled_ns(work_ns / processors, part),
             chain_ns - _DEVIATIONS * math.hypot(self._sampled_ns(chain_ns, part), ends_ns),
         )
-        return round(at_most(self._own_ns, left_ns), 2)
+        unsure_ns = _UNSURE * left_ns if removed_ns else 0.0
+        return round(at_most(self._own_ns, left_ns - unsure_ns), 2)
 
     @cached_property
     def _own_ns(self) -> float:

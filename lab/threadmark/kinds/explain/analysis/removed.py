@@ -7,6 +7,7 @@ that one thread writes and another uses, because they wait for the line.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -43,7 +44,10 @@ _CONTENDED = (
     *_EVENTS,
 )
 _MAKES = re.compile(r"clone|m(un)?map|mprotect|madvise|pthread|futex|thread")
+_HANDED = 2  # times that a lock goes to another thread, for each wait
 _CLOCK = re.compile(r"vdso|clock_gettime")
+
+_Like = tuple[int, int, bool]  # thread, stack, whether in the kernel
 
 
 class Removed:
@@ -99,32 +103,38 @@ class Removed:
 
     def _samples_of(self, causes: Sequence[Cause]) -> dict[int, float]:
         """Samples of each thread, less what their instructions would take without contention."""
-        places = [self._places(cause) for cause in causes]
+        parts = [self._parts(cause) for cause in causes]
         found: dict[int, float] = defaultdict(float)
-        for key, count in self._samples.items():
-            parts = (
-                self._part(key, count, cause, own)
-                for cause, own in zip(causes, places, strict=True)
-            )
-            found[key[0]] += max(parts)
+        for key in self._samples:
+            found[key[0]] += max(part.get(key, 0.0) for part in parts)
         return found
 
-    def _part(
-        self, key: tuple[int, int, bool], count: int, cause: Cause, places: set[tuple[str, ...]]
-    ) -> float:
-        """How many of some like samples a cause has."""
-        tid, stack, kernel = key
+    def _parts(self, cause: Cause) -> dict[_Like, float]:
+        """How many of each kind of samples a cause has."""
+        places = self._places(cause)
         contended = cause.category in _CONTENDED
-        if stack in cause.samples or self._is_call(stack, cause, places):
-            return count * (1 - self._alone(stack) if contended else 1.0)
-        if not contended:
-            return 0.0
-        if self._is_of_allocator(stack, cause):
-            return count * (1.0 if kernel else self._moved)
-        if kernel:
-            return 0.0
-        near = cause.category in _LOCKS and self._is_inside(stack, places)
-        return self._moved * self._lines.used(tid, stack, near=near)
+        found: dict[_Like, float] = {}
+        moved: dict[_Like, float] = {}
+        for key, count in self._samples.items():
+            tid, stack, kernel = key
+            if stack in cause.samples or self._is_call(stack, cause, places):
+                found[key] = count * (1 - self._alone(stack) if contended else 1.0)
+            elif contended and self._is_of_allocator(stack, cause):
+                found[key] = count
+            elif contended and not kernel:
+                near = cause.category in _LOCKS and self._is_inside(stack, places)
+                moved[key] = self._lines.used(tid, stack, near=near)
+        most_ns = self._moves_ns(cause)
+        part = min(1.0, most_ns / max(1.0, sum(moved.values()) * self._recording.sample_ns))
+        return found | {key: part * count for key, count in moved.items()}
+
+    def _moves_ns(self, cause: Cause) -> float:
+        """How long threads wait at most for lines that come with a lock: no longer than it is held
+        each time that another thread gets it. Not each such time is seen as a wait."""
+        things = [self._recording.things[each] for each in cause.things]
+        if cause.category not in _LOCKS or not things or not all(each.holds for each in things):
+            return math.inf
+        return sum(_HANDED * each.waits * each.hold_ns / each.holds for each in things)
 
     def _alone(self, stack: int) -> float:
         """What the instruction of a sample takes if no other thread uses its cache line, as a part
@@ -137,13 +147,6 @@ class Removed:
         if operand.exchanges:
             return alone.get("exchange", 0.0)
         return alone.get("write" if operand.plain else "add", 0.0)
-
-    @property
-    def _moved(self) -> float:
-        """The part of the time of useful code at lines that threads take from one another which it
-        would not take if the lines stayed. It is known only that they do not move more often than
-        at each use."""
-        return 1 - self._recording.alone.get("write", 0.0)
 
     def _is_of_allocator(self, stack: int, cause: Cause) -> bool:
         if cause.category != "allocator":
@@ -234,7 +237,7 @@ class Removed:
         return self._stacks.names(stack, exact=True)
 
     @cached_property
-    def _samples(self) -> Counter[tuple[int, int, bool]]:
+    def _samples(self) -> Counter[_Like]:
         return Counter((each.tid, each.stack, each.kernel) for each in self._recording.samples)
 
     @cached_property
