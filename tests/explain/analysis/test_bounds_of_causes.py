@@ -228,6 +228,12 @@ def test_lines_come_with_a_lock_within_the_time_of_the_holds_that_follow_another
     assert estimate(made.first()) == pytest.approx(1 / left, abs=0.01)
 
 
+def test_a_lock_that_the_record_does_not_have_has_a_bound() -> None:
+    made = Made(head={"tier": KERNEL}).thread(MAIN, JOIN_A)
+    made.thread(A, [lock(B), works()], "main").thread(B, [works(), lock(A)], "main")
+    assert estimate(made.first()) == pytest.approx(2.0, abs=0.05)
+
+
 @pytest.mark.parametrize("began", ["attached", "late"])
 def test_a_process_that_ran_before_has_no_bound(began: str) -> None:
     made = locked([JOIN_A] * 100, [lock(B)] * 50 + [works()] * 50, [works()] * 100)

@@ -131,10 +131,11 @@ class Removed:
     def _moves_ns(self, cause: Cause) -> float:
         """How long threads wait at most for lines that come with a lock: no longer than it is held
         each time that another thread gets it. Not each such time is seen as a wait."""
-        things = [self._recording.things[each] for each in cause.things]
-        if cause.category not in _LOCKS or not things or not all(each.holds for each in things):
+        things = [self._recording.things.get(each) for each in cause.things]
+        known = [each for each in things if each is not None and each.holds]
+        if cause.category not in _LOCKS or not known or len(known) < len(things):
             return math.inf
-        return sum(_HANDED * each.waits * each.hold_ns / each.holds for each in things)
+        return sum(_HANDED * each.waits * each.hold_ns / each.holds for each in known)
 
     def _alone(self, stack: int) -> float:
         """What the instruction of a sample takes if no other thread uses its cache line, as a part
