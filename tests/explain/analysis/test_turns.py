@@ -7,6 +7,7 @@ import pytest
 from made import MAIN, MS, TICK, Made, ready, waits, works
 from threadmark.kinds.explain.analysis.cause import Cause, doubted, merged
 from threadmark.kinds.explain.analysis.frames import Frame, maker_of_closure
+from threadmark.kinds.explain.analysis.meaning import Operand
 from threadmark.kinds.explain.knowledge import knowledge
 
 A, B = 101, 102
@@ -97,6 +98,19 @@ def test_a_critical_section_is_a_lock_and_no_barrier(library: str) -> None:
     causes = made.answer()["causes"]
     assert {each["category"] for each in causes} == {"mutex"}
     assert causes[0]["name"] == "OpenMP critical section"
+
+
+def test_critical_sections_have_the_names_that_the_program_gave_them() -> None:
+    """Most samples are at the lock of one, some at that of another, and few at unnamed memory."""
+    stack = "spin@libgomp.so.1 GOMP_critical_name_start@libgomp.so.1 add bake._omp_fn.0 main"
+    made = Made().thread(MAIN, works()).thread(A, works(), "main")
+    made.operands[made.stack(stack)] = Operand(base="di", loops=True)
+    for at, name in ((0x5000, "spectrum"), (0x5008, "total")):
+        made.data[0, at] = (f".gomp_critical_user_{name}", "prog+0x1")
+    for tid in (MAIN, A):
+        made.sample(tid, stack, 30, di=0x5008).sample(tid, stack, 50, di=0x5000)
+        made.sample(tid, stack, 10, di=0x6000).sample(tid, "add bake._omp_fn.0 main", 10)
+    assert made.first()["name"] == "OpenMP critical section spectrum, total"
 
 
 def test_memory_that_a_runtime_asks_for_is_no_lock_of_the_runtime() -> None:

@@ -53,6 +53,7 @@ class _Piece(Struct, forbid_unknown_fields=True):
     objects: list[_Text] = []
     instructions: list[_Text] = []
     near: list[_Text] = []
+    names: list[_Text] = []
     case: str = ""
     remedy: str = ""
     card: str = ""
@@ -183,6 +184,7 @@ def _piece(path: Path, found: _Piece) -> Piece:
         objects=_patterns(path, found.objects),
         instructions=_patterns(path, found.instructions),
         near=_patterns(path, found.near),
+        names=_patterns(path, found.names),
         case=found.case,
         remedy=found.remedy,
         card=found.card,

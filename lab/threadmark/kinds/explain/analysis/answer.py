@@ -27,6 +27,7 @@ from threadmark.kinds.explain.analysis.holders import Holders
 from threadmark.kinds.explain.analysis.languages import limits_of_languages
 from threadmark.kinds.explain.analysis.looks import looks
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
+from threadmark.kinds.explain.analysis.naming import add_own_names
 from threadmark.kinds.explain.analysis.queues import queue_causes
 from threadmark.kinds.explain.analysis.reasons import Reasons
 from threadmark.kinds.explain.analysis.recording import Recording, most_at_once
@@ -109,7 +110,7 @@ def analyse(
     removed = Removed(recording, names, knowledge, roles, stacks, times)
     bounds = Bounds(recording, roles, removed, times, path, listed)
     for cause in listed:
-        _complete(cause, recording, stacks, holders)
+        _complete(cause, recording, names, stacks, holders)
         say_within(cause, recording)
         cause.bound = bounds.of([cause])
         cause.piece = cause.piece or advised(cause, recording, names, knowledge)
@@ -214,7 +215,10 @@ def _none(
     return Cause("none", "", "", words, certain=enough and not idle)
 
 
-def _complete(cause: Cause, recording: Recording, stacks: Stacks, holders: Holders) -> None:
+def _complete(
+    cause: Cause, recording: Recording, names: Names, stacks: Stacks, holders: Holders
+) -> None:
+    add_own_names(cause, recording, names)
     if cause.category == "none":
         return
     cause.waited = stacks.waiters(cause.things)

@@ -10,11 +10,12 @@ from typing import NamedTuple
 from threadmark.kinds.explain.analysis.cause import USED_IN, Cause
 from threadmark.kinds.explain.analysis.meaning import Names
 from threadmark.kinds.explain.analysis.reasons import LOCKS, Reason
-from threadmark.kinds.explain.analysis.recording import Pair, Recording, Thing
+from threadmark.kinds.explain.analysis.recording import Pair, Recording, Sample, Thing
 from threadmark.kinds.explain.analysis.spots import address_of, operand_of
 from threadmark.kinds.explain.analysis.stacks import Stacks
 
 INNER = 6  # frames in which a wait is looked for
+_NAMES = 3  # of a library's locks that are listed
 _KINDS = re.compile(r"std::(__\w+::)?(barrier|latch|counting_semaphore|binary_semaphore)::.*")
 
 
@@ -99,11 +100,7 @@ class Naming:
         wait or are atomic."""
         found: dict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
         for sample in self._recording.samples:
-            operand = operand_of(sample, self._recording, self._names)
-            if sample.kernel or operand is None or (operand.plain and not operand.counts):
-                continue
-            address = address_of(operand, sample)
-            known = None if address is None else self._names.datum(0, address)
+            known = _polled_at(sample, self._recording, self._names)
             frame = self._stacks.first(sample.stack, exact=True)
             if known and frame:
                 found[frame.name][known] += 1
@@ -120,3 +117,24 @@ class Naming:
                 if pair.wait_ns > most.wait_ns:
                     found[frame.name] = pair
         return found
+
+
+def add_own_names(cause: Cause, recording: Recording, names: Names) -> None:
+    """Say which locks a library's are, where the program has given them names."""
+    patterns = cause.piece.names if cause.piece else ()
+    found = Counter[str]()
+    for sample in recording.samples if patterns else ():
+        known = _polled_at(sample, recording, names) if sample.stack in cause.samples else None
+        given = (pattern.fullmatch(known[0]) for pattern in patterns) if known else ()
+        found.update(each[1] for each in given if each)
+    if found:
+        cause.name += " " + ", ".join(sorted(name for name, _ in found.most_common(_NAMES)))
+
+
+def _polled_at(sample: Sample, recording: Recording, names: Names) -> tuple[str, str] | None:
+    """The named object at which an instruction waits or is atomic."""
+    operand = operand_of(sample, recording, names)
+    if sample.kernel or operand is None or (operand.plain and not operand.counts):
+        return None
+    address = address_of(operand, sample)
+    return None if address is None else names.datum(0, address)

@@ -32,6 +32,7 @@ class Piece:
     * code beside which the program refers to one of `near` of a library, and that runs one of
       `instructions`, where these are given;
     * where none of these are given, each cause of its category and `case`.
+    `names`: the program's names of its objects; their first group is what a user calls them.
     `instead_of`: files of others in whose place this one stands where both match."""
 
     category: str
@@ -44,6 +45,7 @@ class Piece:
     objects: _Patterns = ()
     instructions: _Patterns = ()
     near: _Patterns = ()
+    names: _Patterns = ()
     remedy: str = ""
     case: str = ""
     card: str = ""  # that has the remedy
