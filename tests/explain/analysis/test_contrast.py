@@ -153,6 +153,12 @@ def test_memory_that_both_threads_write_all_over_has_two_explanations() -> None:
     assert "false sharing" in found["words"]
 
 
+def test_twice_the_time_with_twice_the_threads_may_be_the_work_done_twice() -> None:
+    found = first(made(1, FULL), touching(100, streams))
+    assert (found["category"], found["certain"]) == ("memory_bandwidth", False)
+    assert "each thread does the work of all" in found["words"]
+
+
 def test_addresses_all_over_without_growth_scale() -> None:
     assert first(made(1, FULL), touching(52, streams))["category"] == "none"
 

@@ -138,6 +138,15 @@ def test_woken_threads_that_queue_for_the_mutex_of_their_condition_name_it() -> 
     assert first["certain"]
 
 
+def test_waits_for_a_condition_are_none_for_its_mutex_but_the_way_back_is() -> None:
+    made = convoy(False).pair(2, "mutex", "put sense", "get main", 10 * TICK)
+    back = [each for each in made.lines if each["kind"] == "pair"][1:]
+    first = made.first()
+    assert first["waits"] == sum(each["waits"] for each in back)
+    whole_us = sum(each["wait_ns"] for each in back) / 1e3
+    assert first["wait_us"] * first["waits"] == pytest.approx(whole_us)
+
+
 def test_threads_whose_mutex_is_free_when_they_are_woken_wait_for_the_condition() -> None:
     first = convoy(False, asleep=False).first()
     assert (first["category"], first["name"]) == ("condition", "place_free")

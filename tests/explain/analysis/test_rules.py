@@ -8,10 +8,11 @@ import pytest
 from made import MAIN, MS, TICK, Made, ready, sleeps, waits, works
 from threadmark.kinds.explain.analysis.barriers import barriers_take_long
 from threadmark.kinds.explain.analysis.cause import Cause, merged
-from threadmark.kinds.explain.analysis.frames import Frame
+from threadmark.kinds.explain.analysis.frames import Frame, with_libraries_of_thread
 from threadmark.kinds.explain.analysis.meaning import Operand
 from threadmark.kinds.explain.analysis.recording import Pair
 from threadmark.kinds.explain.analysis.roles import outermost
+from threadmark.kinds.explain.analysis.slow_paths import part_of_lock
 
 A, B = 101, 102
 JOIN_A = waits("join", 0, "pthread_join@libc main", A)
@@ -215,3 +216,24 @@ def test_the_word_of_a_mutex_is_the_mutex_and_no_atomic_of_the_program(waited: b
     causes = made.answer()["causes"]
     assert [c["category"] for c in causes] == ["mutex"]
     assert causes[0]["name"] == ("cache_mutex" if waited else "mutex in put")
+
+
+def test_a_call_that_takes_no_lock_by_its_name_is_no_part_of_a_lock() -> None:
+    def of(name: str) -> str:
+        frames = [Frame("__libc_read", "", "libc.so.6", own=False)]
+        return part_of_lock((*frames, Frame(name, "", "libc.so.6", own=False)), kernel=True)
+
+    assert of("__fread_unlocked") == ""
+    assert of("_IO_funlockfile") == "lock"
+
+
+def test_the_work_of_a_thread_that_a_library_began_is_work() -> None:
+    libc, image, agent = (f"{each}.so" for each in ("libc", "libimage", "libthreadmark-agent"))
+    names = (("memcpy", libc), ("scale", image), ("start_of_thread", agent), ("start_thread", libc))
+    frames = tuple(Frame(name, "", module, own=False) for name, module in names)
+    assert part_of_lock(frames, kernel=False) == ""
+    assert [each.own for each in with_libraries_of_thread(frames)] == [False, True, False, False]
+    main = (*frames[:2], Frame("main", "", "program"))  # which called the library
+    assert [each.own for each in with_libraries_of_thread(main)] == [False, False, True]
+    loader = (*frames[:2], Frame("call_init", "", "ld-linux-x86-64.so.2", own=False))
+    assert not any(each.own for each in with_libraries_of_thread(loader))

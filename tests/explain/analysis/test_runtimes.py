@@ -257,3 +257,46 @@ def test_a_container_or_lock_of_a_runtime_manages_no_tasks(function: str) -> Non
     assert known.in_runtime([Frame("tbb::detail::d1::start_for::run_body", "for.h:7", "prog")])
     monitor = "tbb::detail::r1::concurrent_monitor::wait"
     assert known.in_runtime([Frame(monitor, "x", "libtbb.so.12", own=False)])
+
+
+BEGIN = "threadmark::agent::start_of_thread@libthreadmark-agent start_thread@libc"
+
+
+def test_a_worker_that_spins_below_the_agents_begin_of_threads_waits_in_the_runtime() -> None:
+    made = Made().thread(MAIN, works()).thread(A, works(), "main")
+    made.sample(MAIN, "prepare main", 100)
+    wait = f"wait@libgomp.so.1 gomp_thread_start@libgomp.so.1 {BEGIN}"
+    made.operands[made.stack(wait)] = Operand(loops=True)
+    made.sample(A, wait, 90).sample(A, f"row count._omp_fn.0 run@libgomp.so.1 {BEGIN}", 10)
+    answer = made.answer()
+    assert answer["states"]["runtime_idle"] > 0.4
+    first = answer["causes"][0]
+    assert (first["category"], first["name"]) == ("serial_dependency", "main")
+
+
+def test_a_worker_that_sleeps_while_one_thread_works_outside_of_regions_is_idle() -> None:
+    idle = sleeps(202, "futex@libgomp.so.1 gomp_thread_start@libgomp.so.1")
+    inside = "row count._omp_fn.0 GOMP_parallel@libgomp.so.1 main"
+    for meanwhile, category in (("prepare main", "serial_dependency"), (inside, "imbalance")):
+        made = Made().thread(MAIN, works()).thread(A, [works()] * 50 + [idle] * 50, "main")
+        for at in range(100):
+            for tid in (MAIN, A)[: 2 if at < 50 else 1]:
+                text = inside if at < 50 else meanwhile
+                made.lines.append({
+                    "kind": "sample", "tid": tid, "at_ns": at * 4 * MS + MS, "registers": {},
+                    "stack": made.stack(text),
+                })  # fmt: skip
+        first = made.first()
+        assert first["category"] == category
+        done = first["holders"][0]
+        assert done["frames"] == meanwhile.replace("@libgomp.so.1", "").split()
+        assert done["share"] == 1.0  # of what was done meanwhile, not before
+    assert made.first()["name"] == "main"
+
+
+def test_work_in_a_library_of_the_system_is_work_also_within_a_parallel_region() -> None:
+    text = "convolve@libimage.so.3 GOMP_parallel@libgomp.so.1 blur@libimage.so.3 main"
+    made = Made().thread(MAIN, works()).thread(A, works(), "main").sample(MAIN, text, 100)
+    made.sample(A, f"convolve@libimage.so.3 gomp_thread_start@libgomp.so.1 {BEGIN}", 100)
+    states = made.answer()["states"]
+    assert states["useful"] == 1.0

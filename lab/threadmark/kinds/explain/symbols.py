@@ -7,7 +7,7 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from threadmark.kinds.explain.analysis.frames import Frame
+from threadmark.kinds.explain.analysis.frames import Frame, with_libraries_of_thread
 from threadmark.kinds.explain.analysis.meaning import Operand
 from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.carried import Carried
@@ -92,7 +92,7 @@ class Symbols:
                 found += file.called(address, inner) if address != call else ()
             found += file.functions(call)
             inner = file, call
-        return tuple(found)
+        return with_libraries_of_thread(found)
 
     def _calls(self, stack: int, exact: bool) -> Iterator[tuple[File | None, int, int]]:
         """The frames of a stack: their files, addresses, and addresses inside of the calls."""

@@ -2,55 +2,32 @@
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_right
 from collections import Counter
 
 from threadmark.kinds.explain.analysis.accounting import Account
 from threadmark.kinds.explain.analysis.cause import Cause
-from threadmark.kinds.explain.analysis.frames import is_of_library
+from threadmark.kinds.explain.analysis.frames import is_beneath, is_template
 from threadmark.kinds.explain.analysis.meaning import Names
 from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.analysis.roles import Roles
+from threadmark.kinds.explain.analysis.spans import is_within, spans_of_one, stacks_within
 
 _LEAST = 0.3  # of the run: less is the beginning and the end that any program has
 _SURE = 0.5  # of the run
 
-Spans = list[tuple[int, int]]  # from and to, in order
 
-
-def spans_of_one(recording: Recording) -> Spans:
-    """When only one thread lived."""
-    events = [(t.began_ns, 1) for t in recording.threads.values()]
-    events += [(t.ended_ns, -1) for t in recording.threads.values()]
-    spans: Spans = []
-    alive, since = 0, 0
-    for at, change in sorted(events):
-        if alive == 1:
-            spans.append((since, at))
-        alive += change
-        since = at
-    return spans
-
-
-def is_within(spans: Spans, at_ns: int) -> bool:
-    """Whether a moment is in one of them."""
-    before = bisect_right(spans, (at_ns, math.inf))
-    return before > 0 and at_ns < spans[before - 1][1]
-
-
-def stacks_within(recording: Recording, spans: Spans) -> Counter[int]:
-    """The stacks of the samples in them."""
-    return Counter(s.stack for s in recording.samples if is_within(spans, s.at_ns))
-
-
-def _innermost_of_most(stacks: Counter[int], names: Names) -> tuple[str, str]:
-    """Name and place of the innermost function of the program in which half of the samples are."""
+def innermost_of_most(stacks: Counter[int], names: Names) -> tuple[str, str]:
+    """Name and place of the innermost function in which half of the samples are, of the program or
+    of a library that does work of its own."""
     found: Counter[str] = Counter()
     depths: Counter[str] = Counter()  # from the outermost
     places: dict[str, str] = {}
     for stack, count in stacks.items():
-        own = [each for each in names.frames(stack, True) if not is_of_library(each)]
+        own = [
+            each
+            for each in names.frames(stack, True)
+            if not is_beneath(each) and not is_template(each)
+        ]
         outer: set[str] = set()
         for depth, frame in enumerate(reversed(own)):
             if frame.name not in outer:  # a recursion counts once
@@ -88,7 +65,7 @@ def alone_causes(recording: Recording, names: Names, roles: Roles, account: Acco
     if part < _LEAST:
         return []
     ran = stacks_within(recording, spans)
-    name, where = _innermost_of_most(ran, names)
+    name, where = innermost_of_most(ran, names)
     words = f"for {100 * part:.0f} % of the run one thread works and no other one exists"
     cause = Cause("serial_dependency", name, where, words, certain=part >= _SURE)
     lost = float(workers.total() * (roles.capacity - 1))

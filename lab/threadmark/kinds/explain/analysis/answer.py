@@ -23,7 +23,7 @@ from threadmark.kinds.explain.analysis.causes import Finder
 from threadmark.kinds.explain.analysis.costs import costs
 from threadmark.kinds.explain.analysis.critical_path import CriticalPath
 from threadmark.kinds.explain.analysis.details import details
-from threadmark.kinds.explain.analysis.holders import Holders
+from threadmark.kinds.explain.analysis.holders import Holders, waits_for
 from threadmark.kinds.explain.analysis.languages import limits_of_languages
 from threadmark.kinds.explain.analysis.looks import looks
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
@@ -199,7 +199,10 @@ def _none(
             "the kernel, and no one object or place accounts for more than a few per cent of it."
         )
         return Cause("unknown", "", "", words, certain=False, ns=lost)
-    words = idle or "Nothing costs more than a few per cent: the program scales on this machine."
+    words = idle or (
+        "Nothing costs more than a few per cent: no thread keeps another one from its work. "
+        "Whether the work itself takes longer with more threads, --threads 1,2 tells."
+    )
     if recording.part:
         words = "Nothing costs more than a few per cent in this part of the program."
     enough = recording.wall_ns >= _SHORTEST_NS and bool(recording.ticks)
@@ -221,7 +224,8 @@ def _complete(
     add_own_names(cause, recording, names)
     if cause.category == "none":
         return
-    cause.waited = stacks.waiters(cause.things)
+    cause.waits, cause.wait_ns, pairs = waits_for(cause.things, recording, cause.category in _HELD)
+    cause.waited = stacks.waiters(pairs)
     if not cause.waited:
         cause.waited = stacks.parties(dict(cause.waiters)) or stacks.parties(
             dict(cause.samples), exact=True
@@ -230,9 +234,6 @@ def _complete(
         cause.held = holders.of(cause.things, cause.waited, inside=cause.category == "once")
     elif cause.workers:
         cause.held = stacks.working(cause.workers)
-    things = [recording.things[each] for each in cause.things if each in recording.things]
-    cause.waits = sum(each.waits for each in things)
-    cause.wait_ns = sum(each.wait_ns for each in things)
 
 
 def _record(cause: Cause, total: float) -> dict[str, Any]:

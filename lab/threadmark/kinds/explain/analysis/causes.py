@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from functools import cached_property
 
 from threadmark.kinds.explain.analysis.accounting import Account
+from threadmark.kinds.explain.analysis.alone import innermost_of_most
 from threadmark.kinds.explain.analysis.barriers import barriers_take_long, completion, is_inlined
 from threadmark.kinds.explain.analysis.cause import FEWEST_TICKS, SEEKS, Cause, of_piece
 from threadmark.kinds.explain.analysis.costs import Cost
@@ -14,7 +16,7 @@ from threadmark.kinds.explain.analysis.looks import Looks
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.naming import Naming
 from threadmark.kinds.explain.analysis.reasons import LOCKS, Reason, Reasons
-from threadmark.kinds.explain.analysis.recording import Recording
+from threadmark.kinds.explain.analysis.recording import Glance, Recording
 from threadmark.kinds.explain.analysis.requests import (
     MAY_BE,
     POLL,
@@ -26,6 +28,7 @@ from threadmark.kinds.explain.analysis.requests import (
 )
 from threadmark.kinds.explain.analysis.roles import Roles
 from threadmark.kinds.explain.analysis.slow_paths import yielding
+from threadmark.kinds.explain.analysis.spans import stacks_meanwhile
 from threadmark.kinds.explain.analysis.spots import Spot
 from threadmark.kinds.explain.analysis.stacks import Stacks
 from threadmark.kinds.explain.analysis.written import files_of
@@ -207,6 +210,9 @@ class Finder:
         if idle and reason.tid == self._alone:
             words = "a runtime's other threads find nothing to do while one thread works"
             return Cause("serial_dependency", name, "", words)
+        if idle and (outside := self._outside_of_regions(reason.tid)):
+            words = "one thread works outside of parallel regions while the others wait for it"
+            return Cause("serial_dependency", *innermost_of_most(outside, self._names), words)
         equal = self._roles.has_peers(reason.tid)
         if reason.activity in ("future", "join"):  # of parts that one thread awaits, or of a chain
             peers = (ns for t, ns in cost.by_thread.items() if self._roles.same(reason.tid, t))
@@ -222,6 +228,19 @@ class Finder:
             found.certain = False
             found.doubts.add("or threads that do the same wait for one that has more to do")
         return found
+
+    def _outside_of_regions(self, worker: int) -> Counter[int]:
+        """The stacks of a thread's work while others wait in a runtime, if most of it lies in no
+        parallel region; else nothing."""
+
+        def waits(glance: Glance) -> bool:
+            stack = glance.stack
+            return bool(stack) and self._knowledge.in_runtime(self._names.frames(stack))
+
+        did = stacks_meanwhile(self.recording, worker, waits)
+        frames = ((self._names.frames(stack, True), count) for stack, count in did.items())
+        inside = sum(count for each, count in frames if self._knowledge.in_region(each))
+        return did if 2 * inside < did.total() else Counter()
 
     def _event(self, cost: Cost) -> Cause:
         reason = cost.reason

@@ -20,6 +20,7 @@ _FLAT = 1.1  # times the cost with one thread
 _EXPLAINS = 0.5  # of what is lost
 _NOT_MUCH = 0.25  # of the speed-up
 _SAME_CODE = 0.5  # of the time with many threads
+_WHOLE = 0.9  # times as many threads, times as much time: none of them takes work off another
 _FULL = 0.75  # of the processors that the threads could use
 _LOCAL = (  # what these cost does not depend on how the work is divided
     "mutex", "rwlock", "spin", "atomic", "false_sharing", "allocator", "stdio", "loader", "io",
@@ -156,6 +157,9 @@ class _Judge:
             words += ", but the processors were not in full use"
         elif category == "memory_bandwidth" and not certain:
             words += "; or threads write different words of the same lines (false sharing)"
+        if category == "memory_bandwidth" and first.ratio.estimate >= _WHOLE * self._rounds.most:
+            certain = False
+            words += "; or each thread does the work of all"
         if first.same_code < _SAME_CODE:
             certain = False
             words += (

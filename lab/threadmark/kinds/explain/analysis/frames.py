@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _OPERATOR = re.compile(r"operator\s*(\(\)|\[\]|->\*?|<=>|<<=?|>>=?|[-+*/%^&|~!=<>,]{1,3})")
 _LAMBDA = re.compile(r"\{lambda\(.*?\)(#\d+)\}|\{unnamed type(#\d+)\}")
@@ -19,7 +19,7 @@ class Frame:
     name: str
     where: str = ""
     module: str = ""  # the file's name without its folder
-    own: bool = True  # of the program, not of a library that it did not build
+    own: bool = True  # of the program, not of a library of the system
 
     def __str__(self) -> str:
         return self.name
@@ -122,7 +122,38 @@ _GLUE = re.compile(
 
 def is_of_library(frame: Frame) -> bool:
     """Whether it is a library's function, or a template of one that lies in the program."""
-    return not frame.own or frame.name.startswith(_TEMPLATES)
+    return not frame.own or is_template(frame)
+
+
+def is_template(frame: Frame) -> bool:
+    """Whether it is a function of a library's header."""
+    return frame.name.startswith(_TEMPLATES)
+
+
+# How the files of libraries begin that make and run threads, lock, wait and allocate for others.
+_BENEATH = (
+    *("libc.", "libc-", "libc+", "ld-", "libm.", "libm-", "libpthread", "libdl", "librt", "libnss"),
+    *("libresolv", "libstdc++", "libunwind", "libgcc_s", "libatomic", "libthreadmark", "libtmk"),
+    *("libgomp", "libomp", "libiomp", "libtbb", "libboost_", "libhpx", "libdispatch"),
+    *("libjemalloc", "libmimalloc", "libtcmalloc", "libhoard", "librpmalloc", "libsnmalloc"),
+    *("libasan", "libtsan", "libubsan", "libglib-", "libgthread-", "libQt5Core", "libQt6Core"),
+    *("libuv.", "libapr-", "libnspr", "libabsl_", "libfolly"),
+)
+
+
+def is_beneath(frame: Frame) -> bool:
+    """Whether it is of a library whose work is done for the caller: a lock, a wait, a task or
+    memory. Another library of the system does work of its own, as the program does. A static
+    program has only such libraries in it that are known to be beneath."""
+    return not frame.own and (".so" not in frame.module or frame.module.startswith(_BENEATH))
+
+
+def with_libraries_of_thread(frames: Sequence[Frame]) -> tuple[Frame, ...]:
+    """The frames; of a thread that no function of the program began, the libraries' own work
+    counts as the program's. What the loader calls is no thread's work."""
+    if any(each.own or each.module.startswith("ld-") for each in frames):
+        return tuple(frames)
+    return tuple(each if is_beneath(each) else replace(each, own=True) for each in frames)
 
 
 def is_with_line(frame: Frame) -> bool:

@@ -9,10 +9,11 @@ such as a spin lock of the program's own: the samples of that code tell where.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from functools import cached_property
 
 from threadmark.kinds.explain.analysis.calls import name_of_call
+from threadmark.kinds.explain.analysis.reasons import LOCKS
 from threadmark.kinds.explain.analysis.recording import Glance, Pair, Recording
 from threadmark.kinds.explain.analysis.stacks import MOST_FRAMES, Party, Stacks, in_order
 from threadmark.kinds.explain.analysis.wakes import wakers
@@ -126,3 +127,14 @@ class Holders:
 
 def _ends(names: Names, frames: Names) -> bool:
     return len(names) >= len(frames) and names[len(names) - len(frames) :] == frames
+
+
+def waits_for(things: Set[int], recording: Recording, held: bool) -> tuple[int, int, list[Pair]]:
+    """How many waits for these there were, their time, and the pairs that tell it. A wait for a
+    condition is none for its mutex, which is `held`, but the way back is."""
+    known = [recording.things[each] for each in things if each in recording.things]
+    pairs = [each for each in recording.pairs if each.thing in things]
+    if not held or all(each.what != "condition" for each in known):
+        return sum(each.waits for each in known), sum(each.wait_ns for each in known), pairs
+    pairs = [each for each in pairs if each.activity in LOCKS]
+    return sum(each.waits for each in pairs), sum(each.wait_ns for each in pairs), pairs

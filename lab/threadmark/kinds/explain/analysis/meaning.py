@@ -11,14 +11,17 @@ from typing import Protocol
 from threadmark.kinds.explain.analysis.frames import (
     Frame,
     has_name,
+    is_beneath,
     is_glue,
     is_of_library,
+    is_template,
     is_with_line,
     without_wrappers,
 )
 from threadmark.kinds.explain.analysis.pieces import Piece, Pieces
 
 _WRAPPERS = 4  # frames of a lock and of the agent
+_OUTLINED = re.compile(r"_omp_fn|omp_outlined")  # what compilers make of a region
 _LOOKED_AT = 12  # frames from the innermost; what lies farther out did not cause the wait
 
 
@@ -110,21 +113,29 @@ class Knowledge:
         """A stack without the wrappers of the lock."""
         return without_wrappers(frames, self.wrappers)
 
-    def library_part(self, frames: Sequence[Frame], most: int = _LOOKED_AT) -> Sequence[Frame]:
-        """The innermost frames up to the first of the program's own functions, that one left out.
+    def library_part(
+        self,
+        frames: Sequence[Frame],
+        most: int = _LOOKED_AT,
+        *,
+        within: Callable[[Frame], bool] = is_beneath,
+    ) -> Sequence[Frame]:
+        """The innermost frames up to the first function that does work of its own, that one left
+        out; `within`: of which libraries the functions are that do none.
         Templates of the library count as the library's although they lie in the program, but for
         those that call the program: its own function may be inlined there. So do a task runtime
         that the program brings along, and an interpreter that is the program."""
         for number, frame in enumerate(frames[:most]):
             brought = self.is_runtime(frame) or frame.module.startswith(_INTERPRETERS)
-            foreign = is_of_library(frame) or brought
+            foreign = within(frame) or is_template(frame) or brought
             if is_glue(frame) or not foreign:
                 return frames[:number]
         return frames[:most]
 
     def cause(self, frames: Sequence[Frame]) -> Piece | None:
         """The library that a lock belongs to; None for one of the program."""
-        return self.locks.of_stack(self.library_part(frames, _LOOKED_AT + _WRAPPERS))
+        most = _LOOKED_AT + _WRAPPERS
+        return self.locks.of_stack(self.library_part(frames, most, within=is_of_library))
 
     def activity(self, frames: Sequence[Frame]) -> str:
         """What a call of the C library waits for, by the functions around it; empty: not known."""
@@ -153,6 +164,10 @@ class Knowledge:
         )
         its_own = of_header or frame.module.startswith(self.runtimes)
         return its_own or _fits(frame.name, self.runtime_functions)
+
+    def in_region(self, frames: Sequence[Frame]) -> bool:
+        """Whether it is work within a parallel region, or a task."""
+        return any(self.is_runtime(each) or _OUTLINED.search(each.name) for each in frames)
 
     def makes_task(self, frames: Sequence[Frame]) -> bool:
         """Whether it makes or manages a task of a runtime."""

@@ -16,6 +16,7 @@ from itertools import takewhile
 
 from threadmark.kinds.explain.analysis.accounting import Account
 from threadmark.kinds.explain.analysis.cause import Cause
+from threadmark.kinds.explain.analysis.frames import is_beneath
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.analysis.roles import Roles
@@ -180,7 +181,7 @@ class Removed:
         """Whether a function of the library runs that makes, awaits or ends a thread. What its work
         calls is no part of making it."""
         frames = self._names.frames(stack, True)
-        inner = takewhile(lambda frame: not frame.own, frames)
+        inner = takewhile(is_beneath, frames)
         return any(_MAKES.search(frame.name) for frame in inner)
 
     def _is_own_call(self, stack: int) -> bool:

@@ -23,7 +23,6 @@ from threadmark.kinds.explain.analysis.spots import operand_of
 
 _MAKES_TASKS = 0.03  # of all samples: tasks are made all the time, not now and then
 _NEAR_NS = 6_000_000  # two samples of one moment
-_OUTLINED = re.compile(r"_omp_fn|omp_outlined")  # what compilers make of a region
 _TASK = re.compile(r"omp_task_entry")  # what clang makes of a task
 _TASKS = 0.1  # of the samples are in functions that make or run tasks
 _WHOLE = 0.95  # of the samples of a function
@@ -183,11 +182,7 @@ class Runtime:
         return any(_DEALS.match(each.module) for each in self._frames(sample))
 
     def _in_region(self, sample: Sample) -> bool:
-        """Whether it is work within a parallel region."""
-        return any(
-            self._knowledge.is_runtime(frame) or _OUTLINED.search(frame.name)
-            for frame in self._frames(sample)
-        )
+        return self._knowledge.in_region(self._frames(sample))
 
     def _part(self, sample: Sample) -> str:
         """The function that a parallel region calls, or else the outermost one."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import combinations
 
-from threadmark.kinds.explain.analysis.alone import spans_of_one, stacks_within
 from threadmark.kinds.explain.analysis.looks import looks
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.per_unit import Place, Places
 from threadmark.kinds.explain.analysis.recording import Recording, Sample
+from threadmark.kinds.explain.analysis.spans import spans_of_one, stacks_within
 from threadmark.kinds.explain.analysis.spots import (
     Spot,
     address_of,

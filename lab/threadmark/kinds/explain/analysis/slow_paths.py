@@ -6,27 +6,29 @@ import re
 from collections import Counter
 from itertools import takewhile
 
-from threadmark.kinds.explain.analysis.frames import Frame, is_of_library
+from threadmark.kinds.explain.analysis.frames import Frame, is_beneath, is_of_library
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.recording import Recording, Sample
 from threadmark.kinds.explain.analysis.sleeps import AGENT
 
 _WAKES = re.compile(r"lll_lock_wake|futex_wake|lll_futex_wake")
 _WAITS = re.compile(r"lll_lock_wait|lll_mutex_lock|lll_futex|futex_(abstimed_)?wait")
+_UNLOCKS = re.compile(r"unlock(?!ed)")  # fread_unlocked takes no lock
 _YIELDS = ("sched_yield", "__sched_yield")
 _CALL = 4  # frames of a call and its wrapper, one of the agent's
 _ONCE = re.compile(r"pthread_once")
+_BEGINS = re.compile(r"start_of_thread$")  # the agent's, from which each thread's work is called
 _WAKES_OTHERS = re.compile(r"notify|wake")
 
 
 def part_of_lock(frames: tuple[Frame, ...], *, kernel: bool) -> str:
     """Whether a running thread is inside of a lock's slow path: `wait` if the agent has its time,
     `lock` if it does not; else nothing."""
-    inner = list(takewhile(lambda f: not f.own or f.module.startswith(AGENT), frames))
+    inner = list(takewhile(lambda f: is_beneath(f) and not _BEGINS.search(f.name), frames))
     if any(_ONCE.search(each.name) for each in inner):
         return ""  # its end wakes waiters whether there are any or not
     by_agent = any(each.module.startswith(AGENT) for each in inner)
-    if any(_WAKES.search(e.name) or (kernel and "unlock" in e.name) for e in inner):
+    if any(_WAKES.search(e.name) or (kernel and _UNLOCKS.search(e.name)) for e in inner):
         return "lock"
     if by_agent:
         # The agent tries a lock first, and has no time of that.

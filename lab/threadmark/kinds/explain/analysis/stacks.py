@@ -18,8 +18,9 @@ from threadmark.kinds.explain.analysis.frames import (
     without_aliases,
 )
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
-from threadmark.kinds.explain.analysis.recording import Recording
+from threadmark.kinds.explain.analysis.recording import Pair, Recording
 from threadmark.kinds.explain.analysis.sleeps import AGENT
+from threadmark.kinds.explain.analysis.spans import stacks_meanwhile
 
 MOST_FRAMES = 16
 _MOST_STACKS = 8
@@ -164,21 +165,21 @@ class Stacks:
         shared = {p.thing for p in self.recording.pairs if p.activity in _SHARED}
         return {each for each in shared if each in things and things[each].what == "mutex"}
 
-    def waiters(self, things: Iterable[int]) -> list[Party]:
-        """Who waited for them."""
-        wanted = set(things)
+    def waiters(self, pairs: Iterable[Pair]) -> list[Party]:
+        """The threads that waited."""
         weights: Counter[int] = Counter()
-        for pair in self.recording.pairs:
-            if pair.thing in wanted:
-                weights[pair.waiter] += pair.wait_ns
+        for pair in pairs:
+            weights[pair.waiter] += pair.wait_ns
         return self.parties(dict(weights))
 
     def working(self, threads: Mapping[int, float]) -> list[Party]:
-        """What these threads did when they were sampled."""
+        """What these threads did when they were sampled while others waited, if any did."""
         weights: Counter[int] = Counter()
-        for sample in self.recording.samples:
-            if sample.tid in threads:
-                weights[sample.stack] += 1
+        for tid in threads:
+            weights += stacks_meanwhile(self.recording, tid, lambda _: True)
+        if not weights:
+            own = (each for each in self.recording.samples if each.tid in threads)
+            weights = Counter(each.stack for each in own)
         return self.parties(dict(weights), exact=True)
 
     def first(self, stack: int, *, exact: bool = False) -> Frame | None:
