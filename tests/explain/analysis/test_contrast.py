@@ -326,3 +326,16 @@ def test_one_round_gives_a_ratio_without_limits() -> None:
     assert not found["causes"][0]["certain"]
     assert "1 round, too few to know the error" in found["differential"]["words"]
     assert math.isfinite(found["differential"]["time_per_unit"]["1"]["s"])
+
+
+@pytest.mark.parametrize("always", [True, False])
+def test_unequal_work_of_one_round_alone_is_not_certain(always: bool) -> None:
+    def uneven() -> Made:
+        found = made(2, 75)
+        return found.thread(A, works(), "main").thread(B, [works()] * 25 + [None] * 50, "main")
+
+    rounds = [uneven() if always else made(2, 60) for _ in range(2)]
+    found, _ = compared([made(1, FULL)] * 3, [*rounds, uneven()])
+    cause = found["causes"][0]
+    assert (cause["category"], cause["certain"]) == ("imbalance", always)
+    assert ("ended nearly together" in cause["words"]) is not always

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from threadmark.kinds.explain.analysis.bounds import at_most
@@ -12,6 +13,7 @@ from threadmark.kinds.explain.analysis.cause import LEAST
 from threadmark.kinds.explain.analysis.growth import Grown, grown
 from threadmark.kinds.explain.analysis.overlap import kept_apart, same_threads
 from threadmark.kinds.explain.analysis.paired_runs import Rounds, limits, record, stacks_of
+from threadmark.kinds.explain.analysis.per_unit import Run
 from threadmark.kinds.explain.analysis.sharing import Sharing, Use
 
 EFFICIENT = 0.9  # speed-up by threads: nothing is lost
@@ -21,6 +23,7 @@ _EXPLAINS = 0.5  # of what is lost
 _NOT_MUCH = 0.25  # of the speed-up
 _SAME_CODE = 0.5  # of the time with many threads
 _WHOLE = 0.9  # times as many threads, times as much time: none of them takes work off another
+_IDLE = 0.5  # of what the last run left without work
 _FULL = 0.75  # of the processors that the threads could use
 _LOCAL = (  # what these cost does not depend on how the work is divided
     "mutex", "rwlock", "spin", "atomic", "false_sharing", "allocator", "stdio", "loader", "io",
@@ -109,6 +112,9 @@ class _Judge:
         flat = [cause for cause in causes if cause not in live]
         for cause in live:
             self._confirm(cause)
+            if cause["category"] == "imbalance" and self._is_of_one_round():
+                cause["certain"] = False
+                cause["words"] += "; in other rounds the threads ended nearly together"
         for (category, _), found in self._uses.items():
             if category not in known:
                 live += self._of_growth(category, found)
@@ -177,8 +183,16 @@ class _Judge:
 
     def _is_full(self) -> bool:
         """Whether the threads had work for all processors that they could use."""
-        running = sum(number * share for number, share in enumerate(self._run.busy))
-        return running >= _FULL * min(self._rounds.most, self._run.processors)
+        return 1 - self._idle(self._run) >= _FULL
+
+    def _idle(self, run: Run) -> float:
+        """Which part of the processors that its threads could use a run left without work."""
+        running = sum(number * share for number, share in enumerate(run.busy))
+        return 1 - running / min(self._rounds.most, run.processors)
+
+    def _is_of_one_round(self) -> bool:
+        """Whether the threads had work for more processors in most of the other rounds."""
+        return median(map(self._idle, self._rounds.many)) < _IDLE * self._idle(self._run)
 
     def _confirm(self, cause: dict[str, Any]) -> None:
         for (category, name), found in self._uses.items():
