@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import json
+import random
 import re
 import shutil
 import subprocess
@@ -29,13 +30,16 @@ _NUMBERS = re.compile(rb"[\d.,]+|0x[0-9a-f]+")
 _SMALL = 12_000_000  # bytes of the input of a slow program
 _LARGE = 60_000_000
 _PORT = 21_311
+_ACIDS = "ACDEFGHIKLMNPQRSTVWY"
+_SEQUENCES, _PLACES = 100, 350
+_SERIAL = ("serial_dependency",)
 _IDLE = ("none", "run_queue", "imbalance", "serial_dependency")  # who has all that it can use
 
 
 @dataclass(frozen=True)
 class Program:
-    """`{small}` and `{large}` in the command are files of text. `ready` and `load` make it a
-    server; the load is a program that must be installed too."""
+    """`{small}` and `{large}` in the command are files of text, `{proteins}` one of sequences.
+    `ready` and `load` make it a server; the load is a program that must be installed too."""
 
     command: str
     expected: tuple[str, ...]
@@ -58,6 +62,13 @@ PROGRAMS = (
     Program("pbzip2 -p2 -c {large}", _IDLE),
     Program("xz -T2 -c --block-size=3000000 {small}", _IDLE),
     Program("zstd -q -T2 -9 -c {large}", _IDLE),
+    Program("sort --parallel=2 -S 1G {large}", ("mutex",)),
+    Program("lbzip2 -n 2 -c {large}", _IDLE),
+    # Most work lies in libraries, or between the regions of a runtime whose threads spin.
+    Program("gm convert -size 2000x2000 plasma:fractal -blur 0x5 ppm:/dev/null", _SERIAL),
+    Program("clustalo --threads=2 -i {proteins} --iter=1 --full", _SERIAL),
+    Program("fio --name=a --rw=randwrite --bs=4k --size=32M --numjobs=2 --thread --time_based "
+            "--runtime=2 --directory=. --output=/dev/null", ("io",)),
     Program(f"memcached -u nobody -l 127.0.0.1 -p {_PORT} -t 2", ("io", *_IDLE),
             f"bash -c 'echo > /dev/tcp/127.0.0.1/{_PORT}'",
             f"memcslap --servers=127.0.0.1:{_PORT} --concurrency=8 --execute-number=20000"),
@@ -94,6 +105,7 @@ def judged(program: Program, folder: Path) -> Row:
     command = program.command
     for name, size in (("small", _SMALL), ("large", _LARGE)):
         command = command.replace(f"{{{name}}}", str(text(folder / name, size)))
+    command = command.replace("{proteins}", str(proteins(folder / "proteins")))
     # A server is stopped by the load, and what it prints has its moments.
     alone = None if program.load else run(["sh", "-c", f"exec {command}"], folder)
     into = ["sh", "-c", f"exec {command} >out 2>err"]
@@ -141,6 +153,18 @@ def text(path: Path, size: int) -> Path:
         words = (b"%d of %d threads wait for lock %x.\n" % (n, n * n % 997, n * 40503 % 65521)
                  for n in range(size // 36))  # fmt: skip
         path.write_bytes(b"".join(words))
+    return path
+
+
+def proteins(path: Path) -> Path:
+    """A file with sequences that differ in half of their places."""
+    chosen = random.Random(1)  # the same file each time
+    first = chosen.choices(_ACIDS, k=_PLACES)
+    found = []
+    for number in range(_SEQUENCES):
+        own = [chosen.choice((each, chosen.choice(_ACIDS))) for each in first]
+        found.append(f">{number}\n{''.join(own)}\n")
+    path.write_text("".join(found))
     return path
 
 
