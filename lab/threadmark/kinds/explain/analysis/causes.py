@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from functools import cached_property
+from functools import cache, cached_property
 
 from threadmark.kinds.explain.analysis.accounting import Account
 from threadmark.kinds.explain.analysis.alone import innermost_of_most
@@ -16,7 +16,7 @@ from threadmark.kinds.explain.analysis.looks import Looks
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.naming import Naming
 from threadmark.kinds.explain.analysis.reasons import LOCKS, Reason, Reasons
-from threadmark.kinds.explain.analysis.recording import Glance, Recording
+from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.analysis.requests import (
     MAY_BE,
     POLL,
@@ -28,7 +28,7 @@ from threadmark.kinds.explain.analysis.requests import (
 )
 from threadmark.kinds.explain.analysis.roles import Roles
 from threadmark.kinds.explain.analysis.slow_paths import yielding
-from threadmark.kinds.explain.analysis.spans import stacks_meanwhile
+from threadmark.kinds.explain.analysis.spans import Meanwhile
 from threadmark.kinds.explain.analysis.spots import Spot
 from threadmark.kinds.explain.analysis.stacks import Stacks
 from threadmark.kinds.explain.analysis.written import files_of
@@ -232,15 +232,15 @@ class Finder:
     def _outside_of_regions(self, worker: int) -> Counter[int]:
         """The stacks of a thread's work while others wait in a runtime, if most of it lies in no
         parallel region; else nothing."""
-
-        def waits(glance: Glance) -> bool:
-            stack = glance.stack
-            return bool(stack) and self._knowledge.in_runtime(self._names.frames(stack))
-
-        did = stacks_meanwhile(self.recording, worker, waits)
+        did = self._while_idle.of(worker)
         frames = ((self._names.frames(stack, True), count) for stack, count in did.items())
         inside = sum(count for each, count in frames if self._knowledge.in_region(each))
         return did if 2 * inside < did.total() else Counter()
+
+    @cached_property
+    def _while_idle(self) -> Meanwhile:
+        idle = cache(lambda stack: self._knowledge.in_runtime(self._names.frames(stack)))
+        return Meanwhile(self.recording, lambda each: bool(each.stack) and idle(each.stack))
 
     def _event(self, cost: Cost) -> Cause:
         reason = cost.reason

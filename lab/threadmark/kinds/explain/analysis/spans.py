@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
-from itertools import pairwise
+from functools import cached_property
 
-from threadmark.kinds.explain.analysis.recording import Glance, Recording, Tick
+from threadmark.kinds.explain.analysis.recording import Glance, Recording
 
 Spans = list[tuple[int, int]]  # from and to, in order
 
@@ -38,14 +38,30 @@ def stacks_within(recording: Recording, spans: Spans) -> Counter[int]:
     return Counter(s.stack for s in recording.samples if is_within(spans, s.at_ns))
 
 
-def stacks_meanwhile(
-    recording: Recording, tid: int, waits: Callable[[Glance], bool]
-) -> Counter[int]:
-    """The stacks of a thread's samples between two ticks at which another one waits."""
+class Meanwhile:
+    """The stacks of threads while others waited: those of samples between two ticks at which
+    another thread waits, as `waits` says of one that does not work."""
 
-    def another(tick: Tick) -> bool:
-        return any(waits(each) for each in tick.glances if each.tid != tid and not each.works)
+    def __init__(self, recording: Recording, waits: Callable[[Glance], bool]) -> None:
+        self._recording = recording
+        self._waits = waits
 
-    spans = [(a.at_ns, b.at_ns) for a, b in pairwise(recording.ticks) if another(a) and another(b)]
-    own = (sample for sample in recording.samples if sample.tid == tid)
-    return Counter(sample.stack for sample in own if is_within(spans, sample.at_ns))
+    def of(self, tid: int) -> Counter[int]:
+        """Those of one thread."""
+        return self._by_thread[tid]
+
+    @cached_property
+    def _by_thread(self) -> dict[int, Counter[int]]:
+        times = [tick.at_ns for tick in self._recording.ticks]
+        waiting = [
+            {each.tid for each in tick.glances if not each.works and self._waits(each)}
+            for tick in self._recording.ticks
+        ]
+        found: dict[int, Counter[int]] = defaultdict(Counter)
+        for sample in self._recording.samples:
+            at = bisect_right(times, sample.at_ns)
+            both = waiting[at - 1 : at + 1] if at else []
+            others = [len(each) > (sample.tid in each) for each in both]
+            if len(others) == 2 and all(others):
+                found[sample.tid][sample.stack] += 1
+        return found

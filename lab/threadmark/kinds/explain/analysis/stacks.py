@@ -20,7 +20,7 @@ from threadmark.kinds.explain.analysis.frames import (
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.recording import Pair, Recording
 from threadmark.kinds.explain.analysis.sleeps import AGENT
-from threadmark.kinds.explain.analysis.spans import stacks_meanwhile
+from threadmark.kinds.explain.analysis.spans import Meanwhile
 
 MOST_FRAMES = 16
 _MOST_STACKS = 8
@@ -176,11 +176,15 @@ class Stacks:
         """What these threads did when they were sampled while others waited, if any did."""
         weights: Counter[int] = Counter()
         for tid in threads:
-            weights += stacks_meanwhile(self.recording, tid, lambda _: True)
+            weights += self._meanwhile.of(tid)
         if not weights:
             own = (each for each in self.recording.samples if each.tid in threads)
             weights = Counter(each.stack for each in own)
         return self.parties(dict(weights), exact=True)
+
+    @cached_property
+    def _meanwhile(self) -> Meanwhile:
+        return Meanwhile(self.recording, lambda _: True)
 
     def first(self, stack: int, *, exact: bool = False) -> Frame | None:
         """The innermost function of a stack that is the program's own, else the innermost."""
