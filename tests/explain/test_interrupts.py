@@ -24,6 +24,10 @@ STUBBORN = (
 Starts = Callable[..., subprocess.Popen[str]]
 
 
+def _unignored() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup, which may run the tests, ignores it
+
+
 @pytest.fixture
 def starts(tmp_path: Path) -> Iterator[Starts]:
     """`explain` of a Python program, as a foreground group of its own."""
