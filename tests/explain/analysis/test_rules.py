@@ -237,3 +237,14 @@ def test_the_work_of_a_thread_that_a_library_began_is_work() -> None:
     assert [each.own for each in with_libraries_of_thread(main)] == [False, False, True]
     loader = (*frames[:2], Frame("call_init", "", "ld-linux-x86-64.so.2", own=False))
     assert not any(each.own for each in with_libraries_of_thread(loader))
+
+
+def test_a_runtime_that_a_program_brings_along_is_no_function_of_the_program() -> None:
+    brought = (
+        Frame("wait", "", "libtbb.so.12"),
+        Frame("_GLOBAL__sub_I_main.cpp", "", "libtbb.so.12"),
+    )
+    assert outermost(brought) == ""
+    assert outermost((Frame("render", "", "libscene.so"), *brought)) == "render"
+    work = (Frame("scale", "", "libimage.so", own=False), *brought)
+    assert [each.own for each in with_libraries_of_thread(work)] == [True, True, True]

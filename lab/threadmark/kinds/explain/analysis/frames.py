@@ -143,15 +143,18 @@ _BENEATH = (
 
 def is_beneath(frame: Frame) -> bool:
     """Whether it is of a library whose work is done for the caller: a lock, a wait, a task or
-    memory. Another library of the system does work of its own, as the program does. A static
-    program has only such libraries in it that are known to be beneath."""
-    return not frame.own and (".so" not in frame.module or frame.module.startswith(_BENEATH))
+    memory, wherever the file lies. Another library of the system does work of its own, as the
+    program does. A static program has only such libraries in it that are known to be beneath."""
+    if ".so" in frame.module:
+        return frame.module.startswith(_BENEATH)
+    return not frame.own
 
 
 def with_libraries_of_thread(frames: Sequence[Frame]) -> tuple[Frame, ...]:
     """The frames; of a thread that no function of the program began, the libraries' own work
     counts as the program's. What the loader calls is no thread's work."""
-    if any(each.own or each.module.startswith("ld-") for each in frames):
+    begun = (each.own and not is_beneath(each) for each in frames)
+    if any(begun) or any(each.module.startswith("ld-") for each in frames):
         return tuple(frames)
     return tuple(each if is_beneath(each) else replace(each, own=True) for each in frames)
 

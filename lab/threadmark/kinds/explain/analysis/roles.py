@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import islice
 from statistics import median
 
-from threadmark.kinds.explain.analysis.frames import Frame
+from threadmark.kinds.explain.analysis.frames import Frame, is_beneath
 from threadmark.kinds.explain.analysis.meaning import Names
 from threadmark.kinds.explain.analysis.recording import Recording, Thing, Thread, short_threads
 
@@ -162,7 +162,8 @@ def outermost(frames: Sequence[Frame]) -> str:
 
 def outer(frames: Sequence[Frame], most: int) -> tuple[str, ...]:
     """So many of them, the outermost first."""
-    own = (f.name for f in reversed(frames) if f.own and not f.name.startswith(_GLUE))
+    found = (f for f in reversed(frames) if f.own and not is_beneath(f))
+    own = (f.name for f in found if not f.name.startswith(_GLUE))
     return tuple(islice(own, most))
 
 

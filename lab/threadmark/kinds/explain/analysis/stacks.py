@@ -12,6 +12,7 @@ from typing import TypeVar
 from threadmark.kinds.explain.analysis.frames import (
     Frame,
     gives_back_a_lock,
+    is_beneath,
     is_glue,
     is_guard,
     takes_a_lock,
@@ -189,7 +190,8 @@ class Stacks:
     def first(self, stack: int, *, exact: bool = False) -> Frame | None:
         """The innermost function of a stack that is the program's own, else the innermost."""
         frames = self.frames(stack, exact)
-        own = [each for each in frames if each.own and not each.name.startswith("std::")]
+        program = [each for each in frames if each.own and not is_beneath(each)]
+        own = [each for each in program if not each.name.startswith("std::")]
         return next(iter(own or frames), None)
 
 
