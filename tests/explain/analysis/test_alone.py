@@ -68,3 +68,30 @@ def test_only_its_own_making_of_threads_is_taken_from_the_work_of_a_thread() -> 
     made = phases(80)
     made.threads[A]["totals"] = {"creating": {"ns": 90 * TICK, "times": 9}}
     assert made.first()["category"] == "serial_dependency"
+
+
+@pytest.mark.parametrize(
+    ("stack", "name"),
+    [("deflate@libz pack main", "pack"), ("deflate@libz prog+0x1060", "deflate")],
+)
+def test_the_work_of_a_library_is_named_by_the_function_that_calls_it_if_that_has_a_name(
+    stack: str, name: str
+) -> None:
+    made = Made().thread(MAIN, [works()] * 80 + [waits("join", 0, "join@libc main", A)] * 20)
+    made.thread(A, [None] * 80 + [works()] * 20, "main")
+    for at in range(80):
+        made.lines.append({"kind": "sample", "tid": MAIN, "at_ns": at * TICK + 1, "registers": {},
+                           "stack": made.stack(stack)})  # fmt: skip
+    first = made.first()
+    assert (first["category"], first["name"]) == ("serial_dependency", name)
+
+
+def test_done_by_shows_what_a_thread_did_alone_although_others_waited_later() -> None:
+    made = Made().thread(MAIN, works())
+    made.thread(A, [None] * 80 + [waits("condition", 1, "wait worker")] * 20, "main")
+    for at in range(100):
+        text = "read main" if at < 80 else "merge main"
+        made.lines.append({"kind": "sample", "tid": MAIN, "at_ns": at * TICK + 1, "registers": {},
+                           "stack": made.stack(text)})  # fmt: skip
+    holders = made.first()["holders"]
+    assert holders[0]["frames"] == ["read", "main"]

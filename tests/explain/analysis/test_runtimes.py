@@ -6,7 +6,7 @@ import pytest
 from made import MAIN, MS, Made, ready, sleeps, waits, works
 from threadmark.fixes.choosing import helping
 from threadmark.kinds.explain.analysis.cause import Cause, merged, unite_tasks
-from threadmark.kinds.explain.analysis.frames import Frame
+from threadmark.kinds.explain.analysis.frames import Frame, is_beneath
 from threadmark.kinds.explain.analysis.meaning import Operand
 from threadmark.kinds.explain.knowledge import knowledge
 
@@ -300,3 +300,8 @@ def test_work_in_a_library_of_the_system_is_work_also_within_a_parallel_region()
     made.sample(A, f"convolve@libimage.so.3 gomp_thread_start@libgomp.so.1 {BEGIN}", 100)
     states = made.answer()["states"]
     assert states["useful"] == 1.0
+
+
+def test_the_work_of_each_known_runtime_is_done_for_its_caller() -> None:
+    for each in knowledge().runtimes:
+        assert is_beneath(Frame("wait", "", f"{each}.so.1", own=False))

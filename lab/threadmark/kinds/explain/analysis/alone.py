@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 from threadmark.kinds.explain.analysis.accounting import Account
 from threadmark.kinds.explain.analysis.cause import Cause
-from threadmark.kinds.explain.analysis.frames import is_beneath, is_template
+from threadmark.kinds.explain.analysis.frames import (
+    Frame,
+    is_beneath,
+    is_of_library,
+    is_template,
+)
 from threadmark.kinds.explain.analysis.meaning import Names
 from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.analysis.roles import Roles
@@ -17,17 +23,22 @@ _SURE = 0.5  # of the run
 
 
 def innermost_of_most(stacks: Counter[int], names: Names) -> tuple[str, str]:
-    """Name and place of the innermost function in which half of the samples are, of the program or
-    of a library that does work of its own."""
+    """Name and place of the innermost function of the program in which half of the samples are, or
+    where that has no name, of a library that does work of its own."""
+    found = _innermost(stacks, names, is_of_library)
+    if found[0] and "+0x" not in found[0]:
+        return found
+    return _innermost(stacks, names, lambda each: is_beneath(each) or is_template(each))
+
+
+def _innermost(
+    stacks: Counter[int], names: Names, left_out: Callable[[Frame], bool]
+) -> tuple[str, str]:
     found: Counter[str] = Counter()
     depths: Counter[str] = Counter()  # from the outermost
     places: dict[str, str] = {}
     for stack, count in stacks.items():
-        own = [
-            each
-            for each in names.frames(stack, True)
-            if not is_beneath(each) and not is_template(each)
-        ]
+        own = [each for each in names.frames(stack, True) if not left_out(each)]
         outer: set[str] = set()
         for depth, frame in enumerate(reversed(own)):
             if frame.name not in outer:  # a recursion counts once

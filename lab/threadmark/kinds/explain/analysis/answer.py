@@ -201,7 +201,7 @@ def _none(
         return Cause("unknown", "", "", words, certain=False, ns=lost)
     words = idle or (
         "Nothing costs more than a few per cent: no thread keeps another one from its work. "
-        "Whether the work itself takes longer with more threads, --threads 1,2 tells."
+        "A comparison of numbers of threads (--threads 1,2) shows whether the work itself grows."
     )
     if recording.part:
         words = "Nothing costs more than a few per cent in this part of the program."

@@ -133,7 +133,7 @@ def is_template(frame: Frame) -> bool:
 # How the files of libraries begin that make and run threads, lock, wait and allocate for others.
 _BENEATH = (
     *("libc.", "libc-", "libc+", "ld-", "libm.", "libm-", "libpthread", "libdl", "librt", "libnss"),
-    *("libresolv", "libstdc++", "libunwind", "libgcc_s", "libatomic", "libthreadmark", "libtmk"),
+    *("libresolv", "libstdc++", "libunwind", "libgcc_s", "libatomic", "libthreadmark"),
     *("libgomp", "libomp", "libiomp", "libtbb", "libboost_", "libhpx", "libdispatch"),
     *("libjemalloc", "libmimalloc", "libtcmalloc", "libhoard", "librpmalloc", "libsnmalloc"),
     *("libasan", "libtsan", "libubsan", "libglib-", "libgthread-", "libQt5Core", "libQt6Core"),

@@ -21,7 +21,7 @@ from threadmark.kinds.explain.analysis.frames import (
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.recording import Pair, Recording
 from threadmark.kinds.explain.analysis.sleeps import AGENT
-from threadmark.kinds.explain.analysis.spans import Meanwhile
+from threadmark.kinds.explain.analysis.spans import Meanwhile, is_within, spans_of_one
 
 MOST_FRAMES = 16
 _MOST_STACKS = 8
@@ -174,13 +174,14 @@ class Stacks:
         return self.parties(dict(weights))
 
     def working(self, threads: Mapping[int, float]) -> list[Party]:
-        """What these threads did when they were sampled while others waited, if any did."""
-        weights: Counter[int] = Counter()
+        """What these threads did when they were sampled while others waited, or while no other one
+        lived; all that they did if neither was seen."""
+        own = [each for each in self.recording.samples if each.tid in threads]
+        alone = spans_of_one(self.recording)
+        weights = Counter(each.stack for each in own if is_within(alone, each.at_ns))
         for tid in threads:
             weights += self._meanwhile.of(tid)
-        if not weights:
-            own = (each for each in self.recording.samples if each.tid in threads)
-            weights = Counter(each.stack for each in own)
+        weights = weights or Counter(each.stack for each in own)
         return self.parties(dict(weights), exact=True)
 
     @cached_property
