@@ -37,7 +37,7 @@ def starts(tmp_path: Path) -> Iterator[Starts]:
         line = [sys.executable, "-P", "-m", "threadmark", "explain", *options, "--", sys.executable]
         process = subprocess.Popen(
             [*line, "-c", program], cwd=tmp_path, text=True, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, process_group=0, preexec_fn=_unignored,
+            stderr=subprocess.PIPE, process_group=0, preexec_fn=_unignored,  # noqa: PLW1509
             env={**os.environ, "PYTHONPATH": str(ROOT / "lab")},
         )  # fmt: skip
         started.append(process)
