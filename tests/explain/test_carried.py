@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from threadmark import cli
 from threadmark.kinds.explain.analysis.recording import Code, Module, Symbol
 from threadmark.kinds.explain.carried import Carried
+from threadmark.kinds.explain.elf import Elf
 from threadmark.kinds.explain.mapped import File
 
 SOURCE = """
@@ -42,6 +44,17 @@ def test_a_file_that_is_not_here_has_what_was_carried() -> None:
     assert file.datum(0x410) is None
     assert file.carried.code(0x114, 2, 2) == (0x112, b"cdef")
     assert file.carried.code(0x200, 2, 2) == (0x200, b"")
+
+
+def test_a_file_without_a_build_id_is_known_by_its_code() -> None:
+    elf = Elf(Path(sys.executable).resolve())
+    at = elf.loads[1][0]
+    first, content = elf.code(at, 0, 16)
+    module = Module(sys.executable, "", 0x5000, 0x6000, 0, 0x4F00)
+    same, other = Code(1, first, content), Code(1, first, bytes(16))
+    assert content != bytes(16)
+    assert not File(module, Carried((FUNCTION,), (same,))).changed
+    assert File(module, Carried((FUNCTION,), (same, other))).changed
 
 
 @pytest.mark.skipif(not shutil.which("g++"), reason="no g++")

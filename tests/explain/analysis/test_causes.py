@@ -278,6 +278,21 @@ def test_an_atomic_that_two_threads_write_is_named() -> None:
     assert found["states"]["useful"] == 0
 
 
+def test_many_threads_contend_though_each_has_a_small_part_of_the_samples() -> None:
+    made = Made(processors=32).thread(MAIN, waits("join", 0, "pthread_join@libc main", A))
+    for tid in range(A, A + 32):
+        made.thread(tid, works(), "main").sample(tid, "count worker", 40, bx=0x1000)
+    made.operands[made.stack("count worker")] = Operand(base="bx")
+    assert made.first()["category"] == "atomic"
+
+
+def test_a_thread_that_is_at_a_line_now_and_then_does_not_contend_for_it() -> None:
+    made = two(works(), works()).sample(B, "count worker", 3, bx=0x1000)
+    made.sample(A, "count worker", 60, bx=0x1000)
+    made.operands[made.stack("count worker")] = Operand(base="bx")
+    assert made.first()["category"] == "none"
+
+
 def test_different_words_of_one_line_are_false_sharing() -> None:
     first = atomics(two(works(), works()), 0x1008).first()
     assert (first["category"], first["certain"]) == ("false_sharing", True)

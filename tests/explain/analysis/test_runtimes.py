@@ -135,6 +135,25 @@ def test_who_looks_in_vain_for_a_task_while_one_stage_works_lacks_its_results() 
     assert (first["category"], first["name"]) == ("serial_dependency", "stitch")
 
 
+def test_threads_that_give_their_processors_away_in_a_runtime_do_not_work() -> None:
+    made = regions(f"{SEEK} main", STAGE, turns=True)
+    for tid in range(A + 1, A + 4):
+        made.thread(tid, works(), "main", totals={"yield": {"ns": 20 * MS, "times": 999}})
+        made.sample(tid, f"sched_yield@libc {SEEK} main", 200)
+    made.lines.sort(key=lambda each: each.get("tid", 0), reverse=True)
+    first = made.first()
+    assert (first["category"], first["name"]) == ("serial_dependency", "stitch")
+
+
+def test_a_runtime_that_makes_hardly_a_task_has_no_short_regions() -> None:
+    made = regions(f"{SEEK} main", "knead run@libtbb.so.12 main")
+    assert made.first()["category"] == "task_idle"
+    spins = f"pause@libtbb.so.12 {SEEK} main"
+    made.sample(MAIN, spins, 60)  # a part of the wait is a loop that is known to wait
+    made.operands[made.stack(spins)] = Operand(loops=True)
+    assert made.first()["category"] == "task_idle"
+
+
 DISPATCHES = "libtbb.so.12+0x26a90@libtbb.so.12 libtbb.so.12+0x275a0@libtbb.so.12"
 
 

@@ -47,6 +47,37 @@ def test_a_preempted_thread_and_a_wait_that_the_agent_timed_are_no_unseen_wait()
     assert found["states"]["unknown"] == pytest.approx(1 / 3, abs=0.01)
 
 
+@pytest.mark.parametrize(
+    ("steal_ns", "runnable"), [(0, 0), (50 * TICK, 1 / 6), (900 * TICK, 1 / 3)]
+)
+def test_time_that_the_host_stole_is_time_without_a_processor(
+    steal_ns: int, runnable: float
+) -> None:
+    made = blocked()
+    made.head["steal_ns"] = steal_ns
+    states = made.answer()["states"]
+    assert states["runnable"] == pytest.approx(runnable, abs=0.01)
+    assert states["unknown"] == pytest.approx(1 / 3 - runnable, abs=0.01)
+
+
+def test_a_thread_that_was_asleep_in_what_nobody_timed_was_robbed_of_nothing() -> None:
+    made = Made().thread(MAIN, JOIN_A).thread(A, [works(), sleeps(0, "read@libc worker")], "main")
+    made.head["steal_ns"] = 900 * TICK
+    assert made.answer()["states"]["runnable"] == 0
+
+
+def test_a_thread_that_wakes_others_may_wait_for_the_lock_of_their_condition() -> None:
+    wakes = waits("futex", 1, "pthread_cond_broadcast@libc pass worker")
+    takes = waits("mutex", 2, "pthread_mutex_lock@libc pass worker")
+    made = Made().thread(MAIN, JOIN_A)
+    for tid, plan in ((A, [takes, wakes, works()]), (B, [works(), wakes, wakes])):
+        made.thread(tid, plan, "main", totals={"mutex": {"ns": TICK, "times": 1}})
+    made.thing(1, "condition", mutex=2).thing(2, "mutex")
+    found = made.answer()
+    assert found["causes"][0]["category"] == "mutex"
+    assert found["states"]["unknown"] == 0
+
+
 def test_the_weight_of_a_switch_counts() -> None:
     made = switched(blocked(), MALLOC, sleeps_in="futex_wait", weight=9)
     found = switched(made, "read@libc worker", sleeps_in="pipe_read").answer()
@@ -233,6 +264,13 @@ def test_a_thread_that_the_recorder_saw_blocked_has_a_state(call: int) -> None:
     assert document["causes"]
     state = {-1: "kernel_memory", 0: "io", 999: "unknown"}[call]
     assert any(state in [name for _, name in each["slices"]] for each in details["threads"])
+
+
+def test_a_thread_that_the_end_of_the_program_wakes_was_still_waiting() -> None:
+    wakes = (*JOIN_A[:4], "R", -1)
+    made = Made().thread(MAIN, [*[JOIN_A] * 99, wakes], totals={"io": {"ns": 1, "times": 1}})
+    states = made.thread(A, works(), "main").answer()["states"]
+    assert states["join"] == pytest.approx(1 / 2, abs=0.01)
 
 
 def test_a_wait_that_goes_on_as_the_record_ends_is_counted_up_to_then() -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from threadmark.kinds.explain.analysis.recording import Code, Symbol
+from threadmark.kinds.explain.elf import Elf
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,10 @@ class Carried:
     def holds(self, address: int) -> bool:
         """Whether a known object lies at an address."""
         return self.datum(address) is not None
+
+    def is_of(self, elf: Elf) -> bool:
+        """Whether the file has this code; of another build with the same path it says nothing."""
+        return all(elf.code(p.address, 0, len(p.content))[1] == p.content for p in self.pieces)
 
     def code(self, address: int, before: int, after: int) -> tuple[int, bytes]:
         """The address of the first byte, and bytes round an address."""

@@ -42,6 +42,8 @@ class File:
         self.own = bool(module.path) and not foreign
         mapped = Path(module.path) if module.path.startswith("/") else None
         self.elf = opened([mapped] if mapped else [], module.build_id)
+        if self.elf and carried and not module.build_id and not carried.is_of(self.elf):
+            self.elf = None
         self.carried = carried if carried and self.elf is None else Carried()
         apart = opened(debug_paths(module.path, module.build_id), module.build_id or "-")
         self.debug = apart or self.elf

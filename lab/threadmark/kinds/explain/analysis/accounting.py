@@ -2,7 +2,9 @@
 
 Running, ready and blocked are exact: run and ready time of schedstat, and what is left. Blocked
 time goes to the waits that the agent timed; what it did not see is divided by ticks. A wait that
-lasted longer than the thread was blocked and ready ran in part, which is `spinning`.
+lasted longer than the thread was blocked and ready ran in part, which is `spinning`. Where the
+kernel does not count what the host of the machine stole as run time, that is time without a
+processor.
 """
 
 from __future__ import annotations
@@ -90,6 +92,7 @@ class Account:
 def account(recording: Recording, looks: Looks, sleeps: Sleeps, waits: Waits) -> Account:
     """Divide all of it."""
     storm = short_threads(recording)
+    stolen = _stolen(recording)
     everyone = {}
     for key, thread in recording.threads.items():
         time = ThreadTime(thread)
@@ -97,7 +100,8 @@ def account(recording: Recording, looks: Looks, sleeps: Sleeps, waits: Waits) ->
         for sleep, count in sleeps.of_thread(thread.tid).items():
             seen[STATE_OF_UNSEEN.get(sleep.kind, "unknown")] += count
         short = thread.tid in storm
-        _divide(time, waits, Counter({"starting": 1}) if short else seen)
+        seen = Counter({"starting": 1}) if short else seen
+        _divide(time, waits, seen, stolen.get(thread.tid, 0.0))
         _divide_running(time, looks.of(thread.tid), looks.polls.get(thread.tid, Counter()))
         everyone[key] = time
     threads = {key: time for key, time in everyone.items() if recording.counts(time.thread.tid)}
@@ -105,7 +109,26 @@ def account(recording: Recording, looks: Looks, sleeps: Sleeps, waits: Waits) ->
     return Account(threads, everyone, states, processors(recording))
 
 
-def _divide(time: ThreadTime, meant: Waits, unseen: Counter[str]) -> None:
+def _stolen(recording: Recording) -> dict[int, float]:
+    """By thread, time for which the kernel let it run and did not count it as run time, as far as
+    the host of the machine kept processors from it."""
+    seen_ns: Counter[int] = Counter()
+    able_ns: Counter[int] = Counter()
+    before = recording.began_ns
+    for tick in recording.ticks if recording.steal_ns else ():
+        span, before = max(0, tick.at_ns - before), tick.at_ns
+        for glance in tick.glances:
+            seen_ns[glance.tid] += span
+            able_ns[glance.tid] += span * (glance.state == "R")
+    found = {}
+    for thread in recording.threads.values():
+        part = able_ns[thread.tid] / max(1, seen_ns[thread.tid])
+        found[thread.tid] = max(0.0, part * thread.life_ns - thread.run_ns - thread.ready_ns)
+    most = recording.steal_ns / max(1.0, sum(found.values()))
+    return {tid: ns * min(1.0, most) for tid, ns in found.items()}
+
+
+def _divide(time: ThreadTime, meant: Waits, unseen: Counter[str], stolen: float) -> None:
     thread, states = time.thread, time.states
     life = float(thread.life_ns)
     run, ready = float(thread.run_ns), float(thread.ready_ns)
@@ -148,7 +171,9 @@ def _divide(time: ThreadTime, meant: Waits, unseen: Counter[str]) -> None:
             time.waits[kind] += ns * share
             time.timed_ns[kind] += totals[name] * share
     time.run_left_ns = run
-    time.unseen_ns = blocked - part
+    stolen = min(stolen, blocked - part)
+    states["runnable"] += stolen
+    time.unseen_ns = blocked - part - stolen
     looked = sum(unseen.values())
     for state, count in unseen.items():
         states[state] += time.unseen_ns * count / looked

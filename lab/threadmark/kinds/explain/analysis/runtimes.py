@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import takewhile
 
 from threadmark.kinds.explain.analysis.accounting import Account
@@ -151,7 +151,10 @@ class Runtime:
     @property
     def _are_short(self) -> bool:
         """Whether parallel regions begin and end all the time. Else nearly all of a wait is the
-        loop that waits, where it is known to be one, or one function and the one that it calls."""
+        loop that waits, where it is known to be one, or one function and the one that it calls.
+        A runtime that hands out tasks only would make tasks all the time."""
+        if any(map(self._deals, self._inside)):
+            return False
         whole = len(self._inside)
         loops = sum(self._waits(each) for each in self._inside)
         if loops > _KNOWN * whole or self._has_tasks:
@@ -220,9 +223,12 @@ class Runtime:
 
     @cached_property
     def _outside(self) -> list[Sample]:
-        """Samples of the program's own work."""
+        """Samples of the program's own work. A thread that gives its processor away in the runtime
+        does none."""
         inside = {id(sample) for sample in self._inside}
-        return [sample for sample in self._recording.samples if id(sample) not in inside]
+        waits = cache(lambda stack: self._knowledge.in_runtime(self._names.frames(stack, True)))
+        samples = self._recording.samples
+        return [each for each in samples if id(each) not in inside and not waits(each.stack)]
 
     @cached_property
     def _times(self) -> dict[int, tuple[list[int], list[Sample]]]:

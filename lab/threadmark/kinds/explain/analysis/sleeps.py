@@ -71,7 +71,11 @@ class Sleeps:
         if thread is None:
             return False
         thing = self._recording.things.get(glance.thing)
-        return not thread.totals or (thing is not None and thing.sampled)
+        if not thread.totals or thing is None:
+            return not thread.totals
+        # A thread that wakes those that wait for a condition may have to wait within the C library.
+        timed = glance.activity != "futex" or "futex" in thread.totals
+        return thing.sampled or not (timed or thing.what == "futex")
 
     def of_glance(self, glance: Glance) -> str:
         """The kind of a sleep at a tick."""

@@ -20,7 +20,8 @@ TAKEN = "threads take and give back a lock that others wait for"
 FEWEST = 5  # samples that say something
 _STACKS = 8  # of one line that are looked at
 _MUTEX = re.compile(r"pthread_(mutex|spin)_\w*lock")
-_BOTH = 0.1  # of the samples at a line come from each of two threads that contend
+_BOTH = 0.1  # of the samples of the thread that has most come from each one that contends with it
+_PART = 0.1  # of samples: fewer may be chance
 _NAMED = 3  # functions
 _OF_LIBRARY = re.compile(r"^_*(GI_|libc_)?_*|64$")  # what the C library's own names have beside
 _TELL = 20  # samples at a line that tell different words from one
@@ -73,12 +74,19 @@ def address_of(operand: Operand, sample: Sample) -> int | None:
     return (registers[operand.base] + index + operand.offset) % (1 << 64)
 
 
+def _contenders(threads: Counter[int]) -> list[int]:
+    """The threads that are often at a line, of those with samples there. Each has a small part of
+    all samples where there are many threads."""
+    most = max(threads.values(), default=0)
+    return [tid for tid, count in threads.items() if count >= _BOTH * most]
+
+
 def contended(
     found: list[tuple[Sample, int]], recording: Recording, names: Names, knowledge: Knowledge
 ) -> Spot | None:
     """The spot of one line, if two threads or more share it."""
     threads = Counter(sample.tid for sample, _ in found)
-    often = [tid for tid, count in threads.items() if count >= _BOTH * len(found)]
+    often = _contenders(threads)
     if len(found) < FEWEST or len(often) < 2:
         return None
     by_thread = {t: Counter(a for s, a in found if s.tid == t).most_common(1)[0][0] for t in often}
@@ -87,7 +95,7 @@ def contended(
         users[address] |= {sample.tid} & set(often)
     # Few samples of several words that threads share may show each thread at another word.
     both = sum(len(users[address]) > 1 for _, address in found)
-    apart = len(set(by_thread.values())) > 1 and both <= _BOTH * len(found)
+    apart = len(set(by_thread.values())) > 1 and both <= _PART * len(found)
     samples = [sample for sample, _ in found]
     address = Counter(address for _, address in found).most_common(1)[0][0]
     frames = names.frames(samples[0].stack, True)
@@ -164,7 +172,7 @@ def side_by_side(
         threads[sample.tid] += 1
         if writes:
             written[sample.tid].add(address)
-    often = [tid for tid, count in threads.items() if count >= _BOTH * len(found)]
+    often = _contenders(threads)
     # A word that all of them only read is shared at no cost.
     apart = all(not written[a] & words[b] for a in often for b in often if a != b)
     if len(often) < 2 or not apart or not any(written[tid] for tid in often):
@@ -229,7 +237,7 @@ def memory(samples: list[Sample], names: Names, knowledge: Knowledge) -> Spot:
     for sample in samples:
         piece = knowledge.cause(names.frames(sample.stack, True)[1:])
         asked += piece is not None and piece.category == "allocator"
-    if asked > _BOTH * len(samples):
+    if asked > _PART * len(samples):
         words += "; the allocator gives memory back and takes it again (malloc, free)"
     heaviest = Counter(sample.stack for sample in samples).most_common(1)[0][0]
     first = next(sample for sample in samples if sample.stack == heaviest)

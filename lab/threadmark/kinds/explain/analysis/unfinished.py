@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from threadmark.kinds.explain.analysis.recording import Glance, Pair, Recording, Thread, Total
 
 _FEWEST = 3  # ticks
+_BLOCKED = ("S", "D")  # states of the kernel
 _NOT_TIMED = ("running", "blocked", "starting", "creating", "yield", "spin_lock")
 
 
@@ -20,6 +21,7 @@ class _Last:
     began_ns: int  # the first of these ticks
     ended_ns: int  # the last tick
     ticks: int = 1
+    blocked: int = 0  # those at which it slept; one that ends the program wakes it
     begun: bool = False  # the tick before saw it elsewhere
 
     def is_of(self, thread: Thread) -> bool:
@@ -43,7 +45,7 @@ def with_unfinished(recording: Recording) -> Recording:
         if last is None or last.ticks < _FEWEST or not last.is_of(thread) or not thread.totals:
             continue
         glance, thing = last.glance, things.get(last.glance.thing)
-        if glance.activity in _NOT_TIMED or glance.state not in ("S", "D"):
+        if glance.activity in _NOT_TIMED or 2 * last.blocked < last.ticks:
             continue
         # A wait that returned after the last tick is in the totals already.
         ns = min(thread.ended_ns - last.began_ns, _not_waited(thread))
@@ -73,10 +75,12 @@ def _last_waits(recording: Recording) -> dict[int, _Last]:
         for glance in tick.glances:
             last = found.get(glance.tid)
             if last is None:
-                found[glance.tid] = _Last(glance, tick.at_ns, tick.at_ns)
+                found[glance.tid] = last = _Last(glance, tick.at_ns, tick.at_ns)
+                last.blocked += glance.state in _BLOCKED
             elif not last.begun and _wait(glance) == _wait(last.glance):
                 last.began_ns = tick.at_ns
                 last.ticks += 1
+                last.blocked += glance.state in _BLOCKED
             else:
                 last.begun = True
     return found
