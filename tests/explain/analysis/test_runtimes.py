@@ -139,10 +139,10 @@ def test_threads_that_give_their_processors_away_in_a_runtime_do_not_work() -> N
     made = regions(f"{SEEK} main", STAGE, turns=True)
     for tid in range(A + 1, A + 4):
         made.thread(tid, works(), "main", totals={"yield": {"ns": 20 * MS, "times": 999}})
-        made.sample(tid, f"sched_yield@libc {SEEK} main", 200)
+        gives = "__sched_yield@libc sched_yield@libthreadmark-agent"
+        made.sample(tid, f"{gives} {SEEK} main", 200)
     made.lines.sort(key=lambda each: each.get("tid", 0), reverse=True)
-    first = made.first()
-    assert (first["category"], first["name"]) == ("serial_dependency", "stitch")
+    assert made.first()["words"].startswith("one stage of a pipeline")
 
 
 def test_a_runtime_that_makes_hardly_a_task_has_no_short_regions() -> None:
