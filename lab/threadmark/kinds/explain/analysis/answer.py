@@ -233,7 +233,7 @@ def _complete(
     if cause.category in _HELD:
         cause.held = holders.of(cause.things, cause.waited, inside=cause.category == "once")
     elif cause.workers:
-        cause.held = stacks.working(cause.workers)
+        cause.held = stacks.working(cause.workers, cause.did)
 
 
 def _record(cause: Cause, total: float) -> dict[str, Any]:

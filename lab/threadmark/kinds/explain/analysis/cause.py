@@ -45,6 +45,7 @@ class Cause:
     by_thread: Counter[int] = field(default_factory=Counter)
     waiters: Counter[int] = field(default_factory=Counter)
     workers: Counter[int] = field(default_factory=Counter)
+    did: Counter[int] = field(default_factory=Counter)  # stacks of their work, where it is known
     samples: Counter[int] = field(default_factory=Counter)
     seen: int = 0
     held: list[Party] = field(default_factory=list)
@@ -73,6 +74,7 @@ class Cause:
             (self.by_thread, other.by_thread),
             (self.waiters, other.waiters),
             (self.workers, other.workers),
+            (self.did, other.did),
             (self.samples, other.samples),
         ):
             mine.update(its)

@@ -7,7 +7,6 @@ do at the same moment tells which it is.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections import Counter, defaultdict
 from functools import cache, cached_property
 from itertools import takewhile
@@ -17,12 +16,18 @@ from threadmark.kinds.explain.analysis.cause import FEWEST_TICKS, RUNTIME, Cause
 from threadmark.kinds.explain.analysis.frames import Frame, is_glue
 from threadmark.kinds.explain.analysis.looks import Looks
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
+from threadmark.kinds.explain.analysis.moments import Moments
 from threadmark.kinds.explain.analysis.recording import Recording, Sample
 from threadmark.kinds.explain.analysis.roles import is_uneven, most_common, outermost
+from threadmark.kinds.explain.analysis.slow_paths import innermost_own
 from threadmark.kinds.explain.analysis.spots import operand_of
 
 _MAKES_TASKS = 0.03  # of all samples: tasks are made all the time, not now and then
-_NEAR_NS = 6_000_000  # two samples of one moment
+_NEAR_NS = 6_000_000  # two samples of about one moment
+_SAME = 0.05  # of the time between two samples of a thread: those of one moment, however short
+_FEWEST = 10  # such pairs of samples that say something
+_ALONE = 0.75  # of them: more than where threads share a function's work unequally
+_SURELY = 0.9  # of them
 _TASK = re.compile(r"omp_task_entry")  # what clang makes of a task
 _TASKS = 0.1  # of the samples are in functions that make or run tasks
 _WHOLE = 0.95  # of the samples of a function
@@ -107,6 +112,14 @@ class Runtime:
                 workers[other.tid] += 1
                 if self._knowledge.within_stage(self._frames(other)):
                     stages.append(other)
+        cause = self._waiting_for(working, workers, stages)
+        if cause.workers:
+            cause.did.update(self._did())
+        return cause
+
+    def _waiting_for(
+        self, working: Counter[bool], workers: Counter[int], stages: list[Sample]
+    ) -> Cause:
         if len(stages) >= _WORKS * len(self._inside):
             name, where = self._own(stages)
             words = "one stage of a pipeline or graph works while the others lack its results"
@@ -126,13 +139,26 @@ class Runtime:
         if self._are_short:
             return _short_regions(name)
         if len(self._inside) < _IN_BETWEEN * len(self._recording.samples):
-            part = most_common(+Counter(self._part(each) for each in self._outside))
-            words = "threads wait in turns, in a task runtime, for one that has more to do"
-            found = Cause("imbalance", part, "", words, workers=workers, certain=False)
-            found.doubts.add("or one works in a part that is for one thread")
-            return found
+            return self._in_turns(workers)
         words = "threads wait for one another in a task runtime, and hardly work in between"
         return Cause("barrier", f"barrier in {name}" if name else "", where, words)
+
+    def _in_turns(self, workers: Counter[int]) -> Cause:
+        """Waits for each of several threads."""
+        name, where, alone = self._serial_part()
+        if alone >= _ALONE:
+            words = "one thread works in a part of the region while the others wait for it"
+            found = Cause("serial_dependency", name, where, words, workers=workers)
+            doubt = "or threads wait in turns for one that has more to do"
+        else:
+            part = most_common(+Counter(self._part(each) for each in self._outside))
+            words = "threads wait in turns, in a task runtime, for one that has more to do"
+            found = Cause("imbalance", part, "", words, workers=workers)
+            doubt = "or one works in a part that is for one thread"
+        if alone < _SURELY:
+            found.certain = False
+            found.doubts.add(doubt)
+        return found
 
     def _in_one_region(self, name: str, workers: Counter[int]) -> Cause:
         """Waits for one thread that works within a parallel region."""
@@ -231,21 +257,41 @@ class Runtime:
         return [each for each in samples if id(each) not in inside and not waits(each.stack)]
 
     @cached_property
-    def _times(self) -> dict[int, tuple[list[int], list[Sample]]]:
-        """Samples of own work by thread, in the order of time."""
-        found: dict[int, list[Sample]] = defaultdict(list)
-        for sample in sorted(self._outside, key=lambda each: each.at_ns):
-            found[sample.tid].append(sample)
-        return {tid: ([s.at_ns for s in each], each) for tid, each in found.items()}
+    def _work(self) -> Moments:
+        return Moments(self._outside)
 
-    def _other(self, sample: Sample) -> Sample | None:
+    def _other(self, sample: Sample, within_ns: float = _NEAR_NS) -> Sample | None:
         """What another thread works at about the same moment."""
-        for tid, (times, samples) in self._times.items():
-            at = bisect_left(times, sample.at_ns)
-            for each in samples[max(0, at - 1) : at + 1] if tid != sample.tid else ():
-                if abs(each.at_ns - sample.at_ns) < _NEAR_NS:
-                    return each
-        return None
+        return next(self._work.others(sample, within_ns), None)
+
+    def _did(self) -> Counter[int]:
+        """The stacks of what threads worked at the moments at which others waited."""
+        for within_ns in (_SAME * self._recording.sample_ns, _NEAR_NS):
+            found = (self._other(each, within_ns) for each in self._inside)
+            did = Counter(each.stack for each in found if each is not None)
+            if did.total() >= _FEWEST:
+                break
+        return did
+
+    def _serial_part(self) -> tuple[str, str, float]:
+        """Name and place of the function that has most of the work that others wait for, and how
+        often another thread waits when one is in it, as a share of the samples of one moment."""
+        worked = Counter(self._inner(stack).name for stack in self._did().elements())
+        name = most_common(worked)
+        inside = {id(each) for each in self._inside}
+        everyone = Moments(self._recording.samples)
+        waits: Counter[bool] = Counter()
+        where = ""
+        for sample in self._outside if name and 2 * worked[name] > worked.total() else ():
+            if (inner := self._inner(sample.stack)).name == name:
+                where = inner.where
+                same = everyone.others(sample, _SAME * self._recording.sample_ns)
+                waits.update(id(each) in inside for each in same)
+        seen = waits.total()
+        return name, where, waits[True] / seen if seen >= _FEWEST else 0.0
+
+    def _inner(self, stack: int) -> Frame:
+        return innermost_own(self._names.frames(stack, True))
 
 
 def _short_regions(name: str) -> Cause:

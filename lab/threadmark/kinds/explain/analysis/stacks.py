@@ -173,12 +173,12 @@ class Stacks:
             weights[pair.waiter] += pair.wait_ns
         return self.parties(dict(weights))
 
-    def working(self, threads: Mapping[int, float]) -> list[Party]:
+    def working(self, threads: Mapping[int, float], did: Counter[int]) -> list[Party]:
         """What these threads did when they were sampled while others waited, or while no other one
-        lived; all that they did if neither was seen."""
+        lived; all that they did if neither was seen. `did`: stacks of work while others spun."""
         own = [each for each in self.recording.samples if each.tid in threads]
         alone = spans_of_one(self.recording)
-        weights = Counter(each.stack for each in own if is_within(alone, each.at_ns))
+        weights = did + Counter(each.stack for each in own if is_within(alone, each.at_ns))
         for tid in threads:
             weights += self._meanwhile.of(tid)
         weights = weights or Counter(each.stack for each in own)
