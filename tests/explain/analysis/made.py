@@ -100,6 +100,9 @@ class Names:
     def before(self, module: int, address: int) -> str:
         return self.texts.get(address, "")
 
+    def awaited(self, stack: int) -> tuple[str, str] | None:
+        return self.members.get((stack, "awaited"))
+
     def near(self, stack: int) -> frozenset[str]:
         return self.beside.get(stack, frozenset())
 

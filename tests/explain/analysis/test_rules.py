@@ -104,6 +104,14 @@ def test_an_object_without_a_name_has_that_of_the_member_that_its_waiters_use() 
     assert (first["name"], first["where"]) == ("Warehouse::shelf_lock_", "shelf.cpp:3")
 
 
+def test_a_loop_that_yields_has_the_name_of_the_word_that_it_looks_at() -> None:
+    gives = ("yield", 0, "sched_yield@libc claim worker", 0, "R", -1)
+    made = workers([gives, works()], [works(), gives])
+    assert made.first()["name"] == "loop in claim"
+    made.members[made.stack("sched_yield@libc claim worker"), "awaited"] = ("busy", "desk.cpp:3")
+    assert (made.first()["category"], made.first()["name"]) == ("spin", "busy")
+
+
 def test_a_futex_within_a_condition_is_waiting_for_its_mutex() -> None:
     wait = waits("futex", 1, "pthread_cond_signal@libc put worker")
     made = workers([wait, works()], [works(), wait]).thing(1, "condition", mutex=2)

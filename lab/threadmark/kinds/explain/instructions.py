@@ -34,7 +34,8 @@ _COUNTS = frozenset([
 
 
 @cache
-def _decoder() -> Any:
+def decoder() -> Any:
+    """Of x86-64, with operands."""
     import capstone
 
     found = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
@@ -56,24 +57,24 @@ def operand(code: bytes, first: int, address: int, bias: int | None) -> Operand 
         return None
     # xchg on memory is atomic without the prefix.
     atomic = each.mnemonic.startswith("lock") or each.mnemonic == "xchg"
-    found = _memory(each, bias, loops=False)
+    found = memory(each, bias, loops=False)
     if found is None:
         return None
     if atomic:
         return replace(found, exchanges="cmpxchg" in each.mnemonic)
-    return replace(found, plain=True, writes=_writes(each))
+    return replace(found, plain=True, writes=writes_memory(each))
 
 
 def retried(code: bytes, address: int) -> bool:
     """Whether a compare-exchange that fails goes back to `address`, where `code` begins, or before
     it. A loop that also goes on when the exchange succeeded repeats nothing."""
     last = max(code.rfind(each) for each in _EXCHANGES)
-    read = list(_decoder().disasm(code[: last + _LOOP], address)) if last >= 0 else []
+    read = list(decoder().disasm(code[: last + _LOOP], address)) if last >= 0 else []
     at = {each.address: place for place, each in enumerate(read)}
 
     def goes_back(place: int) -> bool:
         jump = next((each for each in read[place : place + _NEAR] if _leaves(each)), None)
-        target = _target(jump) if jump else None
+        target = target_of(jump) if jump else None
         return jump is not None and target is not None and target <= address
 
     for place, each in enumerate(read):
@@ -86,7 +87,7 @@ def retried(code: bytes, address: int) -> bool:
         if read[jump].mnemonic == _of_success([e.mnemonic for e in read[place + 1 : jump]]):
             failed = jump + 1
         else:
-            failed = at.get(_target(read[jump]) or 0, 0)
+            failed = at.get(target_of(read[jump]) or 0, 0)
             if goes_back(jump):
                 return True
         if failed > place and read[failed : failed + 1] and goes_back(failed):
@@ -108,7 +109,7 @@ def _leaves(instruction: Any) -> bool:
 
 def text(code: bytes, address: int) -> str:
     """The first instruction of `code` as an assembler writes it; empty for none."""
-    for each in _decoder().disasm(code, address, 1):
+    for each in decoder().disasm(code, address, 1):
         return f"{each.mnemonic} {each.op_str}".strip()
     return ""
 
@@ -125,7 +126,7 @@ def _before(code: bytes, first: int) -> Any | None:
     votes: Counter[int] = Counter()
     last: dict[int, Any] = {}
     for start in range(min(LONGEST + 1, len(code))):
-        read = list(_decoder().disasm(code[start:], first + start))
+        read = list(decoder().disasm(code[start:], first + start))
         each = read[-1] if read else None
         if each is not None and each.address + each.size == first + len(code):
             votes[each.address] += 1
@@ -133,7 +134,8 @@ def _before(code: bytes, first: int) -> Any | None:
     return last[max(votes, key=lambda at: (votes[at], at))] if votes else None
 
 
-def _writes(instruction: Any) -> bool:
+def writes_memory(instruction: Any) -> bool:
+    """Whether an instruction writes memory."""
     import capstone
     from capstone import x86
 
@@ -146,9 +148,9 @@ def _writes(instruction: Any) -> bool:
 def _body(code: bytes, first: int, address: int) -> list[Any]:
     """The instructions of the short loop round an address; empty if there is none."""
     end = None
-    for each in _decoder().disasm(code[address - first :], address):
+    for each in decoder().disasm(code[address - first :], address):
         if each.mnemonic.startswith("j"):
-            target = _target(each)
+            target = target_of(each)
             if target is not None and target <= address and address - target <= _LOOP:
                 end = each.address + each.size
                 begin = target
@@ -157,10 +159,10 @@ def _body(code: bytes, first: int, address: int) -> list[Any]:
             return []
     if end is None or begin < first:
         return []
-    body = list(_decoder().disasm(code[begin - first : end - first], begin))
+    body = list(decoder().disasm(code[begin - first : end - first], begin))
     if not body or body[-1].address + body[-1].size != end:
         return []
-    jumps = (_target(each) for each in body if each.mnemonic == "jmp")
+    jumps = (target_of(each) for each in body if each.mnemonic == "jmp")
     # What follows a jump out of it is no part of the loop.
     return body if all(to is None or begin <= to < end for to in jumps) else []
 
@@ -175,9 +177,9 @@ def _counts(body: Sequence[Any], bias: int | None) -> Operand | None:
     for each in body:
         if each.mnemonic not in _WAITS | _COUNTS and not each.mnemonic.startswith("j"):
             return None
-        if each.mnemonic.startswith("lock") or _writes(each):
+        if each.mnemonic.startswith("lock") or writes_memory(each):
             return None
-        word = _memory(each, bias, loops=False)
+        word = memory(each, bias, loops=False)
         if word is not None:
             words.add(word)
         written = each.regs_access()[1]
@@ -197,7 +199,7 @@ def _loop(body: Sequence[Any], bias: int | None) -> Operand | None:
     if not _only_waits(body) and not _repeats(body):
         return None
     for each in body:
-        found = _memory(each, bias, loops=True)
+        found = memory(each, bias, loops=True)
         if found is not None:
             return found
     pauses = any(each.mnemonic == "pause" for each in body)
@@ -235,9 +237,9 @@ def _repeats(body: Sequence[Any]) -> bool:
     changed: set[str] = set()
     kept: set[str] = set()  # registers that are read before they are written
     for each in body:
-        if each.mnemonic.startswith(("lock", "xchg", "rep")) or _writes(each):
+        if each.mnemonic.startswith(("lock", "xchg", "rep")) or writes_memory(each):
             return False
-        if each.mnemonic.startswith("j") and _target(each) in inside:
+        if each.mnemonic.startswith("j") and target_of(each) in inside:
             return False  # what it leaves out may have another value each time
         reads, writes = ({_plain(each.reg_name(r)) for r in of} for of in each.regs_access())
         if each.mnemonic.startswith("cmov"):
@@ -249,7 +251,8 @@ def _repeats(body: Sequence[Any]) -> bool:
     return not kept & changed - {_plain("rflags")}
 
 
-def _target(instruction: Any) -> int | None:
+def target_of(instruction: Any) -> int | None:
+    """Where a jump goes, if the instruction says it."""
     from capstone import x86
 
     operands = instruction.operands
@@ -258,7 +261,8 @@ def _target(instruction: Any) -> int | None:
     return None
 
 
-def _memory(instruction: Any, bias: int | None, *, loops: bool) -> Operand | None:
+def memory(instruction: Any, bias: int | None, *, loops: bool) -> Operand | None:
+    """What an instruction reads or writes in memory."""
     from capstone import x86
 
     for each in instruction.operands:

@@ -7,6 +7,7 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from threadmark.kinds.explain.after_call import REACH, word_after
 from threadmark.kinds.explain.analysis.frames import Frame, with_libraries_of_thread
 from threadmark.kinds.explain.analysis.meaning import Operand
 from threadmark.kinds.explain.analysis.recording import Recording
@@ -172,6 +173,19 @@ class Symbols:
             return ""
         first, code = self._code(file, address, _AROUND, 0)
         return text_before(code, first)
+
+    def awaited(self, stack: int) -> tuple[str, str] | None:
+        """Name and place of the object that the innermost code of the program in a stack looks at
+        when the function that it calls returns."""
+        for number, address in self._recording.stacks.get(stack, ()):
+            file = self.file(number)
+            if file is None or file.own:
+                break
+        else:
+            return None
+        first, code = self._code(file, address, REACH, REACH) if file else (0, b"")
+        word = word_after(code, first, address, 0)
+        return file.datum(word) if file and word is not None else None
 
     def _near(self, stack: int) -> frozenset[str]:
         """What the innermost code of the program in a stack refers to in libraries."""

@@ -67,6 +67,10 @@ class Names(Protocol):
     def before(self, module: int, address: int) -> str:
         """The text of the instruction that ends at an address; empty if it is not known."""
 
+    def awaited(self, stack: int) -> tuple[str, str] | None:
+        """Name and place of the object that the code looks at when the innermost call in a stack
+        returns."""
+
     def near(self, stack: int) -> frozenset[str]:
         """What the innermost code of the program in a stack refers to in libraries, near the place
         where it is."""

@@ -55,6 +55,8 @@ class Naming:
         frame = self._stacks.first(stack)
         if reason.activity == "yield" and frame and frame.name in self._polled:
             return Named(*self._polled[frame.name])
+        if reason.activity == "yield" and (known := self._names.awaited(stack)):
+            return Named(*known)
         for each in self._names.frames(stack)[:INNER]:
             if found := _KINDS.fullmatch(each.name):
                 kind = found[2].replace("_", " ")
