@@ -180,12 +180,10 @@ class Symbols:
         for number, address in self._recording.stacks.get(stack, ()):
             file = self.file(number)
             if file is None or file.own:
-                break
-        else:
-            return None
-        first, code = self._code(file, address, REACH, REACH) if file else (0, b"")
-        word = word_after(code, first, address, 0)
-        return file.datum(word) if file and word is not None else None
+                first, code = self._code(file, address, REACH, REACH) if file else (0, b"")
+                word = word_after(code, first, address, 0)
+                return file.datum(word) if file and word is not None else None
+        return None
 
     def _near(self, stack: int) -> frozenset[str]:
         """What the innermost code of the program in a stack refers to in libraries."""
