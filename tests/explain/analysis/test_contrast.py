@@ -302,20 +302,22 @@ def test_a_cause_that_explains_a_small_part_of_the_loss_is_not_certain() -> None
     assert "only a part of what the threads lose" in mutex["words"]
 
 
-def test_time_with_one_thread_only_is_serial_dependence() -> None:
-    many = Made(ticks=75).thread(
-        MAIN, [works()] * 50 + [waits("join", 0, "join@libc main", A)] * 25
+@pytest.mark.parametrize(("alone", "certain"), [(50, True), (16, False)])
+def test_time_with_one_thread_only_is_serial_dependence(alone: int, certain: bool) -> None:
+    both = (FULL - alone) // 2
+    many = Made(ticks=alone + both).thread(
+        MAIN, [works()] * alone + [waits("join", 0, "join@libc main", A)] * both
     )
     for tid in (A, B):
-        many.thread(tid, [None] * 50 + [works()] * 25, "main")
-        many.look(tid, "part worker", 50, at_ns=250_000_000)
-    many.look(MAIN, "prepare main", 100)
+        many.thread(tid, [None] * alone + [works()] * both, "main")
+        many.look(tid, "part worker", 2 * both, at_ns=250_000_000)
+    many.look(MAIN, "prepare main", 2 * alone)
     one = Made(ticks=FULL).thread(MAIN, works()).look(MAIN, "prepare main", 200)
     found = first(one, many)
     assert (found["category"], found["name"], found["certain"]) == (
         "serial_dependency",
         "prepare",
-        True,
+        certain,
     )
     assert found["holders"][0]["frames"] == ["prepare", "main"]
 

@@ -18,7 +18,7 @@ from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.analysis.roles import Roles
 from threadmark.kinds.explain.analysis.spans import is_within, spans_of_one, stacks_within
 
-_LEAST = 0.3  # of the run: less is the beginning and the end that any program has
+LEAST_ALONE = 0.3  # of the run: less is the beginning and the end that any program has
 _SURE = 0.5  # of the run
 
 
@@ -73,7 +73,7 @@ def alone_causes(recording: Recording, names: Names, roles: Roles, account: Acco
         making = thread.totals.get("creating") if thread else None
         workers[tid] = max(0, workers[tid] - (making.ns if making else 0))
     part = workers.total() / max(1, recording.wall_ns)
-    if part < _LEAST:
+    if part < LEAST_ALONE:
         return []
     ran = stacks_within(recording, spans)
     name, where = innermost_of_most(ran, names)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
+from threadmark.kinds.explain.analysis.alone import LEAST_ALONE
 from threadmark.kinds.explain.analysis.bounds import at_most
 from threadmark.kinds.explain.analysis.cause import LEAST
 from threadmark.kinds.explain.analysis.growth import Grown, grown
@@ -243,11 +244,14 @@ class _Judge:
             if stacks
             else None
         )
-        words = f"for {100 * ns / self._run.wall_ns:.0f} % of the time the program has one thread"
+        part = ns / self._run.wall_ns
+        words = f"for {100 * part:.0f} % of the time the program has one thread"
+        if part < LEAST_ALONE:
+            words += "; or it is the beginning and the end that any program has"
         shortest = self._run.wall_ns - ns * (most - 1) / most
         return [_cause(
-            "serial_dependency", share=round(share, 4), certain=True, words=words, holders=holders,
-            name=frame.name if frame else "", where=frame.where if frame else "",
+            "serial_dependency", share=round(share, 4), certain=part >= LEAST_ALONE, words=words,
+            holders=holders, name=frame.name if frame else "", where=frame.where if frame else "",
             bound=round(at_most(self._run.wall_ns, shortest), 2),
         )]  # fmt: skip
 
