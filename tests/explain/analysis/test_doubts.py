@@ -125,3 +125,12 @@ def test_sleeps_of_a_function_that_gives_way_are_doubted() -> None:
     doubted = made.first()
     assert (sure["category"], sure["certain"]) == ("sleep", True)
     assert (doubted["category"], doubted["certain"]) == ("sleep", False)
+
+
+@pytest.mark.parametrize(("ns", "certain"), [(5.0, False), (20.0, True)])
+def test_a_little_serial_dependence_may_be_a_thread_that_was_interrupted(
+    ns: float, certain: bool
+) -> None:
+    cause = Cause("serial_dependency", "step", "", "", ns=ns, seen=99)
+    doubted([cause], 100.0, has_tasks=False, ready_ns=0.0)
+    assert cause.certain == certain

@@ -15,6 +15,7 @@ _PASSED_ON = ("imbalance", "serial_dependency")
 _TAKEN = ("mutex", "rwlock", "spin", "allocator", "stdio", "loader")
 _WORDS = ("atomic", "false_sharing")
 _INTERRUPTED = ("mutex", "rwlock", "spin")  # held by a thread that loses its processor meanwhile
+_AWAITED = "serial_dependency"  # the work of such a thread
 _LITTLE = 0.06  # of thread time
 _NEARLY = 0.75  # of another cause
 _MUCH = 0.5  # of another cause
@@ -240,9 +241,10 @@ def doubted(
             cause.certain = False
             cause.doubts.add("or threads of a runtime are woken for tasks that are too small")
         # A thread that another program interrupts keeps those waiting that need it.
-        if cause.category in _INTERRUPTED and cause.ns < _LITTLE * total_ns:
+        if cause.category in (*_INTERRUPTED, _AWAITED) and cause.ns < _LITTLE * total_ns:
             cause.certain = False
-            cause.doubts.add("or other programs interrupted a thread that had it")
+            had = "that worked" if cause.category == _AWAITED else "that had it"
+            cause.doubts.add(f"or other programs interrupted a thread {had}")
         # A few per cent without a processor may be other programs' doing.
         if cause.category == "run_queue" and cause.ns < _CHANCE * total_ns:
             cause.certain = False
