@@ -47,7 +47,7 @@ struct Branch : CallState<std::invoke_result_t<F&>, Reference<F>> {
 
   void fork(Worker*& from) noexcept {
     try {
-      submit_and_bind(from, *this);
+      submit_branch(from, *this);
     } catch (const std::bad_alloc&) {  // it has no deque, so join runs it
       // ORDER no-place: relaxed, owner-only.
       this->index.store(Task::claimed, std::memory_order_relaxed);
@@ -60,9 +60,9 @@ struct Branch : CallState<std::invoke_result_t<F&>, Reference<F>> {
     return this->call();
   }
   // Another branch has thrown: this one runs to its end, and its outcome is dropped.
-  void abandon() noexcept {
+  [[gnu::noinline, gnu::cold]] void abandon() noexcept {
     if (this->deque != nullptr) {
-      wait_until_ready(*this);
+      wait_for_branch(*this);
     } else {
       this->run(*this);
     }
@@ -80,7 +80,7 @@ struct Branch : CallState<std::invoke_result_t<F&>, Reference<F>> {
       const ExitScope exits;
       return this->call();
     }
-    wait_until_ready(*this);
+    wait_for_branch(*this);
     const End end{*this};
     return this->move_out();
   }
@@ -178,8 +178,9 @@ class task_scope {
     using S = Spawned<std::decay_t<F>>;
     detail::Worker* worker = detail::current_worker;
     S* const state = detail::make_state<S>(worker, std::in_place, std::forward<F>(callable));
+    state->scope = this;
     try {
-      detail::submit(*worker, *state);
+      detail::submit(*worker, *state, detail::kScoped);
     } catch (...) {
       state->operations->destroy(*state);
       throw;
@@ -232,7 +233,7 @@ class task_scope {
         detail::State<void>& state;
         ~End() { state.operations->destroy(state); }
       } const end{state};
-      detail::wait_until_ready(state);
+      detail::wait_for_branch(state);
       state.rethrow_failure();
     } catch (...) {
       if (error_ == nullptr) error_ = std::current_exception();

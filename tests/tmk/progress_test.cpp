@@ -23,6 +23,7 @@
 
 #include "support.hpp"
 #include "tmk/async.hpp"
+#include "tmk/fork_join.hpp"
 #include "tmk/pool.hpp"
 
 namespace {
@@ -213,6 +214,86 @@ TEST(Meeting, tasks_meet_by_spinning) {
     }));
   }
   for (auto& each : tasks) each.get();
+}
+
+// ---- a thread that waits for a task runs what has to end before that task ----
+
+// Calls both, and says whether `inner` was run by the thread that joins `outer`, while another one
+// ran `outer`. `fork(a, b)` calls both and may run b on another thread.
+template <class F>
+bool joiner_runs_inner(const F& fork) {
+  const auto joiner = std::this_thread::get_id();
+  std::atomic<bool> elsewhere = false, begun = false, ran = false, helped = false;
+  fork(
+      [&] {
+        for (const auto end = Clock::now() + 20ms; !begun && Clock::now() < end;)
+          std::this_thread::yield();
+      },
+      [&] {
+        elsewhere = std::this_thread::get_id() != joiner;
+        fork(
+            [&] {
+              begun = true;
+              for (const auto end = Clock::now() + 20ms; !ran && Clock::now() < end;)
+                std::this_thread::yield();
+            },
+            [&] {
+              helped = std::this_thread::get_id() == joiner;
+              ran = true;
+            });
+      });
+  return elsewhere && helped;
+}
+constexpr auto kForkJoin = [](const auto& a, const auto& b) { tmk::fork_join(a, b); };
+constexpr auto kScope = [](const auto& a, const auto& b) {
+  tmk::task_scope scope;
+  scope.run(b);
+  a();
+};
+constexpr auto kScopeOnTheHeap = [](const auto& a, const auto& b) {
+  const auto scope = std::make_unique<tmk::task_scope>();
+  scope->run(b);
+  a();
+};
+constexpr auto kFutures = [](const auto& a, const auto& b) {
+  const auto future = tmk::async(b);
+  a();
+};
+template <class F>
+int times_that_joiner_runs_inner(const F& fork) {
+  tmk::pool pool(2);
+  return pool.run([&] {
+    int times = 0;
+    for (int i = 0; i < 200; ++i) times += joiner_runs_inner(fork) ? 1 : 0;
+    return times;
+  });
+}
+
+TEST(Helping, a_thread_runs_branches_and_tasks_of_scopes_that_it_waits_for_anyway) {
+  const Deadline deadline;
+  EXPECT_GT(times_that_joiner_runs_inner(kForkJoin), 0);
+  EXPECT_GT(times_that_joiner_runs_inner(kScope), 0);
+}
+
+TEST(Helping, a_thread_runs_nothing_that_may_outlive_the_task_that_it_waits_for) {
+  const Deadline deadline;
+  EXPECT_EQ(times_that_joiner_runs_inner(kScopeOnTheHeap), 0);
+  EXPECT_EQ(times_that_joiner_runs_inner(kFutures), 0);
+}
+
+// A scope of an outer call may have tasks that need a lock which the waiter holds.
+TEST(Helping, a_thread_runs_no_task_of_a_scope_that_goes_on) {
+  const Deadline deadline;
+  tmk::pool pool(2);
+  pool.run([&] {
+    for (int i = 0; i < 200; ++i) {
+      std::mutex mutex;
+      tmk::task_scope outer;
+      const std::unique_lock lock(mutex);
+      tmk::fork_join([] { std::this_thread::yield(); },
+                     [&] { outer.run([&] { const std::lock_guard waits(mutex); }); });
+    }
+  });
 }
 
 // Threads of the program that have used tmk and sleep now do not count as running for long.

@@ -39,7 +39,7 @@ inline Worker& Pool::bind() {
     while (!workers_.compare_exchange_weak(worker->next, worker)) {
     }
   }
-  worker->stack_end = stack_limit();
+  worker->stack_end = stack_bounds().limit;
   if (!has_membarrier) {                        // nothing is private
     const std::lock_guard guard(worker->lock);  // a thief may look at one that was used before
     worker->split.store(SIZE_MAX);

@@ -18,6 +18,7 @@
 #include "counter.hpp"
 #include "entry.hpp"
 #include "fence.hpp"
+#include "run.hpp"
 #include "spin_lock.hpp"
 #include "task.hpp"
 
@@ -36,6 +37,13 @@ struct Loot {
   bool left = false;
 };
 
+// What a waiter has got of the tasks that have to end before what it waits for: none; none yet,
+// because the owner has been asked to open one; or one.
+struct Help {
+  Task* task = nullptr;
+  bool asked = false;
+};
+
 struct alignas(128) Deque {
   // ---- written by the lock holder ----
   std::atomic<std::size_t> split{0};
@@ -43,9 +51,10 @@ struct alignas(128) Deque {
   SpinLock lock;
   std::size_t open = 0;   // others may claim below it; above, up to split, they have to wait
   std::size_t asked = 0;  // the owner is to open the places below it when it comes by; 0: none
-  std::uint64_t split_falls = 0;  // how often split came down
-  bool exposing = false;          // a thief has a fence under way; another one need not
-  std::size_t siblings_end = 0;   // of those that begin at head, as far as open; 0: unknown
+  std::uint64_t split_falls = 0;       // how often split came down
+  bool exposing = false;               // a thief has a fence under way; another one need not
+  std::size_t siblings_end = 0;        // of those that begin at head, as far as open; 0: unknown
+  std::atomic<Run*> running{nullptr};  // the innermost of the owner's thread; the owner writes it
   // ---- written by the owner; last, so that a worker's words for its owner are beside them ----
   alignas(128) std::atomic<Entry>* entries = nullptr;
   std::size_t mask = 0;
@@ -75,7 +84,7 @@ struct alignas(128) Deque {
     // ORDER set-index: relaxed, ordered by publish-entry.
     task.index.store(b, std::memory_order_relaxed);
     // ORDER publish-entry: release, pairs with read-entry-open, which sees the contents.
-    entries[b & mask].store(reinterpret_cast<Entry>(&task) | siblings, std::memory_order_release);
+    entries[b & mask].store(reinterpret_cast<Entry>(&task) + siblings, std::memory_order_release);
     // ORDER publish-bottom: release, pairs with read-bottom.
     bottom.store(b + 1, std::memory_order_release);
     light_fence();
@@ -196,6 +205,37 @@ struct alignas(128) Deque {
       }
       expose(guard, i + 1);
     }
+  }
+
+  // Owner. Its thread begins to run a task, or goes on with the outer one.
+  void note_run(Run* run) {
+    const std::lock_guard guard(lock);
+    write(running, run);
+  }
+  // Waiter that is not the owner, for a task that the owner's thread may run. Claims the oldest
+  // task that was made in that one and has to end before it.
+  Help claim_within(const Task& awaited) {
+    // ORDER run-hint: relaxed, rechecked by lock-worker.
+    if (running.load(std::memory_order_relaxed) == nullptr || !may_have_pending()) return {};
+    if (!lock.try_lock()) return {};
+    const std::lock_guard guard(lock, std::adopt_lock);
+    const Run* run = read(running);
+    while (run != nullptr && &run->task != &awaited) run = run->outer;
+    if (run == nullptr) return {};
+    // ORDER within-bottom: acquire, pairs with publish-bottom.
+    const std::size_t b = bottom.load(std::memory_order_acquire);
+    for (std::size_t i = read(head); i < b; ++i) {
+      const Entry entry = read_entry(i);
+      if (i >= open && is_structured(entry)) {  // the owner may take it meanwhile
+        ring(i + 1);
+        return {nullptr, true};
+      }
+      if (!run->made(entry)) continue;
+      claim(*task_of(entry), i);
+      pass_erased(std::min(open, b));
+      return {task_of(entry)};
+    }
+    return {};
   }
 
   // Waiter that is not the owner. Claims this very task; false if another thread has claimed it.

@@ -1,5 +1,5 @@
-// What lies in a place of a deque: null, or a task and the mark of its siblings, the tasks that one
-// call of a function has made.
+// What lies in a place of a deque: null, or a task and a mark: that of its siblings, the tasks that
+// one call of a function has made, or that of a task that ends before a call does.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,20 @@
 
 namespace tmk::detail {
 
-// An odd entry has the mark in its low bits, in which the address of the task is zero. An even
-// entry is a task without siblings.
+// An odd entry has the mark of siblings in its low bits, in which the address of the task is zero.
+// An even entry is a task without siblings.
 using Entry = std::uintptr_t;
+inline constexpr Entry kBranch = 2;  // of a fork_join: the task lies on the stack of the call
+inline constexpr Entry kScoped = 4;  // of a task_scope
+static_assert(alignof(Task) > (kBranch | kScoped));
 inline Entry siblings_of(Entry entry) { return entry % 2 != 0 ? entry % kTaskAlignment : 0; }
-inline Task* task_of(Entry entry) { return reinterpret_cast<Task*>(entry - siblings_of(entry)); }
+inline Entry mark_of(Entry entry) {
+  return entry % (entry % 2 != 0 ? kTaskAlignment : alignof(Task));
+}
+inline Task* task_of(Entry entry) { return reinterpret_cast<Task*>(entry - mark_of(entry)); }
+inline bool is_structured(Entry entry) {
+  return mark_of(entry) == kBranch || mark_of(entry) == kScoped;
+}
 
 // The mark of all tasks that one call of a function makes, from the place of its stack. The calls
 // of other functions may have the same mark by chance: then a thief makes a worse choice.

@@ -27,6 +27,9 @@ namespace tmk::detail {
 inline constexpr std::uint32_t kArmed = 1u << 24;  // in `activity`: the watchdog ticks
 inline constexpr std::uint32_t kRunning = kArmed - 1;
 
+// Whether a waiter has run a task, or has asked for one and is to look again soon.
+enum class Helped { no, asked, yes };
+
 class Pool {
  public:
   // bad_alloc for the first one.
@@ -84,6 +87,8 @@ class Pool {
   void note_processor(Worker& self) const {
     if (distances_.load() != nullptr) self.processor.store(sched_getcpu());
   }
+  // The calling thread waits for a task. If there is one that has to end before that, it runs it.
+  Helped help(Worker& self, const Task& awaited);
   // Whether another thread could run something: a hint.
   bool has_work() { return may_have_pending(); }
   // For a caller without stack: whether there is, or now is, another thread to run what it needs.

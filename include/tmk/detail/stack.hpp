@@ -53,17 +53,21 @@ inline std::size_t pool_stack() {
 }
 // Above this address a task may begin to run in place: it then has as much stack as a thread of its
 // own would have or, on a thread that has less than two of these, half as much.
-TMK_THREAD_LOCAL std::uintptr_t known_stack_limit = 0;
-inline std::uintptr_t stack_limit() {
-  if (known_stack_limit != 0) return known_stack_limit;
+struct StackBounds {
+  std::uintptr_t low = 0, high = 0, limit = 0;
+};
+TMK_THREAD_LOCAL StackBounds known_stack{};
+inline const StackBounds& stack_bounds() {
+  if (known_stack.limit != 0) return known_stack;
   pthread_attr_t attributes;
-  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return 0;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return known_stack;
   void* lowest = nullptr;
   std::size_t size = 0;
   pthread_attr_getstack(&attributes, &lowest, &size);
   pthread_attr_destroy(&attributes);
   const std::size_t task = size / 2 >= default_stack() ? default_stack() : default_stack() / 2;
-  return known_stack_limit = reinterpret_cast<std::uintptr_t>(lowest) + task;
+  const auto low = reinterpret_cast<std::uintptr_t>(lowest);
+  return known_stack = {low, low + size, low + task};
 }
 
 }  // namespace tmk::detail

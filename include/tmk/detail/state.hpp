@@ -104,6 +104,7 @@ struct State : Task {
   union {
     Stored<R> stored;
     std::exception_ptr error;
+    const void* scope;  // of a pending task of a task_scope
   };
 };
 

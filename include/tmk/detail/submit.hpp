@@ -26,15 +26,15 @@ inline void submit(Worker& worker, Task& task, Entry siblings = 0) {
   worker.push(task, siblings);
   look_for_sleepers(worker);
 }
-// The same for a thread whose current_worker may stand for none, which has no room: it is another
-// one afterwards. bad_alloc.
-inline void submit_and_bind(Worker*& worker, Task& task) {
+// The same of a branch, for a thread whose current_worker may stand for none, which has no room: it
+// is another one afterwards. bad_alloc.
+inline void submit_branch(Worker*& worker, Task& task) {
   std::size_t b = worker->next_place();
   if (b >= worker->room_end) [[unlikely]] {
     worker = &this_worker();
     b = worker->place_with_room();
   }
-  worker->push_at(b, task, 0);
+  worker->push_at(b, task, kBranch);
   look_for_sleepers(*worker);
 }
 

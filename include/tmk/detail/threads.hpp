@@ -93,6 +93,32 @@ inline Loot Pool::find(Worker& self, std::uint32_t& start) {
   visit_others(workers_.load(), self, (start >> 28) + 1, distances_.load(), steal);
   return found;
 }
+// Runs a task that the thread does not join, in which it says so.
+inline void run_noted(Worker& self, Task& task) {
+  struct Noted : Run {
+    Worker& self;
+    explicit Noted(Worker& by, Task& begun)
+        : Run{begun, stack_bounds(), stack_pointer(), by.running.load()}, self(by) {
+      if (base > stack.high) base = 0;  // on a stack of the program's own
+      self.note_run(this);
+    }
+    ~Noted() { self.note_run(outer); }
+  } const noted(self, task);
+  task.operations->run(task);
+}
+inline Helped Pool::help(Worker& self, const Task& awaited) {
+  if (!stack_left(self)) return Helped::no;
+  bool asked = false;
+  for (Worker* w = workers_.load(); w != nullptr; w = w->next) {
+    const Help found = w != &self ? w->claim_within(awaited) : Help{};
+    asked |= found.asked;
+    if (found.task == nullptr) continue;
+    self.stolen.increment();
+    run_noted(self, *found.task);
+    return Helped::yes;
+  }
+  return asked ? Helped::asked : Helped::no;
+}
 // Asks the others to open what they push next. True if one had not been told yet.
 inline bool Pool::ask(Worker& self) {
   bool told = false;
@@ -153,7 +179,7 @@ inline void Pool::run_until_idle(Worker& self, std::uint64_t* blocked) {
       if (const std::uint64_t mask = mask_.load(); blocked != nullptr && *blocked != mask)
         block_signals(*blocked = mask);
       restraint.begin_task(steady_clock::now());
-      task->operations->run(*task);
+      run_noted(self, *task);
       restraint.end_task(steady_clock::now());
       looks = 0;  // and 1 before the next look
       continue;

@@ -15,8 +15,9 @@
 
 namespace tmk::detail {
 
-// Blocks until the task is ready or, if there is a deadline, until then: false.
-inline bool block_until(Task& task, const timespec* deadline = nullptr) {
+// Blocks until the task is ready or, if there is a deadline, until then: false. `helps`: what has
+// to end before the task may run on this thread meanwhile.
+inline bool block_until(Task& task, const timespec* deadline = nullptr, bool helps = false) {
   Worker& worker = *current_worker;  // a thread that has none does not count as running
   // Some tens of microseconds, in which short tasks end: a sleep and a wake-up cost as much. Less
   // than one where something is pending, because another thread could use the place.
@@ -25,6 +26,11 @@ inline bool block_until(Task& task, const timespec* deadline = nullptr) {
     pause();
     const bool brief = deadline != nullptr || &worker == &unbound_worker;
     if (spins % 64 != 63) continue;
+    if (helps && !brief) {
+      const Helped helped = worker.pool->help(worker, task);
+      if (helped == Helped::yes) spins = 0;
+      if (helped != Helped::no) continue;
+    }
     if (brief || worker.pool->has_work()) break;
     sched_yield();  // to the runner, if it is on this processor
   }
@@ -68,6 +74,11 @@ inline Found run_in_place(Task& task) {
 // Returns when the task is ready.
 inline void wait_until_ready(Task& task) {
   if (run_in_place(task) != Found::ready) block_until(task);
+}
+// The same of a branch or of a task of a scope: before it sleeps, the thread runs what has to end
+// before that task.
+[[gnu::noinline, gnu::cold]] inline void wait_for_branch(Task& task) {
+  if (run_in_place(task) != Found::ready) block_until(task, nullptr, true);
 }
 
 }  // namespace tmk::detail

@@ -122,6 +122,42 @@ void owner_joins_the_oldest_task() {
     if (Task* const task = d.worker.claim_oldest(false)) run(*task);
   });
 }
+constexpr tmk::detail::StackBounds kAnywhere{0, UINTPTR_MAX, 0};
+// The runner of a task forks and joins, while the thread that waits for the task helps.
+void a_waiter_helps() {
+  Branches d;
+  spawn([&] {
+    tmk::detail::Run of_c{d.c, kAnywhere, UINTPTR_MAX, nullptr};
+    d.worker.note_run(&of_c);
+    for (Job* each : {&d.a, &d.b}) {
+      d.push(*each, tmk::detail::kBranch);
+      d.join(*each);
+    }
+    d.worker.note_run(nullptr);
+  });
+  spawn([&] {
+    for (int i = 0; i < 2; ++i) {
+      if (Task* const task = d.worker.claim_within(d.c).task) run(*task);
+    }
+  });
+  d.end(2);
+}
+void a_waiter_helps_beside_a_thief() {
+  Branches d;
+  tmk::detail::Run of_c{d.c, kAnywhere, UINTPTR_MAX, nullptr};
+  d.worker.note_run(&of_c);
+  d.push(d.a, tmk::detail::kBranch);
+  d.push(d.b, tmk::detail::kBranch);
+  spawn([&] {
+    d.join(d.b);
+    d.join(d.a);
+  });
+  spawn([&] {
+    if (Task* const task = d.worker.claim_within(d.c).task) run(*task);
+  });
+  spawn([&] { d.steal(1); });
+  d.end(2);
+}
 void owner_takes_oldest_first() {
   Deque d;
   d.push(d.a);
@@ -870,6 +906,8 @@ std::vector<Scenario> scenarios() {
       {"the owner joins what a thief wants", owner_joins_what_a_thief_wants, 2},
       {"the owner joins the oldest task", owner_joins_the_oldest_task, 2},
       {"a thief asks", a_thief_asks, 2},
+      {"a waiter helps", a_waiter_helps, 3},
+      {"a waiter helps beside a thief", a_waiter_helps_beside_a_thief, 2},
       {"a thief leaves the first", a_thief_leaves_the_first, 2},
       {"a worker gets another owner", a_worker_gets_another_owner},
       {"somebody counts", somebody_counts},
