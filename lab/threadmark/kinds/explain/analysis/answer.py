@@ -278,8 +278,9 @@ def _limits(
     if ready >= _OF_OTHERS and not any(c.category in ("run_queue", "affinity") for c in causes):
         found.append(
             f"Threads were ready without a processor for {100 * ready:.0f} % of their time, though "
-            "hardly more of them than there are processors: other programs had these, or the "
-            "system put several threads on one. On a quiet machine other causes may show."
+            "hardly more of them than there are processors: other programs had these, or the host "
+            "of a virtual machine, or the system put several threads on one. On a quiet machine "
+            "other causes may show."
         )
     if recording.agent_ns:
         share = recording.agent_ns / max(1.0, times.total_ns)
