@@ -20,6 +20,16 @@ from threadmark.setup import build, packages, platforms, source_files
 from threadmark.setup.counting import Count, count
 
 
+# Tests that neither record nor measure a program, so that they may run at the same time.
+_UNDISTURBED = (
+    "tests/analysis",
+    "tests/explain/analysis",
+    "tests/programs",
+    "tests/simulation",
+    "tests/tools",
+)
+
+
 class Level(IntEnum):
     """Which command runs a check: each includes those before it."""
 
@@ -77,10 +87,16 @@ def checks() -> list[Check]:
     package = "tests/tmk/package"  # builds the examples from an installed copy: minutes
     model = "tests/tmk/model"  # explores the runtime's interleavings: minutes
     readers = "tests/explain/readers"  # Go builds its pprof: a minute
-    quick = [f"--ignore={each}" for each in (package, model, readers)]
+    slow = (package, model, readers)
+    others = [f"--ignore={each}" for each in (*slow, *_UNDISTURBED)]
     found += [
+        Check(
+            "python-undisturbed",
+            Level.TEST,
+            lambda: [*python, "pytest", *_UNDISTURBED, "-n", _jobs()],
+        ),
         # One test at a time, because many record or measure a program.
-        Check("python", Level.TEST, lambda: [*python, "pytest", *quick]),
+        Check("python", Level.TEST, lambda: [*python, "pytest", *others]),
         Check("package", Level.CHECK, lambda: [*python, "pytest", package, *by_compiler]),
         Check("model", Level.CHECK, lambda: [*python, "pytest", model]),
     ]

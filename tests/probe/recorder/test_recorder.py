@@ -561,7 +561,7 @@ def test_threads_that_ended_before_the_recording_began_are_not_at_work_in_it(
     recorder: Recorder, compiled: Compile
 ) -> None:
     target = compiled("short_threads.cpp")
-    recorder.run(target, "1000000", options=("--delay", "0.3", "--duration", "0.2"))
+    recorder.run(target, "100000", options=("--delay", "0.3", "--duration", "0.2"))
     record = recorder.read()
     if not record.head["tier"]["perf"]:
         pytest.skip("no messages of the kernel tell of threads here")
