@@ -1,7 +1,7 @@
 """How many times faster a program could be at most if some of its causes cost nothing.
 
-docs/explain.md has the formula. What is left takes no less than each of three times: the work on
-the processors that there are, the longest thread, and the critical path.
+docs/explain.md has the formula. What is left takes no less than each of two times: the work on the
+processors that there are, and the critical path.
 """
 
 from __future__ import annotations
