@@ -91,11 +91,39 @@ struct Cell {
   std::size_t i = 0, j = 0;  // counted from 1
 };
 
+constexpr std::size_t kBlock = 32;  // columns
+
+// One row of scores, `here`, from the row `up`, with gaps that go `down`; its best score. Vector
+// code, in blocks: gaps along the row wait for the end of the block, and most blocks have no score
+// that could pay for one. It is not inlined, because the loop would then differ from backend to
+// backend.
+[[gnu::noinline]] int score_row(const int* __restrict score, const int* __restrict up,
+                                int* __restrict here, int* __restrict down, std::size_t width,
+                                int first) {
+  int row_best = 0;
+  int across = 0;
+  for (std::size_t block = 0; block < width; block += kBlock) {
+    int block_best = 0;
+    for (std::size_t j = block; j < block + kBlock; ++j) {
+      const int gap = larger(down[j] - kExtend, up[j + 1] - first);
+      const int value = larger(larger(up[j] + score[j], 0), gap);
+      down[j] = gap;
+      here[j + 1] = value;
+      block_best = larger(block_best, value);
+    }
+    if (across > 0 || block_best > first) {
+      for (std::size_t j = block + 1; j <= block + kBlock; ++j) {
+        here[j] = larger(here[j], across);
+        across = larger(across - kExtend, here[j] - first);
+      }
+    }
+    row_best = larger(row_best, block_best);  // a gap never leads to more than it started from
+  }
+  return row_best;
+}
+
 // The best score of a local alignment and the first cell, row by row, where one ends.
 std::pair<int, Cell> find_end(const Sequence& a, const Sequence& b, int open) {
-  // Vector code, in blocks of columns: gaps along the row wait for the end of the block, and most
-  // blocks have no score that could pay for one.
-  constexpr std::size_t kBlock = 32;
   const std::size_t width = (b.size() + kBlock - 1) / kBlock * kBlock;
   std::array<std::vector<int>, kLetters.size()> profile;  // scores of a letter against all of b
   for (const std::uint8_t letter : a) {
@@ -109,29 +137,8 @@ std::pair<int, Cell> find_end(const Sequence& a, const Sequence& b, int open) {
   int best = 0;
   Cell end;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    const int* __restrict score = profile[a[i]].data();
-    const int* __restrict up = above.data();
-    int* __restrict here = row.data();
-    int* __restrict down = vertical.data();
-    int row_best = 0;
-    int across = 0;
-    for (std::size_t block = 0; block < width; block += kBlock) {
-      int block_best = 0;
-      for (std::size_t j = block; j < block + kBlock; ++j) {
-        const int gap = larger(down[j] - kExtend, up[j + 1] - first);
-        const int value = larger(larger(up[j] + score[j], 0), gap);
-        down[j] = gap;
-        here[j + 1] = value;
-        block_best = larger(block_best, value);
-      }
-      if (across > 0 || block_best > first) {
-        for (std::size_t j = block + 1; j <= block + kBlock; ++j) {
-          here[j] = larger(here[j], across);
-          across = larger(across - kExtend, here[j] - first);
-        }
-      }
-      row_best = larger(row_best, block_best);  // a gap never leads to more than it started from
-    }
+    const int row_best =
+        score_row(profile[a[i]].data(), above.data(), row.data(), vertical.data(), width, first);
     if (row_best > best) {
       best = row_best;
       const auto column = std::find(row.begin() + 1, row.end(), best) - row.begin();

@@ -64,7 +64,8 @@ class Grids {
     return {span(first, last), span(0, 0)};
   }
 
-  void average(const double* from, double* to, Span rows, Span columns) const {
+  // It is not inlined, because the loop would then differ from backend to backend.
+  [[gnu::noinline]] void average(const double* from, double* to, Span rows, Span columns) const {
     for (std::size_t i = rows.first; i < rows.last; ++i) {
       const double* __restrict above = from + (i - 1) * side_;
       const double* __restrict here = above + side_;
