@@ -20,8 +20,11 @@ namespace tmk::detail {
 inline bool block_until(Task& task, const timespec* deadline = nullptr, bool helps = false) {
   Worker& worker = *current_worker;  // a thread that has none does not count as running
   // Some tens of microseconds, in which short tasks end: a sleep and a wake-up cost as much. Less
-  // than one where something is pending, because another thread could use the place.
-  for (int spins = 0; spins < 2'000; ++spins) {
+  // than one where something is pending, because another thread could use the place. A waiter that
+  // helps keeps its place, because what is pending is mostly its own and comes next: a thread in its
+  // place would begin that, and be one too many when the waiter goes on.
+  const int most = helps ? 4'000 : 2'000;
+  for (int spins = 0; spins < most; ++spins) {
     if (task.ready()) return true;
     pause();
     const bool brief = deadline != nullptr || &worker == &unbound_worker;
@@ -31,7 +34,7 @@ inline bool block_until(Task& task, const timespec* deadline = nullptr, bool hel
       if (helped == Helped::yes) spins = 0;
       if (helped != Helped::no) continue;
     }
-    if (brief || worker.pool->has_work()) break;
+    if (brief || (!helps && worker.pool->has_work())) break;
     sched_yield();  // to the runner, if it is on this processor
   }
   if (&worker != &unbound_worker) worker.blocked.increment();
