@@ -21,8 +21,8 @@ inline bool block_until(Task& task, const timespec* deadline = nullptr, bool hel
   Worker& worker = *current_worker;  // a thread that has none does not count as running
   // Some tens of microseconds, in which short tasks end: a sleep and a wake-up cost as much. Less
   // than one where something is pending, because another thread could use the place. A waiter that
-  // helps keeps its place, because what is pending is mostly its own and comes next: a thread in its
-  // place would begin that, and be one too many when the waiter goes on.
+  // helps keeps its place, because what is pending is mostly its own and comes next: a thread in
+  // its place would begin that, and be one too many when the waiter goes on.
   const int most = helps ? 4'000 : 2'000;
   for (int spins = 0; spins < most; ++spins) {
     if (task.ready()) return true;

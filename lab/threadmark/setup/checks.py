@@ -19,7 +19,6 @@ from threadmark.model.places import BUILD, ROOT
 from threadmark.setup import build, packages, platforms, source_files
 from threadmark.setup.counting import Count, count
 
-
 # Tests that neither record nor measure a program, so that they may run at the same time.
 _UNDISTURBED = (
     "tests/analysis",
