@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
-SEEDS = sorted((Path(__file__).resolve().parents[1] / "fuzz/seeds").glob("*/*"))
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = {each.stem for each in (ROOT / "bench/programs/tasks").glob("*.cpp")}
+SEEDS = sorted(
+    seed for seed in (ROOT / "tests/fuzz/seeds").glob("*/*") if seed.parent.name in PROGRAMS
+)
 
 
 @pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: f"{seed.parent.name}/{seed.name}")
