@@ -41,7 +41,7 @@ SHORTER = (
     ("detail/surplus.hpp", "sysconf(_SC_PAGESIZE) <=", "0 <="),
     ("detail/counter.hpp", "defined(__x86_64__)", "false"),
     ("detail/deque.hpp", "kFew = 16", "kFew = 1"),
-    ("detail/wait.hpp", "spins < 2'000", "spins < 0"),
+    ("detail/wait.hpp", "helps ? 4'000 : 2'000", "helps ? 0 : 0"),
     ("detail/deque.hpp", "spins < 64", "spins < model::thieves_hear()"),
     ("detail/threads.hpp", "hold(ask(self))", "hold(model::threads_ask() && ask(self))"),
     ("detail/pool.hpp", "keeps_woken_threads_away()", "model::wakers_choose()"),
