@@ -37,16 +37,26 @@ Run = Callable[..., Result]
 
 
 @pytest.fixture
-def run() -> Run:
+def executable() -> Callable[[str, str], Path]:
+    """executable(program, backend): where it is built."""
+
+    def find(program: str, backend: str) -> Path:
+        path = BIN / f"{program}.{backend}"
+        if not path.exists():
+            pytest.skip(f"{path} is not built; set THREADMARK_BIN or build it")
+        return path
+
+    return find
+
+
+@pytest.fixture
+def run(executable: Callable[[str, str], Path]) -> Run:
     """run(program, backend="serial", *args): one process at size smoke without a warm-up,
     unless args say otherwise."""
 
     def run_program(program: str, backend: str = "serial", *args: str) -> Result:
-        executable = BIN / f"{program}.{backend}"
-        if not executable.exists():
-            pytest.skip(f"{executable} is not built; set THREADMARK_BIN or build it")
         command = [
-            executable,
+            executable(program, backend),
             "--run",
             *([] if "--size" in args else ["--size", "smoke"]),
             *([] if "--warmup" in args else ["--warmup", "0"]),

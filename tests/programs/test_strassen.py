@@ -6,7 +6,6 @@ import resource
 import subprocess
 
 import pytest
-from conftest import BIN
 
 
 @pytest.mark.parametrize(
@@ -30,10 +29,7 @@ def test_a_side_that_cannot_be_halved_to_the_cutoff_is_refused(arguments, run):
 
 
 @pytest.mark.parametrize("backend", ["serial", "std_async"])
-def test_memory_that_runs_out_in_a_task_is_a_status(backend):
-    executable = BIN / f"strassen.{backend}"
-    if not executable.exists():
-        pytest.skip(f"{executable} is not built; set THREADMARK_BIN or build it")
+def test_memory_that_runs_out_in_a_task_is_a_status(backend, executable):
     limit = 128 << 20  # the matrices take 96 MiB, the sums and products of one path 53 MiB
 
     def confine() -> None:
@@ -41,7 +37,7 @@ def test_memory_that_runs_out_in_a_task_is_a_status(backend):
 
     variant = ["--variant", "deferred"] if backend == "std_async" else []
     done = subprocess.run(
-        [executable, "--run", "--size", "smoke", "--arg", "n=2048", *variant],
+        [executable("strassen", backend), "--run", "--size", "smoke", "--arg", "n=2048", *variant],
         preexec_fn=confine,
         capture_output=True,
         text=True,

@@ -19,12 +19,18 @@ from threadmark.model.places import BUILD, ROOT
 from threadmark.setup import build, packages, platforms, source_files
 from threadmark.setup.counting import Count, count
 
-# Tests that neither record nor measure a program, so that they may run at the same time.
-_UNDISTURBED = (
+# Tests that need no processor of their own, because they neither record nor measure a program.
+_PARALLEL = (
     "tests/analysis",
+    "tests/apps",
     "tests/explain/analysis",
+    "tests/explain/test_members.py",
+    "tests/explain/test_page.py",
+    "tests/explain/test_planted.py",
+    "tests/explain/test_symbols.py",
     "tests/programs",
     "tests/simulation",
+    "tests/tmk",
     "tests/tools",
 )
 
@@ -86,16 +92,16 @@ def checks() -> list[Check]:
     package = "tests/tmk/package"  # builds the examples from an installed copy: minutes
     model = "tests/tmk/model"  # explores the runtime's interleavings: minutes
     readers = "tests/explain/readers"  # Go builds its pprof: a minute
-    slow = (package, model, readers)
-    others = [f"--ignore={each}" for each in (*slow, *_UNDISTURBED)]
+    quick = [f"--ignore={each}" for each in (package, model, readers)]
+    others = [f"--ignore={each}" for each in _PARALLEL]
     found += [
         Check(
-            "python-undisturbed",
+            "python-parallel",
             Level.TEST,
-            lambda: [*python, "pytest", *_UNDISTURBED, "-n", _jobs()],
+            lambda: [*python, "pytest", *_PARALLEL, *quick, "-n", _jobs()],
         ),
         # One test at a time, because many record or measure a program.
-        Check("python", Level.TEST, lambda: [*python, "pytest", *others]),
+        Check("python", Level.TEST, lambda: [*python, "pytest", *quick, *others]),
         Check("package", Level.CHECK, lambda: [*python, "pytest", package, *by_compiler]),
         Check("model", Level.CHECK, lambda: [*python, "pytest", model]),
     ]
