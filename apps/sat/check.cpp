@@ -98,9 +98,9 @@ std::string round_trip(const Model& model, Team& team, std::vector<Problem>& pro
 
 }  // namespace
 
-Command add_check(CLI::App& app) {
+Command add_check(students::Options options) {
   const auto input = std::make_shared<Input>();
-  add_input(app, *input);
+  add_input(options, *input);
   return [input] {
     std::vector<Problem> problems;
     std::uint64_t more = 0;

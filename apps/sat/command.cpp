@@ -16,44 +16,23 @@ namespace {
 
 constexpr std::uint64_t kMostThreads = 1024;
 
-unsigned available_processors() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return static_cast<unsigned>(CPU_COUNT(&set));
-  return std::max(1U, std::thread::hardware_concurrency());
-}
-
 }  // namespace
 
-CLI::Option* add_number(CLI::App& app, const std::string& names, const std::string& help,
-                        std::uint64_t least, std::uint64_t most, std::uint64_t& value) {
-  const auto parse = [=, &value](const std::string& text) {
-    std::uint64_t number = 0;
-    const char* const end = text.data() + text.size();
-    const auto result = std::from_chars(text.data(), end, number);
-    if (result.ec != std::errc() || result.ptr != end || number < least || number > most) {
-      throw students::BadRequest(names + " must be a whole number from " + std::to_string(least) +
-                                 " to " + std::to_string(most) + ", not '" + text + "'.");
-    }
-    value = number;
-  };
-  return app.add_option_function<std::string>(names, parse, help)->type_name("N");
-}
-
 Team Input::team() const {
-  return Team(threads != 0 ? static_cast<unsigned>(threads) : available_processors(),
+  return Team(threads != 0 ? static_cast<unsigned>(threads) : students::available_processors(),
               students::check_signals);
 }
 
-void add_threads(CLI::App& app, std::uint64_t& threads) {
-  add_number(app, "--threads", "Threads [the processors that the process may use]", 1, kMostThreads,
-             threads);
+void add_threads(students::Options options, std::uint64_t& threads) {
+  options.number("--threads", "Threads [the processors that the process may use]", 1, kMostThreads,
+                 threads);
 }
 
-void add_input(CLI::App& app, Input& input) {
-  app.add_option("file", input.path, "The SAT file")->required()->type_name("FILE");
-  add_threads(app, input.threads);
+void add_input(students::Options options, Input& input) {
+  options.text("file", input.path, "The SAT file").required().type("FILE");
+  add_threads(options, input.threads);
   input.has_partial = true;
-  app.add_flag("--partial", input.partial,
+  options.flag("--partial", input.partial,
                "Go on where something is wrong, say what, and end with status 1");
 }
 
@@ -64,13 +43,6 @@ void name_file(const Input& input, const std::function<void()>& call) {
     const bool helps = input.has_partial && !input.partial && error.problem.record != kNoRecord;
     throw students::Failure(input.path + ": " + error.what() +
                             (helps ? " --partial reads what it can of the rest." : ""));
-  }
-}
-
-void print(const std::string& text) {
-  if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
-    throw students::Failure(std::string("Standard output cannot be written (") +
-                            std::strerror(errno) + "); lead it elsewhere.");
   }
 }
 

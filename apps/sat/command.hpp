@@ -5,10 +5,9 @@
 #include <functional>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include "document.hpp"
 #include "model.hpp"
+#include "students/program.hpp"
 
 namespace sat {
 
@@ -16,17 +15,15 @@ namespace sat {
 enum class Outcome { kWhole, kPartial };
 using Command = std::function<Outcome()>;
 
-Command add_info(CLI::App& app);
-Command add_check(CLI::App& app);
-Command add_map(CLI::App& app);
-Command add_convert(CLI::App& app);
-Command add_write(CLI::App& app);
-Command add_generate(CLI::App& app);
-Command add_replicate(CLI::App& app);
+Command add_info(students::Options options);
+Command add_check(students::Options options);
+Command add_map(students::Options options);
+Command add_convert(students::Options options);
+Command add_write(students::Options options);
+Command add_generate(students::Options options);
+Command add_replicate(students::Options options);
 
-// An option whose value is a whole number of this range; any other is a students::BadRequest.
-CLI::Option* add_number(CLI::App& app, const std::string& names, const std::string& help,
-                        std::uint64_t least, std::uint64_t most, std::uint64_t& value);
+using students::print;
 
 struct Input {
   std::string path;
@@ -36,14 +33,12 @@ struct Input {
 
   Team team() const;  // a signal ends what it does
 };
-void add_input(CLI::App& app, Input& input);
-void add_threads(CLI::App& app, std::uint64_t& threads);
+void add_input(students::Options options, Input& input);
+void add_threads(students::Options options, std::uint64_t& threads);
 
 // Calls, and puts the file's name before what is wrong with it.
 void name_file(const Input& input, const std::function<void()>& call);
 
-// Prints and makes sure of it.
-void print(const std::string& text);
 // "  name      text\n"
 std::string row(const std::string& name, const std::string& text);
 // The lines for what a partial result leaves out, with `more` that were only counted;

@@ -123,15 +123,14 @@ Outcome convert(const Given& given) {
 
 }  // namespace
 
-Command add_convert(CLI::App& app) {
+Command add_convert(students::Options options) {
   const auto given = std::make_shared<Given>();
-  add_input(app, given->input);
-  app.add_option("out", given->out,
-                 "The file to write: .step, .brep, .stl, .glb or .svg (a picture)")
-      ->required()
-      ->type_name("OUT");
-  app.add_flag("--bodies", given->bodies, "Say volume and area of each body, in mm3 and mm2");
-  app.add_flag("--times", given->times, "Say how long the steps took");
+  add_input(options, given->input);
+  options.text("out", given->out, "The file to write: .step, .brep, .stl, .glb or .svg (a picture)")
+      .required()
+      .type("OUT");
+  options.flag("--bodies", given->bodies, "Say volume and area of each body, in mm3 and mm2");
+  options.flag("--times", given->times, "Say how long the steps took");
   return [given] { return convert(*given); };
 }
 

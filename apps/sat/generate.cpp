@@ -48,13 +48,13 @@ void generate(const Given& given) {
 
 }  // namespace
 
-Command add_generate(CLI::App& app) {
+Command add_generate(students::Options options) {
   const auto given = std::make_shared<Given>();
-  app.add_option("-o,--out", given->out, "The file to write")->required()->type_name("FILE");
-  add_number(app, "--seed", "The same seed gives the same file [1]", 0, UINT64_MAX, given->seed);
-  add_number(app, "--entities", "At least so many records; the last solid is whole [1000]", 1,
-             kMostEntities, given->entities);
-  app.add_flag("--measures", given->measures,
+  options.text("-o,--out", given->out, "The file to write").required().type("FILE");
+  options.number("--seed", "The same seed gives the same file [1]", 0, UINT64_MAX, given->seed);
+  options.number("--entities", "At least so many records; the last solid is whole [1000]", 1,
+                 kMostEntities, given->entities);
+  options.flag("--measures", given->measures,
                "Say the volume and area of each body by its formulas, in its unit, a millimetre");
   return [given] {
     generate(*given);

@@ -85,9 +85,9 @@ std::string classes_text(const Document& document) {
 
 }  // namespace
 
-Command add_info(CLI::App& app) {
+Command add_info(students::Options options) {
   const auto input = std::make_shared<Input>();
-  add_input(app, *input);
+  add_input(options, *input);
   return [input] {
     std::vector<Problem> problems;
     name_file(*input, [&] {

@@ -6,9 +6,9 @@
 
 namespace {
 
-template <sat::Command (*add)(CLI::App&)>
-students::Run ended(CLI::App& app) {
-  return [run = add(app)] {
+template <sat::Command (*add)(students::Options)>
+students::Run ended(students::Options options) {
+  return [run = add(options)] {
     return run() == sat::Outcome::kWhole ? students::kOk : students::kFailed;
   };
 }

@@ -94,16 +94,15 @@ Outcome run(const Given& given) {
 
 }  // namespace
 
-Command add_map(CLI::App& app) {
+Command add_map(students::Options options) {
   const auto given = std::make_shared<Given>();
-  add_input(app, given->input);
+  add_input(options, given->input);
   std::string names;
   for (const Form& each : forms()) {
     names += "\n    " + std::string(each.name) + ": " + std::string(each.summary);
   }
-  app.add_option("--form", given->form, "How fields are read [from_chars]:" + names)
-      ->type_name("NAME");
-  app.add_flag("--counted", given->counted,
+  options.text("--form", given->form, "How fields are read [from_chars]:" + names).type("NAME");
+  options.flag("--counted", given->counted,
                "Count each reference at its target, as handles with a count do");
   return [given] {
     Outcome outcome = Outcome::kWhole;

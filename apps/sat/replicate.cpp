@@ -155,25 +155,26 @@ void replicate(const Given& given) {
 
 }  // namespace
 
-Command add_replicate(CLI::App& app) {
+Command add_replicate(students::Options options) {
   const auto given = std::make_shared<Given>();
-  app.add_option("file", given->input.path, "The SAT file")->required()->type_name("FILE");
-  app.add_option_function<std::string>(
-         "copies",
-         [given](const std::string& text) {
-           const char* at = text.data();
-           std::int64_t value = 0;
-           const bool whole = parse_integer(at, text.data() + text.size(), value);
-           if (!whole || value < 1 || static_cast<std::uint64_t>(value) > kMostCopies) {
-             throw students::BadRequest("The number of copies must be from 1 to " +
-                                        std::to_string(kMostCopies) + ", not '" + text + "'.");
-           }
-           given->copies = static_cast<std::uint64_t>(value);
-         },
-         "How many times")
-      ->required()
-      ->type_name("N");
-  app.add_option("-o,--out", given->out, "The file to write")->required()->type_name("FILE");
+  options.text("file", given->input.path, "The SAT file").required().type("FILE");
+  options
+      .parsed(
+          "copies",
+          [given](const std::string& text) {
+            const char* at = text.data();
+            std::int64_t value = 0;
+            const bool whole = parse_integer(at, text.data() + text.size(), value);
+            if (!whole || value < 1 || static_cast<std::uint64_t>(value) > kMostCopies) {
+              throw students::BadRequest("The number of copies must be from 1 to " +
+                                         std::to_string(kMostCopies) + ", not '" + text + "'.");
+            }
+            given->copies = static_cast<std::uint64_t>(value);
+          },
+          "How many times")
+      .required()
+      .type("N");
+  options.text("-o,--out", given->out, "The file to write").required().type("FILE");
   return [given] {
     name_file(given->input, [&] { replicate(*given); });
     return Outcome::kWhole;

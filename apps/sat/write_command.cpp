@@ -8,15 +8,15 @@
 
 namespace sat {
 
-Command add_write(CLI::App& app) {
+Command add_write(students::Options options) {
   struct Given {
     Input input;
     std::string out;
   };
   const auto given = std::make_shared<Given>();
-  app.add_option("file", given->input.path, "The SAT file")->required()->type_name("FILE");
-  add_threads(app, given->input.threads);
-  app.add_option("-o,--out", given->out, "The file to write")->required()->type_name("FILE");
+  options.text("file", given->input.path, "The SAT file").required().type("FILE");
+  add_threads(options, given->input.threads);
+  options.text("-o,--out", given->out, "The file to write").required().type("FILE");
   return [given] {
     name_file(given->input, [&] {
       Team team = given->input.team();

@@ -58,12 +58,11 @@ void list() {
 
 }  // namespace
 
-Command add_bench(CLI::App& app) {
-  app.set_help_flag();  // the lab explains the options
-  app.prefix_command();
-  return [&app] { hand_over(app.remaining()); };
+Command add_bench(Options options) {
+  options.pass_on();  // the lab explains them
+  return [options] { hand_over(options.others()); };
 }
 
-Command add_writers(CLI::App&) { return list; }
+Command add_writers(Options) { return list; }
 
 }  // namespace students

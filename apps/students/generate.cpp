@@ -68,24 +68,24 @@ void generate(const Plan& plan, const Writer& writer) {
 
 }  // namespace
 
-Command add_generate(CLI::App& app) {
+Command add_generate(Options options) {
   struct Given {
     Wishes wishes;
     std::string writer = "fast";
     bool serialized = false;
   };
   const auto given = std::make_shared<Given>();
-  add_data_options(app, given->wishes);
+  add_data_options(options, given->wishes);
   std::string names;
   for (const Writer& each : writers()) {
     names += "\n    " + std::string(each.name) + ": " + std::string(each.summary);
   }
-  CLI::Option* const writer =
-      app.add_option("--writer", given->writer, "How the files are written [fast]:" + names);
-  app.add_flag("-z,--serialized", given->serialized, "The same as --writer sequential")
-      ->excludes(writer);
-  add_threads(app, given->wishes, "the processors that the process may use");
-  app.add_flag("-v,--verbose", given->wishes.plan.verbose, "Say what is done, with the seed");
+  const Option writer =
+      options.text("--writer", given->writer, "How the files are written [fast]:" + names);
+  options.flag("-z,--serialized", given->serialized, "The same as --writer sequential")
+      .excludes(writer);
+  add_threads(options, given->wishes, "the processors that the process may use");
+  options.flag("-v,--verbose", given->wishes.plan.verbose, "Say what is done, with the seed");
   return [given] {
     const Writer& chosen = find(given->serialized ? "sequential" : given->writer);
     Plan plan = finish(given->wishes);

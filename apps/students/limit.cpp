@@ -82,10 +82,10 @@ void limit(const Plan& plan) {
 
 }  // namespace
 
-Command add_limit(CLI::App& app) {
+Command add_limit(Options options) {
   const auto wishes = std::make_shared<Wishes>();
-  add_data_options(app, *wishes);
-  add_threads(app, *wishes, "1");
+  add_data_options(options, *wishes);
+  add_threads(options, *wishes, "1");
   return [wishes] {
     Plan plan = finish(*wishes);
     plan.threads = static_cast<unsigned>(wishes->threads.value_or(1));

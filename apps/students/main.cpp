@@ -6,9 +6,9 @@
 
 namespace {
 
-template <students::Command (*add)(CLI::App&)>
-students::Run whole(CLI::App& app) {
-  return [run = add(app)] {
+template <students::Command (*add)(students::Options)>
+students::Run whole(students::Options options) {
+  return [run = add(options)] {
     run();
     return students::kOk;
   };

@@ -38,7 +38,7 @@ void run(const MergePlan& plan, bool verbose) {
 
 }  // namespace
 
-Command add_merge(CLI::App& app) {
+Command add_merge(Options options) {
   struct Given {
     MergePlan plan;
     std::optional<std::uint64_t> threads;
@@ -46,14 +46,14 @@ Command add_merge(CLI::App& app) {
   };
   const auto given = std::make_shared<Given>();
   MergePlan& plan = given->plan;
-  app.add_option("--in", plan.folder, "The folder of the four files [.]")->type_name("DIR");
-  app.add_option("-o,--output", plan.target, "The result [summary.txt]")->type_name("FILE");
-  add_size(app, "--memory", "What the process may take [1G]", kLeastMemoryBytes,
+  options.text("--in", plan.folder, "The folder of the four files [.]").type("DIR");
+  options.text("-o,--output", plan.target, "The result [summary.txt]").type("FILE");
+  add_size(options, "--memory", "What the process may take [1G]", kLeastMemoryBytes,
            [&plan](auto bytes) { plan.memory_bytes = bytes; });
-  add_number(app, "--threads", "Threads [the processors that the process may use]", 1, kMostThreads,
-             [given](auto number) { given->threads = number; });
-  add_points(app, plan.maximum);
-  app.add_flag("-v,--verbose", given->verbose, "Say what was done");
+  options.number("--threads", "Threads [the processors that the process may use]", 1, kMostThreads,
+                 [given](auto number) { given->threads = number; });
+  add_points(options, plan.maximum);
+  options.flag("-v,--verbose", given->verbose, "Say what was done");
   return [given] {
     MergePlan chosen = given->plan;
     chosen.threads = static_cast<unsigned>(

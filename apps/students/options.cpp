@@ -1,14 +1,11 @@
 // The definitions.
 #include "options.hpp"
 
-#include <sched.h>
-
-#include <cerrno>
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <fstream>
 #include <random>
-#include <thread>
 
 #include "complaint.hpp"
 #include "record.hpp"
@@ -36,24 +33,8 @@ std::uint64_t size_of(std::string text) {
 
 }  // namespace
 
-CLI::Option* add_number(CLI::App& app, const std::string& names, const std::string& help,
-                        std::uint64_t least, std::uint64_t most,
-                        const std::function<void(std::uint64_t)>& take) {
-  const auto parse = [=](const std::string& text) {
-    std::uint64_t number = 0;
-    const char* const end = text.data() + text.size();
-    const auto result = std::from_chars(text.data(), end, number);
-    if (result.ec != std::errc() || result.ptr != end || number < least || number > most) {
-      throw BadRequest(names + " must be a whole number from " + std::to_string(least) + " to " +
-                       std::to_string(most) + ", not '" + text + "'.");
-    }
-    take(number);
-  };
-  return app.add_option_function<std::string>(names, parse, help)->type_name("N");
-}
-
-CLI::Option* add_size(CLI::App& app, const std::string& names, const std::string& help,
-                      std::uint64_t least, const std::function<void(std::uint64_t)>& take) {
+void add_size(Options options, const std::string& names, const std::string& help,
+              std::uint64_t least, const std::function<void(std::uint64_t)>& take) {
   const auto parse = [=](const std::string& text) {
     const std::uint64_t bytes = size_of(text);
     if (bytes == 0) {
@@ -65,36 +46,37 @@ CLI::Option* add_size(CLI::App& app, const std::string& names, const std::string
     }
     take(bytes);
   };
-  return app.add_option_function<std::string>(names, parse, help)->type_name("SIZE");
+  options.parsed(names, parse, help).type("SIZE");
 }
 
-void add_data_options(CLI::App& app, Wishes& wishes) {
+void add_data_options(Options options, Wishes& wishes) {
   Plan& plan = wishes.plan;
-  add_number(app, "-s,--students", "How many students", 1, kMostStudents, [&plan](auto number) {
-    plan.students = number;
-  })->required();
-  add_number(app, "-e,--exercises", "Exercises of each student [6]", 1, kMostExercises,
-             [&plan](auto number) { plan.exercises = number; });
-  add_number(
-      app, "-b,--bufsize",
+  options
+      .number("-s,--students", "How many students", 1, kMostStudents,
+              [&plan](auto number) { plan.students = number; })
+      .required();
+  options.number("-e,--exercises", "Exercises of each student [6]", 1, kMostExercises,
+                 [&plan](auto number) { plan.exercises = number; });
+  options.number(
+      "-b,--bufsize",
       "Students in a block, within which each file has its own order [100]; less than 5 is 5", 1,
       kMostInBlock, [&wishes](auto number) { wishes.block = number; });
-  add_number(app, "--seed", "The same seed gives the same files [random]", 0, UINT64_MAX,
-             [&wishes](auto number) { wishes.seed = number; });
-  app.add_option("--out", plan.folder, "The folder of the files [.]")->type_name("DIR");
-  app.add_flag("--fsync", plan.fsync, "Wait until the files are on the device");
+  options.number("--seed", "The same seed gives the same files [random]", 0, UINT64_MAX,
+                 [&wishes](auto number) { wishes.seed = number; });
+  options.text("--out", plan.folder, "The folder of the files [.]").type("DIR");
+  options.flag("--fsync", plan.fsync, "Wait until the files are on the device");
 }
 
-CLI::Option* add_threads(CLI::App& app, Wishes& wishes, const std::string& absent) {
-  return add_number(app, "--threads", "Threads [" + absent + "]", 1, kMostThreads,
-                    [&wishes](auto number) { wishes.threads = number; });
+void add_threads(Options options, Wishes& wishes, const std::string& absent) {
+  options.number("--threads", "Threads [" + absent + "]", 1, kMostThreads,
+                 [&wishes](auto number) { wishes.threads = number; });
 }
 
-void add_points(CLI::App& app, std::uint32_t& maximum) {
+void add_points(Options options, std::uint32_t& maximum) {
   maximum = kDefaultMaximum;
-  add_number(app, "--points", "The most points of the exam, an exercise and the project [5]", 1,
-             kMostPoints,
-             [&maximum](auto number) { maximum = static_cast<std::uint32_t>(number); });
+  options.number("--points", "The most points of the exam, an exercise and the project [5]", 1,
+                 kMostPoints,
+                 [&maximum](auto number) { maximum = static_cast<std::uint32_t>(number); });
 }
 
 Plan finish(const Wishes& wishes) {
@@ -122,12 +104,6 @@ void check_memory(const Plan& plan, std::uint64_t bytes, bool per_thread) {
                    (per_thread && plan.threads > 1 ? ", or fewer --threads." : "."));
 }
 
-unsigned available_processors() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return static_cast<unsigned>(CPU_COUNT(&set));
-  return std::max(1U, std::thread::hardware_concurrency());
-}
-
 std::uint64_t peak_kib() {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {
@@ -135,13 +111,6 @@ std::uint64_t peak_kib() {
     if (word == "VmHWM:" && status >> kib) return kib;
   }
   return 0;
-}
-
-void print(const std::string& text) {
-  if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
-    throw Failure(std::string("Standard output cannot be written (") + std::strerror(errno) +
-                  "); lead it elsewhere.");
-  }
 }
 
 std::string milliseconds(double elapsed_ms) {

@@ -6,9 +6,8 @@
 #include <optional>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include "plan.hpp"
+#include "program.hpp"
 
 namespace students {
 
@@ -20,23 +19,18 @@ struct Wishes {
   std::optional<std::uint64_t> threads;
 };
 
-// An option whose value is a whole number of this range; any other is a BadRequest.
-CLI::Option* add_number(CLI::App& app, const std::string& names, const std::string& help,
-                        std::uint64_t least, std::uint64_t most,
-                        const std::function<void(std::uint64_t)>& take);
-
 // An option whose value is a number of bytes, with K, M, G or T for powers of 1024; any other, or
 // less than `least`, is a BadRequest.
-CLI::Option* add_size(CLI::App& app, const std::string& names, const std::string& help,
-                      std::uint64_t least, const std::function<void(std::uint64_t)>& take);
+void add_size(Options options, const std::string& names, const std::string& help,
+              std::uint64_t least, const std::function<void(std::uint64_t)>& take);
 
 // -s -e -b --seed --out --fsync
-void add_data_options(CLI::App& app, Wishes& wishes);
+void add_data_options(Options options, Wishes& wishes);
 // `absent` says what holds without the option.
-CLI::Option* add_threads(CLI::App& app, Wishes& wishes, const std::string& absent);
+void add_threads(Options options, Wishes& wishes, const std::string& absent);
 
 // --points: what full marks are of the exam, an exercise and the project.
-void add_points(CLI::App& app, std::uint32_t& maximum);
+void add_points(Options options, std::uint32_t& maximum);
 
 // The plan with every default filled in, but for the threads.
 Plan finish(const Wishes& wishes);
@@ -45,23 +39,19 @@ Plan finish(const Wishes& wishes);
 // remedy.
 void check_memory(const Plan& plan, std::uint64_t bytes, bool per_thread);
 
-unsigned available_processors();
-
 // The most memory that the process had so far, which the kernel counts; 0: it does not say.
 std::uint64_t peak_kib();
 
-// Prints and makes sure of it: Failure if standard output cannot be written.
-void print(const std::string& text);
 std::string milliseconds(double elapsed_ms);
 
 // What the commands of this program are: each adds itself, and what it returns runs it.
 using Command = std::function<void()>;
-Command add_generate(CLI::App& app);
-Command add_limit(CLI::App& app);
-Command add_bench(CLI::App& app);
-Command add_writers(CLI::App& app);
-Command add_merge(CLI::App& app);
-Command add_node(CLI::App& app);
-Command add_pipeline(CLI::App& app);
+Command add_generate(Options options);
+Command add_limit(Options options);
+Command add_bench(Options options);
+Command add_writers(Options options);
+Command add_merge(Options options);
+Command add_node(Options options);
+Command add_pipeline(Options options);
 
 }  // namespace students

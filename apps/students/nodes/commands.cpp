@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::uint64_t kMostTimeout = 86'400;
 
-void add_timeout(CLI::App& app, const std::function<void(std::uint64_t)>& take) {
-  add_number(app, "--timeout", "Seconds that a neighbour may be away [60]", 1, kMostTimeout, take);
+void add_timeout(Options options, const std::function<void(std::uint64_t)>& take) {
+  options.number("--timeout", "Seconds that a neighbour may be away [60]", 1, kMostTimeout, take);
 }
 
 struct GivenNode {
@@ -66,27 +66,27 @@ void run(const GivenNode& given) {
 
 }  // namespace
 
-Command add_node(CLI::App& app) {
+Command add_node(Options options) {
   const auto given = std::make_shared<GivenNode>();
   nodes::NodePlan& plan = given->plan;
-  app.add_option("NODE", given->name, "basic, exam, exercise or project: the order of the nodes")
-      ->required();
-  app.add_option("--listen", plan.listen, "Where the node before sends; not of basic")
-      ->type_name("HOST:PORT");
-  app.add_option("--next", plan.next, "Where the next node listens; not of project")
-      ->type_name("HOST:PORT");
-  app.add_option("--state", plan.state, "A folder of this node alone, by which it goes on")
-      ->type_name("DIR")
-      ->required();
-  app.add_option("--in", plan.folder, "The folder of the node's file [.]")->type_name("DIR");
-  app.add_option("-o,--output", given->output, "The result, of project [summary.txt]")
-      ->type_name("FILE");
-  add_points(app, plan.maximum);
-  add_timeout(app, [&plan](auto number) { plan.timeout = std::chrono::seconds(number); });
-  app.add_flag("--fresh", plan.fresh, "Forget the state and begin anew; all nodes must");
-  add_number(app, "--report", "A descriptor for what the pipeline shows", 3, 1023,
-             [&plan](auto number) { plan.report = static_cast<int>(number); })
-      ->group("");
+  options.text("NODE", given->name, "basic, exam, exercise or project: the order of the nodes")
+      .required();
+  options.text("--listen", plan.listen, "Where the node before sends; not of basic")
+      .type("HOST:PORT");
+  options.text("--next", plan.next, "Where the next node listens; not of project")
+      .type("HOST:PORT");
+  options.text("--state", plan.state, "A folder of this node alone, by which it goes on")
+      .type("DIR")
+      .required();
+  options.text("--in", plan.folder, "The folder of the node's file [.]").type("DIR");
+  options.text("-o,--output", given->output, "The result, of project [summary.txt]").type("FILE");
+  add_points(options, plan.maximum);
+  add_timeout(options, [&plan](auto number) { plan.timeout = std::chrono::seconds(number); });
+  options.flag("--fresh", plan.fresh, "Forget the state and begin anew; all nodes must");
+  options
+      .number("--report", "A descriptor for what the pipeline shows", 3, 1023,
+              [&plan](auto number) { plan.report = static_cast<int>(number); })
+      .hidden();
   return [given] {
     const auto node = nodes::node_named(given->name);
     if (!node) {
@@ -101,16 +101,17 @@ Command add_node(CLI::App& app) {
   };
 }
 
-Command add_pipeline(CLI::App& app) {
+Command add_pipeline(Options options) {
   const auto plan = std::make_shared<nodes::PipelinePlan>();
-  app.add_option("--in", plan->folder, "The folder of the four files [.]")->type_name("DIR");
-  app.add_option("-o,--output", plan->target, "The result [summary.txt]")->type_name("FILE");
-  app.add_option("--state", plan->state,
-                 "A folder by which an interrupted run goes on; removed at the end [FILE.state]")
-      ->type_name("DIR");
-  add_points(app, plan->maximum);
-  add_timeout(app, [plan](auto number) { plan->timeout_s = number; });
-  app.add_flag("--fresh", plan->fresh, "Forget the state of an interrupted run and begin anew");
+  options.text("--in", plan->folder, "The folder of the four files [.]").type("DIR");
+  options.text("-o,--output", plan->target, "The result [summary.txt]").type("FILE");
+  options
+      .text("--state", plan->state,
+            "A folder by which an interrupted run goes on; removed at the end [FILE.state]")
+      .type("DIR");
+  add_points(options, plan->maximum);
+  add_timeout(options, [plan](auto number) { plan->timeout_s = number; });
+  options.flag("--fresh", plan->fresh, "Forget the state of an interrupted run and begin anew");
   return [plan] {
     plan->progress = isatty(STDERR_FILENO) != 0;
     const auto start = std::chrono::steady_clock::now();

@@ -5,8 +5,8 @@
 namespace students {
 namespace {
 
-Command refuse(CLI::App& app) {
-  app.allow_extras();
+Command refuse(Options options) {
+  options.keep_others();
   return [] {
     throw Failure(
         "This tmk-students was built without nodes, because ZeroMQ or LMDB was missing; install "
@@ -17,7 +17,7 @@ Command refuse(CLI::App& app) {
 
 }  // namespace
 
-Command add_node(CLI::App& app) { return refuse(app); }
-Command add_pipeline(CLI::App& app) { return refuse(app); }
+Command add_node(Options options) { return refuse(options); }
+Command add_pipeline(Options options) { return refuse(options); }
 
 }  // namespace students
