@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,9 @@ from hypothesis import HealthCheck, settings
 # replaces the list here.
 settings.register_profile("threadmark", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("threadmark")
+
+# A shell starts background commands with Ctrl-C ignored, and the programs of the tests inherit it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Tests here record or measure programs while they run. Where other machines take this one's
 # processors for a moment, too little of the program is seen, so these may try again; what is broken

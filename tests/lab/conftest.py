@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,9 +17,6 @@ from threadmark.measure.schedule import Task
 from threadmark.model.cell import Row
 from threadmark.model.request import Request
 from threadmark.setup.discovery import find
-
-# What is started in the background of a shell ignores Ctrl-C, and so would the labs of the tests.
-signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(params=["groups", "polling"])
