@@ -25,6 +25,7 @@
 #include <sched.h>
 #endif
 
+#include "command_line.hpp"
 #include "contention.hpp"
 #include "executable.hpp"
 

@@ -135,17 +135,6 @@ int guarded_main(const std::string& name, const std::function<int()>& body) {
   return kUsage;
 }
 
-int parse(CLI::App& app, int argc, char** argv, const std::function<int()>& then) {
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp& help) {
-    return app.exit(help);
-  } catch (const CLI::ParseError& error) {
-    throw BadInput(std::string(error.what()) + "; --help lists the options");
-  }
-  return then();
-}
-
 std::int64_t cpu_ns() {
 #if defined(__unix__)
   timespec now{};

@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "bad_input.hpp"
@@ -35,8 +34,6 @@ int end_with_exception();
 
 // Runs body, whose exceptions become one sentence on stderr, and returns the exit code.
 int guarded_main(const std::string& name, const std::function<int()>& body);
-// BadInput for what cannot be understood; an exit code when there is nothing more to do (--help).
-int parse(CLI::App& app, int argc, char** argv, const std::function<int()>& then);
 
 json platform();  // compiler, standard library, C library, flags of the harness
 std::string standard_library();

@@ -18,6 +18,7 @@
 #include <sys/resource.h>
 #endif
 
+#include "command_line.hpp"
 #include "executable.hpp"
 #include "registry.hpp"
 
