@@ -59,6 +59,16 @@ class Suite:
         self.full_fib = str(json.loads(described)["parameters"][0]["sizes"]["full"])
         self.first_ns: dict[tuple[str, ...], float] = {}
 
+    def variants(self, program: str, backend: str) -> set[str]:
+        """The ways in which it can launch its tasks."""
+        described = json.loads(run(self.folder / f"{program}.{backend}", "--describe"))
+        return {each["name"] for each in described["variants"]}
+
+    def programs(self) -> list[str]:
+        """Those that launch tasks by futures; the applications' have a parallel loop alone."""
+        names = sorted(each.stem for each in self.folder.glob("*.tmk"))
+        return [each for each in names if "optional" in self.variants(each, "tmk")]
+
     def usual_fib(self, threads: int) -> Sample:
         """One process of fib as oneTBB's manual would have it, with no contract of ours."""
         printed = run(self.by_hand, str(threads), "7", self.full_fib, processors=threads)
@@ -189,9 +199,9 @@ def scaling(table: Table, suite: Suite, count: int) -> None:
         table.row(what, found, ">= 1.85", found.estimate >= 1.85)
 
 
-def overhead(table: Table, suite: Suite, programs: Sequence[str], count: int) -> None:
+def overhead(table: Table, suite: Suite, count: int) -> None:
     """One thread against the serial program, two where scaling() has none; memory."""
-    for program in programs:
+    for program in suite.programs():
 
         def against(
             variant: str, threads: int = 1, p: str = program
@@ -216,8 +226,7 @@ def overhead(table: Table, suite: Suite, programs: Sequence[str], count: int) ->
         if bar and program not in SCALING:
             two = ratio(*against("plain", threads=2))
             table.row(f"{program}: 2 threads / serial", two, "< 1", two.high < 1)
-        described = json.loads(run(suite.folder / f"{program}.serial", "--describe"))
-        if any(each["name"] == "locked" for each in described["variants"]):
+        if "locked" in suite.variants(program, "serial"):
             found = ratio(*against("locked"))
             table.row(f"{program}: 1 thread / locked serial", found)
 
@@ -245,11 +254,10 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     suite = Suite(options.bin, options.by_hand)
-    programs = sorted(each.stem for each in suite.folder.glob("*.tmk"))
     table = Table(sys.stderr if options.json else sys.stdout)
     tasks_per_second(table, suite, options.pairs)
     latency(table, options.latency)
-    overhead(table, suite, programs, options.pairs)
+    overhead(table, suite, options.pairs)
     scaling(table, suite, options.pairs)
     if options.json:
         print(plain.dumps(plain.finite({"pairs": options.pairs, "rows": table.rows})))
