@@ -1,14 +1,6 @@
 // The definitions of what commands share.
 #include "command.hpp"
 
-#include <sched.h>
-
-#include <cerrno>
-#include <charconv>
-#include <cstdio>
-#include <cstring>
-#include <thread>
-
 #include "students/interruption.hpp"
 
 namespace sat {
