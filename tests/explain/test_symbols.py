@@ -16,13 +16,21 @@ SOURCE = """
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <pthread.h>
+static pthread_mutex_t till = PTHREAD_MUTEX_INITIALIZER;
 namespace shop {
 [[gnu::noinline]] int inner(int i) { return std::puts("x") + i; }
 [[gnu::noinline]] int middle(int i) { return inner(i + 1); }
 [[gnu::noinline]] int outer(int i) { return middle(i) + 1; }
+[[gnu::noinline]] int put(const char* text) { return std::puts(text); }
+[[gnu::noinline]] int twice(const char* text) { return put(text) + put(text); }
+[[gnu::noinline]] int open_till() { return pthread_mutex_lock(&till); }
+[[gnu::noinline]] int pay(int i) { return open_till() + i; }
 [[gnu::noinline]] std::string text(int i) { return std::to_string(i) + std::string(99, 'x'); }
 }
-int main(int count, char**) { return shop::outer(count) + shop::text(count).size(); }
+int main(int count, char** args) {
+  return shop::outer(count) + shop::twice(*args) + shop::pay(count) + shop::text(count).size();
+}
 """
 KINDS = {
     "position-independent": ["-pie", "-fPIE"],
@@ -55,12 +63,13 @@ def address(program: Path, name: str) -> int:
     raise AssertionError(name)
 
 
-def symbols(program: Path, *frames: int) -> Symbols:
-    """Of a record with one stack."""
-    stack = ",".join(f"[1,{each}]" for each in frames)
+def symbols(program: Path, *frames: int, library: Path = Path("/bin/true")) -> Symbols:
+    """Of a record with one stack. Numbers below 0 are addresses of `library`."""
+    stack = ",".join(f"[{1 if each > 0 else 2},{abs(each)}]" for each in frames)
     text = "\n".join([
         '{"kind":"record","version":1,"command":["p"],"pid":1,"began_ns":0,"ended_ns":1}',
         f'{{"kind":"module","id":1,"path":"{program}","build_id":"","low":0,"high":0,"offset":0}}',
+        f'{{"kind":"module","id":2,"path":"{library}","build_id":"","low":0,"high":0,"offset":0}}',
         f'{{"kind":"stack","id":1,"frames":[{stack}]}}',
         '{"kind":"end"}',
     ])  # fmt: skip
@@ -76,7 +85,7 @@ def test_functions_have_names_wherever_a_program_is_linked_to(
     inner, main = address(program, "shop::inner"), address(program, "main")
     frames = symbols(program, inner + 1, main + 1).frames(1)
     assert [(f.name, f.own) for f in frames] == [("shop::inner", True), ("main", True)]
-    assert (frames[0].where == "program.cpp:6") == bool(debug)
+    assert (frames[0].where == "program.cpp:8") == bool(debug)
 
 
 @pytest.mark.parametrize("kind", ["static", "static-pie"])
@@ -92,12 +101,12 @@ def test_the_libraries_in_a_static_program_are_not_its_own(
     assert frames[0].name in ("malloc", "__libc_malloc")
 
 
-def returns(program: Path, function: str) -> int:
+def returns(program: Path, function: str, called: str = "shop::middle") -> int:
     """The address behind the call that a function makes."""
     begin = address(program, function)
     elf = Elf(program)
     for at in range(begin, begin + 64):
-        if elf.called(at) == address(program, "shop::middle"):
+        if elf.called(at) == address(program, called):
             return at
     raise AssertionError(function)
 
@@ -109,6 +118,28 @@ def test_a_function_that_ends_in_a_call_is_named_between_its_caller_and_the_call
     inner = address(program, "shop::inner") + 4
     frames = symbols(program, inner, returns(program, "shop::outer")).frames(1)
     assert [f.name for f in frames] == ["shop::inner", "shop::middle", "shop::outer"]
+
+
+@pytest.mark.parametrize("debug", [["-g"], []], ids=["debug", "plain"])
+def test_a_function_that_ends_in_a_call_of_a_library_is_named(
+    tmp_path: Path, debug: list[str]
+) -> None:
+    program = built(tmp_path, *debug)
+    after = returns(program, "shop::twice", "shop::put")
+    library = c_library()
+    puts = listed(library, "puts") + 40
+    frames = symbols(program, -puts, after, library=library).frames(1)
+    assert [f.name for f in frames] == ["puts", "shop::put", "shop::twice"]
+    assert [f.own for f in frames] == [False, True, True]
+    # The agent's stacks begin behind the call of a function that the agent replaces.
+    names = [f.name for f in symbols(program, after).frames(1)]
+    assert names == ["shop::put", "shop::twice"]
+
+
+def test_a_function_that_ends_in_taking_a_lock_is_not_named_as_the_holder(tmp_path: Path) -> None:
+    program = built(tmp_path)
+    after = returns(program, "shop::pay", "shop::open_till")
+    assert [f.name for f in symbols(program, after).frames(1)] == ["shop::pay"]
 
 
 def test_no_function_is_put_between_a_caller_and_what_it_calls(tmp_path: Path) -> None:
@@ -209,13 +240,29 @@ def test_all_places_in_a_function_without_a_name_are_one_function(tmp_path: Path
             assert (frame.name, frame.where) == (named, f"program+{inside - 1:#x}")
 
 
-def test_functions_of_the_c_library_have_the_names_by_which_programs_call_them() -> None:
+def c_library() -> Path:
+    """The one that this process uses."""
     maps = Path("/proc/self/maps").read_text().splitlines()
-    library = next((Path(e.split()[-1]) for e in maps if e.endswith("libc.so.6")), None)
-    if library is None or not Elf(library).has_both("__write", "write"):
+    found = next((Path(e.split()[-1]) for e in maps if e.endswith("libc.so.6")), None)
+    if found is None:
+        pytest.skip("this C library has another name")
+    return found
+
+
+def listed(library: Path, name: str) -> int:
+    """The address of an exported function."""
+    found = subprocess.run(["nm", "-D", library], capture_output=True, text=True, check=True)
+    for line in found.stdout.splitlines():
+        words = line.split()
+        if words[-1].split("@")[0] == name:
+            return int(words[0], 16)
+    raise AssertionError(name)
+
+
+def test_functions_of_the_c_library_have_the_names_by_which_programs_call_them() -> None:
+    library = c_library()
+    if not Elf(library).has_both("__write", "write"):
         pytest.skip("this C library has one name for write")
     assert not Elf(library).has_both("__lll_lock_wait", "lll_lock_wait")
-    listed = subprocess.run(["nm", "-D", library], capture_output=True, text=True, check=True)
-    line = next(e for e in listed.stdout.splitlines() if e.split()[-1].split("@")[0] == "write")
-    [frame] = symbols(library, int(line.split()[0], 16) + 4).frames(1)
+    [frame] = symbols(library, listed(library, "write") + 4).frames(1)
     assert (frame.name, frame.own) == ("write", False)

@@ -12,7 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from threadmark.kinds.explain import members
-from threadmark.kinds.explain.analysis.frames import Frame, is_glue, maker_of_closure, plain_name
+from threadmark.kinds.explain.analysis.frames import (
+    Frame,
+    is_glue,
+    maker_of_closure,
+    plain_name,
+    takes_a_lock,
+)
 from threadmark.kinds.explain.analysis.recording import Module
 from threadmark.kinds.explain.analysis.sleeps import AGENT
 from threadmark.kinds.explain.carried import Carried
@@ -132,15 +138,23 @@ class File:
         foreign = not found.symbol.startswith("_Z") or plain.startswith(_LIBRARY_NAMESPACES)
         return foreign and plain != "main"
 
-    def between(self, address: int, inner: int) -> tuple[Frame, ...]:
-        """The function that is called before `address` where it did not return but jumped to the
-        one at `inner`: a call as the last step of a function leaves no frame of that function."""
+    def between(self, address: int, inner: tuple[File, int] | None) -> tuple[Frame, ...]:
+        """The function of this file that is called before `address` where it did not return but
+        jumped to the one at `inner`: a call as the last step of a function leaves no frame of that
+        function. Without `inner` the stack begins behind that call."""
         target = self.elf.called(address) if self.elf else None
-        found = self._found(inner)
-        begun = found[-1].sym_addr + self._first if found else None
-        if target is None or begun is None or begun == target or not self._begins(target):
+        if target is None or not self._begins(target):
             return ()
         missing = self.functions(target)[-1:]
+        if inner is None or inner[0].name.startswith(AGENT):
+            # A function that jumps to one that takes a lock never holds it: its caller does.
+            return () if any(map(takes_a_lock, self.near(target))) else missing
+        if inner[0] is not self:
+            return missing
+        found = self._found(inner[1])
+        begun = found[-1].sym_addr + self._first if found else None
+        if begun is None or begun == target:
+            return ()
         same = missing[0].name == plain_name(demangled(found[-1].symbol))  # a part of it
         return () if same else missing
 

@@ -87,10 +87,10 @@ class Symbols:
                 found.append(Frame(name, f"{address:#x}", own=made is not None))
                 inner = None
                 continue
-            if inner and inner[0] is file:
-                found += file.between(address, inner[1])
-            elif inner or not found:
-                found += file.called(address, inner) if address != call else ()
+            if address != call and (inner or not found):
+                own = file.between(address, inner)
+                other = not own and (inner is None or inner[0] is not file)
+                found += file.called(address, inner) if other else own
             found += file.functions(call)
             inner = file, call
         return with_libraries_of_thread(found)
