@@ -162,15 +162,17 @@ def test_a_few_samples_of_a_runtime_are_no_cause() -> None:
     assert made.first()["category"] == "none"
 
 
-def test_taking_a_lock_is_nothing_that_its_holder_does() -> None:
+@pytest.mark.parametrize(
+    "called", ["pthread_mutex_trylock@libc", "[vdso]+0xb46@[vdso] __clock_gettime_2@libc"]
+)
+def test_taking_a_lock_is_nothing_that_its_holder_does(called: str) -> None:
     lock = waits("mutex", 1, "append worker", A)
     made = workers([works(), lock], [lock, works()]).thing(1, "mutex", waits=9)
     made.pair(1, "mutex", "append worker", "append worker", 100 * TICK)
     made.hold(1, "append worker", 100, 200 * MS)
     made.sample(A, "sort append worker", 40)
-    made.sample(
-        A, "pthread_mutex_trylock@libc pthread_mutex_lock@libthreadmark-agent append worker", 60
-    )
+    taking = f"{called} pthread_mutex_lock@libthreadmark-agent append worker"
+    made.sample(A, taking, 60)
     assert made.first()["holders"][0]["frames"] == ["sort", "append", "worker"]
 
 

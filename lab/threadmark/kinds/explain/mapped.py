@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from threadmark.kinds.explain import members
 from threadmark.kinds.explain.analysis.frames import (
+    AGENT,
     Frame,
     is_glue,
     maker_of_closure,
@@ -20,7 +21,6 @@ from threadmark.kinds.explain.analysis.frames import (
     takes_a_lock,
 )
 from threadmark.kinds.explain.analysis.recording import Module
-from threadmark.kinds.explain.analysis.sleeps import AGENT
 from threadmark.kinds.explain.carried import Carried
 from threadmark.kinds.explain.demangling import demangled
 from threadmark.kinds.explain.dwarf import ODD, dwarf_of

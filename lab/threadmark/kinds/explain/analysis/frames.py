@@ -9,7 +9,10 @@ from dataclasses import dataclass, replace
 _OPERATOR = re.compile(r"operator\s*(\(\)|\[\]|->\*?|<=>|<<=?|>>=?|[-+*/%^&|~!=<>,]{1,3})")
 _LAMBDA = re.compile(r"\{lambda\(.*?\)(#\d+)\}|\{unnamed type(#\d+)\}")
 _CLONE = re.compile(r"\s*\[clone [^]]*\]|\.(?:isra|constprop|part|cold|lto_priv|llvm)\b[.\w]*")
+_CLOCK = re.compile(r"vdso|clock_gettime")
 _VERSION = re.compile(r"@@?\w[\w.]*$|\[abi:\w+\]")
+
+AGENT = "libthreadmark-agent"  # how the name of the agent's file begins
 
 
 @dataclass(frozen=True)
@@ -190,14 +193,21 @@ def without_aliases(frames: Sequence[Frame]) -> list[Frame]:
     ]
 
 
+def without_clock_of_agent(frames: Sequence[Frame]) -> Sequence[Frame]:
+    """Without the functions in which the agent reads the clock, innermost."""
+    read = next((i for i, frame in enumerate(frames) if not _CLOCK.search(frame.name)), 0)
+    return frames[read:] if read and frames[read].module.startswith(AGENT) else frames
+
+
 def without_wrappers(
     frames: Sequence[Frame], wrappers: Sequence[re.Pattern[str]]
 ) -> tuple[Frame, ...]:
     """The frames from the first that is neither a wrapper of a lock nor the agent's own."""
-    for number, frame in enumerate(frames):
-        if frame.module.startswith("libthreadmark-agent"):
+    own = without_clock_of_agent(frames)
+    for number, frame in enumerate(own):
+        if frame.module.startswith(AGENT):
             continue
         if any(wrapper.fullmatch(frame.name) for wrapper in wrappers):
             continue
-        return tuple(frames[number:])
+        return tuple(own[number:])
     return ()

@@ -16,12 +16,15 @@ from itertools import takewhile
 
 from threadmark.kinds.explain.analysis.accounting import Account
 from threadmark.kinds.explain.analysis.cause import Cause
-from threadmark.kinds.explain.analysis.frames import is_beneath
+from threadmark.kinds.explain.analysis.frames import (
+    AGENT,
+    is_beneath,
+    without_clock_of_agent,
+)
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.analysis.roles import Roles
 from threadmark.kinds.explain.analysis.shared_memory import SharedMemory
-from threadmark.kinds.explain.analysis.sleeps import AGENT
 from threadmark.kinds.explain.analysis.slow_paths import wakes
 from threadmark.kinds.explain.analysis.stacks import Stacks
 
@@ -46,7 +49,6 @@ _CONTENDED = (
 )
 _MAKES = re.compile(r"clone|m(un)?map|mprotect|madvise|pthread|futex|thread")
 _HANDED = 2  # times that a lock goes to another thread, for each wait
-_CLOCK = re.compile(r"vdso|clock_gettime")
 
 _Like = tuple[int, int, bool]  # thread, stack, whether in the kernel
 
@@ -194,9 +196,8 @@ class Removed:
 
     def _is_of_agent(self, stack: int) -> bool:
         """Whether the agent itself runs, which takes nothing where it is not recorded."""
-        frames = self._names.frames(stack, True)
-        inner = next((each for each in frames if not _CLOCK.search(each.name)), None)
-        return inner is not None and inner.module.startswith(AGENT)
+        frames = without_clock_of_agent(self._names.frames(stack, True))
+        return bool(frames) and frames[0].module.startswith(AGENT)
 
     def _begun_ns(self, run_ns: int) -> float:
         """What the begin and the end took of a thread that lived shortly: the part of the samples

@@ -17,12 +17,11 @@ from threadmark.kinds.explain.analysis.calls import (
     kind_of_call,
     kind_of_kernel,
 )
-from threadmark.kinds.explain.analysis.frames import Frame
+from threadmark.kinds.explain.analysis.frames import AGENT, Frame
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.recording import Glance, Recording, Sample
 
 MAKING = "thread_creation"
-AGENT = "libthreadmark-agent"
 _ENOUGH = 10  # switches of one thread that say more than its ticks
 
 

@@ -6,10 +6,9 @@ import re
 from collections import Counter
 from itertools import takewhile
 
-from threadmark.kinds.explain.analysis.frames import Frame, is_beneath, is_of_library
+from threadmark.kinds.explain.analysis.frames import AGENT, Frame, is_beneath, is_of_library
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.recording import Recording, Sample
-from threadmark.kinds.explain.analysis.sleeps import AGENT
 
 _WAKES = re.compile(r"lll_lock_wake|futex_wake|lll_futex_wake")
 _WAITS = re.compile(r"lll_lock_wait|lll_mutex_lock|lll_futex|futex_(abstimed_)?wait")

@@ -10,6 +10,7 @@ from functools import cache, cached_property
 from typing import TypeVar
 
 from threadmark.kinds.explain.analysis.frames import (
+    AGENT,
     Frame,
     gives_back_a_lock,
     is_beneath,
@@ -20,7 +21,6 @@ from threadmark.kinds.explain.analysis.frames import (
 )
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.recording import Pair, Recording
-from threadmark.kinds.explain.analysis.sleeps import AGENT
 from threadmark.kinds.explain.analysis.spans import Meanwhile, is_within, spans_of_one
 
 MOST_FRAMES = 16
