@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from made import MAIN, TICK, Made, sleeps, waits, works
 from threadmark.kinds.explain.analysis.cause import Cause, doubted, merged, unite_tasks
@@ -134,3 +136,35 @@ def test_a_little_serial_dependence_may_be_a_thread_that_was_interrupted(
     cause = Cause("serial_dependency", "step", "", "", ns=ns, seen=99)
     doubted([cause], 100.0, has_tasks=False, ready_ns=0.0)
     assert cause.certain == certain
+
+
+@pytest.mark.parametrize(
+    ("activity", "workers", "certain"),
+    [("event", {A: 40, B: 60}, False), ("event", {A: 99}, True), ("future", {A: 40, B: 60}, True)],
+)
+def test_turns_at_a_word_may_be_those_of_a_lock(
+    activity: str, workers: dict[int, int], certain: bool
+) -> None:
+    reasons = {("work", activity, 0, tid) for tid in workers}
+    cause = Cause("serial_dependency", "step", "", "", ns=90.0, seen=99, reasons=reasons)
+    cause.workers = Counter(workers)
+    doubted([cause], 100.0)
+    assert cause.certain == certain
+    assert ("at a lock" in " ".join(cause.doubts)) == (not certain)
+
+
+@pytest.mark.parametrize(
+    ("lock", "sure", "spin", "count"),
+    [
+        ("lock in save", False, "loop in save", 1),
+        ("made in main, used in save", False, "loop in save", 1),
+        ("lock in save", True, "loop in save", 2),
+        ("lock in save", False, "loop in load", 2),
+        ("state", False, "flag", 2),
+    ],
+)
+def test_spinning_before_a_sleep_on_a_word_is_a_part_of_that_wait(
+    lock: str, sure: bool, spin: str, count: int
+) -> None:
+    locks = Cause("mutex", lock, "", "", certain=sure, ns=2.0)
+    assert len(merged([locks, Cause("spin", spin, "", "", ns=40.0)])) == count

@@ -145,3 +145,14 @@ def test_the_end_of_a_thread_of_a_chain_waits_for_the_chain() -> None:
     [cause] = made.pair(1, "condition", stack, "", 200 * TICK).answer()["causes"]
     assert (cause["category"], cause["certain"]) == ("serial_dependency", True)
     assert cause["share"] == pytest.approx(2 / 3, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("function", "category"),
+    [("Gate::lock", "mutex"), ("Gate::acquire", "mutex"), ("Gate::pass", "serial_dependency")],
+)
+def test_a_word_that_a_function_called_lock_waits_for_is_a_lock(
+    function: str, category: str
+) -> None:
+    stack = f"syscall@libc std::__atomic_base::wait {function} book worker"
+    assert two("futex", stack).thing(1, "futex", waits=99).first()["category"] == category

@@ -96,6 +96,11 @@ def _of_elements(name: str) -> str:
     return re.sub(r"\[\d+\]", "[]", re.sub(r"\+\d+$", "", name))
 
 
+def _place(name: str) -> str:
+    """The function in which something without a name of its own is used; else empty."""
+    return name.rpartition(" in ")[2] if " in " in name else ""
+
+
 def merged(causes: list[Cause]) -> list[Cause]:
     """Causes of one category, name and place as one; the dearest first."""
     found: dict[tuple[str, str, str], Cause] = {}
@@ -145,6 +150,11 @@ def _unite_unseen(found: dict[tuple[str, str, str], Cause]) -> None:
     locks = {c.name: c for c in found.values() if c.category in _TAKEN and c.name}
     for key in [k for k, c in found.items() if k[0] in _WORDS and c.name in locks]:
         locks[found[key].name].take(found.pop(key))  # the word of the lock itself, or its line
+    # A function that spins before it sleeps on a word without a name waits for one lock.
+    unsure = [c for c in found.values() if c.category == "mutex" and not c.certain]
+    words = {place: each for each in unsure if (place := _place(each.name))}
+    for key in [key for key in found if key[0] == "spin" and _place(key[1]) in words]:
+        words[_place(key[1])].take(found.pop(key))
     for key in [key for key in found if key[0] in _BY_STACK and not found[key].name]:
         named = next((c for c in found.values() if c.category == key[0] and c.name), None)
         if named:  # waits of which no tick saw the stack
@@ -237,6 +247,11 @@ def doubted(
         passed_on = cause.category in ("imbalance", "serial_dependency", "condition", "join")
         if passed_on and cause.seen < FEWEST_TICKS:
             cause.certain = False
+        # A lock that the program made of a word is known by its functions' names alone.
+        words = any(key[:2] == ("work", "event") for key in cause.reasons)
+        if cause.category == _AWAITED and words and cause.is_by_turns(_SOME):
+            cause.certain = False
+            cause.doubts.add("or threads take turns at a lock or semaphore of the program's own")
         if has_tasks and cause.category == "run_queue":
             cause.certain = False
             cause.doubts.add("or threads of a runtime are woken for tasks that are too small")

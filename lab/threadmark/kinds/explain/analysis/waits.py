@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache, cached_property
 
+from threadmark.kinds.explain.analysis.frames import takes_a_lock
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.recording import Glance, Recording, Thread
 from threadmark.kinds.explain.analysis.roles import outermost
@@ -124,9 +125,12 @@ class Waits:
 
     def _by_signaller(self, kind: str, thing: int, stack: int) -> str:
         """A wait for an atomic word is for what wakes it: a barrier or semaphore in the same
-        function of the program, whose own waiting functions are inlined without a name."""
+        function of the program, whose own waiting functions are inlined without a name. A
+        function of the program that is named as one that takes a lock waits for that lock."""
         if kind != "event":
             return kind
+        if takes_a_lock(innermost_own(self._names.frames(stack)).name):
+            return "own_lock"
         things = [self._recording.things.get(thing)] if thing else self._recording.things.values()
         own = outermost(self._names.frames(stack))
         for each in things:
@@ -153,7 +157,7 @@ class Waits:
         for pair in sorted(self._recording.pairs, key=lambda each: each.wait_ns):
             if pair.activity == "futex" and pair.waiter:
                 kind = self._of_futex(pair.thing, pair.waiter)
-                if kind in EVENTS:
+                if kind in (*EVENTS, "own_lock"):
                     own = innermost_own(self._names.frames(pair.waiter)).name
                     found[own] = kind
                     slept[own] += pair.wait_ns
