@@ -148,7 +148,8 @@ class File:
         missing = self.functions(target)[-1:]
         if inner is None or inner[0].name.startswith(AGENT):
             # A function that jumps to one that takes a lock never holds it: its caller does.
-            return () if any(map(takes_a_lock, self.near(target))) else missing
+            names = {missing[0].name, *self.near(target)}
+            return () if any(map(takes_a_lock, names)) else missing
         if inner[0] is not self:
             return missing
         found = self._found(inner[1])
