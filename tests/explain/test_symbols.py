@@ -140,6 +140,15 @@ def test_a_function_that_ends_in_taking_a_lock_is_not_named_as_the_holder(tmp_pa
     program = built(tmp_path)
     after = returns(program, "shop::pay", "shop::open_till")
     assert [f.name for f in symbols(program, after).frames(1)] == ["shop::pay"]
+    # A sample may lie within the agent.
+    agent = Path(shutil.copy(c_library(), tmp_path / "libthreadmark-agent.so"))
+    inside = -listed(agent, "puts") - 40
+    assert [f.name for f in symbols(program, inside, after, library=agent).frames(1)][1:] == [
+        "shop::pay"
+    ]
+    after = returns(program, "shop::twice", "shop::put")
+    names = [f.name for f in symbols(program, inside, after, library=agent).frames(1)]
+    assert names[1:] == ["shop::put", "shop::twice"]
 
 
 def test_no_function_is_put_between_a_caller_and_what_it_calls(tmp_path: Path) -> None:

@@ -154,17 +154,17 @@ def test_turns_at_a_word_may_be_those_of_a_lock(
 
 
 @pytest.mark.parametrize(
-    ("lock", "sure", "spin", "count"),
+    ("lock", "activity", "spin", "count"),
     [
-        ("lock in save", False, "loop in save", 1),
-        ("made in main, used in save", False, "loop in save", 1),
-        ("lock in save", True, "loop in save", 2),
-        ("lock in save", False, "loop in load", 2),
-        ("state", False, "flag", 2),
+        ("lock in save", "own_lock", "loop in save", 1),
+        ("made in main, used in save", "own_lock", "loop in save", 1),
+        ("mutex in save", "mutex", "loop in save", 2),
+        ("lock in save", "own_lock", "loop in load", 2),
+        ("state", "own_lock", "flag", 2),
     ],
 )
 def test_spinning_before_a_sleep_on_a_word_is_a_part_of_that_wait(
-    lock: str, sure: bool, spin: str, count: int
+    lock: str, activity: str, spin: str, count: int
 ) -> None:
-    locks = Cause("mutex", lock, "", "", certain=sure, ns=2.0)
+    locks = Cause("mutex", lock, "", "", ns=2.0, reasons={("lock", activity, 1, 0)})
     assert len(merged([locks, Cause("spin", spin, "", "", ns=40.0)])) == count

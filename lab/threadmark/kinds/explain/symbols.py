@@ -88,9 +88,9 @@ class Symbols:
                 inner = None
                 continue
             if address != call and (inner or not found):
-                own = file.between(address, inner)
-                other = not own and (inner is None or inner[0] is not file)
-                found += file.called(address, inner) if other else own
+                found += file.between(address, inner)
+                if inner is None or inner[0] is not file:
+                    found += file.called(address, inner)
             found += file.functions(call)
             inner = file, call
         return with_libraries_of_thread(found)

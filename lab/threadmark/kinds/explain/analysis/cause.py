@@ -151,8 +151,8 @@ def _unite_unseen(found: dict[tuple[str, str, str], Cause]) -> None:
     for key in [k for k, c in found.items() if k[0] in _WORDS and c.name in locks]:
         locks[found[key].name].take(found.pop(key))  # the word of the lock itself, or its line
     # A function that spins before it sleeps on a word without a name waits for one lock.
-    unsure = [c for c in found.values() if c.category == "mutex" and not c.certain]
-    words = {place: each for each in unsure if (place := _place(each.name))}
+    own = [c for c in found.values() if any(key[1] == "own_lock" for key in c.reasons)]
+    words = {place: each for each in own if (place := _place(each.name))}
     for key in [key for key in found if key[0] == "spin" and _place(key[1]) in words]:
         words[_place(key[1])].take(found.pop(key))
     for key in [key for key in found if key[0] in _BY_STACK and not found[key].name]:

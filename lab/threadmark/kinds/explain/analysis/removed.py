@@ -16,11 +16,7 @@ from itertools import takewhile
 
 from threadmark.kinds.explain.analysis.accounting import Account
 from threadmark.kinds.explain.analysis.cause import Cause
-from threadmark.kinds.explain.analysis.frames import (
-    AGENT,
-    is_beneath,
-    without_clock_of_agent,
-)
+from threadmark.kinds.explain.analysis.frames import AGENT, is_beneath, without_clock_of_agent
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.analysis.roles import Roles

@@ -157,7 +157,7 @@ class Waits:
         for pair in sorted(self._recording.pairs, key=lambda each: each.wait_ns):
             if pair.activity == "futex" and pair.waiter:
                 kind = self._of_futex(pair.thing, pair.waiter)
-                if kind in (*EVENTS, "own_lock"):
+                if kind in EVENTS:
                     own = innermost_own(self._names.frames(pair.waiter)).name
                     found[own] = kind
                     slept[own] += pair.wait_ns
