@@ -9,7 +9,6 @@
 // detail/scheduler.md argues the memory orders.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <exception>
@@ -20,6 +19,7 @@
 #include <variant>
 
 #include "detail/call.hpp"
+#include "detail/compiler.hpp"
 #include "detail/exit_actions.hpp"
 #include "detail/scope_links.hpp"
 #include "detail/state.hpp"
@@ -33,29 +33,34 @@ namespace tmk {
 
 namespace detail {
 
+// How a callable reaches its branch: a temporary that fits in two registers by value, any other one
+// by reference.
 template <class F>
-struct Reference {
-  F& callable;
+inline constexpr bool kFitsRegisters =
+    std::is_trivially_copyable_v<F> && std::is_move_constructible_v<F> &&
+    sizeof(F) <= 2 * sizeof(void*);
+template <class F>
+using Passed = std::conditional_t<std::is_reference_v<F> || !kFitsRegisters<F>, F&, F>;
+template <class F>
+struct Passing {
+  F callable;
   decltype(auto) operator()() { return std::invoke(callable); }
 };
+template <class F>
+using ResultOfPassed = std::invoke_result_t<std::remove_reference_t<F>&>;
 
 // One branch of a fork_join, on the stack of the thread that joins it.
 template <class F>
-struct Branch : CallState<std::invoke_result_t<F&>, Reference<F>> {
-  using R = std::invoke_result_t<F&>;
-  explicit Branch(F& callable) : CallState<R, Reference<F>>(std::in_place, callable) {}
+struct Branch : CallState<ResultOfPassed<F>, Passing<F>> {
+  using R = ResultOfPassed<F>;
+  // Forks it. The worker may stand for none; it is another one afterwards.
+  TMK_INLINE Branch(Worker*& from, F&& callable) noexcept
+      : Branch(place_for_branch(from), from, std::forward<F>(callable)) {}
 
-  void fork(Worker*& from) noexcept {
-    try {
-      submit_branch(from, *this);
-    } catch (const std::bad_alloc&) {  // it has no deque, so join runs it
-      // ORDER no-place: relaxed, owner-only.
-      this->index.store(Task::claimed, std::memory_order_relaxed);
-    }
-  }
-  R join(Worker& self) {
-    if (!(stack_left(self) && self.take_newest(*this))) [[unlikely]]
-      return join_slowly(self);
+  TMK_INLINE R join(Worker& self) {
+    const Newest found = stack_left(self) ? self.take_newest(*this) : Newest::other;
+    if (found != Newest::taken) [[unlikely]]
+      return join_slowly(self, found);
     const ExitScope exits;
     return this->call();
   }
@@ -74,9 +79,17 @@ struct Branch : CallState<std::invoke_result_t<F&>, Reference<F>> {
     Branch& branch;
     ~End() { branch.end_outcome(); }
   };
-  [[gnu::noinline, gnu::cold]] R join_slowly(Worker& self) {
+  TMK_INLINE Branch(Place place, Worker*& from, F&& callable) noexcept
+      : CallState<R, Passing<F>>(place, std::in_place, std::forward<F>(callable)) {
+    if (place.deque != nullptr) submit_branch(*from, *this, place);  // else join runs it
+  }
+  bool take_slowly(Worker& self, Newest found) {
+    if (found == Newest::shared) return self.take_newest_slowly(*this);
     // In a child of fork, the task may have another deque now.
-    if (this->deque == &self ? stack_left(self) && self.take(*this) : this->deque == nullptr) {
+    return this->deque == &self ? stack_left(self) && self.take(*this) : this->deque == nullptr;
+  }
+  [[gnu::noinline, gnu::cold]] R join_slowly(Worker& self, Newest found) {
+    if (take_slowly(self, found)) {
       const ExitScope exits;
       return this->call();
     }
@@ -84,38 +97,6 @@ struct Branch : CallState<std::invoke_result_t<F&>, Reference<F>> {
     const End end{*this};
     return this->move_out();
   }
-};
-
-template <class... B>
-struct Branches {
-  template <class... F>
-  explicit Branches(F&... callables) : all(callables...) {}
-  void fork(Worker*& from) { fork_each(from, std::index_sequence_for<B...>()); }
-  template <std::size_t... I>
-  void fork_each(Worker*& from, std::index_sequence<I...> /*all*/) {
-    // The last first: so they are joined, newest first, in the order they were written.
-    (std::get<sizeof...(B) - 1 - I>(all).fork(from), ...);
-  }
-  std::tuple<B...> all;
-};
-
-// Joins branches, and abandons the others when it ends. No other thread knows it, so it need not be
-// in memory.
-template <class... B>
-struct Joins {
-  explicit Joins(Branches<B...>& given) : branches(given) {}
-  ~Joins() { abandon(std::index_sequence_for<B...>()); }
-  template <std::size_t... I>
-  void abandon(std::index_sequence<I...> /*all*/) {
-    ((joined[I] ? void() : std::get<I>(branches.all).abandon()), ...);
-  }
-  template <std::size_t I>
-  decltype(auto) join(Worker& self) {
-    joined[I] = true;
-    return std::get<I>(branches.all).join(self);
-  }
-  Branches<B...>& branches;
-  std::array<bool, sizeof...(B)> joined{};
 };
 
 // What stands for a result of type R in a tuple.
@@ -135,31 +116,91 @@ Value<R> value_of(J&& join) {
     return join();
   }
 }
+// The values of several calls. A function returns them in registers if they fit in two, and those
+// of a tuple never.
+template <class... R>
+struct Values {};
+template <class R, class... S>
+struct Values<R, S...> {
+  template <std::size_t I>
+  auto&& move_out() {
+    if constexpr (I == 0) {
+      return std::move(first);
+    } else {
+      return rest.template move_out<I - 1>();
+    }
+  }
+  Value<R> first;
+  [[no_unique_address]] Values<S...> rest;
+};
+
+// Branches that are forked, the last one first: so they are joined, newest first, in the order in
+// which they were written.
+template <class... F>
+struct Branches {
+  explicit Branches(Worker*& /*from*/) {}
+  Values<> join(Worker& /*self*/) { return {}; }
+  void abandon() noexcept {}
+};
+// Joins them, or abandons them at its end. No other thread knows it, so it need not be in memory.
+template <class... F>
+struct Join {
+  ~Join() {
+    if (!begun) branches.abandon();
+  }
+  Values<ResultOfPassed<F>...> operator()(Worker& self) {
+    begun = true;
+    return branches.join(self);
+  }
+  Branches<F...>& branches;
+  bool begun = false;
+};
+template <class F, class... G>
+struct Branches<F, G...> {
+  TMK_INLINE explicit Branches(Worker*& from, F&& callable, G&&... others)
+      : rest(from, std::forward<G>(others)...), first(from, std::forward<F>(callable)) {}
+  Values<ResultOfPassed<F>, ResultOfPassed<G>...> join(Worker& self) {
+    using R = ResultOfPassed<F>;
+    Join<G...> others{rest};
+    return {value_of<R>([&]() -> R { return first.join(self); }), others(self)};
+  }
+  void abandon() noexcept {
+    first.abandon();
+    rest.abandon();
+  }
+  [[no_unique_address]] Branches<G...> rest;
+  Branch<F> first;
+};
+
+// Not inlined: a recursion would save the registers of this function before each test for its end.
+template <class F, class... G>
+[[gnu::noinline]] Values<ResultOfPassed<F>, ResultOfPassed<G>...> fork_and_join(F first,
+                                                                                G... others) {
+  using R = ResultOfPassed<F>;
+  Worker* worker = current_worker;
+  Branches<G...> branches(worker, std::forward<G>(others)...);
+  Join<G...> join{branches};
+  return {value_of<R>([&]() -> R { return std::invoke(first); }), join(*worker)};
+}
 
 }  // namespace detail
 
 // Calls all, possibly at the same time, and returns when all have ended: a tuple of what they
 // returned, with std::monostate for void and std::reference_wrapper for a reference; nothing if all
 // return void. The first exception, in the order of writing, is thrown after the last has ended.
+// Temporaries may be copied before they are called.
 template <class F, class... G>
-auto fork_join(F&& first, G&&... others) {
-  detail::Worker* worker = detail::current_worker;
-  detail::Branches<detail::Branch<std::remove_reference_t<G>>...> branches(others...);
-  branches.fork(worker);
-  detail::Joins joins(branches);
+TMK_INLINE auto fork_join(F&& first, G&&... others) {
   using R = std::invoke_result_t<F&>;
-  return [&]<std::size_t... I>(std::index_sequence<I...> /*all*/) {
-    if constexpr ((std::is_void_v<R> && ... && std::is_void_v<std::invoke_result_t<G&>>)) {
-      std::invoke(first);
-      (joins.template join<I>(*worker), ...);
-    } else {
-      // Braces: in this order. Not deduced: the tuple of one pair is not that pair.
-      return std::tuple<detail::Value<R>, detail::Value<std::invoke_result_t<G&>>...>{
-          detail::value_of<R>([&]() -> R { return std::invoke(first); }),
-          detail::value_of<std::invoke_result_t<G&>>(
-              [&]() -> std::invoke_result_t<G&> { return joins.template join<I>(*worker); })...};
-    }
-  }(std::index_sequence_for<G...>());
+  auto values = detail::fork_and_join<detail::Passed<F>, detail::Passed<G>...>(
+      static_cast<detail::Passed<F>&&>(first), static_cast<detail::Passed<G>&&>(others)...);
+  if constexpr (!(std::is_void_v<R> && ... && std::is_void_v<std::invoke_result_t<G&>>)) {
+    return [&]<std::size_t... I>(std::index_sequence<I...> /*all*/) {
+      // Not deduced: the tuple of one pair is not that pair.
+      return std::tuple<detail::Value<R>, detail::Value<std::invoke_result_t<G&>>...>(
+          values.template move_out<I>()...);
+    }(std::index_sequence_for<F, G...>());
+  }
 }
 
 // Any number of tasks that end before the scope does. run() may be called by any thread and by the

@@ -104,12 +104,11 @@ void run_part(Loop& loop, Part& part, std::size_t first, std::size_t last, Pace&
         Pace of_thief = known;
         run_part(loop, later, middle, last, &this_worker() == self ? pace : of_thief);
       };
-      Branches<Branch<decltype(run_later)>> branches(run_later);
-      branches.fork(self);
-      Joins joins(branches);
+      Branches<decltype(run_later)&> branch(self, run_later);
+      Join<decltype(run_later)&> join{branch};
       self->share();
       run_part(loop, part, first, middle, pace);
-      joins.template join<0>(*self);
+      join(*self);
       if (!loop.stopped.load()) part.append(later);
       break;
     }

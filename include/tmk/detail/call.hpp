@@ -43,7 +43,10 @@ struct CallState : State<R> {
   using Whole = std::conditional_t<std::is_void_v<Derived>, CallState, Derived>;
   using Exits = ExitScope;  // a Derived may have its own, and its own publish
   template <class... A>
-  explicit CallState(std::in_place_t /*tag*/, A&&... arguments) {
+  explicit CallState(std::in_place_t tag, A&&... arguments)
+      : CallState(Place{}, tag, std::forward<A>(arguments)...) {}
+  template <class... A>
+  CallState(Place place, std::in_place_t /*tag*/, A&&... arguments) : State<R>(place) {
     ::new (static_cast<void*>(std::addressof(call))) C(std::forward<A>(arguments)...);
     this->operations = &kOperations;
   }

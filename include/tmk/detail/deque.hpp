@@ -44,6 +44,10 @@ struct Help {
   bool asked = false;
 };
 
+// What the owner has found at the end of its deque: the task is its own now; the task lay in a
+// place that was shared; or another one is the newest.
+enum class Newest { taken, shared, other };
+
 struct alignas(128) Deque {
   // ---- written by the lock holder ----
   std::atomic<std::size_t> split{0};
@@ -83,6 +87,10 @@ struct alignas(128) Deque {
     task.deque = this;
     // ORDER set-index: relaxed, ordered by publish-entry.
     task.index.store(b, std::memory_order_relaxed);
+    publish(task, b, siblings);
+  }
+  // The rest of a push: the task knows its place.
+  void publish(Task& task, std::size_t b, Entry siblings) {
     // ORDER publish-entry: release, pairs with read-entry-open, which sees the contents.
     entries[b & mask].store(reinterpret_cast<Entry>(&task) + siblings, std::memory_order_release);
     // ORDER publish-bottom: release, pairs with read-bottom.
@@ -114,21 +122,33 @@ struct alignas(128) Deque {
   }
 
   // Owner. Claims its newest task, if it is this one: bottom comes down, and nothing is erased. So
-  // nobody but the owner may wait for such a task. False: take() says more.
-  bool take_newest(Task& task) {
-    // ORDER own-newest: relaxed, rechecked by lock-worker, as own-index is.
-    const std::size_t i = task.index.load(std::memory_order_relaxed);
+  // nobody but the owner may wait for such a task. After `shared`, the owner has to call
+  // take_newest_slowly; after `other`, take() says more.
+  Newest take_newest(Task& task) {
     // ORDER own-bottom-newest: relaxed, owner-only.
-    if (bottom.load(std::memory_order_relaxed) != i + 1) [[unlikely]]
-      return false;
+    const std::size_t i = bottom.load(std::memory_order_relaxed) - 1;
+    // ORDER own-newest: relaxed, rechecked by lock-worker, as own-index is.
+    if (i != task.index.load(std::memory_order_relaxed)) [[unlikely]]
+      return Newest::other;
     // ORDER lower-newest: relaxed, ordered by light-fence.
     bottom.store(i, std::memory_order_relaxed);
     light_fence();
     // ORDER check-split-newest: relaxed, ordered by light-fence.
     if (i < split.load(std::memory_order_relaxed)) [[unlikely]]
-      return take_newest_slowly(task);
+      return Newest::shared;
     taken.increment();
-    return true;
+    return Newest::taken;
+  }
+  // It has lowered bottom below its newest task, which lies in a place that was shared. False if
+  // another thread has claimed the task.
+  [[gnu::noinline, gnu::cold]] bool take_newest_slowly(Task& task) {
+    const std::lock_guard guard(lock);
+    const bool own = read(task.index) != Task::claimed;
+    lower_bottom(read(bottom), read(head));
+    unshare(read(bottom));
+    answer();
+    if (own) taken.increment();
+    return own;
   }
 
   // Owner, if it is a pool thread between tasks. Claims its newest task; null if it has none. It
@@ -402,17 +422,6 @@ struct alignas(128) Deque {
       // Head stays at no erased place: may_have_pending would be true for ever.
       pass_erased(std::min(read(split), read(bottom)));
     }
-    answer();
-    if (own) taken.increment();
-    return own;
-  }
-
-  // Owner. It has lowered bottom below its newest task, which lies in a place that was shared.
-  [[gnu::noinline, gnu::cold]] bool take_newest_slowly(Task& task) {
-    const std::lock_guard guard(lock);
-    const bool own = read(task.index) != Task::claimed;
-    lower_bottom(read(bottom), read(head));
-    unshare(read(bottom));
     answer();
     if (own) taken.increment();
     return own;

@@ -39,6 +39,7 @@ using Stored = std::conditional_t<
 template <class R>
 struct State : Task {
   State() {}
+  explicit State(Place place) : Task(place) {}
   ~State() {}
   State(const State&) = delete;
 

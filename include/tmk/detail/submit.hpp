@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <new>
 
 #include "entry.hpp"
 #include "pool.hpp"
@@ -26,16 +27,27 @@ inline void submit(Worker& worker, Task& task, Entry siblings = 0) {
   worker.push(task, siblings);
   look_for_sleepers(worker);
 }
-// The same of a branch, for a thread whose current_worker may stand for none, which has no room: it
-// is another one afterwards. bad_alloc.
-inline void submit_branch(Worker*& worker, Task& task) {
-  std::size_t b = worker->next_place();
-  if (b >= worker->room_end) [[unlikely]] {
-    worker = &this_worker();
-    b = worker->place_with_room();
+// Where to push a branch, for a thread whose worker may stand for none, which has no room: it is
+// another one afterwards. Without memory for room, in no deque.
+[[gnu::noinline, gnu::cold]] inline Place make_place_for_branch() noexcept {
+  try {
+    Worker& worker = this_worker();
+    return {&worker, worker.place_with_room()};
+  } catch (const std::bad_alloc&) {
+    return {nullptr, Task::claimed};
   }
-  worker->push_at(b, task, kBranch);
-  look_for_sleepers(*worker);
+}
+inline Place place_for_branch(Worker*& worker) noexcept {
+  if (const std::size_t b = worker->next_place(); b < worker->room_end) [[likely]]
+    return {worker, b};
+  const Place made = make_place_for_branch();
+  if (made.deque != nullptr) worker = static_cast<Worker*>(made.deque);
+  return made;
+}
+// Makes a branch pending that has been made with this place.
+inline void submit_branch(Worker& worker, Task& task, Place place) {
+  worker.publish(task, place.index, kBranch);
+  look_for_sleepers(worker);
 }
 
 }  // namespace tmk::detail

@@ -32,7 +32,16 @@ inline constexpr std::uint32_t kAwaited = 32;    // a coroutine waits; `index` s
 // The address of a task that was made with siblings is a multiple of it (see entry.hpp).
 inline constexpr std::size_t kTaskAlignment = 64;
 
+// Of a pending task: its deque, and the place there.
+struct Place {
+  Deque* deque;
+  std::size_t index;
+};
+
 struct Task {
+  Task() = default;
+  explicit Task(Place place) : deque(place.deque), index(place.index) {}
+
   static constexpr std::size_t claimed = SIZE_MAX - 1;  // no place, nor the one below a place
 
   std::atomic<std::uint32_t> state{0};

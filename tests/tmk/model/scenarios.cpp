@@ -94,7 +94,8 @@ void owner_takes_newest_first() {
 // As the branches of fork_join are taken: nothing is erased, and places are used again.
 struct Branches : Deque {
   void join(Job& job) {
-    if (worker.take_newest(job)) {
+    const Newest found = worker.take_newest(job);
+    if (found == Newest::taken || (found == Newest::shared && worker.take_newest_slowly(job))) {
       run(job);
     } else {
       get(job);
