@@ -432,6 +432,43 @@ TEST_P(Semantics, a_scope_made_in_a_pool_may_outlive_the_visit) {
   }
 }
 
+// Temporaries that fit in registers are passed by value, others by reference.
+struct Deposit {
+  int* total = nullptr;
+  int calls = 0;
+  explicit Deposit(int& into) : total(&into) {}
+  Deposit(Deposit&&) = default;
+  int operator()() & { return *total += ++calls; }
+};
+struct LargeDeposit : Deposit {
+  using Deposit::Deposit;
+  std::array<int, 8> more{};
+};
+template <class D>
+void fork_callables() {
+  int one = 0, other = 0, third = 0;
+  D first(one), second(other);
+  EXPECT_EQ(tmk::fork_join(first, second), std::tuple(1, 1));
+  EXPECT_EQ(tmk::fork_join(first, second), std::tuple(3, 3));  // they were called themselves
+  EXPECT_EQ(first.calls + second.calls, 4);
+  EXPECT_EQ(tmk::fork_join(D(one), D(other), D(third)), std::tuple(4, 4, 1));
+  EXPECT_EQ(tmk::fork_join(std::move(first)), std::tuple(7));
+}
+TEST_P(Semantics, fork_join_calls_what_it_is_given_and_moves_temporaries) {
+  static_assert(std::is_trivially_copyable_v<Deposit> && !std::is_copy_constructible_v<Deposit>);
+  pool_.run([] {
+    fork_callables<Deposit>();
+    fork_callables<LargeDeposit>();
+    const auto fixed = [] { return 7L; };
+    const auto [a, b, c] = tmk::fork_join(fixed, std::move(fixed), +[] { return 0.5; });
+    EXPECT_EQ(a + b, 14);
+    EXPECT_EQ(c, 0.5);
+    auto owned = std::make_unique<int>(3);
+    const auto [moved, none] =
+        tmk::fork_join([&, held = std::move(owned)]() mutable { return std::move(held); }, [] {});
+    EXPECT_EQ(*moved, 3);
+  });
+}
 TEST_P(Semantics, fork_join_of_one_call_is_a_tuple_of_one_whatever_it_returns) {
   pool_.run([] {
     const auto pair = [] { return std::pair(1, 2); };
