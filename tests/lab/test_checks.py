@@ -48,7 +48,7 @@ def test_counts_come_from_the_tools_own_summary(
 def test_every_check_has_a_name_of_its_own() -> None:
     names = [each.name for each in checks.checks()]
     assert len(set(names)) == len(names)
-    assert {"python", "tidy", "asan", "tsan", "asan-all"} <= set(names)
+    assert {"python", "tidy", "asan", "tsan", "asan-all", "tsan-all"} <= set(names)
 
 
 def test_an_unknown_check_is_one_sentence(lab: Lab) -> None:

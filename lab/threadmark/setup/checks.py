@@ -128,8 +128,8 @@ def checks() -> list[Check]:
     found += _measurements(gcc)
     sanitized = next((each for each in platforms.platforms() if "clang" in each.compiler), None)
     # The schedulers of others give false reports under ThreadSanitizer, none under the other.
-    sanitizers = (("asan", Level.CHECK), ("tsan", Level.CHECK), ("asan-all", Level.ALL))
-    for name, level in sanitizers:
+    for name in ("asan", "tsan", "asan-all", "tsan-all"):
+        level = Level.ALL if name.endswith("-all") else Level.CHECK
         found.append(
             Check(
                 name,
