@@ -34,13 +34,18 @@ namespace tmk {
 namespace detail {
 
 // How a callable reaches its branch: a temporary that fits in two registers by value, any other one
-// by reference.
+// by reference. What it returns may refer to it.
 template <class F>
-inline constexpr bool kFitsRegisters =
-    std::is_trivially_copyable_v<F> && std::is_move_constructible_v<F> &&
-    sizeof(F) <= 2 * sizeof(void*);
+constexpr bool passed_by_value() {
+  if constexpr (std::is_reference_v<F>) {
+    return false;
+  } else {
+    return std::is_trivially_copyable_v<F> && std::is_move_constructible_v<F> &&
+           sizeof(F) <= 2 * sizeof(void*) && !std::is_reference_v<std::invoke_result_t<F&>>;
+  }
+}
 template <class F>
-using Passed = std::conditional_t<std::is_reference_v<F> || !kFitsRegisters<F>, F&, F>;
+using Passed = std::conditional_t<passed_by_value<F>(), F, F&>;
 template <class F>
 struct Passing {
   F callable;

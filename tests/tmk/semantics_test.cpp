@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <locale.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -460,9 +461,15 @@ TEST_P(Semantics, fork_join_calls_what_it_is_given_and_moves_temporaries) {
     fork_callables<Deposit>();
     fork_callables<LargeDeposit>();
     const auto fixed = [] { return 7L; };
-    const auto [a, b, c] = tmk::fork_join(fixed, std::move(fixed), +[] { return 0.5; });
+    const auto [a, b, c, d] = tmk::fork_join(fixed, std::move(fixed), +[] { return 0.5; }, getpid);
     EXPECT_EQ(a + b, 14);
     EXPECT_EQ(c, 0.5);
+    EXPECT_EQ(d, getpid());
+    struct Held {
+      int value;
+      int& operator()() { return value; }
+    };
+    EXPECT_EQ(std::get<0>(tmk::fork_join(Held{7}, [] {})).get(), 7);
     auto owned = std::make_unique<int>(3);
     const auto [moved, none] =
         tmk::fork_join([&, held = std::move(owned)]() mutable { return std::move(held); }, [] {});

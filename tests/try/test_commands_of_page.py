@@ -13,7 +13,10 @@ from pathlib import Path
 import pytest
 from threadmark.model.places import ROOT
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+pytestmark = [
+    pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++"),
+    pytest.mark.xdist_group("commands of the page"),  # a baseline is written for a later one
+]
 
 # Two threads of a few milliseconds, so that any budget has rounds.
 SOURCE = """

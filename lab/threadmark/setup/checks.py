@@ -38,6 +38,9 @@ _PARALLEL = (
     "tests/simulation",
     "tests/tmk",
     "tests/tools",
+    "tests/try/test_commands_of_page.py",
+    "tests/try/test_decisions.py",
+    "tests/try/test_loop.py",
 )
 
 
@@ -65,8 +68,8 @@ class Check:
 def checks() -> list[Check]:
     """All of them, in the order in which they run: what fails soonest comes first."""
     python = [sys.executable, "-P", "-m"]
-    # The tests of one compiler stay together, because they share what they build.
-    by_compiler = ["-n", _jobs(), "--dist", "loadgroup"]
+    # Tests that share what they build, as those of one compiler, stay together.
+    beside = ["-n", _jobs(), "--dist", "loadgroup"]
     found = [
         Check(
             "format-cpp",
@@ -104,11 +107,11 @@ def checks() -> list[Check]:
         Check(
             "python-parallel",
             Level.TEST,
-            lambda: [*python, "pytest", *_PARALLEL, *quick, "-n", _jobs()],
+            lambda: [*python, "pytest", *_PARALLEL, *quick, *beside],
         ),
         # One test at a time, because many record or measure a program.
         Check("python", Level.TEST, lambda: [*python, "pytest", *quick, *others]),
-        Check("package", Level.CHECK, lambda: [*python, "pytest", package, *by_compiler]),
+        Check("package", Level.CHECK, lambda: [*python, "pytest", package, *beside]),
         Check("model", Level.CHECK, lambda: [*python, "pytest", model]),
     ]
     found.append(Check("explain-readers", Level.ALL, lambda: [*python, "pytest", readers]))

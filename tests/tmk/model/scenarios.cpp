@@ -18,6 +18,7 @@ namespace {
 using tmk::detail::current_worker;
 using tmk::detail::Entry;
 using tmk::detail::kArmed;
+using tmk::detail::Newest;
 using tmk::detail::Pool;
 using tmk::detail::Task;
 using tmk::detail::Worker;
