@@ -142,11 +142,14 @@ def test_a_little_serial_dependence_may_be_a_thread_that_was_interrupted(
     ("activity", "workers", "certain"),
     [("event", {A: 40, B: 60}, False), ("event", {A: 99}, True), ("future", {A: 40, B: 60}, True)],
 )
-def test_turns_at_a_word_may_be_those_of_a_lock(
-    activity: str, workers: dict[int, int], certain: bool
+@pytest.mark.parametrize("category", ["serial_dependency", "imbalance"])
+def test_turns_at_a_word_or_condition_may_be_those_of_a_lock(
+    category: str, activity: str, workers: dict[int, int], certain: bool
 ) -> None:
+    if category == "imbalance" and activity == "event":
+        activity = "condition"
     reasons = {("work", activity, 0, tid) for tid in workers}
-    cause = Cause("serial_dependency", "step", "", "", ns=90.0, seen=99, reasons=reasons)
+    cause = Cause(category, "step", "", "", ns=90.0, seen=99, reasons=reasons)
     cause.workers = Counter(workers)
     doubted([cause], 100.0)
     assert cause.certain == certain

@@ -247,9 +247,10 @@ def doubted(
         passed_on = cause.category in ("imbalance", "serial_dependency", "condition", "join")
         if passed_on and cause.seen < FEWEST_TICKS:
             cause.certain = False
-        # A lock that the program made of a word is known by its functions' names alone.
-        words = any(key[:2] == ("work", "event") for key in cause.reasons)
-        if cause.category == _AWAITED and words and cause.is_by_turns(_SOME):
+        # A lock that the program made of a word or a condition is mostly known by names alone.
+        how = {"serial_dependency": "event", "imbalance": "condition"}.get(cause.category)
+        own = any(key[:2] == ("work", how) for key in cause.reasons)
+        if own and cause.is_by_turns(_SOME):
             cause.certain = False
             cause.doubts.add("or threads take turns at a lock or semaphore of the program's own")
         if has_tasks and cause.category == "run_queue":

@@ -66,6 +66,8 @@ class Locks:
             if any(takes_a_lock(frame.name) for frame in inner):
                 return named.cause("mutex", "waits for a lock")
             words = "waits for a futex: a lock of the program's own, or a condition"
+            if thing is not None and thing.what == "condition":
+                words = "waits for a lock that the program makes of a condition, or for its turn"
             return named.cause("mutex", words, certain=False)
         return named.cause("mutex", "waits for a lock")
 

@@ -70,6 +70,8 @@ class Naming:
 
     def _member_or_made(self, thing: Thing | None, stack: int, activity: str) -> Named | None:
         region = thing.region if thing else ""
+        if activity == "own_lock" and thing is not None and thing.what == "condition":
+            activity = "condition"  # it is its argument, and not the mutex
         member = self._names.member_at_call(stack, activity, region) if stack else None
         if member:
             return Named(*member)

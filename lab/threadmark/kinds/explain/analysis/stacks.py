@@ -19,6 +19,7 @@ from threadmark.kinds.explain.analysis.frames import (
     takes_a_lock,
     without_aliases,
 )
+from threadmark.kinds.explain.analysis.handmade import HandMade
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.recording import Pair, Recording
 from threadmark.kinds.explain.analysis.spans import Meanwhile, is_within, spans_of_one
@@ -52,6 +53,7 @@ class Stacks:
         self.recording = recording
         self._names = names
         self._knowledge = knowledge
+        self._guards = HandMade(recording, names).guards
         self._bare = cache(self._without_others)
         self.is_in_lock = cache(self._is_in_lock)
 
@@ -79,11 +81,15 @@ class Stacks:
 
     def _without_own_lock(self, frames: Sequence[Frame]) -> Sequence[Frame]:
         """Without the functions of a lock that the program made itself: where the library's
-        lock_guard or unique_lock calls them, or where they are called as locks usually are."""
+        lock_guard or unique_lock, or a guard of its own, calls them, or where they are called as
+        locks usually are."""
         inner = frames[:_INNER]
         guards = [i for i, frame in enumerate(inner) if is_guard(frame.name)]
         if guards:
             return self._knowledge.bare(frames[guards[-1] :])
+        guards = [i for i, frame in enumerate(inner) if frame.name in self._guards]
+        if guards and len(frames) > guards[-1] + 1:
+            return frames[guards[-1] + 1 :]
         its_own = [
             i
             for i, frame in enumerate(inner)

@@ -9,8 +9,9 @@ from dataclasses import replace
 from functools import cache, cached_property
 
 from threadmark.kinds.explain.analysis.frames import takes_a_lock
+from threadmark.kinds.explain.analysis.handmade import HandMade
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
-from threadmark.kinds.explain.analysis.recording import Glance, Recording, Thread
+from threadmark.kinds.explain.analysis.recording import Glance, Pair, Recording, Thread
 from threadmark.kinds.explain.analysis.roles import outermost
 from threadmark.kinds.explain.analysis.sleeps import Sleeps
 from threadmark.kinds.explain.analysis.slow_paths import innermost_own, yields
@@ -32,6 +33,7 @@ class Waits:
         self._names = names
         self._knowledge = knowledge
         self._sleeps = sleeps
+        self._hand_made = HandMade(recording, names)
         self.of = cache(self._of)
 
     def _of(self, activity: str, thing: int, stack: int) -> str:
@@ -48,8 +50,9 @@ class Waits:
         if activity in _CARRIERS and stack:
             activity = self._knowledge.activity(self._names.frames(stack)) or activity
         if activity == "timed_condition" and self._is_signalled(thing):
-            return "condition"
-        return activity
+            activity = "condition"
+        is_lock = activity in ("condition", "relock") and thing in self._hand_made.conditions
+        return "own_lock" if is_lock else activity
 
     def _is_signalled(self, thing: int) -> bool:
         """Whether who waits for a condition at most for a time is woken often: no timer then."""
@@ -65,6 +68,7 @@ class Waits:
                 each,
                 activity=self.of(each.activity, each.thing, each.waiter),
                 waiter=self._stack(each.activity, each.waiter),
+                waits=0 if self._goes_on(each) else each.waits,
             )
             for each in record.pairs
         )
@@ -73,6 +77,10 @@ class Waits:
             for each in record.ticks
         )
         return replace(record, pairs=tuple(pairs), ticks=tuple(ticks))
+
+    def _goes_on(self, pair: Pair) -> bool:
+        """Whether it is the second part of a wait that is counted already."""
+        return pair.activity == "relock" and pair.thing in self._hand_made.conditions
 
     def shares(self, thread: Thread, activity: str) -> Mapping[str, float]:
         """What the thread's waits of an activity are for, as shares of their time."""

@@ -1,0 +1,101 @@
+"""Locks that a program makes of a condition. Names tell them: a function that is named as one that
+takes a lock waits, or the constructor of an object whose destructor signals. Where these are a part
+of the function that has the lock, samples do: threads wait in a function that others signal in, and
+these others have worked in it about as long as the threads have waited."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from functools import cache, cached_property
+
+from threadmark.kinds.explain.analysis.frames import Frame, is_of_library, takes_a_lock
+from threadmark.kinds.explain.analysis.meaning import Names
+from threadmark.kinds.explain.analysis.recording import Pair, Recording
+
+_ABOUT = 0.5  # of the time that threads wait, others work in the function
+_NOT_ALL = 0.98  # of what threads do
+Chain = tuple[str, ...]  # the program's functions of a stack, innermost first
+
+
+class HandMade:
+    """Those of one record."""
+
+    def __init__(self, recording: Recording, names: Names) -> None:
+        self._recording = recording
+        self._names = names
+        self._inside = cache(self._samples_inside)
+
+    @property
+    def conditions(self) -> frozenset[int]:
+        """The conditions of which locks are made."""
+        return self._found[0]
+
+    @property
+    def guards(self) -> frozenset[str]:
+        """The constructors and destructors of objects that hold such a lock."""
+        return self._found[1]
+
+    @cached_property
+    def _found(self) -> tuple[frozenset[int], frozenset[str]]:
+        things = self._recording.things
+        by_thing: dict[int, Counter[bool]] = defaultdict(Counter)
+        found: set[str] = set()
+        for pair in self._recording.pairs:
+            known = things.get(pair.thing)
+            if known is not None and known.what == "condition" and pair.waiter:
+                guards = self._guards(pair)
+                by_thing[pair.thing][bool(guards) or self._is_lock(pair)] += pair.wait_ns
+                found |= guards
+        locks = {thing for thing, ns in by_thing.items() if ns[True] > ns[False]}
+        return frozenset(locks), frozenset(found)
+
+    def _guards(self, pair: Pair) -> set[str]:
+        takes, gives = self._chain(pair.waiter), self._chain(pair.holder)
+        classes = (_classes(takes, "") & _classes(gives, "~")) - {""}
+        return {f"{c}::{mark}{c.rpartition('::')[2]}" for c in classes for mark in ("", "~")}
+
+    def _is_lock(self, pair: Pair) -> bool:
+        takes, gives = self._chain(pair.waiter), self._chain(pair.holder)
+        if takes and takes_a_lock(takes[0]):
+            return True
+        if not takes or takes != gives:
+            return False
+        worked, all_of_them = self._inside(takes)
+        # What threads do all the time is no part that a lock guards.
+        part = worked < _NOT_ALL * all_of_them
+        return part and worked * self._recording.sample_ns > _ABOUT * pair.wait_ns
+
+    def _samples_inside(self, function: Chain) -> tuple[int, int]:
+        """The samples in a function, and all samples of the threads that call it."""
+        worked = total = 0
+        for did in self._worked.values():
+            own = sum(n for chain, n in did.items() if chain[-len(function) :] == function)
+            worked += own
+            total += did.total() if own else 0
+        return worked, total
+
+    def _chain(self, stack: int, exact: bool = False) -> Chain:
+        frames = self._names.frames(stack, exact) if stack else ()
+        return tuple(each.name for each in frames if _is_of_program(each))
+
+    @cached_property
+    def _worked(self) -> dict[int, Counter[Chain]]:
+        """Samples of each thread in functions of the program."""
+        found: dict[int, Counter[Chain]] = defaultdict(Counter)
+        for (tid, stack), count in Counter(
+            (s.tid, s.stack) for s in self._recording.samples
+        ).items():
+            frames = self._names.frames(stack, True)
+            if frames and _is_of_program(frames[0]):
+                found[tid][self._chain(stack, True)] += count
+        return found
+
+
+def _is_of_program(frame: Frame) -> bool:
+    return frame.own and not is_of_library(frame)
+
+
+def _classes(chain: Chain, mark: str) -> set[str]:
+    """The classes whose constructors are among the functions or, with a tilde, destructors."""
+    scopes = ((name.rpartition("::")[0], name.rpartition("::")[2]) for name in chain)
+    return {scope for scope, last in scopes if last == mark + scope.rpartition("::")[2]}

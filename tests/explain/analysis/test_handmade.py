@@ -1,0 +1,100 @@
+"""Locks that a program makes of a condition are told from conditions that wait for work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from made import MAIN, MS, TICK, Made, waits, works
+from threadmark.kinds.explain.analysis.frames import Frame
+from threadmark.kinds.explain.analysis.handmade import HandMade
+
+A, B = 101, 102
+JOIN_A = waits("join", 0, "pthread_join@libc main", A)
+DESK = ("bank::Desk::enter bank::Pass::Pass post", "bank::Desk::leave bank::Pass::~Pass post")
+
+
+class Names:
+    """Stacks are their texts; those of waits begin in a library."""
+
+    @staticmethod
+    def frames(stack: str, exact: bool = False) -> tuple[Frame, ...]:
+        library = Frame("pthread_cond_wait", "", "libc.so", own=False)
+        own = tuple(Frame(name, "", "prog", own=True) for name in stack.split())
+        return own if exact else (library, *own)
+
+
+def hand_made(
+    *pairs: tuple[str, str], what: str = "condition", did: Sequence[str] = ()
+) -> HandMade:
+    """With a sample of a millisecond for each stack in `did`."""
+    waited: list[Any] = [
+        SimpleNamespace(thing=1, waiter=waiter, holder=holder, wait_ns=(10 - number) * MS)
+        for number, (waiter, holder) in enumerate(pairs)
+    ]
+    samples = [SimpleNamespace(tid=number % 2, stack=stack) for number, stack in enumerate(did)]
+    things = {1: SimpleNamespace(what=what)}
+    recording: Any = SimpleNamespace(pairs=waited, things=things, samples=samples, sample_ns=MS)
+    names: Any = Names()
+    return HandMade(recording, names)
+
+
+@pytest.mark.parametrize(
+    ("takes", "gives", "is_lock"),
+    [
+        (*DESK, True),
+        ("Gate::lock post", "Gate::unlock post", True),
+        ("Queue::pop worker", "Queue::push worker", False),
+        ("Pool::Pool main", "Pool::run worker", False),  # waits until its threads have begun
+        ("Desk::enter Pass::Pass post", "Desk::leave Ticket::~Ticket post", False),
+        ("Pass::Pass post", "", False),
+    ],
+)
+def test_names_tell_a_lock(takes: str, gives: str, is_lock: bool) -> None:
+    assert (1 in hand_made((takes, gives)).conditions) == is_lock
+
+
+def test_most_of_the_waits_tell_and_those_for_a_mutex_do_not() -> None:
+    other = ("Queue::pop worker", "Queue::push worker")
+    assert hand_made(DESK, other).conditions
+    assert not hand_made(other, DESK).conditions
+    assert not hand_made(DESK, what="mutex").conditions
+    assert hand_made(DESK).guards == {"bank::Pass::Pass", "bank::Pass::~Pass"}
+
+
+@pytest.mark.parametrize(
+    ("takes", "gives", "did", "is_lock"),
+    [
+        ("post work", "post work", {"post work": 9, "look post work": 3, "count work": 8}, True),
+        ("post work", "post work", {"post work": 20}, False),  # there is nothing else
+        ("arrive work", "arrive work", {"arrive work": 2, "count work": 18}, False),  # a barrier
+        ("take work", "give work", {"take work": 9, "give work": 9, "count work": 9}, False),
+    ],
+)
+def test_what_others_do_tells_a_lock_within_a_function(
+    takes: str, gives: str, did: dict[str, int], is_lock: bool
+) -> None:
+    stacks = [stack for stack, times in did.items() for _ in range(times)]
+    assert bool(hand_made((takes, gives), did=stacks).conditions) == is_lock
+
+
+def test_the_wait_for_such_a_lock_is_one_cause_whose_holder_has_it() -> None:
+    taking = waits("condition", 1, "Gate::lock post worker")
+    made = Made().thread(MAIN, JOIN_A)
+    made.thread(A, [*[taking] * 5, *[works()] * 5], "main")
+    made.thread(B, [*[works()] * 5, *[taking] * 5], "main")
+    for tid in (A, B):
+        made.sample(tid, "post worker", 20)
+    made.thing(1, "condition", waits=90, wait_ns=99 * TICK, signals=90)
+    made.pair(1, "condition", "Gate::lock post worker", "Gate::unlock post worker", 90 * TICK)
+    made.pair(1, "relock", "Gate::lock post worker", "", 9 * TICK)
+    first, *others = made.answer()["causes"]
+    assert (first["category"], first["certain"], first["words"]) == (
+        "mutex",
+        True,
+        "waits for a lock",
+    )
+    assert first["holders"][0]["frames"] == ["post", "worker"]
+    assert not [each for each in others if each["category"] in ("condition", "imbalance")]
