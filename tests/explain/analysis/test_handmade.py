@@ -27,15 +27,15 @@ class Names:
 
 
 def hand_made(
-    *pairs: tuple[str, str], what: str = "condition", did: Sequence[str] = ()
+    *pairs: tuple[str, str], what: str = "condition", did: Sequence[str] = (), signals: int = 110
 ) -> HandMade:
-    """With a sample of a millisecond for each stack in `did`."""
+    """With a sample of a millisecond for each stack in `did`, and 100 waits."""
     waited: list[Any] = [
         SimpleNamespace(thing=1, waiter=waiter, holder=holder, wait_ns=(10 - number) * MS)
         for number, (waiter, holder) in enumerate(pairs)
     ]
     samples = [SimpleNamespace(tid=number % 2, stack=stack) for number, stack in enumerate(did)]
-    things = {1: SimpleNamespace(what=what)}
+    things = {1: SimpleNamespace(what=what, signals=signals, waits=100)}
     recording: Any = SimpleNamespace(pairs=waited, things=things, samples=samples, sample_ns=MS)
     names: Any = Names()
     return HandMade(recording, names)
@@ -78,6 +78,7 @@ def test_what_others_do_tells_a_lock_within_a_function(
 ) -> None:
     stacks = [stack for stack, times in did.items() for _ in range(times)]
     assert bool(hand_made((takes, gives), did=stacks).conditions) == is_lock
+    assert not hand_made((takes, gives), did=stacks, signals=101).conditions  # a barrier again
 
 
 def test_the_wait_for_such_a_lock_is_one_cause_whose_holder_has_it() -> None:

@@ -1,7 +1,8 @@
 """Locks that a program makes of a condition. Names tell them: a function that is named as one that
 takes a lock waits, or the constructor of an object whose destructor signals. Where these are a part
 of the function that has the lock, samples do: threads wait in a function that others signal in, and
-these others have worked in it about as long as the threads have waited."""
+these others have worked in it about as long as the threads have waited. A barrier looks alike, but
+each of its signals ends waits, and that of a free lock ends none."""
 
 from __future__ import annotations
 
@@ -14,6 +15,8 @@ from threadmark.kinds.explain.analysis.recording import Pair, Recording
 
 _ABOUT = 0.5  # of the time that threads wait, others work in the function
 _NOT_ALL = 0.98  # of what threads do
+_FREE = 1.005  # signals for each wait
+_FEW = 2  # signals at the end
 Chain = tuple[str, ...]  # the program's functions of a stack, innermost first
 
 
@@ -58,7 +61,8 @@ class HandMade:
         takes, gives = self._chain(pair.waiter), self._chain(pair.holder)
         if takes and takes_a_lock(takes[0]):
             return True
-        if not takes or takes != gives:
+        known = self._recording.things[pair.thing]
+        if not takes or takes != gives or known.signals <= _FREE * known.waits + _FEW:
             return False
         worked, all_of_them = self._inside(takes)
         # What threads do all the time is no part that a lock guards.
