@@ -74,6 +74,7 @@ class Names:
         self.members: dict[tuple[int, str], tuple[str, str]] = {}
         self.texts: dict[int, str] = {}
         self.retries: set[int] = set()
+        self.lineless: set[str] = set()
         self.beside: dict[int, frozenset[str]] = {}
 
     def frames(self, stack: int, exact: bool = False) -> tuple[Frame, ...]:
@@ -81,7 +82,7 @@ class Names:
         for word in self._stacks.get(stack, "").split():
             name, at, library = word.replace("~", " ").partition("@")
             module = f"{library}.so" if at else "prog"
-            where = f"{module}+0x1" if at else f"{name}.cpp:1"
+            where = f"{module}+0x1" if at or name in self.lineless else f"{name}.cpp:1"
             found.append(Frame(name, where, module, own=not at))
         return tuple(found)
 
@@ -124,6 +125,7 @@ class Made:
     threads: dict[int, dict[str, Any]] = field(default_factory=dict)
     operands: dict[int, Operand] = field(default_factory=dict)
     retries: set[int] = field(default_factory=set)  # stacks that a failing exchange repeats
+    lineless: set[str] = field(default_factory=set)  # functions without debug information
     members: dict[tuple[int, str], tuple[str, str]] = field(default_factory=dict)
     texts: dict[int, str] = field(default_factory=dict)  # of instructions before addresses
     beside: dict[int, frozenset[str]] = field(default_factory=dict)
@@ -252,6 +254,7 @@ class Made:
         names = Names(self.stacks, self.data)
         names.operands = self.operands
         names.retries = self.retries
+        names.lineless = self.lineless
         names.members = self.members
         names.texts, names.beside = self.texts, self.beside
         return recording, names

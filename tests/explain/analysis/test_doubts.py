@@ -171,3 +171,20 @@ def test_spinning_before_a_sleep_on_a_word_is_a_part_of_that_wait(
 ) -> None:
     locks = Cause("mutex", lock, "", "", ns=2.0, reasons={("lock", activity, 1, 0)})
     assert len(merged([locks, Cause("spin", spin, "", "", ns=40.0)])) == count
+
+
+@pytest.mark.parametrize(
+    ("function", "times", "certain"),
+    [("tmk::detail::fork_and_join", 40, False), ("tmk::detail::fork_and_join", 10, True),
+     ("tbb::detail::d1::start_for::execute", 40, True), ("solve", 40, True)],
+)  # fmt: skip
+def test_a_template_that_makes_tasks_may_hide_what_they_cost(
+    function: str, times: int, certain: bool
+) -> None:
+    made = Made(lineless={function})
+    for tid in (MAIN, A):
+        made.thread(tid, works()).sample(tid, f"{function} work", times)
+        made.sample(tid, "work", 50)
+    first = made.first()
+    assert (first["category"], first["certain"]) == ("none", certain)
+    assert ("makes tasks" in first["words"]) == (not certain)

@@ -33,7 +33,7 @@ from threadmark.kinds.explain.analysis.reasons import Reasons
 from threadmark.kinds.explain.analysis.recording import Recording, most_at_once
 from threadmark.kinds.explain.analysis.removed import Removed
 from threadmark.kinds.explain.analysis.requests import idle_words, requests_apart
-from threadmark.kinds.explain.analysis.retries import doubt_retries
+from threadmark.kinds.explain.analysis.retries import doubt_none
 from threadmark.kinds.explain.analysis.roles import Roles
 from threadmark.kinds.explain.analysis.runtimes import Runtime
 from threadmark.kinds.explain.analysis.sleeps import Sleeps
@@ -104,7 +104,7 @@ def analyse(
     first = next(iter(causes), None)
     if first is None or first.ns < LEAST_OF.get(first.category, LEAST) * rest:
         listed = [_none(recording, reasons, times, causes, idle_words(requests, total))]
-        doubt_retries(listed[0], recording, names, knowledge)
+        doubt_none(listed[0], recording, names, knowledge)
     holders = Holders(recording, stacks)
     path = CriticalPath(recording, names, knowledge, reasons)
     removed = Removed(recording, names, knowledge, roles, stacks, times)

@@ -1,4 +1,5 @@
-"""Work that is done again where a compare-exchange fails. How often one fails no sample shows."""
+"""Work that may be lost although no sample shows it: that is done again where a compare-exchange
+fails, and that of a task runtime's templates, in which the work of tasks may be inlined."""
 
 from __future__ import annotations
 
@@ -13,10 +14,14 @@ _DEEP = 6  # frames from the innermost in which the loop may be
 _MUCH = 0.25  # of the samples: too much to be sure that nothing is lost
 
 
-def doubt_retries(none: Cause, recording: Recording, names: Names, knowledge: Knowledge) -> None:
-    """Make uncertain that nothing costs time where much work may be done again."""
-    if none.category != "none" or not none.certain:
-        return
+def doubt_none(none: Cause, recording: Recording, names: Names, knowledge: Knowledge) -> None:
+    """Make uncertain that nothing costs time where much work may be lost."""
+    for doubt in (_doubt_retries, _doubt_templates):
+        if none.category == "none" and none.certain:
+            doubt(none, recording, names, knowledge)
+
+
+def _doubt_retries(none: Cause, recording: Recording, names: Names, knowledge: Knowledge) -> None:
     part, function = _retried(recording, names, knowledge)
     if part < _MUCH:
         return
@@ -25,6 +30,25 @@ def doubt_retries(none: Cause, recording: Recording, names: Names, knowledge: Kn
         f"Nothing that samples show costs more than a few per cent, but {100 * part:.0f} % of them "
         f"are in work, as of {function}, that is done again where a compare-exchange fails. How "
         "often it fails shows only the comparison of numbers of threads (--threads 1,2)."
+    )
+
+
+def _doubt_templates(none: Cause, recording: Recording, names: Names, knowledge: Knowledge) -> None:
+    """Where much is done in functions that make tasks, and no lines tell their own work."""
+    samples = [s for s in recording.samples if not s.kernel and recording.counts(s.tid)]
+    inside: Counter[str] = Counter()
+    for sample in samples:
+        inner = names.frames(sample.stack, True)[:1]
+        if knowledge.within_task(inner) and not knowledge.is_runtime(inner[0]):
+            inside[inner[0].name] += 1
+    part = inside.total() / max(1, len(samples))
+    if part < _MUCH:
+        return
+    none.certain = False
+    none.words = (
+        f"Nothing that samples show costs more than a few per cent, but {100 * part:.0f} % of them "
+        f"are in {most_common(inside)}, which makes tasks. Only debug information (-g) tells its "
+        "own work from that of the tasks."
     )
 
 
