@@ -7,6 +7,7 @@ library, all others are the program's own.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -80,7 +81,7 @@ class Names:
     def frames(self, stack: int, exact: bool = False) -> tuple[Frame, ...]:
         found = []
         for word in self._stacks.get(stack, "").split():
-            name, at, library = word.replace("~", " ").partition("@")
+            name, at, library = re.sub("(?<!::)~", " ", word).partition("@")
             module = f"{library}.so" if at else "prog"
             where = f"{module}+0x1" if at or name in self.lineless else f"{name}.cpp:1"
             found.append(Frame(name, where, module, own=not at))

@@ -81,21 +81,29 @@ def test_what_others_do_tells_a_lock_within_a_function(
     assert not hand_made((takes, gives), did=stacks, signals=101).conditions  # a barrier again
 
 
-def test_the_wait_for_such_a_lock_is_one_cause_whose_holder_has_it() -> None:
-    taking = waits("condition", 1, "Gate::lock post worker")
+@pytest.mark.parametrize(
+    ("takes", "gives", "certain"),
+    [("Gate::lock post worker", "Gate::unlock post worker", True),
+     (*(f"{each} worker" for each in DESK), False)],
+)  # fmt: skip
+def test_the_wait_for_such_a_lock_is_one_cause_whose_holder_has_it(
+    takes: str, gives: str, certain: bool
+) -> None:
+    taking = waits("condition", 1, takes)
     made = Made().thread(MAIN, JOIN_A)
     made.thread(A, [*[taking] * 5, *[works()] * 5], "main")
     made.thread(B, [*[works()] * 5, *[taking] * 5], "main")
     for tid in (A, B):
-        made.sample(tid, "post worker", 20)
+        made.sample(tid, "post worker", 20).sample(tid, "look worker", 20)
     made.thing(1, "condition", waits=90, wait_ns=99 * TICK, signals=90)
-    made.pair(1, "condition", "Gate::lock post worker", "Gate::unlock post worker", 90 * TICK)
-    made.pair(1, "relock", "Gate::lock post worker", "", 9 * TICK)
+    made.pair(1, "condition", takes, gives, 90 * TICK).pair(1, "relock", takes, "", 9 * TICK)
+    stack = made.stack(takes)
+    made.members |= {(stack, "condition"): ("free", ""), (stack, "own_lock"): ("mutex", "")}
     first, *others = made.answer()["causes"]
-    assert (first["category"], first["certain"], first["words"]) == (
-        "mutex",
-        True,
-        "waits for a lock",
+    assert (first["category"], first["name"], first["certain"]) == ("mutex", "free", certain)
+    assert first["words"].startswith(
+        "waits for a lock" if certain else "waits for a lock that the program makes of a condition"
     )
-    assert first["holders"][0]["frames"] == ["post", "worker"]
+    assert first["waits"] == 10  # the way back to the mutex is a part of each
+    assert [each["frames"] for each in first["holders"]] == [["post", "worker"]]
     assert not [each for each in others if each["category"] in ("condition", "imbalance")]

@@ -7,6 +7,7 @@ each of its signals ends waits, and that of a free lock ends none."""
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from functools import cache, cached_property
 
 from threadmark.kinds.explain.analysis.frames import Frame, is_of_library, takes_a_lock
@@ -28,33 +29,30 @@ class HandMade:
         self._names = names
         self._inside = cache(self._samples_inside)
 
-    @property
+    @cached_property
     def conditions(self) -> frozenset[int]:
         """The conditions of which locks are made."""
-        return self._found[0]
-
-    @property
-    def guards(self) -> frozenset[str]:
-        """The constructors and destructors of objects that hold such a lock."""
-        return self._found[1]
+        by_thing: dict[int, Counter[bool]] = defaultdict(Counter)
+        for pair in self._pairs():
+            is_lock = bool(self._guards(pair)) or self._is_lock(pair)
+            by_thing[pair.thing][is_lock] += pair.wait_ns
+        return frozenset(thing for thing, ns in by_thing.items() if ns[True] > ns[False])
 
     @cached_property
-    def _found(self) -> tuple[frozenset[int], frozenset[str]]:
-        things = self._recording.things
-        by_thing: dict[int, Counter[bool]] = defaultdict(Counter)
-        found: set[str] = set()
+    def guards(self) -> frozenset[str]:
+        """The constructors and destructors of objects that hold such a lock."""
+        return frozenset(name for pair in self._pairs() for name in self._guards(pair))
+
+    def _pairs(self) -> Iterator[Pair]:
+        """The waits for conditions."""
         for pair in self._recording.pairs:
-            known = things.get(pair.thing)
+            known = self._recording.things.get(pair.thing)
             if known is not None and known.what == "condition" and pair.waiter:
-                guards = self._guards(pair)
-                by_thing[pair.thing][bool(guards) or self._is_lock(pair)] += pair.wait_ns
-                found |= guards
-        locks = {thing for thing, ns in by_thing.items() if ns[True] > ns[False]}
-        return frozenset(locks), frozenset(found)
+                yield pair
 
     def _guards(self, pair: Pair) -> set[str]:
         takes, gives = self._chain(pair.waiter), self._chain(pair.holder)
-        classes = (_classes(takes, "") & _classes(gives, "~")) - {""}
+        classes = _classes(takes, "") & _classes(gives, "~")
         return {f"{c}::{mark}{c.rpartition('::')[2]}" for c in classes for mark in ("", "~")}
 
     def _is_lock(self, pair: Pair) -> bool:
@@ -86,9 +84,8 @@ class HandMade:
     def _worked(self) -> dict[int, Counter[Chain]]:
         """Samples of each thread in functions of the program."""
         found: dict[int, Counter[Chain]] = defaultdict(Counter)
-        for (tid, stack), count in Counter(
-            (s.tid, s.stack) for s in self._recording.samples
-        ).items():
+        seen = Counter((each.tid, each.stack) for each in self._recording.samples)
+        for (tid, stack), count in seen.items():
             frames = self._names.frames(stack, True)
             if frames and _is_of_program(frames[0]):
                 found[tid][self._chain(stack, True)] += count
