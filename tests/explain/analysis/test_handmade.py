@@ -91,19 +91,24 @@ def test_the_wait_for_such_a_lock_is_one_cause_whose_holder_has_it(
 ) -> None:
     taking = waits("condition", 1, takes)
     made = Made().thread(MAIN, JOIN_A)
-    made.thread(A, [*[taking] * 5, *[works()] * 5], "main")
+    short = waits("mutex", 2, takes)
+    made.thread(A, [*[taking] * 5, short, *[works()] * 4], "main")
     made.thread(B, [*[works()] * 5, *[taking] * 5], "main")
     for tid in (A, B):
         made.sample(tid, "post worker", 20).sample(tid, "look worker", 20)
     made.thing(1, "condition", waits=90, wait_ns=99 * TICK, signals=90)
     made.pair(1, "condition", takes, gives, 90 * TICK).pair(1, "relock", takes, "", 9 * TICK)
     stack = made.stack(takes)
+    made.thing(2, "mutex", hold_ns=MS, waits=5, wait_ns=10 * TICK).hold(2, gives, 90, MS)
+    made.pair(2, "mutex", takes, gives, 10 * TICK)
+    made.members |= {(made.stack(takes), "mutex"): ("free", "")}  # the object has one name
     made.members |= {(stack, "condition"): ("free", ""), (stack, "own_lock"): ("mutex", "")}
     first, *others = made.answer()["causes"]
     assert (first["category"], first["name"], first["certain"]) == ("mutex", "free", certain)
     assert first["words"].startswith(
         "waits for a lock" if certain else "waits for a lock that the program makes of a condition"
     )
-    assert first["waits"] == 10  # the way back to the mutex is a part of each
+    assert "hold_us" not in first["holders"][0]  # that of the mutex is another
+    assert first["waits"] == 20  # the way back to the mutex is a part of each
     assert [each["frames"] for each in first["holders"]] == [["post", "worker"]]
     assert not [each for each in others if each["category"] in ("condition", "imbalance")]

@@ -37,6 +37,8 @@ class Holders:
         """The holders of these things; `waited` are the stacks that waited, which take the things
         too. `inside`: a holder is the one that runs what the others wait for."""
         wanted = set(things)
+        if wanted & self._hand_made:  # whose mutex is held only to change the flag
+            wanted = {each for each in wanted if self._what(each) != "mutex"}
         held = self._stacks.holders(wanted)
         if not held:
             held = self._stacks.parties(wakers(self._recording, wanted), exact=True)
@@ -47,6 +49,16 @@ class Holders:
         inside = inside or kinds <= {"futex", "semaphore"}
         asleep = self._asleep(wanted)
         return [self._extended(party, asleep, inside) for party in held]
+
+    def _what(self, thing: int) -> str:
+        known = self._recording.things.get(thing)
+        return known.what if known else ""
+
+    @cached_property
+    def _hand_made(self) -> set[int]:
+        """The conditions of which the program makes locks."""
+        own = {pair.thing for pair in self._recording.pairs if pair.activity == "own_lock"}
+        return {each for each in own if self._what(each) == "condition"}
 
     def _extended(self, party: Party, asleep: Counter[Names], inside: bool) -> Party:
         """With the calls in which it sleeps or, if a hold is long, works."""
