@@ -8,6 +8,7 @@ import pytest
 from compilers import PLATFORMS, Platform, run
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in this hook too
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Puts the tests of one compiler together, because they share what they build."""
     for item in items:
