@@ -232,7 +232,7 @@ def _complete(
         )
     if cause.category in _HELD:
         cause.held = holders.of(cause.things, cause.waited, inside=cause.category == "once")
-    elif cause.workers:
+    elif cause.workers or cause.did:
         cause.held = stacks.working(cause.workers, cause.did)
 
 

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from threadmark.kinds.explain.analysis.accounting import Account
+from threadmark.kinds.explain.analysis.cause import Cause
 from threadmark.kinds.explain.analysis.costs import Cost
 from threadmark.kinds.explain.analysis.frames import Frame
-from threadmark.kinds.explain.analysis.meaning import Names
-from threadmark.kinds.explain.analysis.recording import Recording
-from threadmark.kinds.explain.analysis.roles import most_common, outermost
+from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
+from threadmark.kinds.explain.analysis.recording import Recording, Sample
+from threadmark.kinds.explain.analysis.roles import Roles, most_common, outermost
+from threadmark.kinds.explain.analysis.serial_parts import serial_part
 
 _SHORT_WAIT_NS = 200_000
 _EVEN = 0.5  # of the longest
 _BARRIER = re.compile(r"std::(__\w+::)?(barrier|__tree_barrier\w*|__barrier_base)::.*")
+_MUCH = 0.25  # of the waits at barriers
+_MOSTLY = 0.5  # of them
 _POLLS = "__libcpp_timed_backoff_policy::"
 _PART = 0.05  # of the longest: a thread that waits less only made the barrier
 
@@ -29,19 +34,104 @@ def barriers_take_long(recording: Recording, account: Account, costs: Iterable[C
     return _are_short(recording, counted) and _are_even(waited, costs)
 
 
-def completion(recording: Recording, names: Names, account: Account) -> tuple[str, float]:
-    """The program's function that a barrier runs when all have come, and its part of the waits."""
+@dataclass(frozen=True)
+class WorkForAll:
+    """What one thread does while the others wait. `part`: of the time that they wait."""
+
+    part: float = 0.0
+    name: str = ""
+    where: str = ""
+    did: Counter[int] = field(default_factory=Counter)  # stacks
+    words: str = "one thread works for all of them while the others wait"
+    doubt: str = "or the others wait for one that has more to do"
+    is_open: bool = False  # whether there is such work is not known
+
+
+class Meetings:
+    """Where the threads of a record wait until all have come."""
+
+    def __init__(
+        self,
+        recording: Recording,
+        names: Names,
+        knowledge: Knowledge,
+        roles: Roles,
+        account: Account,
+    ) -> None:
+        self._recording = recording
+        self._names = names
+        self._knowledge = knowledge
+        self._roles = roles
+        self._account = account
+        self._found: dict[str, WorkForAll] = {}
+
+    def work(self, activity: str) -> WorkForAll:
+        """What is done for all in waits of one kind: at barriers, or for conditions of which a
+        program makes a barrier."""
+        if activity not in self._found:
+            self._found[activity] = self._work(activity)
+        return self._found[activity]
+
+    def cause(self, cost: Cost) -> Cause:
+        """That of waits for such work."""
+        work = self.work(cost.reason.activity)
+        name = work.name or min(self._roles.starts.get(cost.reason.tid, set()), default="")
+        found = Cause("serial_dependency", name, work.where, work.words)
+        found.did.update(work.did)
+        if work.part <= _MOSTLY:
+            found.certain = False
+            found.doubts.add(work.doubt)
+        return found
+
+    def doubt(self, cause: Cause, activity: str) -> None:
+        """Says of a cause of waits if it is not known whether one thread works for all."""
+        meets = activity in ("barrier", "condition")
+        if meets and cause.category in ("imbalance", "barrier") and self.work(activity).is_open:
+            cause.certain = False
+            cause.doubts.add("or one thread works for all of them while the others wait")
+
+    def _work(self, activity: str) -> WorkForAll:
+        recording, names = self._recording, self._names
+        waited = {tid: time.timed_ns[activity] for tid, time in self._account.everyone.items()}
+        longest = max(waited.values(), default=0.0)
+        meet = {tid for tid, ns in waited.items() if ns > _PART * longest}
+
+        def part(did: Sequence[Sample]) -> float:
+            others = len(meet | {each.tid for each in did}) - 1
+            return len(did) * recording.sample_ns * others / max(1.0, sum(waited.values()))
+
+        if activity == "barrier":
+            name, did = _completion(recording, names)
+            if part(did) > _MUCH:
+                words = "one thread runs the completion function of a barrier while the others wait"
+                doubt = "or the barrier takes longer than the work before it"
+                return WorkForAll(part(did), name, "", _stacks(did), words, doubt)
+        found = serial_part(recording, names, self._is_work)
+        if part(found.samples) <= _MUCH:
+            return WorkForAll(is_open=found.is_open)
+        return WorkForAll(part(found.samples), found.name, found.where, _stacks(found.samples))
+
+    def _is_work(self, sample: Sample) -> bool:
+        frames = self._names.frames(sample.stack, True)
+        at_barrier = is_inlined(frames) or any(_BARRIER.fullmatch(each.name) for each in frames)
+        return not at_barrier and not self._knowledge.in_runtime(frames)
+
+
+def _stacks(samples: Iterable[Sample]) -> Counter[int]:
+    return Counter(each.stack for each in samples)
+
+
+def _completion(recording: Recording, names: Names) -> tuple[str, list[Sample]]:
+    """The program's function that a barrier runs when all have come, and the samples in it."""
     found: Counter[str] = Counter()
+    did = []
     for sample in recording.samples:
         frames = names.frames(sample.stack, True)
         at = next((i for i, each in enumerate(frames) if _BARRIER.fullmatch(each.name)), 0)
         if name := outermost(frames[:at]):
             found[name] += 1
-    waited = [time.timed_ns["barrier"] for time in account.everyone.values()]
-    longest = max(waited, default=0.0)
-    others = sum(ns > _PART * longest for ns in waited) - 1
-    awaited_ns = found.total() * recording.sample_ns * others
-    return most_common(found), awaited_ns / max(1.0, sum(waited))
+            did.append(sample)
+    return most_common(found), did
 
 
 def is_inlined(frames: Iterable[Frame]) -> bool:

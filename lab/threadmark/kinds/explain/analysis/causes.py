@@ -8,7 +8,7 @@ from functools import cache, cached_property
 
 from threadmark.kinds.explain.analysis.accounting import Account
 from threadmark.kinds.explain.analysis.alone import innermost_of_most
-from threadmark.kinds.explain.analysis.barriers import barriers_take_long, completion, is_inlined
+from threadmark.kinds.explain.analysis.barriers import Meetings, barriers_take_long, is_inlined
 from threadmark.kinds.explain.analysis.cause import FEWEST_TICKS, SEEKS, Cause, of_piece
 from threadmark.kinds.explain.analysis.costs import Cost
 from threadmark.kinds.explain.analysis.lock_causes import Locks
@@ -35,8 +35,6 @@ from threadmark.kinds.explain.analysis.written import files_of
 
 _OFTEN = 0.1  # of a cost
 _ALONE = 0.95  # of all useful work
-_MUCH = 0.25  # of the waits at barriers
-_MOSTLY = 0.5  # of them
 _RAN = 0.5  # of the time in calls
 _POLLS = "threads poll and give the processor away (sched_yield)"
 
@@ -62,6 +60,7 @@ class Finder:
         self._stacks = stacks
         self._reasons = reasons
         self._account = account
+        self._meetings = Meetings(recording, names, knowledge, roles, account)
         self._naming = Naming(recording, names, stacks)
         self.locks = Locks(recording, names, knowledge, self._naming, stacks)
 
@@ -87,8 +86,8 @@ class Finder:
             "io": self._io,
         }.get(reason.sort, self._plain)
         if reason.activity == "barrier" and reason.sort in ("work", "event"):
-            if self._completion[1] > _MUCH:
-                make = self._completes
+            if self._meetings.work("barrier").part:
+                make = self._meetings.cause
             elif even:
                 make = self._event
         cause = make(cost)
@@ -96,32 +95,21 @@ class Finder:
         cause.seen = cost.seen
         cause.by_thread.update(cost.by_thread)
         cause.waiters.update(cost.waiters)
-        cause.workers.update(cost.workers)
+        if not cause.did:
+            cause.workers.update(cost.workers)
         stack = self._heaviest(cost)
         frames = self._names.frames(stack) if stack else ()
         cause.in_runtime = bool(stack) and self._knowledge.in_runtime(frames)
         if reason.activity == "barrier" and self._knowledge.seeks_task(frames):
             cause.case = SEEKS
-        if make != self._completes and is_inlined(frames):
+        if make != self._meetings.cause and is_inlined(frames):
             cause.certain = False
             cause.doubts.add("or the barrier has a completion function that is inlined")
+        self._meetings.doubt(cause, reason.activity)
         if reason.thing:
             cause.things.add(reason.thing)
         cause.reasons.add(reason.key)
         return cause
-
-    @cached_property
-    def _completion(self) -> tuple[str, float]:
-        return completion(self.recording, self._names, self._account)
-
-    def _completes(self, cost: Cost) -> Cause:
-        del cost
-        words = "one thread runs the completion function of a barrier while the others wait"
-        name, part = self._completion
-        found = Cause("serial_dependency", name, "", words, certain=part > _MOSTLY)
-        if not found.certain:
-            found.doubts.add("or the barrier takes longer than the work before it")
-        return found
 
     def _plain(self, cost: Cost) -> Cause:
         sort = cost.reason.sort
@@ -218,6 +206,8 @@ class Finder:
             peers = (ns for t, ns in cost.by_thread.items() if self._roles.same(reason.tid, t))
             equal = equal and sum(peers) <= _OFTEN * cost.ns
             equal = equal and self._roles.does_more(reason.tid)
+        if equal and reason.activity == "condition" and self._meetings.work("condition").part:
+            return self._meetings.cause(cost)
         if reason.activity == "barrier" or (equal and reason.activity != "event"):
             how = {"barrier": "at a barrier", "join": "in a join"}.get(reason.activity, "")
             words = f"threads wait{' ' + how if how else ''} for one that has more to do"

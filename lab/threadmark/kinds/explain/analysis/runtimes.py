@@ -19,15 +19,15 @@ from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.moments import Moments
 from threadmark.kinds.explain.analysis.recording import Recording, Sample
 from threadmark.kinds.explain.analysis.roles import is_uneven, most_common, outermost
-from threadmark.kinds.explain.analysis.slow_paths import innermost_own
+from threadmark.kinds.explain.analysis.serial_parts import SerialPart, serial_part
 from threadmark.kinds.explain.analysis.spots import operand_of
 
 _MAKES_TASKS = 0.03  # of all samples: tasks are made all the time, not now and then
 _NEAR_NS = 6_000_000  # two samples of about one moment
 _SAME = 0.05  # of the time between two samples of a thread: those of one moment, however short
 _FEWEST = 10  # such pairs of samples that say something
-_ALONE = 0.75  # of them: more than where threads share a function's work unequally
-_SURELY = 0.9  # of them
+_MUCH = 0.25  # of the waits
+_MOSTLY = 0.5  # of them
 _TASK = re.compile(r"omp_task_entry")  # what clang makes of a task
 _TASKS = 0.1  # of the samples are in functions that make or run tasks
 _WHOLE = 0.95  # of the samples of a function
@@ -102,62 +102,70 @@ class Runtime:
 
     def _waiting(self) -> Cause:
         """Waits for the others at the end of a parallel region, or for the next one."""
-        working: Counter[bool] = Counter()  # whether within a parallel region
         workers: Counter[int] = Counter()
         stages: list[Sample] = []
         for sample in self._inside:
             other = self._other(sample)
             if other is not None:
-                working[self._in_region(other)] += 1
                 workers[other.tid] += 1
                 if self._knowledge.within_stage(self._frames(other)):
                     stages.append(other)
-        cause = self._waiting_for(working, workers, stages)
+        cause = self._waiting_for(workers, stages)
         if cause.workers:
             cause.did.update(self._did())
         return cause
 
-    def _waiting_for(
-        self, working: Counter[bool], workers: Counter[int], stages: list[Sample]
-    ) -> Cause:
+    def _waiting_for(self, workers: Counter[int], stages: list[Sample]) -> Cause:
         if len(stages) >= _WORKS * len(self._inside):
             name, where = self._own(stages)
             words = "one stage of a pipeline or graph works while the others lack its results"
             return Cause("serial_dependency", name, where, words, workers=workers)
         functions = Counter(self._part(s) for s in self._outside if s.tid in workers)
         name = most_common(+functions)
-        if sum(working.values()) >= _WORKS * len(self._inside) and is_uneven(workers):
-            if working[False] > working[True]:
+        works = workers.total() >= _WORKS * len(self._inside)
+        if works and is_uneven(workers):
+            did = [self._names.frames(stack, True) for stack in self._did().elements()]
+            if 2 * sum(map(self._knowledge.in_region, did)) < len(did):
                 words = "one thread works outside of parallel regions while the others wait for it"
                 return Cause("serial_dependency", name, "", words, workers=workers)
             return self._in_one_region(name, workers)
         name, where = self._own(list(self._inside))
         if self._has_tasks:
-            if sum(working.values()) >= _WORKS * len(self._inside):
+            if works:
                 return Cause("task_idle", name, where, _IDLE, workers=workers)
             return self._overhead(list(self._inside))
         if self._are_short:
             return _short_regions(name)
         if len(self._inside) < _IN_BETWEEN * len(self._recording.samples):
-            return self._in_turns(workers)
+            return self._for_all(workers) or self._in_turns(workers)
         words = "threads wait for one another in a task runtime, and hardly work in between"
         return Cause("barrier", f"barrier in {name}" if name else "", where, words)
 
+    @cached_property
+    def _serial_part(self) -> SerialPart:
+        own = {id(each) for each in self._outside}
+        return serial_part(self._recording, self._names, lambda each: id(each) in own)
+
+    def _for_all(self, workers: Counter[int]) -> Cause | None:
+        """Waits for what one thread does for all, within a parallel region."""
+        found = self._serial_part
+        threads = {each.tid for each in (*self._inside, *found.samples)}
+        part = len(found.samples) * (len(threads) - 1) / len(self._inside)
+        if part <= _MUCH:
+            return None
+        words = "one thread works in a part of the region while the others wait for it"
+        cause = Cause("serial_dependency", found.name, found.where, words, workers=workers)
+        if part <= _MOSTLY:
+            cause.certain = False
+            cause.doubts.add("or threads wait for one that has more to do")
+        return cause
+
     def _in_turns(self, workers: Counter[int]) -> Cause:
         """Waits for each of several threads."""
-        name, where, alone = self._serial_part()
-        if alone >= _ALONE:
-            words = "one thread works in a part of the region while the others wait for it"
-            found = Cause("serial_dependency", name, where, words, workers=workers)
-            doubt = "or threads wait in turns for one that has more to do"
-        else:
-            part = most_common(+Counter(self._part(each) for each in self._outside))
-            words = "threads wait in turns, in a task runtime, for one that has more to do"
-            found = Cause("imbalance", part, "", words, workers=workers)
-            doubt = "or one works in a part that is for one thread"
-        if alone < _SURELY:
-            found.certain = False
-            found.doubts.add(doubt)
+        part = most_common(+Counter(self._part(each) for each in self._outside))
+        words = "threads wait in turns, in a task runtime, for one that has more to do"
+        found = Cause("imbalance", part, "", words, certain=False, workers=workers)
+        found.doubts.add("or one works in a part that is for one thread")
         return found
 
     def _in_one_region(self, name: str, workers: Counter[int]) -> Cause:
@@ -166,13 +174,19 @@ class Runtime:
         if self._are_short:
             return _short_regions(name)
         if not self._is_whole(worker, _WHOLE):
+            if found := self._for_all(workers):
+                return found
             words = "threads wait at the end of a parallel region for one that has more to do"
-            return Cause("imbalance", name, "", words, workers=workers)
-        found = Cause("task_idle", name, "", _IDLE, workers=workers)
+            uneven = Cause("imbalance", name, "", words, workers=workers)
+            if self._serial_part.is_open:
+                uneven.certain = False
+                uneven.doubts.add("or one works in a part that is for one thread")
+            return uneven
+        idle = Cause("task_idle", name, "", _IDLE, workers=workers)
         if not self._is_whole(worker, _ALL):
-            found.certain = False
-            found.doubts.add("or one part is far larger than the others")
-        return found
+            idle.certain = False
+            idle.doubts.add("or one part is far larger than the others")
+        return idle
 
     @property
     def _are_short(self) -> bool:
@@ -272,26 +286,6 @@ class Runtime:
             if did.total() >= _FEWEST:
                 break
         return did
-
-    def _serial_part(self) -> tuple[str, str, float]:
-        """Name and place of the function that has most of the work that others wait for, and how
-        often another thread waits when one is in it, as a share of the samples of one moment."""
-        worked = Counter(self._inner(stack).name for stack in self._did().elements())
-        name = most_common(worked)
-        inside = {id(each) for each in self._inside}
-        everyone = Moments(self._recording.samples)
-        waits: Counter[bool] = Counter()
-        where = ""
-        for sample in self._outside if name and 2 * worked[name] > worked.total() else ():
-            if (inner := self._inner(sample.stack)).name == name:
-                where = inner.where
-                same = everyone.others(sample, _SAME * self._recording.sample_ns)
-                waits.update(id(each) in inside for each in same)
-        seen = waits.total()
-        return name, where, waits[True] / seen if seen >= _FEWEST else 0.0
-
-    def _inner(self, stack: int) -> Frame:
-        return innermost_own(self._names.frames(stack, True))
 
 
 def _short_regions(name: str) -> Cause:

@@ -1,0 +1,97 @@
+"""Work of one thread for all, told from unequal parts by which code is run side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from made import MAIN, MS, TICK, Made, waits, works
+
+A, B = 101, 102
+JOIN_A = waits("join", 0, "pthread_join@libc main", A)
+
+
+def rounds(
+    side_by_side: Sequence[str],
+    alone: Sequence[str],
+    wait: str = "barrier",
+    *,
+    turns: bool = False,
+    count: int = 50,
+    apart_ns: int = 0,
+) -> Made:
+    """Two threads that work for 4 ms side by side, and then one of them alone for 4 ms. Stacks are
+    taken one after the other. The other thread's samples are `apart_ns` later."""
+    stop = waits(wait, 1, f"{wait}_wait@libc step worker")
+    rest = [(stop, works()), (works(), stop)]
+    plans = [[], []]  # type: list[list[tuple[str, int, str, int, str, int]]]
+    made = Made(ticks=2 * count).thing(1, wait, signal_stack="step worker")
+    for number in range(count):
+        worker = number % 2 if turns else 0
+        for plan, doing in zip(plans, rest[not worker], strict=True):
+            plan += [works(), doing]
+        for half in range(2):
+            at_ns = number * 2 * TICK + half * 2 * MS
+            at = 2 * number + half
+            samples = [(tid, side_by_side[at % len(side_by_side)], at_ns) for tid in (A, B)]
+            samples[1] = (*samples[1][:2], at_ns + apart_ns)
+            samples.append(((A, B)[worker], alone[at % len(alone)], at_ns + TICK))
+            for tid, stack, ns in samples:
+                made.line(
+                    kind="sample", tid=tid, at_ns=ns, registers={}, stack=made.stack(stack)
+                )  # fmt: skip
+    made.thread(MAIN, JOIN_A)
+    for tid, plan in zip((A, B), plans, strict=True):
+        made.thread(tid, plan, "main")
+    return made
+
+
+@pytest.mark.parametrize("wait", ["barrier", "condition"])
+@pytest.mark.parametrize("turns", [False, True], ids=["one thread", "in turns"])
+def test_what_one_thread_does_for_all_is_a_serial_part(wait: str, turns: bool) -> None:
+    first = rounds(["row step worker"], ["sum settle worker"], wait, turns=turns).first()
+    assert (first["category"], first["certain"]) == ("serial_dependency", True)
+    assert first["name"] == "settle"  # the outermost function in which no other thread works
+    assert [each["frames"][:2] for each in first["holders"]] == [["sum", "settle"]]
+
+
+@pytest.mark.parametrize("wait", ["barrier", "condition"])
+def test_unequal_parts_are_run_side_by_side_too(wait: str) -> None:
+    first = rounds(["row step worker"], ["row step worker"], wait).first()
+    assert (first["category"], first["certain"]) == ("imbalance", True)
+
+
+def test_a_serial_part_that_is_inlined_without_names_has_code_of_its_own() -> None:
+    made = rounds(["row worker"], ["row worker"])
+    first = made.first()
+    assert first["category"] == "imbalance"
+    for number in range(70):  # so that the code lies apart
+        made.stack(f"code{number}")
+    alone = made.stack("row  worker")
+    for line in made.lines:
+        if line["kind"] == "sample" and line["at_ns"] // TICK % 2:
+            line["stack"] = alone
+    first = made.first()
+    assert (first["category"], first["name"]) == ("serial_dependency", "worker")
+
+
+def test_where_nothing_is_done_side_by_side_no_part_is_serial() -> None:
+    """Samples of both threads are never of one moment, as those of threads with one processor."""
+    first = rounds(["row step worker"], ["sum settle worker"], apart_ns=TICK).first()
+    assert first["category"] == "imbalance"
+
+
+def test_too_few_samples_to_tell_a_serial_part_leave_a_doubt() -> None:
+    first = rounds(["row step worker"], ["sum settle worker"], count=4).first()
+    assert (first["category"], first["certain"]) == ("imbalance", False)
+    assert "or one thread works for all of them" in first["words"]
+
+
+def test_a_serial_part_that_is_short_beside_the_waits_is_not_certain() -> None:
+    made = rounds(["row step worker"], ["sum settle worker"])
+    alone = [each for each in made.lines if each["kind"] == "sample" and each["at_ns"] // TICK % 2]
+    for line in alone[2 * len(alone) // 5 :]:
+        made.lines.remove(line)
+    first = made.first()
+    assert (first["category"], first["certain"]) == ("serial_dependency", False)
+    assert "or the others wait for one that has more to do" in first["words"]
