@@ -15,6 +15,7 @@ from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.recording import Recording, Sample
 from threadmark.kinds.explain.analysis.roles import Roles, most_common, outermost
 from threadmark.kinds.explain.analysis.serial_parts import serial_part
+from threadmark.kinds.explain.analysis.spans import is_within, spans_of_one
 
 _SHORT_WAIT_NS = 200_000
 _EVEN = 0.5  # of the longest
@@ -63,6 +64,7 @@ class Meetings:
         self._knowledge = knowledge
         self._roles = roles
         self._account = account
+        self._alone = spans_of_one(recording)  # when nobody waits
         self._found: dict[str, WorkForAll] = {}
 
     def work(self, activity: str) -> WorkForAll:
@@ -114,7 +116,8 @@ class Meetings:
     def _is_work(self, sample: Sample) -> bool:
         frames = self._names.frames(sample.stack, True)
         at_barrier = is_inlined(frames) or any(_BARRIER.fullmatch(each.name) for each in frames)
-        return not at_barrier and not self._knowledge.in_runtime(frames)
+        works = not at_barrier and not self._knowledge.in_runtime(frames)
+        return works and not is_within(self._alone, sample.at_ns)
 
 
 def _stacks(samples: Iterable[Sample]) -> Counter[int]:

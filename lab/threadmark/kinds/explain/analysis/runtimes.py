@@ -143,7 +143,7 @@ class Runtime:
 
     @cached_property
     def _serial_part(self) -> SerialPart:
-        own = {id(each) for each in self._outside}
+        own = {id(each) for each in self._outside if self._in_region(each)}
         return serial_part(self._recording, self._names, lambda each: id(each) in own)
 
     def _for_all(self, workers: Counter[int]) -> Cause | None:
