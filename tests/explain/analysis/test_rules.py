@@ -144,6 +144,30 @@ def test_the_holder_of_a_semaphore_is_shown() -> None:
     assert made.first()["holders"][0]["frames"] == ["inflate", "unpack", "fetch"]
 
 
+@pytest.mark.parametrize(
+    ("gives", "holder"),
+    [
+        ("sem_post@libc close ~Lease serve", ["reply", "answer", "serve"]),
+        ("sem_post@libc produce feed", ["produce", "feed"]),
+    ],
+    ids=["the same threads", "others"],
+)
+def test_the_holder_of_a_permit_is_what_works_between_taking_and_giving_it(
+    gives: str, holder: list[str]
+) -> None:
+    """Objects take and give it back, whose functions have ended or not begun meanwhile."""
+    wait = waits("semaphore", 1, "sem_wait@libc open Lease serve")
+    made = workers([wait, works()], [works(), wait]).thing(1, "semaphore")
+    made.line(
+        kind="pair", object=1, activity="semaphore", waiter=made.stack(wait[2]),
+        holder=made.stack(gives), waits=100, wait_ns=100 * TICK,
+    )  # fmt: skip
+    made.sample(A, "reply answer serve", 30).sample(B, "reply answer serve", 30)
+    first = made.first()
+    assert first["category"] == "semaphore"
+    assert first["holders"][0]["frames"] == holder
+
+
 def test_frames_of_the_agent_are_not_shown() -> None:
     lock = waits("mutex", 1, "book clerk", A)
     made = workers(works(), [works(), lock]).thing(1, "mutex", waits=9)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Set
 from functools import cached_property
+from itertools import takewhile
 
 from threadmark.kinds.explain.analysis.calls import name_of_call
 from threadmark.kinds.explain.analysis.reasons import LOCKS
@@ -47,6 +48,8 @@ class Holders:
         # Of these no hold is timed: what a taker mostly does counts as what it does meanwhile.
         kinds = {self._recording.things[each].what for each in wanted & set(self._recording.things)}
         inside = inside or kinds <= {"futex", "semaphore"}
+        if kinds == {"semaphore"}:
+            held = [_with_permit(each, waited) for each in held]
         asleep = self._asleep(wanted)
         return [self._extended(party, asleep, inside) for party in held]
 
@@ -135,6 +138,16 @@ class Holders:
         if not total:
             return [Party(party.share, party.frames) for party in waited]
         return [Party(count / total, names) for names, count in in_order(found)[: len(takers) + 3]]
+
+
+def _with_permit(gives: Party, waited: list[Party]) -> Party:
+    """Where threads both take and give back a semaphore: the function in which they have it."""
+    for takes in waited:
+        pairs = zip(reversed(gives.frames), reversed(takes.frames), strict=False)
+        both = tuple(name for name, _ in takewhile(lambda each: each[0] == each[1], pairs))
+        if both:
+            return Party(gives.share, both[::-1], gives.hold_us, gives.held_ns)
+    return gives
 
 
 def _ends(names: Names, frames: Names) -> bool:
