@@ -154,7 +154,8 @@ class Runtime:
         if part <= _MUCH:
             return None
         words = "one thread works in a part of the region while the others wait for it"
-        cause = Cause("serial_dependency", found.name, found.where, words, workers=workers)
+        name = found.name or most_common(Counter(map(self._part, found.samples)))
+        cause = Cause("serial_dependency", name, found.where, words, workers=workers)
         if part <= _MOSTLY:
             cause.certain = False
             cause.doubts.add("or threads wait for one that has more to do")

@@ -8,7 +8,6 @@ threads work at the same time, samples of both lie close together now and then.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,49 +44,51 @@ class SerialPart:
 def serial_part(recording: Recording, names: Names, works: Callable[[Sample], bool]) -> SerialPart:
     """That of all samples of work."""
     samples = sorted(filter(works, recording.samples), key=lambda each: each.at_ns)
-    places = {each.stack: set(_places(recording, names, each.stack)) for each in samples}
-    found = (_serial_part(recording, names, samples, places, part) for part in _CLOSE)
+    distances = _distances(samples)
+    places = {each: set(_places(recording, names, each)) for each in {s.stack for s in samples}}
+    found = []
+    for within in _CLOSE:
+        close = [each < within * recording.sample_ns for each in distances]
+        seen = _seen(samples, close, places)
+        found.append(_serial_part(names, samples, close, places, seen, 2 * within))
+        if len(found) == 1:
+            is_open = _is_open(seen, 2 * within, len(samples))
     most = max(found, key=lambda each: len(each.samples))
-    return most if most.samples else SerialPart(is_open=_is_open(recording, samples, places))
+    return most if most.samples else SerialPart(is_open=is_open)
 
 
 def _serial_part(
-    recording: Recording,
     names: Names,
     samples: Sequence[Sample],
+    close: Sequence[bool],
     places: Mapping[int, set[Place]],
-    within: float,
+    seen: Mapping[Place, Counter[bool]],
+    expected: float,
 ) -> SerialPart:
-    close = list(_are_close(samples, within * recording.sample_ns))
-    expected = 2 * within
-    seen = _seen(samples, close, places)
     serial = {p for p, count in seen.items() if _how_serial(count, expected) > _LIKELIER}
-    is_in = [not serial.isdisjoint(places[each.stack]) for each in samples]
-    others = sum(c for c, i in zip(close, is_in, strict=True) if not i)
-    if others < max(_FEWEST, _PARALLEL * expected * is_in.count(False)):
+    stacks = {stack for stack, found in places.items() if not serial.isdisjoint(found)}
+    outside = [c for c, each in zip(close, samples, strict=True) if each.stack not in stacks]
+    if sum(outside) < max(_FEWEST, _PARALLEL * expected * len(outside)):
         return SerialPart()  # all code looks serial where nothing is done side by side
-    inside = [each for each, i in zip(samples, is_in, strict=True) if i]
+    inside = [each for each in samples if each.stack in stacks]
     return SerialPart(*_named(names, inside, serial), inside)
 
 
-def _is_open(
-    recording: Recording, samples: Sequence[Sample], places: Mapping[int, set[Place]]
-) -> bool:
+def _is_open(seen: Mapping[Place, Counter[bool]], expected: float, total: int) -> bool:
     """Whether it cannot be told of a function with much of the work."""
-    shortest = _CLOSE[0]
-    seen = _seen(samples, _are_close(samples, shortest * recording.sample_ns), places)
-    large = (n for p, n in seen.items() if isinstance(p, str) and n.total() > _LARGE * len(samples))
-    return any(abs(_how_serial(count, 2 * shortest)) <= _LIKELIER for count in large)
+    large = (n for p, n in seen.items() if isinstance(p, str) and n.total() > _LARGE * total)
+    return any(abs(_how_serial(count, expected)) <= _LIKELIER for count in large)
 
 
 def _seen(
-    samples: Sequence[Sample], close: Iterable[bool], places: Mapping[int, set[Place]]
+    samples: Sequence[Sample], close: Sequence[bool], places: Mapping[int, set[Place]]
 ) -> dict[Place, Counter[bool]]:
     """How many samples of each place are close to another thread's."""
+    pairs = Counter((each.stack, beside) for each, beside in zip(samples, close, strict=True))
     seen: dict[Place, Counter[bool]] = defaultdict(Counter)
-    for sample, beside in zip(samples, close, strict=True):
-        for place in places[sample.stack]:
-            seen[place][beside] += 1
+    for (stack, beside), count in pairs.items():
+        for place in places[stack]:
+            seen[place][beside] += count
     return seen
 
 
@@ -98,13 +99,20 @@ def _how_serial(count: Counter[bool], expected: float) -> float:
     return count[True] * math.log(_SERIAL / _PARALLEL) + would * (_PARALLEL - _SERIAL)
 
 
-def _are_close(samples: Sequence[Sample], within_ns: float) -> Iterator[bool]:
-    """Of each, whether one of another thread is so close."""
-    times = [each.at_ns for each in samples]
+def _distances(samples: Sequence[Sample]) -> list[float]:
+    """Of each, the time to the nearest one of another thread."""
+    after = reversed(list(_gaps(samples[::-1])))
+    return [min(pair) for pair in zip(_gaps(samples), after, strict=True)]
+
+
+def _gaps(samples: Iterable[Sample]) -> Iterator[float]:
+    """Of each, the time to the last one before it of another thread."""
+    newest = other = (0, math.inf)  # thread and time; `other`: of another thread than the newest
     for sample in samples:
-        begin = bisect_left(times, sample.at_ns - within_ns)
-        end = bisect_left(times, sample.at_ns + within_ns)
-        yield any(each.tid != sample.tid for each in samples[begin:end])
+        if sample.tid != newest[0]:
+            other = newest
+        yield abs(sample.at_ns - other[1])
+        newest = (sample.tid, sample.at_ns)
 
 
 def _places(recording: Recording, names: Names, stack: int) -> Iterator[Place]:
