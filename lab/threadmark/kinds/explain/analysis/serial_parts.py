@@ -23,8 +23,10 @@ _BUCKET = 64  # bytes of code, in which samples of one loop meet
 # Samples that lie close to another thread's, of those that would if that one worked all the time.
 _SERIAL = 0.05
 _PARALLEL = 0.3
-_LIKELIER = math.log(10)  # code is serial where that is so many times likelier
+_LIKELIER = math.log(10)  # a function is serial where that is so many times likelier
+_OF_CODE = math.log(1000)  # code, because there are so many pieces of it
 _FEWEST = 4  # close samples of the other code
+_BESIDE = 0.5  # of those that would lie close: it is run side by side
 _LARGE = 0.15  # of the samples
 
 Place = str | tuple[int, int]  # a function, or module and address of code
@@ -65,10 +67,14 @@ def _serial_part(
     seen: Mapping[Place, Counter[bool]],
     expected: float,
 ) -> SerialPart:
-    serial = {p for p, count in seen.items() if _how_serial(count, expected) > _LIKELIER}
+    serial = {
+        place
+        for place, count in seen.items()
+        if _how_serial(count, expected) > (_LIKELIER if isinstance(place, str) else _OF_CODE)
+    }
     stacks = {stack for stack, found in places.items() if not serial.isdisjoint(found)}
     outside = [c for c, each in zip(close, samples, strict=True) if each.stack not in stacks]
-    if sum(outside) < max(_FEWEST, _PARALLEL * expected * len(outside)):
+    if sum(outside) < max(_FEWEST, _BESIDE * expected * len(outside)):
         return SerialPart()  # all code looks serial where nothing is done side by side
     inside = [each for each in samples if each.stack in stacks]
     return SerialPart(*_named(names, inside, serial), inside)
