@@ -137,7 +137,7 @@ class Runtime:
         if self._are_short:
             return _short_regions(name)
         if len(self._inside) < _IN_BETWEEN * len(self._recording.samples):
-            return self._for_all(workers) or self._in_turns(workers)
+            return self._for_all() or self._in_turns(workers)
         words = "threads wait for one another in a task runtime, and hardly work in between"
         return Cause("barrier", f"barrier in {name}" if name else "", where, words)
 
@@ -146,7 +146,7 @@ class Runtime:
         own = {id(each) for each in self._outside if self._in_region(each)}
         return serial_part(self._recording, self._names, lambda each: id(each) in own)
 
-    def _for_all(self, workers: Counter[int]) -> Cause | None:
+    def _for_all(self) -> Cause | None:
         """Waits for what one thread does for all, within a parallel region."""
         found = self._serial_part
         threads = {each.tid for each in (*self._inside, *found.samples)}
@@ -155,7 +155,8 @@ class Runtime:
             return None
         words = "one thread works in a part of the region while the others wait for it"
         name = found.name or most_common(Counter(map(self._part, found.samples)))
-        cause = Cause("serial_dependency", name, found.where, words, workers=workers)
+        cause = Cause("serial_dependency", name, found.where, words)
+        cause.did.update(each.stack for each in found.samples)
         if part <= _MOSTLY:
             cause.certain = False
             cause.doubts.add("or threads wait for one that has more to do")
@@ -175,7 +176,7 @@ class Runtime:
         if self._are_short:
             return _short_regions(name)
         if not self._is_whole(worker, _WHOLE):
-            if found := self._for_all(workers):
+            if found := self._for_all():
                 return found
             words = "threads wait at the end of a parallel region for one that has more to do"
             uneven = Cause("imbalance", name, "", words, workers=workers)

@@ -28,6 +28,7 @@ _OF_CODE = math.log(1000)  # code, because there are so many pieces of it
 _FEWEST = 4  # close samples of the other code
 _BESIDE = 0.5  # of those that would lie close: it is run side by side
 _LARGE = 0.15  # of the samples
+_NEARLY_ALL = 0.8  # of the samples
 
 Place = str | tuple[int, int]  # a function, or module and address of code
 
@@ -54,7 +55,7 @@ def serial_part(recording: Recording, names: Names, works: Callable[[Sample], bo
         seen = _seen(samples, close, places)
         found.append(_serial_part(names, samples, close, places, seen, 2 * within))
         if len(found) == 1:
-            is_open = _is_open(seen, 2 * within, len(samples))
+            is_open = _is_open(seen, 2 * within, Counter(close))
     most = max(found, key=lambda each: len(each.samples))
     return most if most.samples else SerialPart(is_open=is_open)
 
@@ -73,17 +74,27 @@ def _serial_part(
         if _how_serial(count, expected) > (_LIKELIER if isinstance(place, str) else _OF_CODE)
     }
     stacks = {stack for stack, found in places.items() if not serial.isdisjoint(found)}
-    outside = [c for c, each in zip(close, samples, strict=True) if each.stack not in stacks]
-    if sum(outside) < max(_FEWEST, _BESIDE * expected * len(outside)):
+    pairs = zip(close, samples, strict=True)
+    if not _is_beside(Counter(c for c, each in pairs if each.stack not in stacks), expected):
         return SerialPart()  # all code looks serial where nothing is done side by side
     inside = [each for each in samples if each.stack in stacks]
     return SerialPart(*_named(names, inside, serial), inside)
 
 
-def _is_open(seen: Mapping[Place, Counter[bool]], expected: float, total: int) -> bool:
-    """Whether it cannot be told of a function with much of the work."""
-    large = (n for p, n in seen.items() if isinstance(p, str) and n.total() > _LARGE * total)
-    return any(abs(_how_serial(count, expected)) <= _LIKELIER for count in large)
+def _is_open(seen: Mapping[Place, Counter[bool]], expected: float, whole: Counter[bool]) -> bool:
+    """Whether it cannot be told of a function with much of the work, though the rest is run side by
+    side."""
+    for place, count in seen.items():
+        rest = whole - count
+        large = isinstance(place, str) and count.total() > _LARGE * whole.total()
+        if large and abs(_how_serial(count, expected)) <= _LIKELIER and _is_beside(rest, expected):
+            return True
+    return False
+
+
+def _is_beside(count: Counter[bool], expected: float) -> bool:
+    """Whether code is run side by side for much of its time."""
+    return count[True] >= max(_FEWEST, _BESIDE * expected * count.total())
 
 
 def _seen(
@@ -130,13 +141,16 @@ def _places(recording: Recording, names: Names, stack: int) -> Iterator[Place]:
 
 
 def _named(names: Names, samples: Sequence[Sample], serial: set[Place]) -> tuple[str, str]:
-    """The outermost of the functions in which most of these are."""
+    """The innermost of the functions in which nearly all of these are."""
     found: Counter[str] = Counter()
+    depths: Counter[str] = Counter()  # from the innermost
     places: dict[str, str] = {}
     for sample in samples:
         own = {f.name: f.where for f in names.frames(sample.stack, True) if f.name in serial}
-        outermost = next(reversed(own), "")
-        found[outermost] += 1
-        places[outermost] = own.get(outermost, "")
-    [(name, _)] = found.most_common(1) or [("", 0)]
+        found.update(own.keys())
+        for depth, name in enumerate(own):
+            depths[name] += depth
+        places |= own
+    most = [name for name, count in found.items() if count >= _NEARLY_ALL * len(samples)]
+    name = min(most, key=lambda each: (depths[each] / found[each], each), default="")
     return name, places.get(name, "")
