@@ -106,6 +106,8 @@ def test_a_function_in_which_one_thread_is_while_the_others_wait_is_a_serial_par
     together: int, category: str, certain: bool
 ) -> None:
     made = regions(WAIT, WORK, turns=True)
+    for number in range(64):
+        made.stack(f"code{number}")  # between that of the functions
     for at in range(100):  # further rounds, in which both work
         for tid in (MAIN, A):
             stack = made.stack(WORK if at < together else "prepare count._omp_fn.0 main")

@@ -12,6 +12,13 @@ A, B = 101, 102
 JOIN_A = waits("join", 0, "pthread_join@libc main", A)
 
 
+def code_of_its_own(made: Made, stack: str) -> int:
+    """The stack, so that its code lies apart: the numbers of stacks are addresses."""
+    for number in range(64 if stack not in made.stacks else 0):
+        made.stack(f"code{len(made.stacks)}.{number}")
+    return made.stack(stack)
+
+
 def rounds(
     side_by_side: Sequence[str],
     alone: Sequence[str],
@@ -29,6 +36,8 @@ def rounds(
     rest = [(stop, works()), (works(), stop)]
     plans: list[list[Any]] = [[None] * before, [None] * before]
     made = Made(ticks=before + 2 * count).thing(1, wait, signal_stack="step worker")
+    for stack in dict.fromkeys((*side_by_side, *alone)):
+        code_of_its_own(made, stack)
     for number in range(count):
         worker = number % 2 if turns else 0
         for plan, doing in zip(plans, rest[not worker], strict=True):
@@ -73,9 +82,7 @@ def test_a_serial_part_that_is_inlined_without_names_has_code_of_its_own() -> No
     made = rounds(["row worker"], ["row worker"])
     first = made.first()
     assert first["category"] == "imbalance"
-    for number in range(70):  # so that the code lies apart
-        made.stack(f"code{number}")
-    alone = made.stack("row  worker")
+    alone = code_of_its_own(made, "row  worker")
     for line in made.lines:
         if line["kind"] == "sample" and line["at_ns"] // TICK % 2:
             line["stack"] = alone
@@ -85,8 +92,8 @@ def test_a_serial_part_that_is_inlined_without_names_has_code_of_its_own() -> No
 
 def test_where_nothing_is_done_side_by_side_no_part_is_serial() -> None:
     """Samples of both threads are never of one moment, as those of threads with one processor."""
-    first = rounds(["row step worker"], ["sum settle worker"], apart_ns=TICK).first()
-    assert first["category"] == "imbalance"
+    first = rounds(["row step worker"], ["sum settle worker"], apart_ns=MS).first()
+    assert (first["category"], first["certain"]) == ("imbalance", False)
 
 
 def test_too_few_samples_to_tell_a_serial_part_leave_a_doubt() -> None:

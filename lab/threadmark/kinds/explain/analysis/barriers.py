@@ -11,6 +11,7 @@ from threadmark.kinds.explain.analysis.accounting import Account
 from threadmark.kinds.explain.analysis.cause import Cause
 from threadmark.kinds.explain.analysis.costs import Cost
 from threadmark.kinds.explain.analysis.frames import Frame
+from threadmark.kinds.explain.analysis.looks import POLLED
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.recording import Recording, Sample
 from threadmark.kinds.explain.analysis.roles import Roles, most_common, outermost
@@ -45,6 +46,7 @@ class WorkForAll:
     did: Counter[int] = field(default_factory=Counter)  # stacks
     words: str = "one thread works for all of them while the others wait"
     doubt: str = "or the others wait for one that has more to do"
+    threads: frozenset[int] = frozenset()  # that do it
     is_open: bool = False  # whether there is such work is not known
 
 
@@ -66,6 +68,11 @@ class Meetings:
         self._account = account
         self._alone = spans_of_one(recording)  # when nobody waits
         self._found: dict[str, WorkForAll] = {}
+
+    def awaits_work(self, cost: Cost) -> bool:
+        """Whether threads wait for such work, and not for the unequal part of another thread."""
+        work = self.work(cost.reason.activity)
+        return work.part > 0 and (not cost.reason.tid or cost.reason.tid in work.threads)
 
     def work(self, activity: str) -> WorkForAll:
         """What is done for all in waits of one kind: at barriers, or for conditions of which a
@@ -107,16 +114,30 @@ class Meetings:
             if part(did) > _MUCH:
                 words = "one thread runs the completion function of a barrier while the others wait"
                 doubt = "or the barrier takes longer than the work before it"
-                return WorkForAll(part(did), name, "", _stacks(did), words, doubt)
-        found = serial_part(recording, names, self._is_work)
+                everyone = frozenset(waited)  # the last one to come
+                return WorkForAll(part(did), name, "", _stacks(did), words, doubt, everyone)
+
+        groups = {self._group(tid) for tid, ns in waited.items() if ns}
+
+        def works(sample: Sample) -> bool:
+            return self._group(sample.tid) in groups and self._is_work(sample)
+
+        found = serial_part(recording, names, works)
         if part(found.samples) <= _MUCH:
             return WorkForAll(is_open=found.is_open)
-        return WorkForAll(part(found.samples), found.name, found.where, _stacks(found.samples))
+        threads = frozenset(each.tid for each in found.samples)
+        did_so = _stacks(found.samples)
+        return WorkForAll(part(found.samples), found.name, found.where, did_so, threads=threads)
+
+    def _group(self, tid: int) -> tuple[int, int]:
+        thread = self._roles.thread(tid)
+        return self._roles.group(thread) if thread else (-1, tid)
 
     def _is_work(self, sample: Sample) -> bool:
         frames = self._names.frames(sample.stack, True)
         at_barrier = is_inlined(frames) or any(_BARRIER.fullmatch(each.name) for each in frames)
-        works = not at_barrier and not self._knowledge.in_runtime(frames)
+        waits = at_barrier or self._knowledge.activity(frames) in POLLED
+        works = not waits and not self._knowledge.in_runtime(frames)
         return works and not is_within(self._alone, sample.at_ns)
 
 

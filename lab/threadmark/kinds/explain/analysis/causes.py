@@ -86,7 +86,7 @@ class Finder:
             "io": self._io,
         }.get(reason.sort, self._plain)
         if reason.activity == "barrier" and reason.sort in ("work", "event"):
-            if self._meetings.work("barrier").part:
+            if self._meetings.awaits_work(cost):
                 make = self._meetings.cause
             elif even:
                 make = self._event
@@ -206,7 +206,7 @@ class Finder:
             peers = (ns for t, ns in cost.by_thread.items() if self._roles.same(reason.tid, t))
             equal = equal and sum(peers) <= _OFTEN * cost.ns
             equal = equal and self._roles.does_more(reason.tid)
-        if equal and reason.activity == "condition" and self._meetings.work("condition").part:
+        if equal and reason.activity == "condition" and self._meetings.awaits_work(cost):
             return self._meetings.cause(cost)
         if reason.activity == "barrier" or (equal and reason.activity != "event"):
             how = {"barrier": "at a barrier", "join": "in a join"}.get(reason.activity, "")

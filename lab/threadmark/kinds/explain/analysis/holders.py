@@ -49,9 +49,25 @@ class Holders:
         kinds = {self._recording.things[each].what for each in wanted & set(self._recording.things)}
         inside = inside or kinds <= {"futex", "semaphore"}
         if kinds == {"semaphore"}:
-            held = [_with_permit(each, waited) for each in held]
+            held = [self._with_permit(each, waited, wanted) for each in held]
         asleep = self._asleep(wanted)
         return [self._extended(party, asleep, inside) for party in held]
+
+    def _with_permit(self, gives: Party, waited: list[Party], wanted: Set[int]) -> Party:
+        """Where all threads that give a semaphore back take it too: the function in which they have
+        it."""
+        glances = (each for tick in self._recording.ticks for each in tick.glances)
+        takers = {each.tid for each in glances if each.thing in wanted}
+        samples = (
+            (s.tid, self._stacks.names(s.stack, exact=True)) for s in self._recording.samples
+        )
+        givers = {tid for tid, names in samples if names[-1:] == gives.frames[-1:]}
+        both: Names = ()
+        for takes in waited if givers and givers <= takers else ():
+            pairs = zip(reversed(gives.frames), reversed(takes.frames), strict=False)
+            common = tuple(name for name, _ in takewhile(lambda each: each[0] == each[1], pairs))
+            both = max(both, common[::-1], key=len)
+        return Party(gives.share, both, gives.hold_us, gives.held_ns) if both else gives
 
     def _what(self, thing: int) -> str:
         known = self._recording.things.get(thing)
@@ -138,16 +154,6 @@ class Holders:
         if not total:
             return [Party(party.share, party.frames) for party in waited]
         return [Party(count / total, names) for names, count in in_order(found)[: len(takers) + 3]]
-
-
-def _with_permit(gives: Party, waited: list[Party]) -> Party:
-    """Where threads both take and give back a semaphore: the function in which they have it."""
-    for takes in waited:
-        pairs = zip(reversed(gives.frames), reversed(takes.frames), strict=False)
-        both = tuple(name for name, _ in takewhile(lambda each: each[0] == each[1], pairs))
-        if both:
-            return Party(gives.share, both[::-1], gives.hold_us, gives.held_ns)
-    return gives
 
 
 def _ends(names: Names, frames: Names) -> bool:

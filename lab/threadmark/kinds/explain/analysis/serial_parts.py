@@ -16,15 +16,16 @@ from threadmark.kinds.explain.analysis.frames import is_beneath
 from threadmark.kinds.explain.analysis.meaning import Names
 from threadmark.kinds.explain.analysis.recording import Recording, Sample
 
-# As parts of the time between two samples of a thread. Samples that are further apart than a phase
-# of the program is long make no code look serial that is not.
+# As parts of the time between two samples of a thread. Several are tried, because one that is
+# longer than a phase of the program hides serial code. None makes parallel code look serial.
 _CLOSE = (0.025, 0.05, 0.1, 0.25, 0.5)
 _BUCKET = 64  # bytes of code, in which samples of one loop meet
-# Samples that lie close to another thread's, of those that would if that one worked all the time.
+# Parts of the samples that would lie close if another thread worked all the time: serial code has
+# fewer than the first, parallel code more than the second.
 _SERIAL = 0.05
 _PARALLEL = 0.3
 _LIKELIER = math.log(10)  # a function is serial where that is so many times likelier
-_OF_CODE = math.log(1000)  # code, because there are so many pieces of it
+_OF_CODE = math.log(1000)  # code without a name, because a program has many pieces of it
 _FEWEST = 4  # close samples of the other code
 _BESIDE = 0.5  # of those that would lie close: it is run side by side
 _LARGE = 0.15  # of the samples
@@ -35,8 +36,8 @@ Place = str | tuple[int, int]  # a function, or module and address of code
 
 @dataclass(frozen=True)
 class SerialPart:
-    """The work of one thread for all, and its function where that has a name. `is_open`: whether
-    more samples could show such work."""
+    """The work of one thread for all, and its function where that has a name. `is_open`: the
+    samples do not decide whether there is such work."""
 
     name: str = ""
     where: str = ""
@@ -45,39 +46,43 @@ class SerialPart:
 
 
 def serial_part(recording: Recording, names: Names, works: Callable[[Sample], bool]) -> SerialPart:
-    """That of all samples of work."""
+    """Finds it among the samples that `works` accepts."""
     samples = sorted(filter(works, recording.samples), key=lambda each: each.at_ns)
     distances = _distances(samples)
     places = {each: set(_places(recording, names, each)) for each in {s.stack for s in samples}}
-    found = []
-    for within in _CLOSE:
-        close = [each < within * recording.sample_ns for each in distances]
-        seen = _seen(samples, close, places)
-        found.append(_serial_part(names, samples, close, places, seen, 2 * within))
-        if len(found) == 1:
-            is_open = _is_open(seen, 2 * within, Counter(close))
+    found = [
+        _serial_part(recording, names, samples, distances, places, within) for within in _CLOSE
+    ]
     most = max(found, key=lambda each: len(each.samples))
-    return most if most.samples else SerialPart(is_open=is_open)
+    return most if most.samples else SerialPart(is_open=any(each.is_open for each in found))
 
 
 def _serial_part(
+    recording: Recording,
     names: Names,
     samples: Sequence[Sample],
-    close: Sequence[bool],
+    distances: Sequence[float],
     places: Mapping[int, set[Place]],
-    seen: Mapping[Place, Counter[bool]],
-    expected: float,
+    within: float,
 ) -> SerialPart:
+    close = [each < within * recording.sample_ns for each in distances]
+    seen = _seen(samples, close, places)
+    expected = 2 * within
     serial = {
         place
         for place, count in seen.items()
         if _how_serial(count, expected) > (_LIKELIER if isinstance(place, str) else _OF_CODE)
     }
     stacks = {stack for stack, found in places.items() if not serial.isdisjoint(found)}
+    inside = [each for each in samples if each.stack in stacks]
+    if not inside:
+        return SerialPart(is_open=_is_open(seen, expected, Counter(close)))
     pairs = zip(close, samples, strict=True)
     if not _is_beside(Counter(c for c, each in pairs if each.stack not in stacks), expected):
-        return SerialPart()  # all code looks serial where nothing is done side by side
-    inside = [each for each in samples if each.stack in stacks]
+        return SerialPart(is_open=True)  # all code looks serial where nothing is done side by side
+    code = {_code(recording, each.stack) for each in samples if each.stack not in stacks}
+    if sum(_code(recording, each.stack) in code for each in inside) > len(inside) / 2:
+        return SerialPart(is_open=True)  # one thread has far more of what the others do too
     return SerialPart(*_named(names, inside, serial), inside)
 
 
@@ -132,12 +137,18 @@ def _gaps(samples: Iterable[Sample]) -> Iterator[float]:
         newest = (sample.tid, sample.at_ns)
 
 
+def _code(recording: Recording, stack: int) -> Place:
+    """The piece of code in which a sample was taken."""
+    [(module, address), *_] = recording.stacks.get(stack) or [(0, 0)]
+    return module, -(address // _BUCKET)
+
+
 def _places(recording: Recording, names: Names, stack: int) -> Iterator[Place]:
     for frame in names.frames(stack, True):
         if not is_beneath(frame):
             yield frame.name
-    for depth, (module, address) in enumerate(recording.stacks.get(stack, ())):
-        yield module, address if depth else -(address // _BUCKET)
+    yield _code(recording, stack)
+    yield from recording.stacks.get(stack, ())[1:]
 
 
 def _named(names: Names, samples: Sequence[Sample], serial: set[Place]) -> tuple[str, str]:
