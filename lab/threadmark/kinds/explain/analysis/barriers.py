@@ -95,7 +95,7 @@ class Meetings:
     def doubt(self, cause: Cause, activity: str) -> None:
         """Says of a cause of waits if it is not known whether one thread works for all."""
         meets = activity in ("barrier", "condition")
-        if meets and cause.category in ("imbalance", "barrier") and self.work(activity).is_open:
+        if meets and cause.category == "imbalance" and self.work(activity).is_open:
             cause.certain = False
             cause.doubts.add("or one thread works for all of them while the others wait")
 

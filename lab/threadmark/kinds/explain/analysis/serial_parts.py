@@ -28,6 +28,7 @@ _LIKELIER = math.log(10)  # a function is serial where that is so many times lik
 _OF_CODE = math.log(1000)  # code without a name, because a program has many pieces of it
 _FEWEST = 4  # close samples of the other code
 _BESIDE = 0.5  # of those that would lie close: it is run side by side
+_SHARED = 1.04  # times the samples of a piece of code: others run it too
 _LARGE = 0.15  # of the samples
 _NEARLY_ALL = 0.8  # of the samples
 
@@ -76,12 +77,14 @@ def _serial_part(
     stacks = {stack for stack, found in places.items() if not serial.isdisjoint(found)}
     inside = [each for each in samples if each.stack in stacks]
     if not inside:
-        return SerialPart(is_open=_is_open(seen, expected, Counter(close)))
+        shortest = within == _CLOSE[0]  # the others say nothing of phases that are shorter
+        return SerialPart(is_open=shortest and _is_open(seen, expected, Counter(close)))
     pairs = zip(close, samples, strict=True)
     if not _is_beside(Counter(c for c, each in pairs if each.stack not in stacks), expected):
         return SerialPart(is_open=True)  # all code looks serial where nothing is done side by side
-    code = {_code(recording, each.stack) for each in samples if each.stack not in stacks}
-    if sum(_code(recording, each.stack) in code for each in inside) > len(inside) / 2:
+    code = Counter(_code(recording, each.stack) for each in inside)
+    whole = Counter(_code(recording, each.stack) for each in samples)
+    if sum(n for each, n in code.items() if whole[each] > _SHARED * n) > len(inside) / 2:
         return SerialPart(is_open=True)  # one thread has far more of what the others do too
     return SerialPart(*_named(names, inside, serial), inside)
 
