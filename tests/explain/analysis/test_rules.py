@@ -14,7 +14,7 @@ from threadmark.kinds.explain.analysis.recording import Pair
 from threadmark.kinds.explain.analysis.roles import outermost
 from threadmark.kinds.explain.analysis.slow_paths import part_of_lock
 
-A, B = 101, 102
+A, B, C = 101, 102, 103
 JOIN_A = waits("join", 0, "pthread_join@libc main", A)
 STEP = waits("barrier", 1, "pthread_barrier_wait@libc run worker")
 
@@ -149,8 +149,9 @@ def test_the_holder_of_a_semaphore_is_shown() -> None:
     [
         ("sem_post@libc close ~Lease serve", ["reply", "answer", "serve"]),
         ("sem_post@libc produce feed", ["produce", "feed"]),
+        ("sem_post@libc refill serve", ["refill", "serve"]),
     ],
-    ids=["the same threads", "others"],
+    ids=["the same threads", "others", "another that begins alike"],
 )
 def test_the_holder_of_a_permit_is_what_works_between_taking_and_giving_it(
     gives: str, holder: list[str]
@@ -163,6 +164,7 @@ def test_the_holder_of_a_permit_is_what_works_between_taking_and_giving_it(
         holder=made.stack(gives), waits=100, wait_ns=100 * TICK,
     )  # fmt: skip
     made.sample(A, "reply answer serve", 30).sample(B, "reply answer serve", 30)
+    made.thread(C, sleeps(230), "main").sample(C, "refill serve", 3 * gives.endswith("l serve"))
     first = made.first()
     assert first["category"] == "semaphore"
     assert first["holders"][0]["frames"] == holder

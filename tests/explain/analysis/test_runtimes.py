@@ -100,7 +100,12 @@ def test_waits_in_turns_for_one_another_are_the_barrier_itself() -> None:
 
 @pytest.mark.parametrize(
     ("together", "category", "certain"),
-    [(0, "serial_dependency", True), (2, "serial_dependency", True), (50, "imbalance", False)],
+    [
+        (0, "serial_dependency", True),
+        (2, "serial_dependency", True),
+        (10, "imbalance", False),
+        (50, "imbalance", False),
+    ],
 )
 def test_a_function_in_which_one_thread_is_while_the_others_wait_is_a_serial_part(
     together: int, category: str, certain: bool

@@ -28,10 +28,12 @@ def rounds(
     count: int = 50,
     apart_ns: int = 0,
     before: int = 0,
+    uneven: int = 0,
 ) -> Made:
     """Two threads that work for 4 ms side by side, and then one of them alone for 4 ms. Stacks are
     taken one after the other. The other thread's samples are `apart_ns` later. `before`: ticks in
-    which only the main thread exists, and works."""
+    which only the main thread exists, and works. `uneven`: in every round of this number the second
+    thread has more to do."""
     stop = waits(wait, 1, f"{wait}_wait@libc step worker")
     rest = [(stop, works()), (works(), stop)]
     plans: list[list[Any]] = [[None] * before, [None] * before]
@@ -39,7 +41,8 @@ def rounds(
     for stack in dict.fromkeys((*side_by_side, *alone)):
         code_of_its_own(made, stack)
     for number in range(count):
-        worker = number % 2 if turns else 0
+        more = bool(uneven) and number % uneven == 0
+        worker = number % 2 if turns else int(more)
         for plan, doing in zip(plans, rest[not worker], strict=True):
             plan += [works(), doing]
         for half in range(2):
@@ -47,7 +50,8 @@ def rounds(
             at = 2 * number + half
             samples = [(tid, side_by_side[at % len(side_by_side)], at_ns) for tid in (A, B)]
             samples[1] = (*samples[1][:2], at_ns + apart_ns)
-            samples.append(((A, B)[worker], alone[at % len(alone)], at_ns + TICK))
+            stacks = side_by_side if more else alone
+            samples.append(((A, B)[worker], stacks[at % len(stacks)], at_ns + TICK))
             for tid, stack, ns in samples:
                 made.line(
                     kind="sample", tid=tid, at_ns=ns, registers={}, stack=made.stack(stack)
@@ -64,7 +68,8 @@ def rounds(
 def test_what_one_thread_does_for_all_is_a_serial_part(wait: str, turns: bool) -> None:
     alone = ["sum settle worker", "sum settle worker", "sort settle worker", "sort settle worker"]
     first = rounds(["row step worker"], alone, wait, turns=turns).first()
-    assert (first["category"], first["certain"]) == ("serial_dependency", True)
+    locks = turns and wait == "condition"  # a lock made of a condition looks so too
+    assert (first["category"], first["certain"]) == ("serial_dependency", not locks)
     assert first["name"] == "settle"  # which has all of the work that is done alone
     assert {each["frames"][0] for each in first["holders"]} == {"sum", "sort"}
 
@@ -110,3 +115,30 @@ def test_a_serial_part_that_is_short_beside_the_waits_is_not_certain() -> None:
     first = made.first()
     assert (first["category"], first["certain"]) == ("serial_dependency", False)
     assert "or the others wait for one that has more to do" in first["words"]
+
+
+def test_far_more_of_the_same_code_is_no_serial_part() -> None:
+    """The functions of the threads differ, as those of main and of a worker do."""
+    made = rounds(["row step worker"], ["row step worker"])
+    lead = made.stack("row step lead")  # next to the other
+    others = []
+    for line in made.lines:
+        if line["kind"] == "sample" and line["tid"] == A:
+            line["stack"] = lead
+        elif line["kind"] == "sample" and line["tid"] == B:
+            others.append(line)
+    for line in others[len(others) // 5 :]:
+        made.lines.remove(line)
+    first = made.first()
+    assert (first["category"], first["certain"]) == ("imbalance", False)
+
+
+def test_a_thread_that_does_not_meet_the_others_hides_no_serial_part() -> None:
+    made = rounds(["row step worker"], ["sum settle worker"])
+    made.sample(MAIN, "render main", 100 * TICK // MS)
+    assert made.first()["name"] == "sum"
+
+
+def test_of_two_threads_that_others_wait_for_one_may_only_have_more_to_do() -> None:
+    found = rounds(["row step worker"], ["sum settle worker"], uneven=3).answer()["causes"]
+    assert {each["category"] for each in found} == {"serial_dependency", "imbalance"}

@@ -232,8 +232,8 @@ def _complete(
         )
     if cause.category in _HELD:
         cause.held = holders.of(cause.things, cause.waited, inside=cause.category == "once")
-    elif cause.workers or cause.did:
-        cause.held = stacks.working(cause.workers, cause.did)
+    elif cause.workers:
+        cause.held = stacks.working({} if cause.for_all else cause.workers, cause.did)
 
 
 def _record(cause: Cause, total: float) -> dict[str, Any]:

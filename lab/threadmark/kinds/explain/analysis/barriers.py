@@ -15,14 +15,12 @@ from threadmark.kinds.explain.analysis.looks import POLLED
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.recording import Recording, Sample
 from threadmark.kinds.explain.analysis.roles import Roles, most_common, outermost
-from threadmark.kinds.explain.analysis.serial_parts import serial_part
+from threadmark.kinds.explain.analysis.serial_parts import MOSTLY, MUCH, serial_part
 from threadmark.kinds.explain.analysis.spans import is_within, spans_of_one
 
 _SHORT_WAIT_NS = 200_000
 _EVEN = 0.5  # of the longest
 _BARRIER = re.compile(r"std::(__\w+::)?(barrier|__tree_barrier\w*|__barrier_base)::.*")
-_MUCH = 0.25  # of the waits at barriers
-_MOSTLY = 0.5  # of them
 _POLLS = "__libcpp_timed_backoff_policy::"
 _PART = 0.05  # of the longest: a thread that waits less only made the barrier
 
@@ -85,9 +83,9 @@ class Meetings:
         """That of waits for such work."""
         work = self.work(cost.reason.activity)
         name = work.name or min(self._roles.starts.get(cost.reason.tid, set()), default="")
-        found = Cause("serial_dependency", name, work.where, work.words)
+        found = Cause("serial_dependency", name, work.where, work.words, for_all=True)
         found.did.update(work.did)
-        if work.part <= _MOSTLY:
+        if work.part <= MOSTLY:
             found.certain = False
             found.doubts.add(work.doubt)
         return found
@@ -111,7 +109,7 @@ class Meetings:
 
         if activity == "barrier":
             name, did = _completion(recording, names)
-            if part(did) > _MUCH:
+            if part(did) > MUCH:
                 words = "one thread runs the completion function of a barrier while the others wait"
                 doubt = "or the barrier takes longer than the work before it"
                 everyone = frozenset(waited)  # the last one to come
@@ -123,7 +121,7 @@ class Meetings:
             return self._group(sample.tid) in groups and self._is_work(sample)
 
         found = serial_part(recording, names, works)
-        if part(found.samples) <= _MUCH:
+        if part(found.samples) <= MUCH:
             return WorkForAll(is_open=found.is_open)
         threads = frozenset(each.tid for each in found.samples)
         did_so = _stacks(found.samples)

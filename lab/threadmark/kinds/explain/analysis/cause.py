@@ -53,6 +53,7 @@ class Cause:
     waited: list[Party] = field(default_factory=list)
     bound: float | None = None
     doubts: set[str] = field(default_factory=set)
+    for_all: bool = False  # `did` has all that the others waited for
     anywhere: bool = False  # one cause wherever the program meets it
     in_runtime: bool = False  # threads wait within a task runtime
     case: str = ""  # of the category: herd, convoy, SPINNERS; of a runtime: RUNTIME, SEEKS a task
@@ -249,7 +250,8 @@ def doubted(
             cause.certain = False
         # A lock that the program made of a word or a condition is mostly known by names alone.
         how = {"serial_dependency": "event", "imbalance": "condition"}.get(cause.category)
-        own = any(key[:2] == ("work", how) for key in cause.reasons)
+        ways = {how, "condition"} if cause.for_all else {how}
+        own = any(key[0] == "work" and key[1] in ways for key in cause.reasons)
         if own and cause.is_by_turns(_SOME):
             cause.certain = False
             cause.doubts.add("or threads take turns at a lock or semaphore of the program's own")

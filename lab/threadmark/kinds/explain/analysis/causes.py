@@ -95,8 +95,7 @@ class Finder:
         cause.seen = cost.seen
         cause.by_thread.update(cost.by_thread)
         cause.waiters.update(cost.waiters)
-        if not cause.did:
-            cause.workers.update(cost.workers)
+        cause.workers.update(cost.workers)
         stack = self._heaviest(cost)
         frames = self._names.frames(stack) if stack else ()
         cause.in_runtime = bool(stack) and self._knowledge.in_runtime(frames)

@@ -19,15 +19,13 @@ from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.moments import Moments
 from threadmark.kinds.explain.analysis.recording import Recording, Sample
 from threadmark.kinds.explain.analysis.roles import is_uneven, most_common, outermost
-from threadmark.kinds.explain.analysis.serial_parts import SerialPart, serial_part
+from threadmark.kinds.explain.analysis.serial_parts import MOSTLY, MUCH, SerialPart, serial_part
 from threadmark.kinds.explain.analysis.spots import operand_of
 
 _MAKES_TASKS = 0.03  # of all samples: tasks are made all the time, not now and then
 _NEAR_NS = 6_000_000  # two samples of about one moment
 _SAME = 0.05  # of the time between two samples of a thread: those of one moment, however short
 _FEWEST = 10  # such pairs of samples that say something
-_MUCH = 0.25  # of the waits
-_MOSTLY = 0.5  # of them
 _TASK = re.compile(r"omp_task_entry")  # what clang makes of a task
 _TASKS = 0.1  # of the samples are in functions that make or run tasks
 _WHOLE = 0.95  # of the samples of a function
@@ -111,7 +109,7 @@ class Runtime:
                 if self._knowledge.within_stage(self._frames(other)):
                     stages.append(other)
         cause = self._waiting_for(workers, stages)
-        if cause.workers:
+        if cause.workers and not cause.for_all:
             cause.did.update(self._did())
         return cause
 
@@ -137,7 +135,7 @@ class Runtime:
         if self._are_short:
             return _short_regions(name)
         if len(self._inside) < _IN_BETWEEN * len(self._recording.samples):
-            return self._for_all() or self._in_turns(workers)
+            return self._for_all(workers) or self._in_turns(workers)
         words = "threads wait for one another in a task runtime, and hardly work in between"
         return Cause("barrier", f"barrier in {name}" if name else "", where, words)
 
@@ -146,18 +144,18 @@ class Runtime:
         own = {id(each) for each in self._outside if self._in_region(each)}
         return serial_part(self._recording, self._names, lambda each: id(each) in own)
 
-    def _for_all(self) -> Cause | None:
+    def _for_all(self, workers: Counter[int]) -> Cause | None:
         """Waits for what one thread does for all, within a parallel region."""
         found = self._serial_part
         threads = {each.tid for each in (*self._inside, *found.samples)}
         part = len(found.samples) * (len(threads) - 1) / len(self._inside)
-        if part <= _MUCH:
+        if part <= MUCH:
             return None
         words = "one thread works in a part of the region while the others wait for it"
         name = found.name or most_common(Counter(map(self._part, found.samples)))
-        cause = Cause("serial_dependency", name, found.where, words)
+        cause = Cause("serial_dependency", name, found.where, words, for_all=True, workers=workers)
         cause.did.update(each.stack for each in found.samples)
-        if part <= _MOSTLY:
+        if part <= MOSTLY:
             cause.certain = False
             cause.doubts.add("or threads wait for one that has more to do")
         return cause
@@ -176,7 +174,7 @@ class Runtime:
         if self._are_short:
             return _short_regions(name)
         if not self._is_whole(worker, _WHOLE):
-            if found := self._for_all():
+            if found := self._for_all(workers):
                 return found
             words = "threads wait at the end of a parallel region for one that has more to do"
             uneven = Cause("imbalance", name, "", words, workers=workers)

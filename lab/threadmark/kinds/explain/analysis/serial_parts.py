@@ -16,6 +16,9 @@ from threadmark.kinds.explain.analysis.frames import is_beneath
 from threadmark.kinds.explain.analysis.meaning import Names
 from threadmark.kinds.explain.analysis.recording import Recording, Sample
 
+MUCH = 0.25  # of the time that the others wait: then they wait for such work
+MOSTLY = 0.5  # of that time: then it is sure
+
 # As parts of the time between two samples of a thread. Several are tried, because one that is
 # longer than a phase of the program hides serial code. None makes parallel code look serial.
 _CLOSE = (0.025, 0.05, 0.1, 0.25, 0.5)
