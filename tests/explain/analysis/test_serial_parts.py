@@ -139,6 +139,14 @@ def test_a_thread_that_does_not_meet_the_others_hides_no_serial_part() -> None:
     assert made.first()["name"] == "sum"
 
 
+def test_looking_whether_all_have_come_is_no_work_beside_a_serial_part() -> None:
+    made = rounds(["row step worker"], ["sum settle worker"])
+    look = made.stack("std::latch::wait@libstdc++ step worker")
+    alone = [each for each in made.lines if each["kind"] == "sample" and each["at_ns"] // TICK % 2]
+    made.lines += [{**each, "tid": B, "stack": look} for each in alone]
+    assert made.first()["name"] == "sum"
+
+
 def test_of_two_threads_that_others_wait_for_one_may_only_have_more_to_do() -> None:
     found = rounds(["row step worker"], ["sum settle worker"], uneven=3).answer()["causes"]
     assert {each["category"] for each in found} == {"serial_dependency", "imbalance"}

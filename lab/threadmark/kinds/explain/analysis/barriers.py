@@ -133,10 +133,8 @@ class Meetings:
 
     def _is_work(self, sample: Sample) -> bool:
         frames = self._names.frames(sample.stack, True)
-        at_barrier = is_inlined(frames) or any(_BARRIER.fullmatch(each.name) for each in frames)
-        waits = at_barrier or self._knowledge.activity(frames) in POLLED
-        works = not waits and not self._knowledge.in_runtime(frames)
-        return works and not is_within(self._alone, sample.at_ns)
+        waits = self._knowledge.activity(frames) in POLLED  # the library looks at a word
+        return not waits and not is_within(self._alone, sample.at_ns)
 
 
 def _stacks(samples: Iterable[Sample]) -> Counter[int]:
