@@ -45,11 +45,36 @@ bool is_indirect_call(const unsigned char (&code)[kLongestCall]) {
   return false;
 }
 
+// The bytes before an address.
+bool read_code(pid_t task, std::uint64_t end, unsigned char (&code)[kLongestCall]) {
+  return read_memory(task, end - kLongestCall, code, kLongestCall) == kLongestCall;
+}
+
+bool is_direct_call(const unsigned char (&code)[kLongestCall]) {
+  return code[kLongestCall - 1 - sizeof(std::int32_t)] == 0xe8;
+}
+
 }  // namespace
+
+// Whether the walk goes on from a frame, to addresses behind calls.
+bool Unwinding::leads_on(unwind::Place place, std::uint64_t frame, const StackCopy& stack) {
+  constexpr std::size_t kFar = 3;
+  place.registers.set(unwind::kFramePointer, frame);
+  CopiedStack memory{stack};
+  Finder finder{*this};
+  unwind::Frame frames[kFar];
+  const std::size_t count = unwind::walk(place, memory, finder, scratch_, frames, kFar);
+  return count > 1 && std::all_of(frames + 1, frames + count, [&](const unwind::Frame& each) {
+           unsigned char code[kLongestCall];
+           return read_code(task_, each.pc, code) &&
+                  (is_direct_call(code) || is_indirect_call(code));
+         });
+}
 
 // A thread that sleeps in the kernel shows its pc and its stack pointer only. Where the tables of
 // its code count from the frame pointer, that is looked for on the stack: the word above it is an
-// address behind a call. A call of this very function is right; another one may be an old one.
+// address behind a call. A call of this very function is right; another one may be an old one. A
+// function may keep a copy of the address too, but the walk does not go on from there.
 bool Unwinding::find_frame_pointer(unwind::Place& place, const StackCopy& stack) {
 #if defined(__x86_64__)
   unwind::Registers& now = place.registers;
@@ -67,30 +92,32 @@ bool Unwinding::find_frame_pointer(unwind::Place& place, const StackCopy& stack)
   }
   const auto distance = static_cast<std::uint64_t>(row.cfa.number + back.number);
   const CopiedStack memory{stack};
-  std::uint64_t likely = 0;
+  const std::uint64_t function = scratch_.function;
+  constexpr int kLeadsOn = 2;
+  std::uint64_t found = 0;
+  int best = 0;  // a call that leads on, and then a call of this function
   const std::uint64_t low = (now.sp() + 7) & ~std::uint64_t{7};
-  for (std::uint64_t frame = low; frame < low + kLargestFrame; frame += 8) {
+  for (std::uint64_t frame = low; frame < low + kLargestFrame && best < 2 + kLeadsOn; frame += 8) {
     std::uint64_t caller = 0;
     if (!memory.read(frame + distance, caller)) break;
     const unwind::Module* from = find(caller - 1);
     unsigned char code[kLongestCall];
-    if (from == nullptr ||
-        read_memory(task_, caller - kLongestCall, code, kLongestCall) != kLongestCall) {
-      continue;
-    }
+    if (from == nullptr || !read_code(task_, caller, code)) continue;
     std::int32_t by = 0;
     std::memcpy(&by, code + kLongestCall - sizeof by, sizeof by);
-    const bool direct = code[kLongestCall - 1 - sizeof by] == 0xe8;
-    if (direct && caller + static_cast<std::uint64_t>(std::int64_t{by}) == scratch_.function) {
-      now.set(unwind::kFramePointer, frame);
-      return true;
-    }
+    const bool direct = is_direct_call(code);
+    const bool own = direct && caller + static_cast<std::uint64_t>(std::int64_t{by}) == function;
     // A call of another function in the same module did not lead here, but for a tail call.
-    const bool possible = is_indirect_call(code) || (direct && from != module);
-    if (possible && likely == 0) likely = frame;
+    if (!own && !is_indirect_call(code) && !(direct && from != module)) continue;
+    int rank = own ? 2 : 1;
+    if (rank + kLeadsOn > best && leads_on(place, frame, stack)) rank += kLeadsOn;
+    if (rank > best) {
+      best = rank;
+      found = frame;
+    }
   }
-  if (likely != 0) now.set(unwind::kFramePointer, likely);
-  return likely != 0;
+  if (found != 0) now.set(unwind::kFramePointer, found);
+  return found != 0;
 #else
   static_cast<void>(place);
   static_cast<void>(stack);

@@ -48,6 +48,7 @@ class Unwinding {
   };
   const unwind::Module* find(std::uint64_t pc);
   bool find_frame_pointer(unwind::Place& place, const StackCopy& stack);
+  bool leads_on(unwind::Place place, std::uint64_t frame, const StackCopy& stack);
   std::unique_ptr<Tables> load(const ModuleEntry& module) const;
 
   const Modules& modules_;
