@@ -22,9 +22,10 @@ namespace tmk {
 
 namespace detail {
 
-// Resumes a coroutine. Its first run, by the thread that publishes what the coroutine waits for,
-// makes it pending; its second resumes. So the coroutine runs above no frame of that thread, which
-// may hold locks. Without memory to make it pending, it does run there.
+// Resumes a coroutine. The first run, by the thread that publishes the awaited outcome, makes this
+// task pending. The second run resumes the coroutine. So the coroutine runs above no frame of the
+// publisher, which may hold locks. If there is no memory to make the task pending, the coroutine
+// does run there.
 struct Resumption : Task {
   Resumption() { operations = &kSubmit; }
   static void make_pending(Task& task) {
@@ -44,7 +45,7 @@ struct Resumption : Task {
   std::coroutine_handle<> coroutine;
 };
 
-// What co_await makes of a future: it takes the future over.
+// The awaiter that co_await makes of a future. It takes the future over.
 template <class R>
 class Await {
  public:
@@ -71,8 +72,9 @@ class Await {
 
 }  // namespace detail
 
-// The value, or throws what the call threw; future_error(no_state) if the future is not valid. The
-// future is not valid afterwards. The coroutine must not be destroyed while it is suspended here.
+// Returns the value, or throws the exception of the call, or future_error(no_state) if the future
+// is not valid. The future is not valid afterwards. The coroutine must not be destroyed while it is
+// suspended here.
 template <class R>
 auto operator co_await(future<R>& awaited) {
   return detail::Await<R>(std::move(awaited));

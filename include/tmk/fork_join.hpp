@@ -33,8 +33,8 @@ namespace tmk {
 
 namespace detail {
 
-// How a callable reaches its branch: a temporary that fits in two registers by value, any other one
-// by reference. What it returns may refer to it.
+// The form in which a callable reaches its branch: a temporary that fits in two registers by value,
+// any other callable by reference. The result of the callable may refer to the callable.
 template <class F>
 constexpr bool passed_by_value() {
   if constexpr (std::is_reference_v<F>) {
@@ -54,11 +54,12 @@ struct Passing {
 template <class F>
 using ResultOfPassed = std::invoke_result_t<std::remove_reference_t<F>&>;
 
-// One branch of a fork_join, on the stack of the thread that joins it.
+// A branch of a fork_join, on the stack of the thread that joins it.
 template <class F>
 struct Branch : CallState<ResultOfPassed<F>, Passing<F>> {
   using R = ResultOfPassed<F>;
-  // Forks it. The worker may stand for none; it is another one afterwards.
+  // Forks the branch. The worker may be unbound_worker; the constructor then replaces it by a bound
+  // worker.
   TMK_INLINE Branch(Worker*& from, F&& callable) noexcept
       : Branch(place_for_branch(from), from, std::forward<F>(callable)) {}
 
@@ -69,7 +70,7 @@ struct Branch : CallState<ResultOfPassed<F>, Passing<F>> {
     const ExitScope exits;
     return this->call();
   }
-  // Another branch has thrown: this one runs to its end, and its outcome is dropped.
+  // Another branch has thrown. This branch runs to its end, and its outcome is dropped.
   [[gnu::noinline, gnu::cold]] void abandon() noexcept {
     if (this->deque != nullptr) {
       wait_for_branch(*this);
@@ -86,7 +87,7 @@ struct Branch : CallState<ResultOfPassed<F>, Passing<F>> {
   };
   TMK_INLINE Branch(Place place, Worker*& from, F&& callable) noexcept
       : CallState<R, Passing<F>>(place, std::in_place, std::forward<F>(callable)) {
-    if (place.deque != nullptr) submit_branch(*from, *this, place);  // else join runs it
+    if (place.deque != nullptr) submit_branch(*from, *this, place);  // else join runs the branch
   }
   bool take_slowly(Worker& self, Newest found) {
     if (found == Newest::shared) return self.take_newest_slowly(*this);
@@ -104,7 +105,7 @@ struct Branch : CallState<ResultOfPassed<F>, Passing<F>> {
   }
 };
 
-// What stands for a result of type R in a tuple.
+// The type that stands for a result of type R in a tuple.
 template <class R>
 using Value = std::conditional_t<
     std::is_void_v<R>, std::monostate,
@@ -121,8 +122,8 @@ Value<R> value_of(J&& join) {
     return join();
   }
 }
-// The values of several calls. A function returns them in registers if they fit in two, and those
-// of a tuple never.
+// The values of several calls. A function returns them in registers if they fit in two. It never
+// returns the values of a tuple in registers.
 template <class... R>
 struct Values {};
 template <class R, class... S>
@@ -139,15 +140,16 @@ struct Values<R, S...> {
   [[no_unique_address]] Values<S...> rest;
 };
 
-// Branches that are forked, the last one first: so they are joined, newest first, in the order in
-// which they were written.
+// Branches that are forked from the last to the first. So they are joined, newest first, in the
+// order in which they were written.
 template <class... F>
 struct Branches {
   explicit Branches(Worker*& /*from*/) {}
   Values<> join(Worker& /*self*/) { return {}; }
   void abandon() noexcept {}
 };
-// Joins them, or abandons them at its end. No other thread knows it, so it need not be in memory.
+// Joins the branches, or abandons them in the destructor. No other thread knows this object, so it
+// need not be in memory.
 template <class... F>
 struct Join {
   ~Join() {
@@ -190,10 +192,10 @@ template <class F, class... G>
 
 }  // namespace detail
 
-// Calls all, possibly at the same time, and returns when all have ended: a tuple of what they
-// returned, with std::monostate for void and std::reference_wrapper for a reference; nothing if all
-// return void. The first exception, in the order of writing, is thrown after the last has ended.
-// Temporaries may be copied before they are called.
+// Calls all, possibly at the same time, and returns when all have ended. The result is a tuple of
+// their results, with std::monostate for void and std::reference_wrapper for a reference, or
+// nothing if all return void. The first exception, in the order of writing, is thrown after the
+// last has ended. Temporaries may be copied before they are called.
 template <class F, class... G>
 TMK_INLINE auto fork_join(F&& first, G&&... others) {
   using R = std::invoke_result_t<F&>;
@@ -201,7 +203,7 @@ TMK_INLINE auto fork_join(F&& first, G&&... others) {
       static_cast<detail::Passed<F>&&>(first), static_cast<detail::Passed<G>&&>(others)...);
   if constexpr (!(std::is_void_v<R> && ... && std::is_void_v<std::invoke_result_t<G&>>)) {
     return [&]<std::size_t... I>(std::index_sequence<I...> /*all*/) {
-      // Not deduced: the tuple of one pair is not that pair.
+      // The type is not deduced, because the tuple of one pair is not that pair.
       return std::tuple<detail::Value<R>, detail::Value<std::invoke_result_t<G&>>...>(
           values.template move_out<I>()...);
     }(std::index_sequence_for<F, G...>());
@@ -218,7 +220,7 @@ class task_scope {
   task_scope& operator=(const task_scope&) = delete;
   ~task_scope() { join_all(); }
 
-  // bad_alloc if there is no memory for it.
+  // bad_alloc if there is no memory for the task.
   template <class F>
   void run(F&& callable) {
     using S = Spawned<std::decay_t<F>>;
@@ -241,8 +243,8 @@ class task_scope {
                                              std::memory_order_relaxed));
   }
 
-  // Returns when all have ended; throws the first exception that was seen. The scope can be used
-  // again.
+  // Returns when all tasks have ended; throws the first exception that was seen. The scope can be
+  // used again.
   void wait() {
     join_all();
     if (error_ != nullptr) std::rethrow_exception(std::exchange(error_, nullptr));

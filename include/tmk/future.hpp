@@ -3,7 +3,7 @@
 // get() and wait() of a task that has not started claim it and run it in place; they block only on
 // one that runs. The errors, the exceptions' passage and the blocking destructor of the last future
 // of an async are the standard's ([futures]); an invalid future throws no_state wherever the
-// standard allows it. docs/runtime.md says where tmk differs, and detail/scheduler.md argues the
+// standard allows it. docs/runtime.md lists where tmk differs, and detail/scheduler.md argues the
 // memory orders.
 #pragma once
 
@@ -33,8 +33,9 @@ using std::future_status;
 using std::make_error_code;
 using std::make_error_condition;
 
-// The tag goes into the names of functions that return one, which parameters alone would not tell
-// from those of a source that has std::future in its place: they shall not link.
+// The tag goes into the names of functions that return a tmk::future. Parameters alone would not
+// tell these names from those of a source that uses std::future instead, and such sources must not
+// link.
 template <class R>
 class [[gnu::abi_tag("tmk")]] future;
 template <class R>
@@ -47,7 +48,7 @@ future<R> make_future(State<R>* state) noexcept;
 template <class R>
 class Await;  // see await.hpp
 
-// As [time.traits.is.clock] says; libc++ 19 has no is_clock_v.
+// The test of [time.traits.is.clock], because libc++ 19 has no is_clock_v.
 template <class T>
 concept clock = requires {
   typename T::rep;
@@ -72,7 +73,7 @@ inline bool is_deferred(const Task& task) {
          (task.state.load() & kStarted) == 0;
 }
 
-// What future and shared_future have in common. Owns one reference.
+// The common part of future and shared_future. It owns one reference.
 template <class R>
 class Handle : ResultType<R> {
  public:
@@ -87,7 +88,7 @@ class Handle : ResultType<R> {
   template <class Clock, class Duration>
   future_status wait_until(const std::chrono::time_point<Clock, Duration>& time) const {
     static_assert(clock<Clock>, "the time point's Clock must be a clock");
-    // The clock may be set while we wait, so it has the last word.
+    // The clock may be set during the wait, so the clock decides.
     for (;;) {
       const Ahead left = ahead(time.time_since_epoch()) - ahead(Clock::now().time_since_epoch());
       const future_status status = wait_at_most(left);
@@ -132,10 +133,10 @@ class Handle : ResultType<R> {
     if (state_ != nullptr) [[unlikely]]
       let_go_slowly(*state_);
   }
-  // It does not know the handle, so that one may live in a register.
+  // The function does not take the handle, so the handle may live in a register.
   [[gnu::noinline]] static void let_go_slowly(State<R>& state) noexcept {
-    // The last future of a task waits for it. Others may let go at the same moment: the last one
-    // has the only reference that is left.
+    // The last future of a task waits for the task. Other futures may let go at the same moment:
+    // the last future has the only reference that is left.
     if (state.deque != nullptr) {
       // ORDER sole: acquire, pairs with last-reference.
       if (state.references.load(std::memory_order_acquire) != 0 &&
@@ -154,7 +155,8 @@ class Handle : ResultType<R> {
 
 }  // namespace detail
 
-// Result of one call, to be fetched once. Destroying the future of an async waits for it.
+// The result of one call, which the program fetches once. The destructor of the future of an async
+// waits for the call.
 template <class R>
 class future : public detail::Handle<R> {
  public:
@@ -165,7 +167,7 @@ class future : public detail::Handle<R> {
     return *this;
   }
 
-  // The value, or throws what the call threw. future_error(no_state) if not valid.
+  // Returns the value, or throws the exception of the call, or future_error(no_state) if not valid.
   R get() {
     detail::State<R>* const state = this->give();
     if (state == nullptr) [[unlikely]]
@@ -191,7 +193,7 @@ class future : public detail::Handle<R> {
       return static_cast<const detail::CallOperations<R>*>(state->operations)
           ->call_and_destroy(*state);
     }
-    const future owner(state);  // lets go of the state whatever happens
+    const future owner(state);  // lets go of the state in any case
     detail::wait_until_ready(*state);
     return state->move_out();
   }
@@ -217,7 +219,8 @@ class shared_future : public detail::Handle<R> {
     return *this;
   }
 
-  // The value, which lives as long as the last shared_future of it; or throws what the call threw.
+  // Returns the value, which lives as long as its last shared_future, or throws the exception of
+  // the call.
   Reference get() const {
     detail::State<R>& state = this->checked();
     detail::wait_until_ready(state);

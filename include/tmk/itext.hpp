@@ -15,10 +15,10 @@
 
 namespace tmk {
 
-// Extracts from characters that the caller keeps, and that must outlive it. Stores and leaves
-// behind what std::istringstream of libstdc++ does in the classic locale [istream.formatted]: a
-// number that cannot be read is 0, one out of range the nearest limit, both with failbit; nothing
-// left to read is failbit and eofbit, with the variable untouched.
+// Extracts from characters that the caller keeps, and that must outlive it. It stores the values
+// and leaves the state of libstdc++'s std::istringstream in the classic locale [istream.formatted].
+// A number that cannot be read is 0, a number out of range is the nearest limit, both with failbit.
+// At the end of the text failbit and eofbit are set and the variable is untouched.
 class itext : public detail::TextState {
  public:
   itext() noexcept = default;
@@ -26,9 +26,9 @@ class itext : public detail::TextState {
   itext(const char* first, const char* last) noexcept : at_(first), end_(last), begin_(first) {}
   template <class S>
     requires std::same_as<std::remove_const_t<S>, std::string>
-  explicit itext(S&&) = delete;  // it would be gone: give the string a name
+  explicit itext(S&&) = delete;  // the text would be gone: give the string a name
 
-  // Goes on with other characters. Leaves the state, as istringstream does: see clear().
+  // Goes on with other characters. Keeps the state, as istringstream does: see clear().
   void str(std::string_view text) noexcept {
     at_ = begin_ = text.data();
     end_ = at_ + text.size();
@@ -73,7 +73,7 @@ class itext : public detail::TextState {
     }
     return *this;
   }
-  // A word. Throws what the string throws, and then has not moved.
+  // Reads a word. An exception of the string passes through, and the position is then unchanged.
   template <class Traits, class Allocator>
   itext& operator>>(std::basic_string<char, Traits, Allocator>& value) {
     if (!ready()) return *this;
@@ -94,7 +94,7 @@ class itext : public detail::TextState {
     base_ = which;
     return *this;
   }
-  // hex, dec, oct, skipws, noskipws; any other has no meaning here and sets badbit.
+  // hex, dec, oct, skipws, noskipws. Any other manipulator has no meaning here and sets badbit.
   itext& operator>>(detail::Manipulator what) noexcept {
     if (what == &std::skipws) {
       skips_ = true;
@@ -142,7 +142,7 @@ class itext : public detail::TextState {
     }
     return *this;
   }
-  // Up to `count` characters, and not beyond the first `delimiter`.
+  // Skips up to `count` characters, and none after the first `delimiter`.
   itext& ignore(std::streamsize count = 1, int delimiter = -1) noexcept {
     if (!unformatted()) return *this;
     const bool unlimited = count == std::numeric_limits<std::streamsize>::max();
@@ -156,7 +156,7 @@ class itext : public detail::TextState {
     return *this;
   }
 
-  // Found without std:: in front: getline(in, line).
+  // Callers write getline(in, line), without std::.
   template <class Traits, class Allocator>
   friend itext& getline(itext& in, std::basic_string<char, Traits, Allocator>& line,
                         char delimiter = '\n') {

@@ -5,9 +5,10 @@
 //   tmk::parallel_for(files, [](const std::string& name) { check(name); });
 //   const double sum = tmk::parallel_reduce(numbers, 0.0, std::plus<>());
 //
-// Nobody chooses a grain. A thread hands half of its iterations out when its deque is empty, which
-// tells that others have taken what it had; between two looks it runs as many iterations as take a
-// few microseconds. What it hands out it also shares, so a thief needs no fence.
+// The program chooses no grain. A thread hands half of its iterations out when its deque is empty,
+// because others have then taken its earlier tasks. Between two looks at its deque it runs as many
+// iterations as take a few microseconds. It also shares the iterations that it hands out, so a
+// thief needs no fence.
 #pragma once
 
 #include <algorithm>
@@ -31,20 +32,20 @@
 
 namespace tmk {
 
-// How parallel_reduce puts its elements together. `automatic`: in groups that depend on which
-// threads had time. `fixed`: in groups that depend on the number of elements alone, so the result
-// is the same on any number of threads, whether or not the operation is associative.
+// The grouping of the elements in parallel_reduce. `automatic`: the groups depend on which threads
+// had time. `fixed`: the groups depend on the number of elements alone, so the result is the same
+// on any number of threads, whether or not the operation is associative.
 enum class grouping { automatic, fixed };
 
 namespace detail {
 
 // The iterations of one call.
 struct Loop {
-  std::atomic<bool> stopped{false};  // one has thrown; those that have not begun are dropped
+  std::atomic<bool> stopped{false};  // a call has thrown; others that have not begun are dropped
 };
 
-// How many iterations to run between two looks at the deque: as many as take kLookNs or so, but
-// never a large part of what is left, because those to come may take longer.
+// The number of iterations between two looks at the deque: as many as take about kLookNs, but never
+// a large part of those that are left, because later iterations may take longer.
 class Pace {
  public:
   std::size_t next(std::size_t left) const {
@@ -53,11 +54,11 @@ class Pace {
   // Fewer are not worth a theft.
   std::size_t least() const { return 2 * iterations_; }
   void begin() { since_ns_ = now_ns(); }
-  // So many have been run since the last call.
+  // The caller has run that many iterations since the last call.
   void ran(std::size_t iterations) {
     const std::int64_t now = now_ns(), took_ns = std::max<std::int64_t>(1, now - since_ns_);
     since_ns_ = now;
-    // By the rate, as `iterations` may be fewer where few are left.
+    // The rate counts, because `iterations` may be fewer when few are left.
     if (static_cast<double>(took_ns) * static_cast<double>(iterations_) <
         static_cast<double>(kLookNs / 2) * static_cast<double>(iterations)) {
       iterations_ *= 2;
@@ -80,8 +81,9 @@ class Pace {
   std::int64_t since_ns_ = 0;
 };
 
-// Runs the iterations from first to last. A Part has run(first, last), which does them one after
-// the other; split(), a Part for later iterations; and append(later), once both have been run.
+// Runs the iterations from first to last. A Part has run(first, last), which runs them one after
+// the other; split(), which makes a Part for later iterations; and append(later), which follows
+// when both have been run.
 template <class Part>
 void run_part(Loop& loop, Part& part, std::size_t first, std::size_t last, Pace& pace) {
   struct Stop {
@@ -98,7 +100,8 @@ void run_part(Loop& loop, Part& part, std::size_t first, std::size_t last, Pace&
     if (left > 1 && left > pace.least() - 1 && !self->may_have_pending()) {
       const std::size_t middle = first + (left - left / 2);
       Part later = part.split();
-      // A thief begins with what was known here; this thread goes on with what it has learnt since.
+      // A thief begins with the pace of this moment; this thread goes on with the pace that it has
+      // measured since.
       const Pace known = pace;
       const auto run_later = [&] {
         Pace of_thief = known;
@@ -133,7 +136,8 @@ struct EachPart {
   F& callable;
   void run(std::size_t first, std::size_t last) {
     if constexpr (std::is_trivially_copyable_v<F>) {
-      // No call can change a copy. A loop that stores bytes would read `callable` again after each.
+      // No call can change a copy. Without the copy a loop that stores bytes would read `callable`
+      // again after each store.
       const F own = callable;
       for (; first != last; ++first) own(first);
     } else {
@@ -157,7 +161,7 @@ struct ReducePart {
   Transform& transform;
   std::optional<T> value;
 
-  // An element may be a temporary, and what transform returns may refer to it: both end with the
+  // An element may be a temporary, and the result of transform may refer to it. Both end with the
   // statement that uses them.
   void run(std::size_t first, std::size_t last) {
     const auto at = [](std::size_t i) { return static_cast<std::iter_difference_t<I>>(i); };
@@ -171,11 +175,11 @@ struct ReducePart {
   ReducePart split() { return {begin, combine, transform, {}}; }
   void append(ReducePart& later) {
     T both = static_cast<T>(std::invoke(combine, std::move(*value), std::move(*later.value)));
-    value.emplace(std::move(both));  // what combine returned may have been a reference to *value
+    value.emplace(std::move(both));  // combine may have returned a reference to *value
   }
 };
 
-// Groups of a reduction with grouping::fixed: enough for many threads, few to put together.
+// Groups of a reduction with grouping::fixed: enough for many threads, and few enough to combine.
 inline constexpr std::size_t kGroups = 256;
 
 template <class T>
@@ -221,7 +225,7 @@ void parallel_for(R&& range, F&& callable) {
                           });
 }
 
-// init and what transform makes of each element, put together by combine in the order of the range.
+// Combines init and the transformed elements in the order of the range.
 template <detail::loop_range R, class T, class Combine = std::plus<>,
           class Transform = std::identity>
   requires std::invocable<Transform&, std::ranges::range_reference_t<R>> &&

@@ -26,10 +26,10 @@ template <std::size_t N>
 class LockAll;
 }
 
-// lock() spins for a little, then sleeps: right for a holder that may lose its processor. The first
-// thread to come gets a free mutex, but no thread waits for ever: a mutex is kept for threads that
-// have waited for longer than kPatience. Not recursive; unlocking by another thread than the one
-// that locked is an error. The protocol and its argument are in mutex.md.
+// lock() spins for a little, then sleeps, because a holder may lose its processor. The first thread
+// to come gets a free mutex, but no thread waits for ever: a mutex is kept for threads that have
+// waited for longer than kPatience. The mutex is not recursive, and only the thread that locked it
+// may unlock it. The protocol and its argument are in mutex.md.
 class mutex {
  public:
   constexpr mutex() noexcept = default;
@@ -54,8 +54,8 @@ class mutex {
   friend class detail::LockAll;
 
   static constexpr std::uint32_t kFree = 0, kLocked = 1;
-  static constexpr std::uint32_t kSleepers = 2;  // a thread may sleep that is no starver
-  static constexpr std::uint32_t kStarver = 4;   // one of them; the number is in the bits from here
+  static constexpr std::uint32_t kSleepers = 2;  // a thread that is no starver may sleep
+  static constexpr std::uint32_t kStarver = 4;   // a starver; from here on the bits count them
   static constexpr std::uint32_t kWakeSleeper = 1, kWakeStarver = 2;
   static constexpr std::chrono::milliseconds kPatience{5};
 
@@ -66,7 +66,7 @@ class mutex {
                                          std::memory_order_relaxed);
   }
   bool change(std::uint32_t seen, std::uint32_t then) noexcept {
-    // ORDER change: relaxed, ordered by take: it says only which threads wait.
+    // ORDER change: relaxed, ordered by take: the bits only tell which threads wait.
     return word_.compare_exchange_strong(seen, then, std::memory_order_relaxed);
   }
   std::uint32_t look() const noexcept {
@@ -78,7 +78,8 @@ class mutex {
     if (!wait_until(patience_end)) starve(nullptr);
   }
 
-  // Once the mutex is free, the next holder may destroy it: from then on only its address is used.
+  // The next holder may destroy the mutex once it is free. From then on this function uses only its
+  // address.
   [[gnu::noinline]] void unlock_contended(std::uint32_t seen) noexcept {
     // ORDER free-contended: release, pairs with take; a failure is relaxed, rechecked by
     // free-contended.
@@ -88,7 +89,7 @@ class mutex {
     detail::futex_wake(word_, 1, seen >= kStarver ? kWakeStarver : kWakeSleeper);
   }
 
-  // As a newcomer, then as a sleeper. False: not taken in time.
+  // Waits as a newcomer, then as a sleeper. False: the deadline has passed.
   bool wait_until(const timespec& end) noexcept {
     for (int spins = 0; spins < 100; ++spins) {
       const std::uint32_t seen = look();
@@ -108,7 +109,7 @@ class mutex {
     }
   }
 
-  // As a starver, until the deadline (null: for ever). False: not taken in time.
+  // Waits as a starver until the deadline (null: for ever). False: the deadline has passed.
   bool starve(const timespec* deadline) noexcept {
     // ORDER starve: relaxed, ordered by take.
     word_.fetch_add(kStarver, std::memory_order_relaxed);
@@ -127,7 +128,8 @@ class mutex {
   std::atomic<std::uint32_t> word_{kFree};
 };
 
-// Locks all or none, in the order of the arguments: -1, or the index of the first that was taken.
+// Locks all or none, in the order of the arguments. Returns -1, or the index of the first mutex
+// that it could not lock.
 template <class L1, class L2, class... L3>
 int try_lock(L1& first, L2& second, L3&... others) {
   std::unique_lock<L1> held(first, std::try_to_lock);
@@ -145,8 +147,8 @@ int try_lock(L1& first, L2& second, L3&... others) {
 
 namespace detail {
 
-// Locks the first and tries the others. Returns 0, or the number of the one that was taken, which
-// is the one to begin with next: so the caller waits only for a mutex that a thread holds.
+// Locks the first and tries the others. Returns 0, or the number of the mutex that it could not
+// lock. The caller begins with that mutex next, so it waits only for a mutex that a thread holds.
 template <class First, class... Rest>
 std::size_t lock_from(First& first, Rest&... rest) {
   std::unique_lock<First> held(first);
@@ -172,7 +174,7 @@ std::size_t lock_rotated(std::size_t start, Mutexes mutexes, std::index_sequence
   return result;
 }
 
-// Locks several tmk::mutex: as above until the patience ends, then by insisting.
+// Locks several tmk::mutex: as above until the patience ends, then with insist().
 template <std::size_t N>
 class LockAll {
  public:
@@ -195,8 +197,8 @@ class LockAll {
     insist();
   }
 
-  // It holds one. Returns N if it took the others too; else it holds none, and returns the one that
-  // was taken.
+  // The thread holds one mutex. Returns N if it took the others too; else it holds none, and
+  // returns the index of the mutex that another thread holds.
   std::size_t with_others(std::size_t held) noexcept {
     for (std::size_t i = 1; i < N; ++i) {
       const std::size_t taken = (held + i) % N;
@@ -210,8 +212,9 @@ class LockAll {
 
   // Insisters hold the lower mutexes while they wait for the upper ones, so they form no circle.
   // Other threads may lock in any order. So an insister holds in vain for no longer than it has
-  // waited before; then it frees all, and waits for the one that it did not get. The time grows, to
-  // outlast any holder. It grows slowly, because the holder may wait for what the insister holds.
+  // waited before. Then it frees all, and waits for the mutex that it did not get. The time grows,
+  // to outlast any holder. It grows slowly, because the holder may wait for a mutex that the
+  // insister holds.
   void insist() noexcept {
     std::sort(all_.begin(), all_.end(), std::less<>());
     for (std::chrono::nanoseconds vain = mutex::kPatience;; vain += mutex::kPatience) {
@@ -232,8 +235,9 @@ class LockAll {
 
 }  // namespace detail
 
-// Locks all without deadlock, whatever others lock in whatever order. If one throws, none is held.
-// Where all are tmk::mutex, no thread waits for ever, however often others lock the same.
+// Locks all without deadlock, whatever others lock in whatever order. If a lock throws, none is
+// held. If all are tmk::mutex, no thread waits for ever, however often others lock the same
+// mutexes.
 template <class L1, class L2, class... L3>
 void lock(L1& first, L2& second, L3&... others) {
   if constexpr (std::is_same_v<L1, mutex> && std::is_same_v<L2, mutex> &&

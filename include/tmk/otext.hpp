@@ -23,14 +23,15 @@
 
 namespace tmk {
 
-// Floating numbers in as few characters as bring the same number back; std::defaultfloat ends it.
+// Writes floating numbers in the fewest characters that read back as the same number;
+// std::defaultfloat ends this.
 struct shortest_t {};
 inline constexpr shortest_t shortest{};
 
-// Inserts into a buffer of its own, which grows, or into characters that it is given: then a value
-// that does not fit sets badbit and is left out as a whole. Writes what std::ostringstream does in
-// the classic locale [ostream.formatted], without width and fill. Nothing is written after a
-// failure until clear().
+// Inserts into a buffer of its own, which grows, or into a range of characters that the caller
+// gives. A value that does not fit in the range sets badbit and is left out as a whole. The text is
+// that of std::ostringstream in the classic locale [ostream.formatted], without width and fill.
+// Nothing is written after a failure until clear().
 class otext : public detail::TextState {
  public:
   otext() noexcept : owns_(true) {}
@@ -41,14 +42,14 @@ class otext : public detail::TextState {
 
   [[nodiscard]] std::string_view view() const noexcept { return {begin_, at_}; }
   [[nodiscard]] std::string str() const { return std::string(view()); }
-  // Begins again with this text, and keeps the buffer. What follows comes after it.
+  // Begins again with this text, and keeps the buffer. Later insertions come after the text.
   void str(std::string_view text) {
     at_ = begin_;
     write(text.data(), static_cast<std::streamsize>(text.size()));
   }
 
-  // Digits of floating numbers: in all or, after std::fixed or std::scientific, after the point.
-  // Returns the number before.
+  // Sets the number of digits of floating numbers: in all or, after std::fixed or std::scientific,
+  // after the point. Returns the previous number.
   std::streamsize precision(std::streamsize digits) noexcept {
     return std::exchange(precision_, digits);
   }
@@ -101,7 +102,7 @@ class otext : public detail::TextState {
       constexpr std::string_view kNames[] = {"nan", "-nan", "inf", "-inf"};
       return *this << kNames[(value == value ? 2 : 0) + (__builtin_signbit(value) ? 1 : 0)];
     }
-    // As printf, to which a negative precision means 6.
+    // printf takes a negative precision for 6.
     const int digits =
         precision_ < 0 ? 6 : static_cast<int>(std::min<std::streamsize>(precision_, 1 << 20));
     std::size_t most =
@@ -125,8 +126,8 @@ class otext : public detail::TextState {
     format_ = Format::least;
     return *this;
   }
-  // hex, dec, oct, fixed, scientific, defaultfloat, boolalpha, noboolalpha; any other has no
-  // meaning here and sets badbit.
+  // hex, dec, oct, fixed, scientific, defaultfloat, boolalpha, noboolalpha. Any other manipulator
+  // has no meaning here and sets badbit.
   otext& operator<<(detail::Manipulator what) noexcept {
     if (what == &std::fixed) {
       format_ = Format::fixed;
@@ -160,7 +161,7 @@ class otext : public detail::TextState {
                                            : std::chars_format::general;
   }
 
-  // Makes room for that many characters, or says in the state that there is none.
+  // Makes room for that many characters, or sets badbit if there is none.
   bool room(std::size_t count) {
     if (!good()) return false;
     if (static_cast<std::size_t>(end_ - at_) >= count) return true;
@@ -181,7 +182,7 @@ class otext : public detail::TextState {
     at_ = begin_ + used;
     end_ = begin_ + size;
   }
-  // `most` characters are enough for any value; a given range may do with fewer.
+  // `most` characters are enough for any value. A range of the caller's may be smaller.
   template <class To>
   otext& convert(std::size_t most, To to) {
     if (!good() || (owns_ && !room(most))) return *this;
@@ -193,18 +194,18 @@ class otext : public detail::TextState {
     }
     return *this;
   }
-  // long double: not every library's to_chars has more digits than double. The thread's locale is
-  // changed for the call, which is a store of its own.
+  // long double: not every library's to_chars has more digits than double. The function changes the
+  // thread's locale for the call, which costs one store.
   std::to_chars_result print(char* first, char* last, long double value, int digits) const {
     const char* const format = format_ == Format::fixed        ? "%.*Lf"
                                : format_ == Format::scientific ? "%.*Le"
                                                                : "%.*Lg";
     const bool least = format_ == Format::least;
-    if (least) {  // up to digits10 are as they were written, but with a subnormal
+    if (least) {  // up to digits10 digits stay as written, unless subnormal
       using Limits = std::numeric_limits<long double>;
       digits = value < Limits::min() && value > -Limits::min() ? 1 : Limits::digits10;
     }
-    char few[64];  // printf ends with a NUL, for which a given range needs no room
+    char few[64];  // printf ends with a NUL, for which a caller's range needs no room
     const auto size = static_cast<std::size_t>(last - first);
     const struct Locale {
       locale_t before = uselocale(detail::c_locale());

@@ -1,4 +1,4 @@
-// tmk::pool, for a number of threads of one's own, and what the runtime has counted.
+// tmk::pool, a pool with its own number of threads, and the counts of the runtime.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace tmk {
 
-// Since the start of the program or, for a pool, of the pool. Read while threads run, a snapshot.
+// Counts since the start of the program or of the pool. They are a snapshot if threads run.
 struct statistics {
   std::uint64_t tasks = 0;          // made pending
   std::uint64_t steals = 0;         // run by another thread than the one that made them
@@ -33,30 +33,32 @@ inline statistics statistics_of(Pool& pool) {
 }
 }  // namespace detail
 
-// Of the pool that the calling thread is in.
+// The counts of the pool that the calling thread is in.
 inline statistics stats() {
   detail::Worker& worker = detail::this_worker();
   return detail::statistics_of(*worker.pool);
 }
 
-// Threads of its own for what is started inside run(). The caller of run() is one of them, so a
-// pool of one has no other that runs tasks, unless they block.
+// A set of threads for the tasks that are started inside run(). The caller of run() is one of them,
+// so a pool of one has no other thread that runs tasks, unless tasks block.
 class pool {
  public:
-  // As many as TMK_NUM_THREADS says, else as the process may use processors.
+  // TMK_NUM_THREADS sets the number of threads; else it is the number of processors that the
+  // process may use.
   pool() : pool(detail::usable_processors()) {}
   explicit pool(unsigned threads)
       : pool_((detail::keep_module_loaded(), new detail::Pool(threads))) {}
   pool(const pool&) = delete;
   pool& operator=(const pool&) = delete;
-  // Runs the tasks that are still pending and waits for the pool's threads. Futures may outlive it.
-  // Within one of its own tasks the destructor returns at once, and the threads stay.
+  // Runs the tasks that are still pending and waits for the pool's threads. Futures may outlive the
+  // pool. Within one of its own tasks the destructor returns at once, and the threads stay.
   ~pool() { detail::Pool::close(pool_); }
 
-  // callable() on this thread, as a part of the pool: what it starts with tmk::async goes there.
+  // Calls callable() on this thread, as a part of the pool: the tasks that it starts with
+  // tmk::async go to the pool.
   template <class F>
   decltype(auto) run(F&& callable) {
-    // A task of the pool is a part of it already.
+    // A task of the pool is already a part of it.
     if (detail::current_worker->pool == pool_) return std::invoke(std::forward<F>(callable));
     struct Visit {
       detail::Pool& host;

@@ -44,7 +44,7 @@ struct PromiseState : State<R> {
   [[no_unique_address]] Own allocator;
 };
 
-// What promise and packaged_task have in common: a state, its one future, its one satisfaction.
+// The common part of promise and packaged_task: a state, its one future, its one satisfaction.
 template <class R>
 class Provider : ResultType<R> {
  public:
@@ -75,14 +75,14 @@ class Provider : ResultType<R> {
     return make_future(state_);
   }
 
-  // `set` leaves the outcome in the state; if it throws, the promise is as it was before.
+  // `set` stores the outcome in the state. If `set` throws, the promise is unchanged.
   template <class Set>
   void satisfy(bool failed, bool at_exit, const Set& set) {
     Satisfaction act(checked(), at_exit);
     set(*state_);
     act.succeed(failed);
   }
-  // The outcome is that of `call`.
+  // Stores the outcome of `call`.
   template <class F>
   void call(bool at_exit, const F& callable) {
     Satisfaction act(checked(), at_exit);
@@ -125,7 +125,7 @@ class Provider : ResultType<R> {
   State<R>* state_ = nullptr;
 };
 
-// A promise without what depends on its kind of outcome.
+// The part of a promise that does not depend on its kind of outcome.
 template <class R>
 class PromiseBase {
  public:
@@ -163,8 +163,8 @@ template <class R>
 class [[gnu::abi_tag("tmk")]] promise : public detail::PromiseBase<R> {
  public:
   using detail::PromiseBase<R>::PromiseBase;
-  // future_error(promise_already_satisfied) the second time, (no_state) after a move; and what the
-  // copy or move of the value throws.
+  // Throws future_error(promise_already_satisfied) the second time, (no_state) after a move, and
+  // any exception of the copy or move of the value.
   void set_value(const R& value) { this->set(false, value); }
   void set_value(R&& value) { this->set(false, std::move(value)); }
   void set_value_at_thread_exit(const R& value) { this->set(true, value); }
@@ -254,8 +254,9 @@ class packaged_task<R(A...)> {
 
 namespace detail {
 
-// The function type of what a packaged_task is made from is what the standard library says it is:
-// for a std::function, whose guide is in the same words and which redirect_std.hpp leaves alone.
+// The standard library tells the function type of the callable that a packaged_task is made from.
+// Its guide for std::function has the same wording, and redirect_std.hpp does not redirect
+// std::function.
 template <class StdFunction>
 struct FunctionOf;
 template <class Function>

@@ -1,18 +1,18 @@
-// For sources that say std::async and must not be edited: c++ -include tmk/redirect_std.hpp
+// For sources that use std::async and must not be edited: c++ -include tmk/redirect_std.hpp
 // source.cpp
 //
 //   The name std becomes a macro for tmk_std, a namespace that has everything of std and, in front
 //   of it, tmk's async, future, shared_future, promise, packaged_task and launch. So only whole
 //   names after std:: and names that `using` brings in are redirected; m.lock(), launch::async or a
-//   variable called future are what they were. Nothing is added to namespace std. std::lock and
+//   variable called future keep their meaning. Nothing is added to namespace std. std::lock and
 //   scoped_lock stay: argument-dependent lookup would find them beside ours.
 //
 //   All standard headers come first, because their own namespace std { } must mean std. Hence its
 //   limits, each of which the compiler or the linker reports unless said otherwise:
-//   * `namespace std { template <> struct hash<Mine> ... }` after it is refused;
-//     `template <> struct std::hash<Mine>` is not. Headers that do it, extensions of the library
-//     (<experimental/...>, <ext/...>) and libraries that were built with std::future are to be
-//     forced in before: -include their.hpp -include tmk/redirect_std.hpp. They keep the standard's.
+//   * `namespace std { template <> struct hash<Mine> ... }` after it is refused; `template <>
+//     struct std::hash<Mine>` is not. Headers that do it, extensions of the library
+//     (<experimental/...>, <ext/...>) and libraries that were built with std::future must be forced
+//     in before: -include their.hpp -include tmk/redirect_std.hpp. They keep the standard's.
 //   * Sources that pass futures to each other are all compiled with it, or none: the names of
 //     functions that take or return tmk's differ, so that they do not link. Not reported: a class
 //     with a future as a member that some sources see as tmk's and others as the standard's.
@@ -119,7 +119,7 @@
 #include <vector>
 #include <version>
 
-// Those that not every library has yet.
+// Headers that not every library has yet.
 #if __has_include(<debugging>)
 #include <debugging>
 #endif
@@ -182,7 +182,7 @@
 #endif
 
 // The library's own under names that no source uses: else `using namespace std; future<int> f;`
-// would find two. They are not defined before, as <coroutine> has another `promise`.
+// would find two. They are not defined before, because <coroutine> has another `promise`.
 #define async tmk_unused_async
 #define future tmk_unused_future
 #define launch tmk_unused_launch

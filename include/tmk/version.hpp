@@ -1,4 +1,4 @@
-// The version of tmk, for programs that report what they were built with.
+// The version of tmk, for programs that report the versions of their libraries.
 #pragma once
 
 #define TMK_VERSION "0.1.0"

@@ -10,9 +10,10 @@
 
 namespace tmk {
 
-// Ready when all of the given futures or shared_futures are, and holds them; none of their
-// exceptions comes out of it, and an invalid one stays invalid. It is a task that waits for each,
-// so its maker does not block, and its thread runs tasks that are pending when it waits for them.
+// Returns a future that is ready when all of the given futures or shared_futures are, and that
+// holds them. It throws none of their exceptions, and an invalid future stays invalid. A task waits
+// for each future, so the caller does not block. The thread of that task runs a pending task in
+// place when it waits for that task.
 template <class... F>
 [[nodiscard]] future<std::tuple<F...>> when_all(F... futures) {
   return async(

@@ -1,4 +1,4 @@
-// The end of the process where going on would be wrong, and assertions, which lead to it.
+// fatal() ends the process when going on would be wrong. Assertions call it.
 #pragma once
 
 #include <cstdio>

@@ -41,13 +41,13 @@ inline Worker& Pool::bind() {
   }
   worker->stack_end = stack_bounds().limit;
   if (!has_membarrier) {                        // nothing is private
-    const std::lock_guard guard(worker->lock);  // a thief may look at one that was used before
+    const std::lock_guard guard(worker->lock);  // a thief may look at a used worker
     worker->split.store(SIZE_MAX);
     worker->open = SIZE_MAX;
   }
   worker->counted = worker->pooled = false;
   worker->thread.store(gettid());
-  worker->room_end = 0;  // so that the first push comes by make_room, which counts the thread
+  worker->room_end = 0;  // so the first push calls make_room, which counts the thread
   return *worker;
 }
 inline Worker* Pool::try_bind() noexcept {

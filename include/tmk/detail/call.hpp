@@ -15,7 +15,7 @@
 
 namespace tmk::detail {
 
-// A callable with its arguments, to be called once.
+// A callable with its arguments, for one call.
 template <class F, class... A>
 class Call {
  public:
@@ -37,7 +37,7 @@ struct CallOperations : Operations {
   R (*call_and_destroy)(State<R>&);
 };
 
-// `Whole` is the most derived type, whose memory it is.
+// `Whole` is the most derived type: the state lies in the memory of a `Whole`.
 template <class R, class C, class Derived = void>
 struct CallState : State<R> {
   using Whole = std::conditional_t<std::is_void_v<Derived>, CallState, Derived>;
@@ -52,10 +52,11 @@ struct CallState : State<R> {
   }
   ~CallState() {}
 
-  // Calls, leaves the outcome, publishes it. The caller has claimed the task.
+  // Calls the callable, stores the outcome and publishes it. The caller has claimed the task.
   static void run(Task& task) {
     auto& self = static_cast<CallState&>(task);
-    // It also publishes when the thread is cancelled in the call and unwinds: a broken promise.
+    // The destructor also publishes when the thread is cancelled in the call and unwinds: the
+    // outcome is then a broken promise.
     struct Publisher {
       CallState& self;
       bool ended = false, failed = true;

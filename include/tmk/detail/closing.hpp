@@ -1,4 +1,4 @@
-// The end of a pool, which runs what is pending and waits for the pool's threads.
+// The end of a pool: the closing thread runs the pending tasks and waits for the pool's threads.
 #pragma once
 
 #include <unistd.h>
@@ -24,8 +24,8 @@ inline void Pool::close(Pool* pool) {
 }
 
 inline Pool::~Pool() {
-  // The pool may have no thread of its own to run what is left. If there is no memory for a worker,
-  // the waiters run it.
+  // The pool may have no thread of its own to run the tasks that are left. If there is no memory
+  // for a worker, the waiters run them.
   if (Worker* const self = workers_.load() == nullptr ? nullptr : try_bind()) {
     Worker* const before = std::exchange(current_worker, self);
     count_thread(*self);
@@ -40,7 +40,7 @@ inline Pool::~Pool() {
       run_until_idle(*self);
       leave(*self);
       for (std::uint32_t now = activity_.load(); is_busy(now); now = activity_.load()) {
-        // Not for ever, because the end of a thread wakes no waiter here.
+        // The wait has a deadline because the end of a thread wakes no waiter here.
         const timespec soon = deadline_in(std::chrono::milliseconds(10));
         futex_wait_until(activity_, now, &soon);
       }

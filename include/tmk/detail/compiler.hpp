@@ -1,5 +1,5 @@
-// What tmk asks of the compiler beyond the standard, as macros; and whether the program is built
-// with ThreadSanitizer.
+// Macros for the compiler features that tmk uses beyond the standard. TMK_TSAN tells whether the
+// program is built with ThreadSanitizer.
 #pragma once
 
 #include <cstdlib>  // any header of the C library says whether it is glibc
@@ -15,12 +15,12 @@
 #define TMK_TSAN 0
 #endif
 
-// For what must be a part of its caller: the future then lives in registers.
+// For functions that must be a part of their caller: the future then lives in registers.
 #define TMK_INLINE [[gnu::always_inline]] inline
 
 // A variable that each thread has at a fixed distance from its stack, so that no call is needed to
 // find it. Code of an executable knows the distance; code of a shared library looks it up. musl has
-// no such places for what dlopen loads.
+// no such places for libraries that dlopen loads.
 #if !defined(__PIC__) || defined(__PIE__)
 #define TMK_THREAD_LOCAL [[gnu::tls_model("local-exec")]] inline thread_local constinit
 #elif defined(__GLIBC__)

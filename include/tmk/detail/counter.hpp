@@ -12,7 +12,8 @@ class Counter {
  public:
   void increment() {
 #if defined(__x86_64__) && !TMK_TSAN
-    // As below, in one instruction, which compilers do not find. Others see the old or new value.
+    // The same as below in one instruction, which compilers do not find. Other threads see the old
+    // or the new value.
     asm("addq $1, %0" : "+m"(value_));
 #else
     // ORDER count: relaxed, statistic.

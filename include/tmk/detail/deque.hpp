@@ -1,5 +1,5 @@
-// A deque of pending tasks. Its owner pushes and takes at the bottom; thieves and waiters claim
-// what the owner has shared. It is long because the steps of both sides are one protocol.
+// A deque of pending tasks. Its owner pushes and takes at the bottom; thieves and waiters claim the
+// tasks that the owner has shared. It is long because the steps of both sides are one protocol.
 // scheduler.md has the protocol and the argument; its step names are the tags of the memory orders
 // here.
 #pragma once
@@ -25,27 +25,27 @@
 namespace tmk::detail {
 
 void count_thread(Deque& deque);  // at its first push, the owner counts among the threads that run
-void note_signals(Deque& deque);  // a thread that looks around will run what the owner has pushed
+void note_signals(Deque& deque);  // a thread that looks around runs the new task
 
 inline constexpr std::size_t kFew = 16;  // tasks that a thief exposes all at once
 
-// What a thief has got. `missed`: something may be there, but another thread was faster, or it has
-// the lock, or a task was left, because it is the first of siblings that may follow.
+// The result of a thief's look. `missed`: there may be a task, but another thread was faster or has
+// the lock, or the thief left a task because it is the first of siblings that may follow.
 struct Loot {
   Task* task = nullptr;
   bool missed = false;
   bool left = false;
 };
 
-// What a waiter has got of the tasks that have to end before what it waits for: none; none yet,
-// because the owner has been asked to open one; or one.
+// The result of a waiter's look at the tasks that have to end before the awaited one: no task; no
+// task yet, because the waiter has asked the owner to open one; or a task.
 struct Help {
   Task* task = nullptr;
   bool asked = false;
 };
 
-// What the owner has found at the end of its deque: the task is its own now; the task lay in a
-// place that was shared; or another one is the newest.
+// The owner's finding at the end of its deque: the owner has claimed the task; the task lay in a
+// place that was shared; or another task is the newest.
 enum class Newest { taken, shared, other };
 
 struct alignas(128) Deque {
@@ -54,10 +54,10 @@ struct alignas(128) Deque {
   std::atomic<std::size_t> head{0};
   SpinLock lock;
   std::size_t open = 0;   // others may claim below it; above, up to split, they have to wait
-  std::size_t asked = 0;  // the owner is to open the places below it when it comes by; 0: none
+  std::size_t asked = 0;  // the owner opens the places below it at its next visit; 0: none
   std::uint64_t split_falls = 0;       // how often split came down
-  bool exposing = false;               // a thief has a fence under way; another one need not
-  std::size_t siblings_end = 0;        // of those that begin at head, as far as open; 0: unknown
+  bool exposing = false;               // a thief has a fence under way; another need not
+  std::size_t siblings_end = 0;        // of the siblings at head, as far as open; 0: unknown
   std::atomic<Run*> running{nullptr};  // the innermost of the owner's thread; the owner writes it
   // ---- written by the owner; last, so that a worker's words for its owner are beside them ----
   alignas(128) std::atomic<Entry>* entries = nullptr;
@@ -68,8 +68,8 @@ struct alignas(128) Deque {
 
   // Each function names first the roles of scheduler.md that may call it.
 
-  // Owner. Makes a task pending, with the mark of its siblings or 0. bad_alloc leaves everything as
-  // it was.
+  // Owner. Makes a task pending, with the mark of its siblings or 0. If it throws bad_alloc,
+  // nothing has changed.
   void push(Task& task, Entry siblings) { push_at(place_with_room(), task, siblings); }
   // The same in two steps, for a caller that may have to bind a worker first. A deque that no
   // thread ever had has no room.
@@ -89,7 +89,7 @@ struct alignas(128) Deque {
     task.index.store(b, std::memory_order_relaxed);
     publish(task, b, siblings);
   }
-  // The rest of a push: the task knows its place.
+  // The rest of a push. The task has its place in `index`.
   void publish(Task& task, std::size_t b, Entry siblings) {
     // ORDER publish-entry: release, pairs with read-entry-open, which sees the contents.
     entries[b & mask].store(reinterpret_cast<Entry>(&task) + siblings, std::memory_order_release);
@@ -121,9 +121,9 @@ struct alignas(128) Deque {
     return true;
   }
 
-  // Owner. Claims its newest task, if it is this one: bottom comes down, and nothing is erased. So
-  // nobody but the owner may wait for such a task. After `shared`, the owner has to call
-  // take_newest_slowly; after `other`, take() says more.
+  // Owner. Claims its newest task if that is `task`: bottom comes down, and nothing is erased. So
+  // only the owner may wait for such a task. After `shared`, the owner has to call
+  // take_newest_slowly; after `other`, it has to call take().
   Newest take_newest(Task& task) {
     // ORDER own-bottom-newest: relaxed, owner-only.
     const std::size_t i = bottom.load(std::memory_order_relaxed) - 1;
@@ -139,8 +139,8 @@ struct alignas(128) Deque {
     taken.increment();
     return Newest::taken;
   }
-  // It has lowered bottom below its newest task, which lies in a place that was shared. False if
-  // another thread has claimed the task.
+  // Owner. It has lowered bottom below its newest task, which lies in a place that was shared.
+  // Returns false if another thread has claimed the task.
   [[gnu::noinline, gnu::cold]] bool take_newest_slowly(Task& task) {
     const std::lock_guard guard(lock);
     const bool own = read(task.index) != Task::claimed;
@@ -151,9 +151,9 @@ struct alignas(128) Deque {
     return own;
   }
 
-  // Owner, if it is a pool thread between tasks. Claims its newest task; null if it has none. It
-  // looks at the task under the lock only, because it has no future that keeps the task alive:
-  // another claimer may have ended it.
+  // Owner that is a pool thread between tasks. Claims its newest task; returns null if it has none.
+  // The owner reads the task under the lock only, because it has no future that keeps the task
+  // alive: another claimer may have ended the task.
   Task* pop() {
     if (!may_have_pending()) return nullptr;
     const std::lock_guard guard(lock);
@@ -161,7 +161,7 @@ struct alignas(128) Deque {
     const std::size_t b = read(bottom);
     Task* const task = task_of(b > read(head) ? read(entries[(b - 1) & mask]) : 0);
     if (task != nullptr) {
-      claim(*task, b - 1);  // should it wait for itself, it must not run again
+      claim(*task, b - 1);  // if the task waits for itself, it must not run again
       lower_bottom(b - 1, read(head));
       taken.increment();
     }
@@ -172,14 +172,14 @@ struct alignas(128) Deque {
 
   // Owner, about to wake a thief. All tasks may be stolen, and the thief needs no fence.
   [[gnu::noinline, gnu::cold]] void share() {
-    if (!has_membarrier) return;  // they may be anyway
+    if (!has_membarrier) return;  // all tasks are shared already
     const std::lock_guard guard(lock);
     asked = std::max(asked, read(bottom));
     answer();
   }
 
-  // Thief. Claims the task that its maker will want last. `leaves_first`: not one that its maker
-  // will want first, should it be about to push siblings of it.
+  // Thief. Claims the task that its maker will want last. With `leaves_first` the thief leaves a
+  // single task that may get siblings, because its maker will want that task first.
   Loot steal(bool leaves_first = false) {
     if (!may_have_pending()) return {};
     if (!lock.try_lock()) return {.missed = true};
@@ -191,15 +191,16 @@ struct alignas(128) Deque {
     }
     if (leaves_first && is_first()) return {.missed = true, .left = true};
     Task* const task = claim_last_wanted();
-    // A thief that comes back for the next one finds it open, however soon the owner pushes it.
+    // The thief finds the next task open when it comes back, however soon the owner pushes that
+    // task.
     if (task != nullptr && !may_have_pending()) ring(read(bottom) + 1);
     return {task, task == nullptr};
   }
-  // Thief that has found nothing. The owner is to open what it pushes next. False: it has been told
-  // already, or there is something.
+  // Thief that has found nothing. Asks the owner to open the next task that it pushes. Returns
+  // false if a thief has asked already, or if there is a task.
   bool ask() {
-    // ORDER ask-bottom: relaxed, rechecked by check-split: where the hint is wrong, the owner opens
-    // nothing, or it comes by in vain. The same of split.
+    // ORDER ask-bottom: relaxed, rechecked by check-split: when the hint is wrong, the owner opens
+    // nothing, or takes the slow path in vain. The same holds for split.
     if (split.load(std::memory_order_relaxed) > bottom.load(std::memory_order_relaxed))
       return false;
     if (may_have_pending() || !lock.try_lock()) return false;
@@ -227,13 +228,13 @@ struct alignas(128) Deque {
     }
   }
 
-  // Owner. Its thread begins to run a task, or goes on with the outer one.
+  // Owner. Its thread begins to run a task, or goes on with the outer task.
   void note_run(Run* run) {
     const std::lock_guard guard(lock);
     write(running, run);
   }
   // Waiter that is not the owner, for a task that the owner's thread may run. Claims the oldest
-  // task that was made in that one and has to end before it.
+  // task that was made in the awaited task and has to end before it.
   Help claim_within(const Task& awaited) {
     // ORDER run-hint: relaxed, rechecked by lock-worker.
     if (running.load(std::memory_order_relaxed) == nullptr || !may_have_pending()) return {};
@@ -264,28 +265,30 @@ struct alignas(128) Deque {
     for (;;) {
       const std::size_t i = read(task.index);
       if (i == Task::claimed) return false;
-      // The waiter got its future after the push, so it reads the task here, or what the owner has
-      // written since. It may read the task although the owner has erased it: then the look after
-      // the fence says so.
+      // The waiter got its future after the push, so it reads the task here, or a later value that
+      // the owner has written. The waiter may read the task although the owner has erased it: the
+      // second look, after the fence, finds that out.
       if (task_of(read(entries[i & mask])) != &task) return false;
       if (i < open) {
         claim(task, i);
         return true;
       }
-      expose(guard, i + 1);  // afterwards the place is open, or the owner was faster
+      expose(guard, i + 1);  // then the place is open, or the owner was faster
     }
   }
 
-  // Anyone. A hint: false only if no task is pending whose push the thread sees; true also where
-  // all places are erased.
+  // Anyone. A hint: false only if no task is pending whose push the thread sees; true also when all
+  // places are erased.
   bool may_have_pending() const {
-    // ORDER read-bottom: acquire, pairs with publish-bottom. Too low, and the next look finds it.
+    // ORDER read-bottom: acquire, pairs with publish-bottom. If the bottom is too low, the next
+    // look finds the task.
     // ORDER head-hint: relaxed, rechecked by lock-worker.
     return bottom.load(std::memory_order_acquire) > head.load(std::memory_order_relaxed);
   }
-  // The rest is for anyone, and exact while no other thread changes the deque.
+  // Any thread may call the functions from here on. They are exact while no other thread changes
+  // the deque.
 
-  // The entry of the oldest pending task, to be compared only; 0 without one.
+  // The entry of the oldest pending task, for comparisons only; 0 if no task is pending.
   Entry oldest_pending() {
     if (!may_have_pending()) return 0;
     const std::lock_guard guard(lock);
@@ -300,8 +303,8 @@ struct alignas(128) Deque {
     const std::size_t h = head.load(std::memory_order_relaxed);
     return b > h ? b - h : 0;
   }
-  // Whether a task is pending. It looks at the newest place first: where tasks are joined in the
-  // order in which they were made, the oldest places are all erased.
+  // Whether a task is pending. It looks at the newest place first, because the oldest places are
+  // all erased when tasks are joined in the order in which they were made.
   bool has_pending() {
     if (!may_have_pending()) return false;
     const std::lock_guard guard(lock);
@@ -322,14 +325,16 @@ struct alignas(128) Deque {
   }
 
   // The only thread of a forked child, under the lock. The pending tasks move to a deque of no
-  // pool, so that no thief finds them, but a waiter does. Without memory for it they stay.
+  // pool, so that no thief finds them, but a waiter does. If there is no memory for that deque,
+  // they stay.
   void leave_pending_behind() {
     const std::size_t b = read(bottom), h = first_pending(b);
     auto* const apart = h < b ? new (std::nothrow) Deque : nullptr;
     if (apart == nullptr) return;
     apart->entries = std::exchange(entries, nullptr);
     apart->mask = std::exchange(mask, 0);
-    // At places that are none of this deque, so that take_newest() does not mistake them.
+    // The indices are no places of this deque, so take_newest() does not mistake the tasks for its
+    // own.
     constexpr std::size_t kApart = ~(SIZE_MAX >> 1) >> 1;
     for (std::size_t i = h; i < b; ++i) {
       Task* const task = task_of(read(apart->entries[i & apart->mask]));
@@ -350,13 +355,13 @@ struct alignas(128) Deque {
   }
 
  private:
-  // Words that are written under the lock. The owner reads and writes its own words by the same
-  // functions, and a holder reads these as a hint.
+  // Access to words that are written under the lock. The owner reads and writes its own words with
+  // the same functions. A lock holder that reads the owner's words gets a hint.
   template <class T>
   static T read(const std::atomic<T>& word) {
     // ORDER read-locked: relaxed, ordered by lock-worker; owner-only where the owner reads its own
-    // bottom and entries. A holder that reads these gets a hint, rechecked by read-entry-open and
-    // heavy-fence.
+    // bottom and entries. A holder that reads the owner's words gets a hint, rechecked by
+    // read-entry-open and heavy-fence.
     return word.load(std::memory_order_relaxed);
   }
   template <class T>
@@ -368,7 +373,7 @@ struct alignas(128) Deque {
   // Owner. Bottom comes down to i and past the erased places below it, but not below `least`.
   void lower_bottom(std::size_t i, std::size_t least) {
     // ORDER skip-erased: acquire, pairs with erase-claimed: the owner sees the mark of the task
-    // that was claimed there. The bottom is relaxed, owner-only; for others it is a hint.
+    // that was claimed there. The bottom is relaxed, owner-only; for other threads it is a hint.
     while (i > least && entries[(i - 1) & mask].load(std::memory_order_acquire) == 0) --i;
     bottom.store(i, std::memory_order_relaxed);
   }
@@ -385,11 +390,11 @@ struct alignas(128) Deque {
     room_end = std::min(room_end, read(head) + mask + 1);
     check();
   }
-  // Owner, under the lock. It opens what thieves have asked for, and all above is private, but for
-  // the next place, if they have asked for that. It knows which of its tasks it has taken, so no
-  // fence is needed.
+  // Owner, under the lock. Opens the places that thieves have asked for. All places above are
+  // private, except the next place if thieves have asked for that. No fence is needed, because the
+  // owner knows which of its tasks it has taken.
   void answer() {
-    if (!has_membarrier) return;  // all is open
+    if (!has_membarrier) return;  // everything is open
     const std::size_t b = read(bottom);
     // Head may be above open: the owner has raised it past places that it has erased itself.
     const std::size_t end = std::max(std::min(std::max(open, asked), b), read(head));
@@ -400,8 +405,8 @@ struct alignas(128) Deque {
     if (std::exchange(open, end) != end) siblings_end = 0;
     check();
   }
-  // Owner. It has pushed at a place that is shared: a thief has asked for it, or looked at a bottom
-  // from before.
+  // Owner. It has pushed at a place that is shared: a thief has asked for the place, or has read an
+  // earlier bottom.
   [[gnu::noinline, gnu::cold]] void push_slowly(std::size_t i) {
     if (has_membarrier) note_signals(*this);
     const std::lock_guard guard(lock);
@@ -419,7 +424,7 @@ struct alignas(128) Deque {
       lower_bottom(i, read(head));
       unshare(read(bottom));
     } else if (own) {
-      // Head stays at no erased place: may_have_pending would be true for ever.
+      // Head must not stay at an erased place: may_have_pending would be true for ever.
       pass_erased(std::min(read(split), read(bottom)));
     }
     answer();
@@ -427,7 +432,7 @@ struct alignas(128) Deque {
     return own;
   }
 
-  // The rest is for the holder of the lock.
+  // Only the holder of the lock may call the functions from here on.
 
   void check() const {
     TMK_ASSERT(read(head) <= read(split));
@@ -441,24 +446,24 @@ struct alignas(128) Deque {
     // ORDER erase-claimed: release, pairs with skip-erased.
     entries[i & mask].store(0, std::memory_order_release);
   }
-  // Asks the owner to open the places below `end`. It does so when it next pushes or takes, for
-  // both come by the slow path then.
+  // Asks the owner to open the places below `end`. The owner does so at its next push or take,
+  // because both take the slow path then.
   void ring(std::size_t end) {
     asked = std::max(asked, end);
     // ORDER move-split: relaxed, ordered by heavy-fence.
     if (const std::size_t bell = std::max(end, read(bottom) + 1); bell > read(split))
       split.store(bell, std::memory_order_relaxed);
   }
-  // Lets others claim below `end`, unless the owner lowers split meanwhile: it has then opened what
-  // there is. It gives the lock back, because the owner wants it for that, and a fence, which comes
-  // next, waits for processors.
+  // Lets others claim below `end`, unless the owner lowers split meanwhile: the owner has then
+  // opened the places itself. The thief gives the lock back, because the owner needs it to open
+  // places, and because the fence that follows waits for processors.
   void expose(std::unique_lock<SpinLock>& guard, std::size_t end) {
     ring(end);
     const std::size_t bell = read(split);
     const std::uint64_t seen = split_falls;
     guard.unlock();
     bool answered = false;
-    for (int spins = 0; spins < 64 && !answered; ++spins) {  // a microsecond or so
+    for (int spins = 0; spins < 64 && !answered; ++spins) {  // about a microsecond
       pause();
       // ORDER see-answer: relaxed, rechecked by lock-worker.
       answered = split.load(std::memory_order_relaxed) < bell;
@@ -497,22 +502,22 @@ struct alignas(128) Deque {
     return i;
   }
   // The place below which the deque should be open for a thief. A fence is worth half of the places
-  // or, if they are few or the oldest task has siblings, all. What is open already is enough if it
-  // has a task at head and, where that task has siblings, more than half of what a fence would be
-  // worth.
+  // or, if they are few or the oldest task has siblings, all. The open places are enough if they
+  // have a task at head and, if that task has siblings, number more than half of the places that a
+  // fence would be worth.
   std::size_t open_goal() const {
     // ORDER goal-bottom: relaxed, ordered by read-bottom.
     const std::size_t b = bottom.load(std::memory_order_relaxed);
     const std::size_t h = first_pending(b);
-    if (h >= b) return b;  // so that head can pass all erased places, as in take_slowly
+    if (h >= b) return b;  // so head can pass all erased places, as in take_slowly
     const bool alone = siblings_of(read(entries[h & mask])) == 0;
     const std::size_t wanted = alone && b - h > kFew ? (b - h + 1) / 2 : b - h;
     return h < open && (alone || 2 * (open - h) > wanted) ? open : h + wanted;
   }
-  // Whether the only task is one that may get siblings.
+  // Whether only one task is pending and that task may get siblings.
   bool is_first() {
-    // ORDER only-bottom: relaxed, ordered by lock-worker: where the hint is wrong, a thief waits in
-    // vain, or not.
+    // ORDER only-bottom: relaxed, ordered by lock-worker: when the hint is wrong, a thief waits in
+    // vain, or does not wait.
     const std::size_t b = bottom.load(std::memory_order_relaxed);
     const std::size_t h = first_pending(b);
     return h + 1 == b && siblings_of(read(entries[h & mask])) != 0;
@@ -528,7 +533,7 @@ struct alignas(128) Deque {
       if (siblings_end <= h) siblings_end = end_of_siblings(h, end);
       while (siblings_end > h) {
         const Entry entry = read_entry(--siblings_end);
-        if (entry == 0) continue;  // the owner may erase any of them meanwhile, the one at h too
+        if (entry == 0) continue;  // the owner may erase any of them meanwhile, also at h
         claim(*task_of(entry), siblings_end);
         pass_erased(end);
         return task_of(entry);
@@ -538,8 +543,8 @@ struct alignas(128) Deque {
   }
 
   // Owner. Bottom has reached room_end. If the tasks fill half of the array, they move to a larger
-  // one. Else they move together, because a window of tasks that slides past an old task leaves
-  // erased places behind. Returns the bottom, which may have come down.
+  // one. Else they move together: a window of tasks that slides past an old task leaves erased
+  // places behind. Returns the bottom, which may have come down.
   [[gnu::noinline, gnu::cold]] std::size_t make_room() {
     const std::size_t capacity = entries == nullptr ? 0 : mask + 1;
     const std::lock_guard guard(lock);

@@ -1,5 +1,5 @@
-// How far processors lie apart, as /sys says: by the core, the caches and the memory that they
-// share. Of what a file does not tell, because it is missing or says nonsense, all have the same.
+// The distances between processors according to /sys, by the core, the caches and the memory that
+// they share. If a file is missing or unreadable, all processors count as sharing that level.
 #pragma once
 
 #include <sched.h>
@@ -14,7 +14,8 @@
 
 namespace tmk::detail {
 
-// The numbers in a file that has a list of them, as "0-3,8". What is no list adds none from there.
+// The numbers in a file with a list such as "0-3,8". Parsing stops at the first text that is no
+// list.
 [[gnu::noinline, gnu::cold]] inline cpu_set_t numbers_in(const std::string& name) {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -39,7 +40,7 @@ class Distances {
  public:
   static constexpr unsigned kFarthest = 4;
 
-  // Of these processors. `root` goes before the names of all files.
+  // The distances between these processors. `root` is a prefix of all file names.
   [[gnu::noinline, gnu::cold]] explicit Distances(const cpu_set_t& processors,
                                                   const std::string& root = "") {
     const std::string system = root + "/sys/devices/system/";
@@ -62,7 +63,8 @@ class Distances {
     }
   }
 
-  // From 0, the same core, by those of the second and third cache, to kFarthest, another node.
+  // The distance: 0 is the same core, then the same second cache, then the same third cache, up to
+  // kFarthest, another node.
   unsigned between(int one, int other) const {
     const Shared& a = shared_of(one);
     const Shared& b = shared_of(other);
@@ -71,12 +73,13 @@ class Distances {
     }
     return 0;
   }
-  // Whether some two lie farther apart than some others.
+  // Whether some pairs of processors lie farther apart than others.
   bool differ() const { return differ_; }
 
  private:
   static constexpr unsigned kProcessors = CPU_SETSIZE, kCaches = 8;
-  // For each thing that processors can share, one of them by which it is known, + 1; 0: not told.
+  // For each level that processors can share: the number of one processor that identifies the
+  // shared unit, + 1; 0: unknown.
   enum What : unsigned { kCore, kSecondCache, kThirdCache, kNode };
   using Shared = std::array<std::uint16_t, kFarthest>;
 
@@ -91,7 +94,8 @@ class Distances {
       shared_[each][what] = static_cast<std::uint16_t>(name + 1);
     }
   }
-  // What one processor shares with others. Most of them are told by another one that shares it.
+  // Reads which units one processor shares with others. Most entries are set already, by another
+  // processor that shares the unit.
   void read_of(unsigned processor, const std::string& folder) {
     const auto read = [&](What what, const std::string& name) {
       const cpu_set_t all = numbers_in(name);

@@ -1,4 +1,4 @@
-// What lies in a place of a deque: null, or a task and a mark: that of its siblings, the tasks that
+// An entry of a deque: null, or a task and a mark. The mark is that of its siblings, the tasks that
 // one call of a function has made, or that of a task that ends before a call does.
 #pragma once
 
@@ -25,8 +25,9 @@ inline bool is_structured(Entry entry) {
   return mark_of(entry) == kBranch || mark_of(entry) == kScoped;
 }
 
-// The mark of all tasks that one call of a function makes, from the place of its stack. The calls
-// of other functions may have the same mark by chance: then a thief makes a worse choice.
+// The mark of all tasks that one call of a function makes. It comes from the address of the call's
+// stack. Calls of other functions may have the same mark by chance: a thief then makes a worse
+// choice.
 TMK_INLINE Entry siblings_here() { return (stack_pointer() / 8 % kTaskAlignment) | 1; }
 
 }  // namespace tmk::detail

@@ -1,5 +1,5 @@
-// What is to happen when the running task ends: states that set_value_at_thread_exit and its like
-// have filled become ready.
+// The actions at the end of the running task: states that set_value_at_thread_exit and similar
+// functions have filled become ready.
 #pragma once
 
 #include <pthread.h>
@@ -29,13 +29,13 @@ TMK_THREAD_LOCAL ExitAction* exit_actions = nullptr;
     action->state->release();
   }
 }
-// Where the caller is in no task of tmk, the end of the thread fires the actions.
+// If the caller is in no task of tmk, the end of the thread fires the actions.
 inline void arm_thread_exit() {
   keep_module_loaded();
   static const pthread_key_t key = make_thread_key([](void*) { fire_exit_actions(nullptr); });
   pthread_setspecific(key, &key);
 }
-// The extent of a task: at its end, the actions are fired that were registered in it.
+// The extent of a task. Its destructor fires the actions that were registered in the task.
 struct ExitScope {
   ExitAction* const before = exit_actions;
   ~ExitScope() {

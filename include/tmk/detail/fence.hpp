@@ -1,8 +1,8 @@
 // The asymmetric fence. light_fence(), on the side that runs often, is a compiler barrier alone,
 // because heavy_fence(), on the other side, makes every running thread of the process pass a full
-// fence. Where the kernel refuses membarrier from the start, has_membarrier is false and the
-// owner's side always takes its slow path. Where the kernel refuses it later, the owners go on
-// without fences, so heavy_fence() has to reach them in another way.
+// fence. If the kernel refuses membarrier from the start, has_membarrier is false and the owner's
+// side always takes its slow path. If the kernel refuses it later, the owners go on without fences,
+// so heavy_fence() has to reach them in another way.
 #pragma once
 
 #include <linux/membarrier.h>
@@ -39,11 +39,12 @@ inline void full_fence() {
 #endif
 }
 inline void light_fence() {
-  // ORDER light-fence: seq_cst, pairs with heavy-fence. Of the compiler alone.
+  // ORDER light-fence: seq_cst, pairs with heavy-fence. It binds the compiler alone.
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
-// Runs on each processor that the process may use, one after the other. A thread that ran on one of
-// them has been switched out meanwhile, and a switch is a full fence. False: the system refuses.
+// The caller visits each processor that the process may use, one after the other. A thread that ran
+// on such a processor has been switched out meanwhile, and a switch is a full fence. False: the
+// system refuses.
 inline bool visit_processors() {
   unsigned long before[128];  // 8,192 processors; cpu_set_t has room for 1,024
   auto* const mask = reinterpret_cast<cpu_set_t*>(before);
@@ -57,7 +58,7 @@ inline bool visit_processors() {
     only[processor / kBits] = 1ul << processor % kBits;
     if (sched_setaffinity(0, sizeof only, reinterpret_cast<cpu_set_t*>(only)) == 0) {
       visited = true;
-    } else if (errno != EINVAL) {  // which says that there is no such processor, or not for us
+    } else if (errno != EINVAL) {  // EINVAL: there is no such processor, or not for us
       visited = false;
       break;
     }
@@ -78,7 +79,7 @@ inline bool visit_processors() {
 }
 inline void heavy_fence() {
   if (!has_membarrier) return full_fence();
-  // ORDER heavy-fence: seq_cst, pairs with light-fence. Through the kernel, for every thread.
+  // ORDER heavy-fence: seq_cst, pairs with light-fence. The kernel runs it for every thread.
   if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) [[unlikely]] {
     heavy_fence_after_refusal();
   }

@@ -1,5 +1,5 @@
-// How a thread waits for another one: it pauses between two looks at a word, or sleeps in a futex
-// until the word changes or a deadline passes.
+// The ways in which a thread waits for another thread: it pauses between two looks at a word, or
+// sleeps in a futex until the word changes or a deadline passes.
 #pragma once
 
 #include <linux/futex.h>
@@ -24,8 +24,8 @@ inline void pause() {
 }
 
 // Waits while word == expected, until the deadline of the monotonic clock (null: for ever). May
-// return at any time; false: the deadline has passed. A wake is for those whose masks share a bit
-// with its own.
+// return at any time; false: the deadline has passed. A wake reaches the waiters whose masks share
+// a bit with the mask of the wake.
 inline bool futex_wait_until(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                              const timespec* deadline,
                              std::uint32_t mask = FUTEX_BITSET_MATCH_ANY) {
@@ -33,13 +33,13 @@ inline bool futex_wait_until(const std::atomic<std::uint32_t>& word, std::uint32
              0 ||
          errno != ETIMEDOUT;
 }
-// How many were woken.
+// Returns the number of threads that it woke.
 inline long futex_wake(const std::atomic<std::uint32_t>& word, int threads,
                        std::uint32_t mask = FUTEX_BITSET_MATCH_ANY) {
   return syscall(SYS_futex, &word, FUTEX_WAKE_BITSET_PRIVATE, threads, nullptr, nullptr, mask);
 }
 
-// The deadline that is so much from now.
+// The deadline that lies `time` after now.
 inline timespec deadline_in(std::chrono::nanoseconds time) {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);

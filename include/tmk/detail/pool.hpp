@@ -1,5 +1,5 @@
-// A pool, whole: its class, all of its functions, and how it begins. The functions lie in one file
-// for each concept and call one another, so a header that uses a pool includes this one.
+// The whole pool: its class, all of its functions, and its start. The functions lie in one file for
+// each concept and call one another, so a header that uses a pool includes this header.
 #pragma once
 
 #include <unistd.h>
@@ -20,7 +20,7 @@
 namespace tmk::detail {
 
 inline Pool& Pool::standard() {
-  // The processors of the main thread, because the first user may be a thread that is pinned.
+  // The pool uses the processors of the main thread, because the first user may be a pinned thread.
   static Pool* const pool = new Pool(usable_processors(processors_of(getpid())), true);
   return *pool;
 }

@@ -1,8 +1,9 @@
 // A pool: threads for pending tasks. It has workers, one for each thread that uses it, and threads
-// of its own, which run what others push, block in the tasks they run, and sleep when there is
-// nothing. `activity` counts the threads that run; a push looks at it and does nothing more while
-// all are busy and the watchdog ticks. A thread that blocks in a wait is not counted, so another
-// one takes its place. A header that uses a pool includes pool.hpp, which has the functions too.
+// of its own. Its threads run the tasks that others push, block in the tasks they run, and sleep
+// when there are none. `activity` counts the threads that run; a push looks at it and does nothing
+// more while all are busy and the watchdog ticks. A thread that blocks in a wait is not counted, so
+// another thread takes its place. A header that uses a pool includes pool.hpp, which has the
+// functions too.
 #pragma once
 
 #include <sched.h>
@@ -27,21 +28,21 @@ namespace tmk::detail {
 inline constexpr std::uint32_t kArmed = 1u << 24;  // in `activity`: the watchdog ticks
 inline constexpr std::uint32_t kRunning = kArmed - 1;
 
-// Whether a waiter has run a task, or has asked for one and is to look again soon.
+// Whether a waiter has run a task, or has asked for a task and should look again soon.
 enum class Helped { no, asked, yes };
 
 class Pool {
  public:
-  // bad_alloc for the first one.
+  // The constructor of the first pool may throw bad_alloc.
   explicit Pool(std::uint32_t threads, bool endless = false);
   Pool(const Pool&) = delete;
   ~Pool();
-  // Runs what is pending, waits for the threads, and deletes the pool. In a task of the pool, which
-  // would wait for itself (exit() ends static pools there), the pool stays.
+  // Runs the pending tasks, waits for the threads, and deletes the pool. In a task of the pool,
+  // which would wait for itself (exit() ends static pools there), the pool stays.
   static void close(Pool* pool);
 
-  // The one behind tmk::async on a thread of no other pool. Never destroyed: futures and threads
-  // may outlive every static object.
+  // The pool behind tmk::async on a thread of no other pool. It is never destroyed, because futures
+  // and threads may outlive every static object.
   static Pool& standard();
 
   Worker& bind();  // bad_alloc
@@ -50,8 +51,8 @@ class Pool {
   // After a push that found activity below `quiet`: wake a thread if one may run, arm the watchdog.
   void wake(Worker& self) {
     note_processor(self);
-    // Without a watchdog no other thread tries again. Not each push does, because a refusal by the
-    // system takes time.
+    // Without a watchdog no other thread tries again. Only some pushes try, because a refusal by
+    // the system takes time.
     if (refused_.load() && !watched_.load()) {
       if (refusals_.fetch_add(1) % 128 != 0) return;
       refused_.store(false);
@@ -68,12 +69,12 @@ class Pool {
     self.active.store(true);
     activity_.fetch_add(1);
   }
-  // The calling thread blocks or ends. What is pending gets a thread in its place.
+  // The calling thread blocks or ends. Pending tasks get a thread in its place.
   void leave(Worker& self) {
     self.active.store(false);
     const std::uint32_t now = stop_running();
     if (now >= limit()) return;
-    if (!may_have_pending()) {  // else the fence, which may take 20 us, would tell nothing new
+    if (!may_have_pending()) {  // else the fence, which may take 20 us, would add nothing
       heavy_fence();
       if (!may_have_pending()) return;
     }
@@ -83,15 +84,17 @@ class Pool {
   void note_signals() {
     if (const std::uint64_t mask = blocked_signals(); mask != mask_.load()) mask_.store(mask);
   }
-  // Where the calling thread runs, for those who take from the near first.
+  // Notes the processor of the calling thread, for thieves that take from near threads first.
   void note_processor(Worker& self) const {
     if (distances_.load() != nullptr) self.processor.store(sched_getcpu());
   }
-  // The calling thread waits for a task. If there is one that has to end before that, it runs it.
+  // The calling thread waits for a task. If another task has to end before that, the thread runs
+  // it.
   Helped help(Worker& self, const Task& awaited);
-  // Whether another thread could run something: a hint.
+  // Whether there may be a task that another thread could run: a hint.
   bool has_work() { return may_have_pending(); }
-  // For a caller without stack: whether there is, or now is, another thread to run what it needs.
+  // For a caller without enough stack: whether another thread runs, or can be added, to run the
+  // task that the caller needs.
   bool has_help() { return running() > 1 || add_thread(); }
 
   std::uint32_t size() const { return target_; }
@@ -101,7 +104,7 @@ class Pool {
   Totals totals();
 
  private:
-  // All pools, for fork, and workers that no pool has. Never destroyed either.
+  // All pools, for fork, and the workers that no pool has. The registry is never destroyed.
   struct Registry {
     std::mutex mutex;
     Pool* pools = nullptr;
@@ -121,7 +124,7 @@ class Pool {
   Worker* try_bind() noexcept;
   std::uint32_t running() const { return activity_.load() & kRunning; }
   std::uint32_t limit() const { return target_ + extra_.load(); }
-  // One thread less runs. Returns how many still do.
+  // The calling thread stops running. Returns the number of threads that still run.
   std::uint32_t stop_running() {
     // ORDER announce-sleep: seq_cst, ordered by heavy-fence, which comes before a look for tasks.
     const std::uint32_t before = activity_.fetch_sub(1) & kRunning;
@@ -155,7 +158,7 @@ class Pool {
   const std::uint32_t target_;
   const bool endless_;
   const bool spreads_;          // threads that are woken begin on another processor
-  const cpu_set_t processors_;  // of the maker; threads that are endless use the main thread's
+  const cpu_set_t processors_;  // of the maker; endless threads use the main thread's
   const std::uint32_t width_;   // processors that the pool can use at once
   alignas(128) std::atomic<std::uint32_t> activity_{0};
   alignas(128) std::atomic<std::uint32_t> tokens_{0};  // each lets one parked thread go on
@@ -166,12 +169,12 @@ class Pool {
   std::atomic<std::uint64_t> added_{0};
   std::atomic<std::uint64_t> begun_threads_{0};  // by add_thread, parked ones included
   std::atomic<bool> refused_{false};             // the system gave no thread
-  std::atomic<std::uint32_t> refusals_{0};  // pushes since there was none even for the watchdog
-  std::atomic<bool> watched_{false};        // the watchdog exists
-  std::atomic<std::uint32_t> starving_{0};  // workers that are marked so
+  std::atomic<std::uint32_t> refusals_{0};       // pushes since even the watchdog got no thread
+  std::atomic<bool> watched_{false};             // the watchdog exists
+  std::atomic<std::uint32_t> starving_{0};       // workers that are marked so
   std::atomic<std::uint64_t> mask_{
-      blocked_signals()};                  // of the thread that last gave one of the pool a task
-  std::atomic<bool> keeping_{false};       // one of its threads is being kept away
+      blocked_signals()};                  // of the last thread that gave a pool thread a task
+  std::atomic<bool> keeping_{false};       // a thread of the pool is being kept away
   std::atomic<bool> plain_stacks_{false};  // the system has no room for large ones
   std::atomic<bool> closing_{false};
   std::atomic<bool> stopping_{false};

@@ -1,4 +1,4 @@
-// A process that forks: what of the pools its child keeps.
+// The handling of fork: the parts of the pools that the child keeps.
 #pragma once
 
 #include <pthread.h>
@@ -19,9 +19,9 @@
 namespace tmk::detail {
 
 // A forked child has one thread. Other threads of the parent may have been about to change their
-// workers, so the child does not touch these. The forking thread holds the locks of its own workers
-// during the fork, and the child keeps these alone. The parent runs the tasks that were pending;
-// the child runs one of them only if it waits for it.
+// workers, so the child does not touch those workers. The forking thread holds the locks of its own
+// workers during the fork, and the child keeps only these workers. The parent runs the tasks that
+// were pending; the child runs such a task only if it waits for that task.
 inline Pool::Registry* Pool::make_registry() {
   if (pthread_atfork(&prepare_fork, &finish_fork, &begin_child) != 0) throw std::bad_alloc();
   return new Registry;
@@ -40,7 +40,7 @@ inline void Pool::finish_fork() {
   registry().mutex.unlock();
 }
 inline void Pool::begin_child() {
-  register_membarrier();  // of the process; if it is refused, heavy_fence() does without
+  register_membarrier();  // of the process; if refused, heavy_fence() does without
   for (Pool* p = registry().pools; p != nullptr; p = p->next_) p->begin_anew(registry().forking);
   registry().mutex.unlock();
 }

@@ -1,5 +1,5 @@
-// How many processors the process may really use: its affinity mask, the quota of its cgroup, or
-// what TMK_NUM_THREADS says instead.
+// The number of processors that the process may really use, from its affinity mask and the quota of
+// its cgroup, or from TMK_NUM_THREADS instead.
 #pragma once
 
 #include <sched.h>
@@ -16,8 +16,8 @@
 namespace tmk::detail {
 
 // Processors that the cgroup's quota allows, rounded up; INT_MAX without a quota. Reads v2 cpu.max
-// along the process's path and v1 cpu.cfs_quota_us where they are usually mounted. `root` goes
-// before the names of all files.
+// along the process's path and v1 cpu.cfs_quota_us at their usual mount points. `root` is a prefix
+// of all file names.
 inline int quota_processors(const std::string& root = "") {
   const auto limit = [](double quota, double period) {
     const double processors = (quota + period - 1) / period;
@@ -64,14 +64,15 @@ inline cpu_set_t processors_of(pid_t thread) {
   return set;
 }
 
-// Whether a thread that is woken shall begin on another processor than its waker's. TMK_AFFINITY=0
-// leaves it to the kernel.
+// Whether a woken thread should begin on another processor than its waker's. TMK_AFFINITY=0 leaves
+// it to the kernel.
 inline bool keeps_woken_threads_away() {
   const char* const text = std::getenv("TMK_AFFINITY");
   return text == nullptr || std::string_view(text) != "0";
 }
 
-// Takes the caller's processor off the set. False: it is not in the set, or is all of it.
+// Takes the caller's processor off the set. False: the processor is not in the set, or is the only
+// one there.
 inline bool take_off_this_processor(cpu_set_t& set) {
   const int here = sched_getcpu();
   if (here < 0 || here >= CPU_SETSIZE || !CPU_ISSET(here, &set)) return false;
@@ -79,10 +80,10 @@ inline bool take_off_this_processor(cpu_set_t& set) {
   return CPU_COUNT(&set) != 0;
 }
 
-// While it lives, a thread that sleeps may not begin on the caller's processor, where some kernels
-// would put it: it would begin in the caller's place or after it, and not beside it. Afterwards the
-// thread may use what it could before, or what somebody else has said meanwhile. One at a time for
-// a thread.
+// While this object lives, the sleeping thread may not begin on the caller's processor. Some
+// kernels would put the thread there, so it would begin in the caller's place or after the caller,
+// and not beside it. Afterwards the thread may use its former processors, or those that another
+// thread has set meanwhile. A thread has at most one such object at a time.
 class KeptAway {
  public:
   explicit KeptAway(pid_t thread)
@@ -105,7 +106,7 @@ class KeptAway {
   bool kept_ = false;
 };
 
-// How many a set has, or the system.
+// The number of processors in a set or, if the set is empty, in the system.
 inline unsigned allowed_processors(const cpu_set_t& set) {
   const int counted = CPU_COUNT(&set);
   const long allowed = counted != 0 ? counted : sysconf(_SC_NPROCESSORS_ONLN);

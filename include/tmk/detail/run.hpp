@@ -1,5 +1,5 @@
-// A task that a thread runs, and what of the pending tasks was made within it and has to end
-// before.
+// A task that a thread runs. Run::made() finds the pending tasks that were made within it and have
+// to end before it.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace tmk::detail {
 
-// A task that a thread runs and that is not one of its own that it joins, with the place of the
-// stack where it began.
+// A task that a thread runs without joining it as a task of its own, with the stack address at
+// which the task began.
 struct Run {
   const Task& task;
   const StackBounds& stack;

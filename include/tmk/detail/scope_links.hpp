@@ -1,4 +1,4 @@
-// The tasks of a task_scope that its owner has started, in a list that costs the owner no atomic
+// The list of the tasks of a task_scope that its owner has started. It costs the owner no atomic
 // read-modify-write.
 #pragma once
 

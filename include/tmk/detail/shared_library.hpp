@@ -1,4 +1,4 @@
-// A hold on the module that the calling code lies in: the program or a library.
+// A hold on the module of the calling code: the program or a library.
 #pragma once
 
 #include <dlfcn.h>
@@ -7,16 +7,16 @@
 
 namespace tmk::detail {
 
-// Weak, so that programs which are linked statically, or without libdl where it is a library of its
-// own, need not have them.
+// Weak, so that programs that are linked statically, or without a separate libdl, need not have
+// these functions.
 extern "C" {
 [[gnu::weak]] int weak_dladdr(const void* address, Dl_info* found) __asm__("dladdr");
 [[gnu::weak]] void* weak_dlopen(const char* name, int flags) __asm__("dlopen");
 }
 // Keeps the calling code's module in memory, because threads and the ends of threads run that code:
-// dlclose of a plugin would take it from under them. Hidden, so that each module has its own. Never
-// under the guard of a static variable: dlopen of another thread may hold the loader's lock and
-// wait for the guard in an initialiser.
+// dlclose of a plugin would unmap it while they run it. The function is hidden, so that each module
+// has its own. It must not be called under the guard of a static variable, because dlopen of
+// another thread may hold the loader's lock and wait for the guard in an initialiser.
 [[gnu::visibility("hidden")]] inline void keep_module_loaded() {
   static std::atomic<bool> tried{false};  // no guard: dlopen may run initialisers that come here
   if (tried.load()) return;

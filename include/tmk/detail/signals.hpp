@@ -8,8 +8,8 @@
 
 namespace tmk::detail {
 
-// Signals as bits: all from 1 to 64, except those for what a thread itself does, and those that the
-// C library keeps for itself (glibc does not let a program block them, musl does).
+// Signals as bits: all from 1 to 64, except the signals that a thread's own actions raise and those
+// that the C library keeps for itself (glibc does not let a program block them, musl does).
 inline constexpr std::uint64_t kForeignSignals = [] {
   std::uint64_t all = ~std::uint64_t{0};
   for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF, 32, 33, 34}) {
@@ -17,7 +17,8 @@ inline constexpr std::uint64_t kForeignSignals = [] {
   }
   return all;
 }();
-// The signals that the calling thread blocks; and to block these and no others.
+// blocked_signals() returns the signals that the calling thread blocks. block_signals() makes the
+// thread block exactly the given signals.
 inline std::uint64_t blocked_signals() {
   sigset_t set;
   std::uint64_t mask = 0;

@@ -26,7 +26,7 @@ class SpinLock {
       } else if (spins < 1000) {
         sched_yield();
       } else {
-        // The holder may have a lower real-time priority, and then a yield gives it nothing.
+        // A yield does not help a holder that has a lower real-time priority.
         const timespec moment{.tv_sec = 0, .tv_nsec = 50'000};
         nanosleep(&moment, nullptr);
       }

@@ -1,4 +1,4 @@
-// The stack of a thread: where it has got to, how large it is, and how far tasks may use it.
+// The stack of a thread: its current depth, its size, and the part that tasks may use.
 #pragma once
 
 #include <pthread.h>
@@ -11,7 +11,7 @@
 
 namespace tmk::detail {
 
-// Where the stack has got to.
+// The current end of the stack.
 inline std::uintptr_t stack_pointer() {
 #if defined(__x86_64__)
   std::uintptr_t here;
@@ -22,7 +22,8 @@ inline std::uintptr_t stack_pointer() {
 #endif
 }
 
-// Whether the stack is above that address. The same, in one instruction less.
+// Whether the stack is above that address. It compares without stack_pointer() and saves an
+// instruction.
 inline bool stack_is_above(const std::uintptr_t& end) {
 #if defined(__x86_64__) && defined(__GCC_ASM_FLAG_OUTPUTS__)
   bool above;
@@ -33,7 +34,7 @@ inline bool stack_is_above(const std::uintptr_t& end) {
 #endif
 }
 
-// The stack of a thread that is made without a wish for one: what a task of std::async has.
+// The default stack size of a thread, which a task of std::async has.
 inline std::size_t default_stack() {
   static const std::size_t size = [] {
     pthread_attr_t attributes;
@@ -46,13 +47,13 @@ inline std::size_t default_stack() {
   return size;
 }
 // The stack of a pool's thread, which runs tasks within tasks. ThreadSanitizer can follow 65,536
-// calls on one stack, and fewer addresses leave no room for large ones.
+// calls on one stack. A smaller address space has no room for large stacks.
 inline std::size_t pool_stack() {
   constexpr bool kLarge = TMK_TSAN == 0 && sizeof(void*) >= 8;
   return std::max(default_stack(), kLarge ? std::size_t{64} << 20 : 0);
 }
-// Above this address a task may begin to run in place: it then has as much stack as a thread of its
-// own would have or, on a thread that has less than two of these, half as much.
+// A task may begin to run in place above `limit`. It then has as much stack as a thread of its own
+// would have or, on a thread whose stack is less than twice as large, half as much.
 struct StackBounds {
   std::uintptr_t low = 0, high = 0, limit = 0;
 };

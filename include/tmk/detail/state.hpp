@@ -16,8 +16,8 @@
 
 namespace tmk::detail {
 
-// A base of what has a result: declaring one whose result nothing could keep is an error. A result
-// need not be complete before the declared object ends.
+// A base of the classes that have a result: it is an error to declare an object whose result
+// nothing could keep. The type of a result may be incomplete until the declared object ends.
 template <class R>
 struct ResultType {
   static_assert(!std::is_array_v<R>, "the result type must not be an array");
@@ -28,7 +28,7 @@ struct ResultType {
   }
 };
 
-// How an outcome of type R is kept: a reference as a pointer, void as nothing.
+// The stored form of an outcome of type R: a pointer for a reference, Nothing for void.
 struct Nothing {};
 template <class R>
 using Stored = std::conditional_t<
@@ -54,8 +54,8 @@ struct State : Task {
   void set_exception(std::exception_ptr thrown) noexcept {
     ::new (static_cast<void*>(&error)) std::exception_ptr(std::move(thrown));
   }
-  // Leaves what the call returns or throws; true if it throws. A thread that is cancelled in the
-  // call unwinds through here and leaves nothing.
+  // Stores the result or the exception of the call; returns true for an exception. A thread that is
+  // cancelled in the call unwinds through this function and stores nothing.
   template <class F>
   bool set_outcome_of(F& callable) {
     try {
@@ -75,7 +75,7 @@ struct State : Task {
       return true;
     }
   }
-  // The rest needs a state that is ready.
+  // The functions from here on need a state that is ready.
   bool failed() const {
     // ORDER failed: relaxed, ordered by see-ready.
     return (state.load(std::memory_order_relaxed) & kFailed) != 0;

@@ -22,7 +22,8 @@ inline constexpr bool fits_block =
 template <class S>
 inline constexpr std::align_val_t heap_alignment{std::max(alignof(S), kBlockBytes)};
 
-// The worker may stand for none, which has no blocks: it is another one afterwards.
+// The worker may be unbound_worker, which has no blocks: the function then replaces it by a bound
+// worker.
 template <class S>
 void* allocate_state(Worker*& worker) {
   if constexpr (fits_block<S>) {
@@ -36,7 +37,7 @@ void* allocate_state(Worker*& worker) {
     return ::operator new(sizeof(S), heap_alignment<S>);
   }
 }
-// The members of the state have ended, all but its head, which lives on as a free block.
+// The members of the state have ended. Only its head lives on, as a free block.
 template <class S>
 void free_state(S* state) noexcept {
   if constexpr (fits_block<S>) {
@@ -51,7 +52,7 @@ void free_state(S* state) noexcept {
     ::operator delete(state, sizeof(S), heap_alignment<S>);
   }
 }
-// A head in memory for an S, so that free_state can take the memory where no S came to be.
+// A head in memory for an S, so that free_state can take the memory back if no S was constructed.
 template <class S>
 struct alignas(S) Blank : Task {
   std::byte rest[sizeof(S) - sizeof(Task)];

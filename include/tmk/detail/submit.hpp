@@ -1,4 +1,4 @@
-// How a task is made pending.
+// The functions that make a task pending.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace tmk::detail {
 
-// The rest of a push.
+// The rest of a push: wakes a thread if one may run.
 inline void look_for_sleepers(Worker& worker) {
   // ORDER look-for-sleepers: relaxed, ordered by light-fence.
   if (worker.activity->load(std::memory_order_relaxed) < worker.quiet) [[unlikely]] {
@@ -27,8 +27,8 @@ inline void submit(Worker& worker, Task& task, Entry siblings = 0) {
   worker.push(task, siblings);
   look_for_sleepers(worker);
 }
-// Where to push a branch, for a thread whose worker may stand for none, which has no room: it is
-// another one afterwards. Without memory for room, in no deque.
+// The place for a branch, for a thread whose worker has no room or is unbound_worker. Afterwards
+// the thread has a bound worker. If there is no memory for room, the place is in no deque.
 [[gnu::noinline, gnu::cold]] inline Place make_place_for_branch() noexcept {
   try {
     Worker& worker = this_worker();
@@ -44,7 +44,7 @@ inline Place place_for_branch(Worker*& worker) noexcept {
   if (made.deque != nullptr) worker = static_cast<Worker*>(made.deque);
   return made;
 }
-// Makes a branch pending that has been made with this place.
+// Makes a branch pending that was constructed with this place.
 inline void submit_branch(Worker& worker, Task& task, Place place) {
   worker.publish(task, place.index, kBranch);
   look_for_sleepers(worker);

@@ -1,5 +1,5 @@
 // The slabs that a worker needs beyond the first few. Their blocks are never in the owner's plain
-// lists for longer than a refill takes them out, so any thread can look for slabs of which all
+// lists for longer than a refill takes them out. So any thread can look for slabs of which all
 // blocks are free, and give their pages back to the system. scheduler.md argues why.
 #pragma once
 
@@ -21,7 +21,7 @@
 
 namespace tmk::detail {
 
-// Slabs whose pages the system has. The first page of one of them lists others.
+// Slabs whose pages the system has. The first page of such a slab lists others.
 struct Emptied {
   static constexpr std::size_t kMost =
       (std::min<std::size_t>(kSlabBytes, 4096) - 2 * sizeof(void*)) / sizeof(void*);
@@ -49,8 +49,8 @@ static_assert(sizeof(Emptied) <= kSlabBytes);
 
 class Surplus {
  public:
-  // Owner of the worker. A list of free blocks: few, or those of a slab, so that the others are
-  // there for who looks for empty slabs. bad_alloc.
+  // Owner of the worker. A list of free blocks: a few, or those of a slab, so that the other blocks
+  // stay visible to a thread that looks for empty slabs. bad_alloc.
   Task* take(std::size_t of_class) {
     if (Kept& kept = kept_[of_class]; kept.count != 0) {
       kept.count = 0;
@@ -82,8 +82,8 @@ class Surplus {
     return make_blocks(memory, home_, of_class);
   }
 
-  // Owner of the worker. Takes a block back, as others do by home().blocks, but without a locked
-  // instruction for each.
+  // Owner of the worker. Takes a block back, as others do with home().blocks, but without a locked
+  // instruction for each block.
   void keep(Task& block, std::size_t of_class) {
     Kept& kept = kept_[of_class];
     link_free(block, std::exchange(kept.first, &block));
@@ -138,7 +138,8 @@ class Surplus {
   // Whether some slab has pages of the system: a hint.
   bool has_pages() const { return slabs_.load() != 0; }
 
-  // The only thread of a forked child. Other threads may have been about to change all this.
+  // The only thread of a forked child. Other threads may have been about to change all these
+  // members.
   void forget() {
     lock_.unlock();
     home_.blocks.forget_returned();
@@ -160,8 +161,8 @@ class Surplus {
   static constexpr std::size_t blocks_of_slab(std::size_t of_class) {
     return (kSlabBytes - kBlockBytes) / (kBlockBytes * (of_class + 1));
   }
-  // Many at once: between slabs that are allocated one by one, the allocator keeps pages in use.
-  // Returns one; the others are in the list.
+  // Allocates many slabs at once, because the allocator keeps pages in use between slabs that are
+  // allocated one by one. Returns one slab; the others are in the list.
   void* allocate_some() {
     constexpr std::size_t kAtOnce = 32;
     auto* const first = static_cast<std::byte*>(allocate_slabs(kAtOnce));
@@ -174,7 +175,7 @@ class Surplus {
     if (std::exchange(slab.round, round_) != round_) slab.found = slab.passed = 0;
     ++slab.found;
   }
-  // The memory stays ours, but nothing is in it.
+  // The memory stays ours, but its contents are dropped.
   static void drop(void* slab) {
     // With larger pages the call would reach beyond the slab.
     if (sysconf(_SC_PAGESIZE) <= static_cast<long>(kSlabBytes)) {

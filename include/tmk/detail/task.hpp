@@ -1,4 +1,4 @@
-// The head of every shared state: of a task in a deque, of a deferred call, of a promise. It says
+// The head of every shared state: of a task in a deque, of a deferred call, of a promise. It holds
 // whether a thread has claimed the call, whether the outcome is there, and how many handles share
 // the state.
 #pragma once
@@ -29,10 +29,11 @@ inline constexpr std::uint32_t kStarted = 8;  // a deferred call has a runner, a
 inline constexpr std::uint32_t kRetrieved = 16;  // a promise has handed its future out
 inline constexpr std::uint32_t kAwaited = 32;    // a coroutine waits; `index` says by which task
 
-// The address of a task that was made with siblings is a multiple of it (see entry.hpp).
+// The address of a task that was made with siblings is a multiple of kTaskAlignment (see
+// entry.hpp).
 inline constexpr std::size_t kTaskAlignment = 64;
 
-// Of a pending task: its deque, and the place there.
+// The deque of a pending task, and the place there.
 struct Place {
   Deque* deque;
   std::size_t index;
@@ -47,7 +48,7 @@ struct Task {
   std::atomic<std::uint32_t> state{0};
   std::atomic<std::uint32_t> references{0};  // beyond the first, so that a new head is zero
   const Operations* operations = nullptr;
-  Deque* deque = nullptr;  // to which it was pushed; null: to none
+  Deque* deque = nullptr;  // that it was pushed to; null: none
   std::atomic<std::size_t> index{
       0};  // its place there, or `claimed`; of free memory: see task_memory.hpp
 
@@ -55,9 +56,10 @@ struct Task {
     // ORDER see-ready: acquire, pairs with publish-ready. With kReady comes the outcome.
     return (state.load(std::memory_order_acquire) & kReady) != 0;
   }
-  // The word with which a waiter may go to sleep: from now on publish() wakes it.
+  // Returns the word with which a waiter may go to sleep: from now on publish() wakes the waiter.
   std::uint32_t announce_wait() { return state.fetch_or(kWaited) | kWaited; }
-  // The outcome is in place (`failed`: an exception). The last access of the runner.
+  // Makes the task ready: the outcome is in place (`failed`: an exception). This is the last access
+  // of the runner.
   void publish(bool failed) {
     const std::uint32_t bits = kReady | (failed ? kFailed : 0u);
     // ORDER publish-ready: release, pairs with see-ready.
@@ -66,7 +68,7 @@ struct Task {
     if ((before & (kWaited | kAwaited)) != 0) [[unlikely]]
       notify(before);
   }
-  // The waiter, who has the only future and sees the task claimed, leaves a task of its own, which
+  // The waiter has the only future and sees the task claimed. It leaves a task of its own, which
   // publish() runs. False: this task is ready, and publish() runs nothing.
   bool await(Task& resumption) {
     // ORDER set-awaiter: relaxed, ordered by see-awaiter. No other thread uses the index of a task
@@ -85,7 +87,8 @@ struct Task {
   }
 
  private:
-  // Who waits has set these bits. A coroutine that waits keeps the task alive until it is resumed.
+  // Wakes the waiter that has set these bits. A coroutine that waits keeps the task alive until the
+  // coroutine is resumed.
   [[gnu::noinline]] void notify(std::uint32_t bits) {
     Task* resumption = nullptr;
     if ((bits & kAwaited) != 0) {

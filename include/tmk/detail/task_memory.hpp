@@ -1,6 +1,6 @@
 // Memory of tasks: blocks of 64, 128, 192 and 256 bytes, out of slabs that name their worker, the
-// home of the blocks. What is larger comes from the heap. No slab is ever unmapped, so a pointer
-// into one never dangles; surplus.hpp gives pages back.
+// home of the blocks. Larger tasks come from the heap. No slab is ever unmapped, so a pointer into
+// one never dangles; surplus.hpp gives pages back.
 #pragma once
 
 #include <array>
@@ -19,20 +19,21 @@ struct Worker;
 inline constexpr std::size_t kBlockBytes = kTaskAlignment;
 inline constexpr std::size_t kBlockClasses = 4;
 inline constexpr std::size_t kSlabBytes = std::size_t{32} << 10;
-// A worker has so many slabs, 4 MiB; further ones belong to its surplus, whose blocks cost more.
+// The number of slabs that a worker has, 4 MiB. Further slabs belong to its surplus, whose blocks
+// cost more.
 inline constexpr std::uint32_t kOwnSlabs = 128;
 constexpr std::size_t block_class(std::size_t bytes) { return (bytes - 1) / kBlockBytes; }
 
-// What lies in the first block of a slab.
+// The head of a slab, in its first block.
 struct Slab {
   Worker* const home;  // of the other blocks
-  // For who looks for slabs of which all blocks are free: in which round how many were found, and
-  // how many of these were passed again.
+  // For the thread that looks for slabs of which all blocks are free: the round, the number of free
+  // blocks found in it, and the number of these that were passed again.
   std::uint32_t round = 0, found = 0, passed = 0;
 };
 static_assert(sizeof(Slab) <= kBlockBytes);
 
-// Free blocks as lists of tasks that are linked by their index.
+// Free blocks form lists of tasks, linked by their index.
 inline Task* next_free(const Task& block) {
   // ORDER free-link: relaxed, ordered by return-block.
   return reinterpret_cast<Task*>(block.index.load(std::memory_order_relaxed));
@@ -57,8 +58,8 @@ inline void* allocate_slabs(std::size_t count) {
   return ::operator new(count * kSlabBytes, std::align_val_t{kSlabBytes});
 }
 
-// Owner of the worker, which has no free block and all slabs that it may have. A list of free
-// blocks of its surplus. bad_alloc.
+// Owner of the worker, which has no free block and all slabs that it may have. Returns a list of
+// free blocks of its surplus. bad_alloc.
 Task* take_surplus(Worker& worker, std::size_t of_class);
 
 // Free blocks of one home.
@@ -66,13 +67,12 @@ class Blocks {
  public:
   explicit constexpr Blocks(Worker& home) : home_(home) {}
 
-  // Owner of the home. A block of the given class, which is at hand or has to be fetched.
-  // bad_alloc.
+  // Owner of the home. Returns a block of the given class. bad_alloc.
   Task* allocate(std::size_t of_class) {
     Task* const block = take_free(of_class);
     return block != nullptr ? block : refill(of_class);
   }
-  // The same for a thread that may not have the home yet: null if none is at hand.
+  // The same for a thread that may not have the home yet: null if no block is at hand.
   Task* take_free(std::size_t of_class) {
     Task* const block = free_[of_class];
     if (block != nullptr) [[likely]]

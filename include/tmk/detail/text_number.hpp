@@ -3,9 +3,10 @@
 //
 // Correct rounding: a decimal of at most 19 digits whose power of ten lies in -27..27 is an integer
 // below 2^64 times or over 5^k, which is below 2^64 too. Their product has 128 bits, their quotient
-// 63 or 64 and a remainder, so what is rounded is exact, whatever the rounding mode and -ffast-math
-// make of floating arithmetic. All others go to the C library's strtod_l in the "C" locale, which
-// rounds correctly, and before it to from_chars where the library has it, as that is faster.
+// 63 or 64 and a remainder. So the value before rounding is exact, whatever the rounding mode and
+// -ffast-math make of floating arithmetic. All other decimals go to from_chars if the library has
+// it, because it is faster, and then to the C library's strtod_l in the "C" locale, which rounds
+// correctly.
 #pragma once
 
 #include <array>
@@ -24,7 +25,7 @@ namespace tmk::detail {
 
 __extension__ using Wide = unsigned __int128;
 
-// Where reading has ended, and whether it was what was wanted and fits.
+// The place at which reading has ended, and whether the text was a number that fits.
 struct Scan {
   const char* end;
   bool ok;
@@ -45,7 +46,7 @@ unsigned digit_in(char c) noexcept {
   return Base == 16 ? hex_digit_of(c) : digit_of(c);
 }
 
-// All digits from first on. The value wraps around where they are too many.
+// Reads all digits from first on. The value wraps around if they are too many.
 template <unsigned Base>
 const char* scan_digits(const char* first, const char* last, std::uint64_t& value) noexcept {
   std::uint64_t sum = value;
@@ -70,8 +71,8 @@ bool all_digits(const char* first, const char* last, std::uint64_t& value) noexc
   return true;
 }
 
-// No digits: 0. Out of range: the nearest that there is. A minus before an unsigned number counts
-// from 2^n downwards, as strtoul has it.
+// No digits: 0. Out of range: the nearest value. A minus before an unsigned number counts from 2^n
+// downwards, as in strtoul.
 template <unsigned Base, std::integral T>
 Scan scan_integer(const char* first, const char* last, T& value) noexcept {
   constexpr std::ptrdiff_t kSurelyFit = Base == 8 ? 21 : Base == 10 ? 19 : 16;
@@ -184,13 +185,13 @@ T strto(const char* text) noexcept {
   return value;
 }
 
-// A number as it is written: two runs of digits, of which either may be empty, and a power of ten.
+// A written number: two runs of digits, of which either may be empty, and a power of ten.
 struct Written {
   const char *whole, *whole_end, *fraction, *fraction_end;
-  std::int64_t power;  // of ten, by which the fraction's last digit counts
+  std::int64_t power;  // of ten, of the fraction's last digit
 };
 
-// Any number above 0, for what nearest() does not know; infinity if it is too big.
+// Any number above 0 that nearest() cannot do; infinity if it is too big.
 template <std::floating_point T>
 [[gnu::noinline]] T nearest_slowly(const Written& number) noexcept {
   // Halfway between two neighbours lies no decimal with more digits than this: those after it
@@ -227,7 +228,7 @@ template <std::floating_point T>
   if constexpr (is_binary32_or_64<T>) {
     if constexpr (requires(T value) { std::from_chars(text, end, value); }) {
       T value = 0;
-      // It does not say whether what it cannot represent is too big or too small.
+      // from_chars does not tell whether a number that it cannot represent is too big or too small.
       if (std::from_chars(text, end, value).ec == std::errc{} && value > 0 &&
           value <= std::numeric_limits<T>::max()) {
         return value;
@@ -237,7 +238,8 @@ template <std::floating_point T>
   return strto<T>(text);
 }
 
-// The exponent after an e; far beyond any number it stays where it is. False: it has no digits.
+// Reads the exponent after an e. Far beyond any number the exponent stops growing. False: it has no
+// digits.
 inline Scan scan_exponent(const char* first, const char* last, std::int64_t& power) noexcept {
   constexpr std::int64_t kFar = std::int64_t{1} << 58;
   bool negative = false;
@@ -251,8 +253,7 @@ inline Scan scan_exponent(const char* first, const char* last, std::int64_t& pow
   return {first, first != start};
 }
 
-// No number: 0. Too big: the biggest that there is. Too small: what rounding makes of it, which is
-// no failure.
+// No number: 0. Too big: the biggest value. Too small: the rounded value, which is no failure.
 template <std::floating_point T>
 Scan scan_floating(const char* first, const char* last, T& value) noexcept {
   bool negative = false;
@@ -274,7 +275,7 @@ Scan scan_floating(const char* first, const char* last, T& value) noexcept {
     if (!exponent.ok) return exponent;
     at = exponent.end;
   }
-  if (count > 19) {  // leading zeros do not count, and what they have left out of size has wrapped
+  if (count > 19) {  // leading zeros do not count, and size has wrapped
     for (; first != number.fraction_end && (*first == '0' || *first == '.'); ++first) {
       if (*first == '0') --count;
     }

@@ -1,4 +1,4 @@
-// What tmk::itext and tmk::otext have in common: the base of integers and the state.
+// The common part of tmk::itext and tmk::otext: the base of integers and the state.
 #pragma once
 
 #include <concepts>
@@ -7,7 +7,7 @@
 
 namespace tmk {
 
-// The base of integers, as std::hex and so on, which are understood too.
+// The base of integers. The streams also understand std::hex and so on.
 enum class base : unsigned char { oct = 8, dec = 10, hex = 16 };
 inline constexpr base oct = base::oct, dec = base::dec, hex = base::hex;
 
@@ -16,7 +16,7 @@ namespace detail {
 template <class T>
 concept character =
     std::same_as<T, char> || std::same_as<T, signed char> || std::same_as<T, unsigned char>;
-template <class T>  // those that streams read and write as numbers, less bool
+template <class T>  // the types that streams treat as numbers, less bool
 concept integer =
     std::integral<T> && !character<T> && !std::same_as<T, bool> && !std::same_as<T, wchar_t> &&
     !std::same_as<T, char8_t> && !std::same_as<T, char16_t> && !std::same_as<T, char32_t> &&
@@ -24,7 +24,7 @@ concept integer =
 
 using Manipulator = std::ios_base& (*)(std::ios_base&);
 
-// What both directions have of [ios.base]: the state and the base.
+// The part of [ios.base] that both directions have: the state and the base.
 class TextState {
  public:
   using iostate = std::ios_base::iostate;

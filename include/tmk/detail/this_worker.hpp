@@ -1,4 +1,5 @@
-// The worker of the calling thread, which gets one of the standard pool at its first use of tmk.
+// The worker of the calling thread. A thread gets a worker of the standard pool at its first use of
+// tmk.
 #pragma once
 
 #include <pthread.h>
@@ -31,7 +32,7 @@ inline Worker& this_worker() {
   Worker* const worker = current_worker;
   return worker != &unbound_worker ? *worker : bind_this_thread();
 }
-// The same for a caller that can do without: null if there is no memory for it.
+// The same for a caller that can do without a worker: null if there is no memory for it.
 inline Worker* try_this_worker() noexcept {
   try {
     return &this_worker();

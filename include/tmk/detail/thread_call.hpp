@@ -13,8 +13,8 @@
 
 namespace tmk::detail {
 
-// Made before all other thread_locals of its thread and so destroyed after them. Only then the
-// outcome becomes ready, and what was set at the thread's exit.
+// It is made before all other thread_locals of its thread and so destroyed after them. Only then do
+// the outcome and the states that were set at the thread's exit become ready.
 struct ThreadEnd {
   Task* task = nullptr;
   bool failed = false;

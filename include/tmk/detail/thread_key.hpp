@@ -1,5 +1,5 @@
-// A pthread key, for what is to happen at the end of a thread: after the destructors of all its
-// thread_locals, which may still use tmk.
+// A pthread key for an action at the end of a thread. The action runs after the destructors of all
+// the thread's thread_locals, which may still use tmk.
 #pragma once
 
 #include <pthread.h>
@@ -8,7 +8,8 @@
 
 namespace tmk::detail {
 
-// `at_exit` is called with the value that the thread has for the key, unless it is null. bad_alloc.
+// The end of a thread calls `at_exit` with the thread's value for the key, unless that is null.
+// bad_alloc.
 inline pthread_key_t make_thread_key(void (*at_exit)(void*)) {
   pthread_key_t key;
   if (pthread_key_create(&key, at_exit) != 0) throw std::bad_alloc();

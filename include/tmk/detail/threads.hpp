@@ -1,4 +1,5 @@
-// The threads of a pool: how one is started, finds tasks, runs them, and sleeps when there is none.
+// The threads of a pool: their start, their search for tasks, the runs of tasks, and their sleep
+// when there are none.
 #pragma once
 
 #include <pthread.h>
@@ -26,12 +27,12 @@
 
 namespace tmk::detail {
 
-// By which a thread can be woken alone, or almost: others may have the same bit.
+// The bit by which a waker wakes this thread alone, or almost: other threads may have the same bit.
 inline std::uint32_t bit_of(pid_t thread) {
   return 1u << (static_cast<std::uint32_t>(thread) % 32);
 }
 
-// The oldest task of a worker that the watchdog has marked; null if there is none.
+// Claims the oldest task of a worker that the watchdog has marked; null if there is none.
 inline Task* Pool::find_starving(Worker& self) {
   for (Worker* w = workers_.load(); w != nullptr; w = w->next) {
     if (!w->starving.load() || !w->starving.exchange(false)) continue;
@@ -44,9 +45,9 @@ inline Task* Pool::find_starving(Worker& self) {
   }
   return nullptr;
 }
-// Calls `visit` with the workers of the list but `self` until it returns true: first with those
-// behind so many, then with all; and where the processors' distances are known, so with the nearest
-// ones, then with the next.
+// Calls `visit` with the workers of the list except `self` until it returns true. It begins after
+// the first `behind` workers and goes around. If the processors' distances are known, it does so
+// with the nearest workers first, then with the next.
 template <class F>
 bool visit_others(Worker* first, const Worker& self, std::uint32_t behind,
                   const Distances* distances, const F& visit) {
@@ -85,7 +86,7 @@ inline Loot Pool::find(Worker& self, std::uint32_t& start) {
     found.missed |= loot.missed;
     if (loot.task == nullptr) return false;
     self.stolen.increment();
-    // Wake-ups spread from thread to thread: one that sees more than it takes wakes the next.
+    // Wake-ups spread from thread to thread: a thread that sees more than it takes wakes the next.
     if (running() < limit() && other.may_have_pending()) add_thread(true);
     found = loot;
     return true;
@@ -93,7 +94,7 @@ inline Loot Pool::find(Worker& self, std::uint32_t& start) {
   visit_others(workers_.load(), self, (start >> 28) + 1, distances_.load(), steal);
   return found;
 }
-// Runs a task that the thread does not join, in which it says so.
+// Runs a task that the thread does not join, and notes the run in the deque.
 inline void run_noted(Worker& self, Task& task) {
   struct Noted : Run {
     Worker& self;
@@ -119,7 +120,8 @@ inline Helped Pool::help(Worker& self, const Task& awaited) {
   }
   return asked ? Helped::asked : Helped::no;
 }
-// Asks the others to open what they push next. True if one had not been told yet.
+// Asks the other owners to open the next task that they push. True if an owner had not been asked
+// yet.
 inline bool Pool::ask(Worker& self) {
   bool told = false;
   for (Worker* w = workers_.load(); w != nullptr; w = w->next) {
@@ -128,8 +130,8 @@ inline bool Pool::ask(Worker& self) {
   return told;
 }
 
-// Keeps a thread from looking again and again where it gets nothing that is worth a theft: the
-// owner of such tasks would pay for each look, and run them sooner itself.
+// Keeps a thread from looking again and again for tasks that are not worth a theft. The owner of
+// such tasks would pay for each look, and would run them sooner itself.
 class Restraint {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -141,8 +143,8 @@ class Restraint {
     asked_ = false;
     if (!vain_) hold_ = {};
   }
-  // After a look that found nothing: how long to look no more. `told`: an owner has come by since
-  // this thread asked it.
+  // Returns the time without looks after a look that found nothing. `told`: ask() asked an owner
+  // that had not been asked yet.
   std::chrono::nanoseconds hold(bool told) {
     if (vain_ || (told && asked_)) hold_ = std::min(2 * hold_ + kWorth, kMost);
     vain_ = false;
@@ -162,8 +164,8 @@ inline void pause_for(std::chrono::nanoseconds time) {
   for (const auto end = Clock::now() + time; Clock::now() < end;) pause();
 }
 
-// Runs tasks; returns when it has found none for a while. A thread of the pool, which says which
-// signals it blocks, has more patience.
+// Runs tasks; returns when it has found none for a while. A thread of the pool passes the signals
+// that it blocks, and looks for longer.
 inline void Pool::run_until_idle(Worker& self, std::uint64_t* blocked) {
   using std::chrono::steady_clock;
   constexpr int kLooks = 48, kPatientLooks = 4'000;
@@ -172,7 +174,8 @@ inline void Pool::run_until_idle(Worker& self, std::uint64_t* blocked) {
   Restraint restraint;
   steady_clock::time_point since;
   for (int looks = 1;; ++looks) {
-    // More run than may when a thread has come back from a wait. A starving task goes first.
+    // More threads run than the limit when a thread has come back from a wait. A starving task goes
+    // first.
     if (running() > limit() && starving_.load() == 0 && !stopping_.load()) return;
     const Loot loot = find(self, start);
     if (Task* const task = loot.task) {
@@ -190,23 +193,24 @@ inline void Pool::run_until_idle(Worker& self, std::uint64_t* blocked) {
     for (int each = 0; each < 2 * std::min(looks, 16); ++each) pause();
     if (looks < kLooks) continue;
     if (blocked == nullptr || !has_membarrier || closing_.load() || stopping_.load()) return;
-    if (running() > width_) return;  // it would take a processor from one of the others
+    if (running() > width_) return;  // it would take a processor from another thread
     if (looks == kPatientLooks) return;
     if (looks == kLooks) since = steady_clock::now();
     if (looks % 16 == 0) {
       const auto looked = steady_clock::now() - since;
       if (looked > kLookFor) return;
-      // As a thread that sleeps; but not at once, because a thread that unblocks signals for a task
-      // takes one that the kernel is about to give to another thread.
+      // The thread blocks signals as a sleeping thread does. It does so only after a while, because
+      // a thread that unblocks signals for a task takes a signal that the kernel is about to give
+      // to another thread.
       if (looked > kBlockAfter && *blocked != kForeignSignals)
         block_signals(*blocked = kForeignSignals);
     }
-    sched_yield();  // to whoever else wants this processor
+    sched_yield();  // to any other thread on this processor
   }
 }
 
 inline void Pool::thread_main() {
-  // A task may end its thread with pthread_exit, so what is to happen afterwards is in destructors.
+  // A task may end its thread with pthread_exit, so destructors do the work that follows.
   struct Member {
     Pool& pool;
     Worker& self;
@@ -230,7 +234,7 @@ inline void Pool::thread_main() {
   self.pooled = true;
   do {
     std::uint64_t blocked = mask_.load();
-    block_signals(blocked);  // those that a thread would block that the pusher had started
+    block_signals(blocked);  // as a thread that the pusher had started would
     self.active.store(true);
     run_until_idle(self, &blocked);
     self.active.store(false);
@@ -239,8 +243,8 @@ inline void Pool::thread_main() {
   self.counted = false;  // by park
 }
 
-// Sleeps until there is something to do; false: this thread is to end. activity counts the thread
-// before and afterwards, not while it sleeps.
+// Sleeps until there is work; false: this thread must end. activity counts the thread before and
+// afterwards, not while it sleeps.
 inline bool Pool::park(Worker& self) {
   parked_.fetch_add(1);
   stop_running();
@@ -267,7 +271,8 @@ inline bool Pool::park(Worker& self) {
   }
 }
 
-// Takes one off the number of parked threads. That thread is awake, or the caller leaves a token.
+// Takes one thread off the number of parked threads. That thread is awake, or the caller leaves a
+// token.
 inline bool Pool::unpark_one() {
   std::uint32_t parked = parked_.load();
   while (parked > 0 && !parked_.compare_exchange_weak(parked, parked - 1)) {
@@ -275,7 +280,7 @@ inline bool Pool::unpark_one() {
   return parked > 0;
 }
 
-// A token is there, for any thread. `goes_on`: the caller needs its processor itself.
+// The caller has left a token for any thread. `goes_on`: the caller needs its processor itself.
 inline void Pool::wake_parked(bool goes_on) {
   if (goes_on && spreads_ && !keeping_.exchange(true)) {
     long woken = 0;
@@ -291,7 +296,7 @@ inline void Pool::wake_parked(bool goes_on) {
   }
   futex_wake(tokens_, 1);
 }
-// Lets one more thread run, a parked one or a new one. False: the system gives none.
+// Lets one more thread run, a parked or a new one. False: the system gives none.
 inline bool Pool::add_thread(bool goes_on) {
   activity_.fetch_add(1);
   begun_threads_.fetch_add(1);
@@ -309,8 +314,8 @@ inline bool Pool::add_thread(bool goes_on) {
   return false;
 }
 
-// Starts a thread that calls `body`. False: the system gives none. `elsewhere`: on another
-// processor than the caller's, until the thread says itself which ones it uses.
+// Starts a thread that calls `body`. False: the system gives none. `elsewhere`: the thread begins
+// on another processor than the caller's, until it sets its processors itself.
 inline bool Pool::start(void (Pool::*body)(), bool elsewhere) {
   keep_module_loaded();  // another module may have made the registry
   struct Start {

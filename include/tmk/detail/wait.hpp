@@ -1,4 +1,4 @@
-// How a thread waits for a task: it runs the task itself if no other thread has claimed it.
+// A thread's wait for a task. The thread runs the task itself if no other thread has claimed it.
 #pragma once
 
 #include <sched.h>
@@ -15,14 +15,15 @@
 
 namespace tmk::detail {
 
-// Blocks until the task is ready or, if there is a deadline, until then: false. `helps`: what has
-// to end before the task may run on this thread meanwhile.
+// Blocks until the task is ready. Returns false if the deadline, if any, passes first. `helps`:
+// tasks that have to end before this one may run on this thread meanwhile.
 inline bool block_until(Task& task, const timespec* deadline = nullptr, bool helps = false) {
   Worker& worker = *current_worker;  // a thread that has none does not count as running
-  // Some tens of microseconds, in which short tasks end: a sleep and a wake-up cost as much. Less
-  // than one where something is pending, because another thread could use the place. A waiter that
-  // helps keeps its place, because what is pending is mostly its own and comes next: a thread in
-  // its place would begin that, and be one too many when the waiter goes on.
+  // The thread spins for some tens of microseconds, in which short tasks end, because a sleep and a
+  // wake-up cost as much. It spins for less than one microsecond when a task is pending, because
+  // another thread could use the place. A waiter that helps keeps its place, because the pending
+  // tasks are mostly its own and come next. A thread in its place would begin them, and be one too
+  // many when the waiter goes on.
   const int most = helps ? 4'000 : 2'000;
   for (int spins = 0; spins < most; ++spins) {
     if (task.ready()) return true;
@@ -50,8 +51,8 @@ inline bool block_until(Task& task, const timespec* deadline = nullptr, bool hel
   return task.ready();
 }
 
-// What a waiter has found: a task that is ready now; one that another thread has claimed; or one
-// that is pending, but for which the waiter has not enough stack.
+// A waiter's finding: the task is ready now; another thread has claimed it; or it is pending, but
+// the waiter has not enough stack for it.
 enum class Found { ready, claimed, pending };
 
 // Claims a task that is pending and runs it in place.
@@ -66,9 +67,8 @@ inline Found run_in_place(Task& task) {
     const bool own = task.deque == self;
     if (!(own ? self->take(task) : task.deque->revoke(task))) return Found::claimed;
     if (!own && self != nullptr) self->revoked.increment();
-    // ORDER mark-taken: relaxed, rechecked by read-locked: a waiter that reads the index from
-    // before does not find the task at the place. Should the task wait for itself, it does
-    // not run again.
+    // ORDER mark-taken: relaxed, rechecked by read-locked: a waiter that reads the earlier index
+    // does not find the task at the place. If the task waits for itself, it does not run again.
     task.index.store(Task::claimed, std::memory_order_relaxed);
   }
   task.operations->run(task);
@@ -78,8 +78,8 @@ inline Found run_in_place(Task& task) {
 inline void wait_until_ready(Task& task) {
   if (run_in_place(task) != Found::ready) block_until(task);
 }
-// The same of a branch or of a task of a scope: before it sleeps, the thread runs what has to end
-// before that task.
+// The same for a branch or a task of a scope: before the thread sleeps, it runs the tasks that have
+// to end before that task.
 [[gnu::noinline, gnu::cold]] inline void wait_for_branch(Task& task) {
   if (run_in_place(task) != Found::ready) block_until(task, nullptr, true);
 }

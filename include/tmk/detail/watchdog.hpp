@@ -1,5 +1,5 @@
-// The watchdog, one thread of each pool. Threads that sleep without our knowledge (in a condition
-// variable, a file, a barrier between tasks) count as running: while something is pending, the
+// The watchdog, one thread of each pool. Threads that sleep unknown to the pool (in a condition
+// variable, a file, a barrier between tasks) count as running. While a task is pending, the
 // watchdog looks which threads sleep, and lets as many more run.
 #pragma once
 
@@ -27,15 +27,16 @@ namespace tmk::detail {
 
 // The time between two looks.
 inline constexpr std::chrono::milliseconds kTick{4};
-// Looks without progress: from kFewLooks on, a thread that gives its processor away is taken for
-// one that polls; after kPatience, any thread for one that spins.
+// Looks without progress. From kFewLooks on, the watchdog takes a thread that gives its processor
+// away for a polling thread; after kPatience, it takes any thread for a spinning one.
 inline constexpr std::uint32_t kFewLooks = 4;
 inline constexpr std::uint32_t kPatience = 32;
-// The time between two looks at the oldest tasks, and for how many of them one task may stay
+// The time between two looks at the oldest tasks, and the number of looks for which a task may stay
 // oldest.
 inline constexpr std::chrono::milliseconds kAge{64};
 inline constexpr std::uint32_t kOldAge = 4;
-// After so long without a task the pages of free slabs go back to the system; and how long to try.
+// The time without a task after which the pages of free slabs go back to the system, and the time
+// for which the watchdog tries.
 inline constexpr std::chrono::milliseconds kLongIdle{250};
 inline constexpr std::chrono::minutes kLongestIdle{1};
 
@@ -59,11 +60,11 @@ inline void Pool::start_watchdog() {
   } else if (!start(&Pool::watchdog_main)) {
     watched_.store(false);
     refused_.store(true);
-    activity_.fetch_and(~kArmed);  // some later push tries again
+    activity_.fetch_and(~kArmed);  // a later push tries again
   }
 }
 
-// Where some processors are nearer than others, thieves take from the near ones first.
+// If some processors are nearer than others, thieves take from the near ones first.
 [[gnu::noinline, gnu::cold]] inline void Pool::measure_distances() noexcept {
   if (width_ <= 2 || distances_.load() != nullptr) return;
   try {
@@ -92,7 +93,7 @@ inline void Pool::watchdog_main() {
   std::chrono::nanoseconds idle_for = kLongIdle;
   while (!stopping_.load()) {
     if (alarm_.exchange(0) == 0) {
-      // What is in use when it looks may be free when it has waited as long again.
+      // Pages that are in use at this look may be free when the watchdog has waited as long again.
       const bool waits = idle_for <= kLongestIdle && keeps_pages();
       const timespec then = deadline_in(idle_for);
       if (!futex_wait_until(alarm_, 0, waits ? &then : nullptr)) {
@@ -105,8 +106,8 @@ inline void Pool::watchdog_main() {
     std::uint64_t before = claims(), credit = 0, begun_before = begun_threads_.load();
     bool others_run = false;
     std::uint32_t stuck = 0, next = kPatience, patient = 0;
-    // Threads that may run though none waits. It is more than run now, also where threads of the
-    // program alone are more than the pool's size.
+    // The number of threads that may run although none waits. It is more than run now, also when
+    // the threads of the program alone are more than the pool's size.
     std::uint32_t beyond = 0;
     std::chrono::nanoseconds pause = kTick;
     auto last = steady_clock::now(), aged = last;
@@ -116,8 +117,8 @@ inline void Pool::watchdog_main() {
       const auto begun = steady_clock::now();
       refused_.store(false);
       if (!has_pending()) {
-        // Threads of the program that sleep still count as running. As many others may run at once
-        // after a push, before the next look.
+        // Threads of the program that sleep still count as running. As many other threads may run
+        // at once after a push, before the next look.
         extra_.store(count_waiting(begun - last, false));
         // ORDER disarm: seq_cst, ordered by heavy-fence, which comes before the look for tasks.
         activity_.fetch_and(~kArmed);
@@ -142,7 +143,7 @@ inline void Pool::watchdog_main() {
           beyond = std::max(beyond, running() + 1);
         }
       }
-      // Where no task gets on, the oldest one starves no more than others.
+      // If no task gets on, the oldest task starves no more than others.
       if (begun - aged >= kAge && std::exchange(others_run, false)) {
         aged = begun;
         const std::uint32_t starved = mark_starving();
@@ -164,8 +165,9 @@ inline void Pool::watchdog_main() {
   }
 }
 
-// Threads that count as running and wait: they sleep and have hardly run `since` the last look or,
-// if `stuck`, have given their processor away again and again, as a thread does that polls.
+// The number of threads that count as running and wait. They sleep and have hardly run `since` the
+// last look or, if `stuck`, have given their processor away again and again, as a polling thread
+// does.
 inline std::uint32_t Pool::count_waiting(std::chrono::nanoseconds since, bool stuck) {
   constexpr std::int64_t kShortNs = 50'000;
   std::uint32_t count = 0;
@@ -185,8 +187,8 @@ inline std::uint32_t Pool::count_waiting(std::chrono::nanoseconds since, bool st
   return count;
 }
 
-// Marks the workers whose oldest task stays pending while others are run; how many were marked
-// before already, because no thread came by.
+// Marks the workers whose oldest task stays pending while other tasks run. Returns the number of
+// workers that still have an earlier mark, because no thread has taken their task.
 inline std::uint32_t Pool::mark_starving() {
   std::uint32_t unserved = 0;
   for (Worker* w = workers_.load(); w != nullptr; w = w->next) {
@@ -195,7 +197,7 @@ inline std::uint32_t Pool::mark_starving() {
       w->oldest_age = 0;
     } else if (oldest == w->seen_oldest) {
       ++w->oldest_age;
-    } else {  // after one that starved, the next ones need not wait as long
+    } else {  // tasks after a starved one need not wait as long
       w->oldest_age = w->oldest_age < kOldAge ? 0 : kOldAge - 1;
     }
     w->seen_oldest = oldest;

@@ -27,20 +27,20 @@ struct alignas(128) Worker : Deque {
   std::uint32_t quiet = 0;       // activity from which a push wakes no thread
   std::uintptr_t stack_end = 0;  // below it no task is run in place any more
   bool pooled = false;           // its thread is one of the pool's own
-  bool counted = false;          // its thread is one of those that activity counts when they run
-  // Claims, beside Deque::taken: those of taken that were made between tasks, those of a waiter
-  // from another worker, and those of a thief. Then waits that slept.
+  bool counted = false;          // activity counts its thread when it runs
+  // Claims, beside Deque::taken: the claims in `taken` that the thread made between tasks, those of
+  // a waiter from another worker, and those of a thief. `blocked` counts waits that slept.
   Counter popped, revoked, stolen, blocked;
   Blocks blocks{*this};
   std::atomic<Surplus*> surplus{nullptr};  // made when the first slab of it is; then it stays
   // ---- written by other threads too ----
   Pool* pool = nullptr;
   std::atomic<pid_t> thread{0};
-  std::atomic<int> processor{-1};     // on which its thread was when it last said so
+  std::atomic<int> processor{-1};     // that its thread last noted
   std::atomic<bool> active{false};    // counted in activity now
-  std::atomic<bool> starving{false};  // the oldest task is to be run before all others
+  std::atomic<bool> starving{false};  // the oldest task must run before all others
   std::atomic<bool> bound{false};     // a thread has the worker
-  std::atomic<bool> parked{false};    // its thread sleeps, or is about to, until it gets a token
+  std::atomic<bool> parked{false};    // its thread sleeps, or soon does, until a token comes
   Worker* next = nullptr;             // in the pool's list, or among the spare ones
   // ---- written by the watchdog: what it saw when it last looked ----
   std::int64_t seen_cpu_ns = 0;
@@ -49,7 +49,7 @@ struct alignas(128) Worker : Deque {
   std::uint64_t seen_scheduled = 0;
   bool seen_asleep = false;
 
-  // The thread that has it alone, before it goes to another pool.
+  // For the thread that has the worker alone, before the worker goes to another pool.
   void reset_counters() {
     for (Counter* each : {&taken, &popped, &revoked, &stolen, &blocked}) each->reset();
   }
@@ -65,7 +65,7 @@ void each_worker_of(Worker* first, pid_t thread, const F& body) {
   }
 }
 
-// Stands for "no worker yet": its empty lists send every fast path to the slow one.
+// Stands for "no worker yet": its empty lists send every fast path to the slow path.
 inline constinit Worker unbound_worker{};
 TMK_THREAD_LOCAL Worker* current_worker = &unbound_worker;
 
