@@ -1,5 +1,6 @@
-// What the file of a program says of libraries that are preloaded into it. The recorder asks before
-// it starts the first program, the agent before it starts another, where it may not call malloc.
+// Reads from a program's file whether libraries can be preloaded into it. The recorder asks before
+// it starts the first program. The agent asks before it starts another, when it may not call
+// malloc.
 #pragma once
 
 #include <elf.h>
@@ -22,14 +23,14 @@ struct ProgramFile {
   enum Loader { none, of_musl, of_glibc };
   bool of_machine = false;  // an ELF file of this machine
   Loader loader = none;     // none: the program is static
-  // The runtimes of sanitizers that the program needs, by the names that it needs them by, each
-  // with a colon behind it.
+  // The runtimes of sanitizers that the program needs, by the names in its file, each with a colon
+  // behind it.
   char runtimes[256] = {};
   bool runtimes_fit = true;  // they can be preloaded by these names
 };
 
-// A sanitizer's runtime stands before the functions that the agent wraps too, and AddressSanitizer
-// ends the program if another library comes before it.
+// A sanitizer's runtime also wraps functions that the agent wraps, and AddressSanitizer ends the
+// program if another library comes before its runtime.
 inline bool is_runtime(const char* library) {
   const char* slash = std::strrchr(library, '/');
   const char* name = slash != nullptr ? slash + 1 : library;

@@ -1,10 +1,10 @@
-// What the agent in the target and the recorder outside share: one mapping of a memfd.
+// The memory that the agent in the target and the recorder outside share: one mapping of a memfd.
 //
-// The agent writes, the recorder reads while the target runs and after it has ended in whatever
-// way. protocol.md says in which order words are written and what a reader may conclude. Nothing
-// here is a pointer, because the two map the memory at different addresses. All tables are
-// append-only hash tables with open addressing: a key is claimed by one compare-and-swap and never
-// changes, so that a thread that dies in the midst leaves at most one entry without counts.
+// The agent writes. The recorder reads while the target runs and after it has ended, in whatever
+// way. protocol.md gives the order in which words are written and the conclusions that a reader may
+// draw. Nothing here is a pointer, because the two map the memory at different addresses. All
+// tables are append-only hash tables with open addressing: a key is claimed by one compare-and-swap
+// and never changes, so a thread that dies in the middle leaves at most one entry without counts.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,8 @@ namespace threadmark {
 inline constexpr std::uint64_t kMagic = 0x31656b72616d6874;  // "thmarke1"
 inline constexpr std::uint32_t kVersion = 2;
 
-// What a thread is doing, as far as the agent knows; `running` is all that it does not see.
+// The activity of a thread, as far as the agent knows it; `running` is everything that the agent
+// does not see.
 enum class Activity : std::uint32_t {
   running,
   mutex,            // waits for a pthread mutex
@@ -49,7 +50,7 @@ enum class ObjectKind : std::uint32_t {
   semaphore,
   thread,  // of a join: the address is the thread's id
   once,
-  futex,  // a word that somebody waits for with the system call
+  futex,  // a word that a thread waits for with the system call
   file,   // the address is the descriptor
 };
 
@@ -58,27 +59,27 @@ using StackId = std::uint32_t;  // 0: not known
 using ImageId = std::uint32_t;  // index in Shared::images, plus 1; 0: not known
 
 // One program in one process: from its exec, or from the fork that made the process, to its next
-// exec or its end. Addresses mean something in one image only.
+// exec or its end. Addresses have a meaning in one image only.
 struct Image {
   std::atomic<std::int32_t> pid;     // written last; 0: not yet
   std::atomic<std::int32_t> forked;  // pid of the process that it was forked from; 0: after exec
   Count begin_ns;
 };
 
-// One thread of the target or of a process that it made. Only the thread itself writes, but for
+// One thread of the target or of a process that it made. Only the thread itself writes, except to
 // `use`.
 struct alignas(64) Thread {
   enum Use : std::uint32_t { free, live, ended };
-  std::atomic<std::uint32_t> use;  // the recorder frees an ended one when it has read it
+  std::atomic<std::uint32_t> use;  // the recorder frees an ended one after reading it
   std::atomic<std::int32_t> tid;
   std::atomic<std::int32_t> process;  // pid
   std::atomic<std::int32_t> maker;    // tid of the thread that made it
   std::atomic<StackId> made_at;       // the stack of pthread_create or fork
   Count begin_ns, end_ns;             // CLOCK_MONOTONIC; end 0 while it lives
-  Count processor_ns;                 // its processor time, when it ended
+  Count processor_ns;                 // its processor time at its end
   std::atomic<std::uint64_t> name[2];
 
-  // What it does now. `version` is odd while the words below it change.
+  // The present activity. `version` is odd while the words below it change.
   std::atomic<std::uint32_t> version;
   std::atomic<std::uint32_t> activity;
   std::atomic<std::uint32_t> object;  // index in Shared::objects, plus 1; 0: none
@@ -91,7 +92,8 @@ struct alignas(64) Thread {
   } total[kActivities];
 };
 
-// A lock, condition, ... that somebody waited for. An object that was never waited for has none.
+// A lock, condition, ... that a thread waited for. An object that no thread waited for has no
+// entry.
 struct alignas(64) Object {
   Count key;                        // of kind, image and address (see object_key), 0: free
   Count address;                    // in the image that waited first; a thread id, a descriptor
@@ -100,18 +102,18 @@ struct alignas(64) Object {
   std::atomic<ImageId> image;       // that waited first; written last of these
   Count first_ns, waits, wait_ns, longest_ns;
   std::atomic<std::uint32_t> waiters;  // now
-  // The holder, as far as it took the object after the first wait.
+  // The holder, if it took the object after the first wait.
   std::atomic<std::int32_t> holder;
   std::atomic<StackId> holder_stack;
   Count taken_ns;
   Count holds, hold_ns;
-  Count signals, signal_ns;  // of conditions: how many, and when the last one was
+  Count signals, signal_ns;  // of conditions: the number of signals, and the time of the last
   std::atomic<StackId> signal_stack;
-  std::atomic<std::uint32_t> mutex;  // of a condition: that its waiters lock again; index plus 1
-  // Of a condition: waits that were signalled and after which the thread waited for it again with
-  // the same mutex, without having unlocked that meanwhile.
+  std::atomic<std::uint32_t> mutex;  // of a condition: its waiters lock it again; index plus 1
+  // Of a condition: waits that were signalled and after which the thread waited for the condition
+  // again with the same mutex, without having unlocked the mutex meanwhile.
   Count futile;
-  Count bytes, writes;  // of files: what was written, by how many calls (waits are all calls)
+  Count bytes, writes;  // of files: bytes written, by `writes` calls (waits are all calls)
 };
 
 inline constexpr std::uint32_t kSharedByProcesses = 1 << 8;  // in Object::type
@@ -128,11 +130,11 @@ constexpr std::uint64_t object_key(ObjectKind kind, ImageId image, std::uint64_t
 // A stack: `depth` return addresses from `first` in Shared::frames, innermost first.
 struct Stack {
   Count hash;                               // 0: free
-  std::atomic<ImageId> image;               // whose addresses the frames are
+  std::atomic<ImageId> image;               // that the frames' addresses belong to
   std::atomic<std::uint32_t> first, depth;  // depth is written last; 0: being written
 };
 
-// Who waited for whom: counts for (object, stack of the waiter, stack of the holder, activity).
+// A waiter and a holder: counts for (object, stack of the waiter, stack of the holder, activity).
 struct Pair {
   Count key;  // hash of the four, 0: free
   std::atomic<std::uint32_t> object, activity;
@@ -140,13 +142,13 @@ struct Pair {
   Count waits, wait_ns;
 };
 
-// What a holder did: counts for (object, stack of the acquisition).
+// The holds of a lock: counts for (object, stack of the acquisition).
 struct Hold {
   Count key;  // hash of both, 0: free
   std::atomic<std::uint32_t> object;
   std::atomic<StackId> stack;
   Count holds, hold_ns;
-  Count blamed_ns;  // sum over its holds of hold time x threads that waited when it let go
+  Count blamed_ns;  // sum over its holds of hold time x waiters at the release
 };
 
 inline constexpr std::size_t kImages = kSharedImage - 1;
@@ -158,7 +160,7 @@ inline constexpr std::size_t kHolds = 1 << 16;
 inline constexpr std::size_t kFrames = 1 << 21;
 inline constexpr std::size_t kMostFrames = 64;  // of a stack
 
-// What was not recorded because a table was full, by table.
+// Entries that were not recorded because a table was full, by table.
 enum Lost : std::uint32_t {
   lost_threads,
   lost_objects,
@@ -170,7 +172,7 @@ enum Lost : std::uint32_t {
 
 struct Shared {
   std::uint64_t magic;
-  std::uint32_t version, size_checked;  // sizeof(Shared) modulo 2^32, so that both are of one build
+  std::uint32_t version, size_checked;  // sizeof(Shared) modulo 2^32: both must be of one build
   std::atomic<std::uint32_t> follow;    // the recorder's word: children are recorded too
   std::atomic<std::uint32_t> over;      // the recorder's word: the recording has ended
   std::atomic<std::uint32_t> attached;  // 1 when the agent's constructor has run
@@ -180,8 +182,8 @@ struct Shared {
   std::atomic<std::uint32_t> frames_used;
   std::atomic<std::uint32_t> threads_used;  // no slot from here on was ever used
   std::atomic<std::uint32_t> thread_hint;   // where a free slot may be
-  std::atomic<std::uint32_t> images_used;   // numbers that were given
-  Count agent_ns;  // time that the agent itself took in waits: unwinding and tables
+  std::atomic<std::uint32_t> images_used;   // numbers in use
+  Count agent_ns;                           // the agent's own time in waits: unwinding and tables
 
   Image images[kImages];
   Thread threads[kThreads];

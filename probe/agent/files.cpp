@@ -1,5 +1,5 @@
-// The wrappers of input, output and sleep. All of them are short as a rule and do not take their
-// caller's stack unless they were long or others wait for a lock of the thread.
+// The wrappers of input, output and sleep. The calls are short as a rule. A wrapper takes its
+// caller's stack only if the call was long or others wait for a lock of the thread.
 #include <fcntl.h>
 
 #include "probe/agent/real.hpp"

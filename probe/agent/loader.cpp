@@ -1,5 +1,6 @@
 // See loader.hpp. A module that a constructor loaded before the agent's constructor ran may be
-// unloaded later, so that being there at the start says nothing: what the program needs does.
+// unloaded later. So the modules that are never unloaded are those that the program needs, not
+// those that are loaded at the start.
 #include "probe/agent/loader.hpp"
 
 #include <cstring>
@@ -22,8 +23,8 @@ std::size_t place_of(const void* handle) {
   return at;
 }
 
-// The loader's list, which the program's headers tell of, is in the order of each_loaded. A handle
-// is the address of its entry.
+// The program's headers lead to the loader's list, which is in the order of each_loaded. A handle
+// is the address of an entry of that list.
 void note_handles(const Elf64_Dyn* dynamic, std::size_t count) {
   const r_debug* loader = nullptr;
   for (; dynamic != nullptr && dynamic->d_tag != DT_NULL; ++dynamic)
@@ -64,7 +65,7 @@ Needing needing(const Loaded& module) {
   for (const Elf64_Dyn* each = to.dynamic; each->d_tag != DT_NULL; ++each) {
     if (each->d_tag == DT_SONAME) name = each;
     if (each->d_tag != DT_STRTAB) continue;
-    // The loader adds the bias in place where it may write.
+    // The loader adds the bias in place if the table is writable.
     const std::uint64_t at = each->d_un.d_ptr;
     to.strings = reinterpret_cast<const char*>(at < module.bias ? at + module.bias : at);
   }
@@ -94,7 +95,7 @@ std::uint64_t each_loaded(bool (*each)(const Loaded& module, void* argument), vo
   iterate(
       [](dl_phdr_info* info, std::size_t, void* to) {
         auto& now = *static_cast<Passed*>(to);
-        // Loads alone change the upper half; without one, unloading only adds to the lower.
+        // Only loads change the upper half; between loads, unloading only adds to the lower.
         now.changes = (static_cast<std::uint64_t>(info->dlpi_adds) << 32 |
                        static_cast<std::uint32_t>(info->dlpi_subs)) +
                       1;
@@ -127,11 +128,11 @@ std::size_t count_of_start(std::uint64_t own) {
         all[from].dynamic = nullptr;  // followed
       }
     }
-    // What was loaded before a needed one was loaded with it.
+    // A module that was loaded before a needed module was loaded with the program.
     for (std::size_t i = 0; i < count; ++i)
       if (all[i].needed) start = i + 1;
   };
-  // The first call holds the loader's lock for the whole: its tables stay where they are.
+  // The outer call holds the loader's lock all the time, so the loader's tables stay in place.
   each_loaded([&](const Loaded&) {
     each_loaded([&](const Loaded& module) {
       if (count == kMost) return false;

@@ -1,5 +1,5 @@
-// What the loader says of its modules. All of this takes the loader's lock for a moment, so it is
-// for the agent's constructor and for the wrapper of dlclose, which had that lock just before.
+// The loader's view of its modules. Each function takes the loader's lock for a moment, so only the
+// agent's constructor and the wrapper of dlclose call them: dlclose has just had that lock.
 #pragma once
 
 #include <elf.h>
@@ -17,8 +17,8 @@ struct Loaded {
   std::size_t count;
 };
 
-// Calls `each` with the modules in the order in which they were loaded until it returns false.
-// What is returned differs after any module was unloaded. 0: the loader says nothing.
+// Calls `each` with the modules in the order in which they were loaded until it returns false. The
+// returned number differs after any module was unloaded. 0: the loader gives no number.
 std::uint64_t each_loaded(bool (*each)(const Loaded& module, void* argument), void* argument);
 
 template <class Each>
@@ -28,11 +28,11 @@ std::uint64_t each_loaded(Each each) {
       &each);
 }
 
-// How many of the modules, in the same order, were loaded with the program itself: those are never
+// The number of modules, in the same order, that were loaded with the program itself and are never
 // unloaded. `own` is an address of the agent.
 std::size_t count_of_start(std::uint64_t own);
 
-// Whether `handle`, as dlopen gave it, is one of these.
+// Whether `handle`, a result of dlopen, belongs to such a module.
 bool is_of_start(const void* handle);
 
 }  // namespace threadmark::agent

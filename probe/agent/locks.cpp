@@ -1,5 +1,6 @@
-// The wrappers of what threads wait for: locks, conditions, barriers, semaphores, once, futexes.
-// A lock is tried first, so that one that nobody ever waited for costs a call and a byte.
+// The wrappers of the functions in which threads wait: locks, conditions, barriers, semaphores,
+// once, futexes. A wrapper tries a lock first, so a lock that no thread ever waited for costs a
+// call and a byte.
 #include <linux/futex.h>
 #include <sys/syscall.h>
 
@@ -18,14 +19,15 @@ namespace {
 // The tid of the thread that has the lock, as the C library notes it.
 std::int32_t owner(const pthread_mutex_t* mutex) { return mutex->__data.__owner; }
 std::int32_t owner(const pthread_rwlock_t* lock) { return lock->__data.__cur_writer; }
-// Of a spin lock only the agent knows, where it noted the holder.
+// Only the agent knows the owner of a spin lock, if it noted the holder.
 std::int32_t owner(const pthread_spinlock_t* lock) {
   Busy busy;
   const std::uint32_t index = busy ? find_object(ObjectKind::spin_lock, address_of(lock)) : 0;
   return index == 0 ? 0 : get(object_at(index).holder);
 }
 
-// The owner has a recursive mutex already, and takes or gives back one more: no hold of its own.
+// Whether the owner has a recursive mutex already, and takes it or gives it back once more: that is
+// no hold of its own.
 bool is_again(const pthread_mutex_t* mutex) {
   return (mutex->__data.__kind & 3) == PTHREAD_MUTEX_RECURSIVE_NP && mutex->__data.__count > 1;
 }
@@ -41,7 +43,7 @@ void note_type(const pthread_mutex_t* mutex) {
 void note_type(const pthread_rwlock_t*) {}
 void note_type(const pthread_spinlock_t*) {}
 
-// Another clock or time is an error even where the lock is free, so that it must not be tried.
+// Another clock or time is an error even if the lock is free, so the wrapper must not try the lock.
 bool is_clock(clockid_t clock) { return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC; }
 bool is_time(const timespec* until) {
   return until->tv_nsec >= 0 && until->tv_nsec < 1'000'000'000;
@@ -53,7 +55,7 @@ template <class Lock, class Waiting>
                                Waiting wait) {
   Wait waiting(site, activity, kind, address_of(lock), owner(lock));
   const int result = wait();
-  // errno is not touched by these functions, nor by the agent.
+  // These functions do not touch errno, and neither does the agent.
   waiting.end(activity);
   if (result == 0 || result == EOWNERDEAD) {
     note_type(lock);
@@ -80,7 +82,7 @@ template <class Lock>
   return result;
 }
 
-// What a trial of the lock gave decides how it goes on.
+// The wrapper tries the lock; the result decides the next step.
 #define THREADMARK_LOCK(lock, kind, activity, trial, wait)                       \
   const int result = real().trial(lock);                                         \
   if (__builtin_expect(result == EBUSY, 0))                                      \
@@ -206,10 +208,10 @@ namespace {
 
 constexpr std::uint64_t kFutile_ns = 3'000;  // a look at a predicate takes less
 
-// The mutex is let go and taken again inside the real function.
+// The real function unlocks the mutex and locks it again.
 template <class Waiting>
 int wait_condition(pthread_cond_t* condition, pthread_mutex_t* mutex, Site site, Waiting wait) {
-  // Who works before it waits again, with the mutex locked, was not woken for nothing.
+  // A thread that works with the mutex locked before it waits again was not woken for nothing.
   const std::uint64_t now = shared() == nullptr ? 0 : now_ns();
   const bool again = mine.woken_mutex == address_of(mutex) &&
                      mine.woken_condition == address_of(condition) &&
@@ -236,8 +238,8 @@ int wait_condition(pthread_cond_t* condition, pthread_mutex_t* mutex, Site site,
 
 }  // namespace
 
-// On x86-64 conditions have two versions: the default one, and one of another layout, of which
-// nothing is recorded.
+// On x86-64 conditions have two versions: the default version, and one of another layout, for which
+// the agent records nothing.
 #if defined(__x86_64__)
 #define THREADMARK_CONDITION(name, ...)                                             \
   extern "C" [[gnu::visibility("default")]] int threadmark_new_##name(__VA_ARGS__); \
@@ -293,8 +295,8 @@ THREADMARK_WRAP(int, pthread_barrier_wait, pthread_barrier_t* barrier) {
 
 namespace {
 
-// A trial that fails sets errno, which the real wait need not touch. A wait is where the thread may
-// be cancelled, even if it has not to wait.
+// A trial that fails sets errno, which the real wait need not touch. A wait is a cancellation point
+// even if the thread does not have to wait.
 template <class Waiting>
 int wait_semaphore(sem_t* semaphore, Site site, Waiting wait) {
   const auto& next = real();
@@ -330,8 +332,8 @@ THREADMARK_WRAP(int, sem_post, sem_t* semaphore) {
 
 namespace {
 
-// The threads that run a routine of pthread_once or initialise a variable, by its address, as far
-// as none of the same hash came after.
+// The threads that run a routine of pthread_once or initialise a variable, by the address of the
+// object. A later object with the same hash replaces an entry.
 struct Initialiser {
   std::atomic<std::uint64_t> address;
   std::atomic<std::int32_t> tid;
@@ -358,7 +360,8 @@ std::int32_t who_initialises(std::uint64_t address) {
   return get(from.address) == address ? tid : 0;
 }
 
-// Threads wait until this has returned. An exception of the routine's goes through it.
+// Other threads wait until this function has returned. An exception of the routine passes through
+// it.
 void run_once() {
   const Once now = mine.once;
   initialises(now.address);
@@ -392,7 +395,7 @@ THREADMARK_WRAP(int, pthread_once, pthread_once_t* once, void (*routine)()) {
 }
 
 // The second byte of a guard is not 0 while a thread initialises the variable. The wait itself is a
-// futex or a condition of the C++ library's, which is not to be seen as another wait.
+// futex or a condition of the C++ library, which must not count as another wait.
 THREADMARK_WRAP(int, __cxa_guard_acquire, void* guard) {
   const auto* bytes = static_cast<const unsigned char*>(guard);
   const std::uint64_t address = address_of(guard);
@@ -424,7 +427,7 @@ THREADMARK_WRAP(void, __cxa_guard_abort, void* guard) {
 
 namespace {
 
-// Whether a system call that returned 0 did so in a process with memory of its own.
+// Whether a system call that returned 0 has returned in a new process with memory of its own.
 bool makes_process(long number, long a) {
 #ifdef SYS_fork
   if (number == SYS_fork) return true;
@@ -460,7 +463,7 @@ THREADMARK_WRAP(long, syscall, long number, long a, long b, long c, long d, long
   return result;
 }
 
-// A filter of system calls may kill the process for one that it does not use itself.
+// A filter of system calls may kill the process for a call that the process does not use itself.
 THREADMARK_WRAP(int, prctl, int option, unsigned long a, unsigned long b, unsigned long c,
                 unsigned long d) {
   if (option == 22 /* PR_SET_SECCOMP */) be_quiet();

@@ -1,15 +1,17 @@
-// Functions of memory and text that the agent calls, as its own. A library that comes before it may
-// stand before those of the C library: a sanitizer checks what their callers read and write.
+// The agent's own versions of the memory and text functions that it calls. A library before the
+// agent may replace those of the C library: a sanitizer checks the reads and writes of their
+// callers.
 #include <cstddef>
 
-// Under another name for the compiler, which declares them itself and as visible.
+// They have another name for the compiler, because it declares the standard names itself, as
+// visible.
 #define THREADMARK_OWN(result, name, ...)                                                 \
   extern "C" [[gnu::visibility("hidden")]] result own_##name(__VA_ARGS__) __asm__(#name); \
   extern "C" result own_##name(__VA_ARGS__)
 
 namespace {
 
-// The compiler must not make a call of the very function of a loop.
+// The compiler must not turn a loop into a call of the very function that has the loop.
 template <class Value>
 Value plain(Value value) {
   asm volatile("" : "+r"(value));

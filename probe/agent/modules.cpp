@@ -1,4 +1,4 @@
-// See modules.hpp. The list is one of two, so that a walk in another thread reads one that stands
+// See modules.hpp. There are two lists, so that a walk in another thread reads a list that stands
 // still: a list changes only while no walk uses it.
 #include "probe/agent/modules.hpp"
 
@@ -13,7 +13,7 @@
 #include "probe/agent/system.hpp"
 #include "probe/agent/words.hpp"
 
-// Of the linker: where the agent itself lies.
+// The linker's symbol for the beginning of the agent itself.
 extern "C" [[gnu::visibility("hidden")]] const char __ehdr_start[];
 extern "C" [[gnu::visibility("hidden")]] const char _end[];
 
@@ -23,26 +23,26 @@ namespace {
 
 constexpr std::size_t kMost = 1024;
 constexpr std::uint64_t kPause_ns = 10'000'000;  // from one reading to the next, at least
-constexpr std::uint32_t kSlowest = 6;            // doublings of it where readings find nothing
-constexpr std::uint32_t kHopeless = 3;           // so many fruitless ones: the code has no file
-constexpr std::uint64_t kShare = 20;             // of the time: reading takes less than one in it
+constexpr std::uint32_t kSlowest = 6;            // doublings of it if readings find nothing
+constexpr std::uint32_t kHopeless = 3;           // fruitless readings: the code has no file
+constexpr std::uint64_t kShare = 20;             // reading takes less than this part of the time
 
 struct List {
   std::size_t count = 0;
   unwind::Module modules[kMost]{};
-  bool readable[kMost]{};  // the maps say that all of the tables can be read
+  bool readable[kMost]{};  // the maps show that all of the tables are readable
 };
 
 constinit List lists[2]{};
-constinit List start{};  // what was loaded with the program: it stays, and so does this list
+constinit List start{};  // loaded with the program: the modules and this list stay
 std::atomic<std::uint32_t> current{0};
 std::atomic<std::uint32_t> walks{0};
 std::atomic<std::uint32_t> unloading{0};
 std::atomic<bool> reading{false}, quiet{false};
 std::atomic<bool> given_up{false};        // a walk did not end: walks use `start` from now on
-std::atomic<std::uint32_t> fruitless{0};  // readings since one found what was asked for
-std::atomic<std::uint64_t> next_ns{0};    // when the maps may be read again
-std::atomic<std::uint64_t> unloaded{0};   // what the loader said when the list was last compared
+std::atomic<std::uint32_t> fruitless{0};  // readings since a successful one
+std::atomic<std::uint64_t> next_ns{0};    // the time of the next reading of the maps
+std::atomic<std::uint64_t> unloaded{0};   // the loader's number at the last comparison
 
 // A line of the maps.
 struct Mapping {
@@ -106,7 +106,7 @@ void each_mapping(Each each) {
       skipping = false;
       begin = static_cast<std::size_t>(static_cast<char*>(end) - buffer) + 1;
     }
-    if (begin == 0 && filled > 128) {  // a long path: all that matters stands before it
+    if (begin == 0 && filled > 128) {  // a long path: all needed fields come before it
       if (!skipping) {
         buffer[filled] = '\0';
         more = each(parse(buffer));
@@ -121,7 +121,7 @@ void each_mapping(Each each) {
   raw_call(SYS_close, file);
 }
 
-// The ELF file whose mappings come in, until its code is there.
+// The ELF file whose mappings are being read, until its code comes.
 struct Candidate {
   Mapping header;             // its first mapping
   std::uint64_t covered = 0;  // readable without a gap from header.low to here
@@ -140,7 +140,8 @@ const Elf64_Phdr* program_headers(const Candidate& from, std::size_t& count) {
   return reinterpret_cast<const Elf64_Phdr*>(from.header.low + head->e_phoff);
 }
 
-// Whether `code`, a later or the same mapping of the file, is where the headers want their code.
+// Whether `code`, a later or the same mapping of the file, lies at the place that the headers give
+// for code.
 bool fits(const Elf64_Phdr* headers, std::size_t count, std::uint64_t bias, const Mapping& code) {
   for (std::size_t i = 0; i < count; ++i) {
     const Elf64_Phdr& each = headers[i];
@@ -152,8 +153,8 @@ bool fits(const Elf64_Phdr* headers, std::size_t count, std::uint64_t bias, cons
   return false;
 }
 
-// The tables that the headers tell of. The segment of the tables is often mapped behind the code:
-// its end comes from the headers, and counts only when the maps confirm it (see read_list).
+// Finds the tables with the headers. The segment of the tables is often mapped behind the code: its
+// end comes from the headers, and counts only when the maps confirm it (see read_list).
 void find_tables(const Elf64_Phdr* headers, std::size_t count, std::uint64_t bias,
                  unwind::Module& to) {
   for (std::size_t i = 0; i < count; ++i)
@@ -192,11 +193,11 @@ bool covers(std::uint64_t low, std::uint64_t high, const unwind::Image& image) {
   return image.address >= low && image.address <= high && image.size <= high - image.address;
 }
 
-// Reads all modules. Code mappings without a file are not in the list: nothing is known of them.
+// Reads all modules. Code mappings without a file are not in the list, because they have no tables.
 void read_list(List& list) {
   list.count = 0;
   Candidate candidate;
-  Region readable;  // what is readable without a gap, up to the line before
+  Region readable;  // readable without a gap, up to the line before
   const auto confirm = [&] {
     for (std::size_t i = 0; i < list.count; ++i)
       if (covers(readable.low, readable.high, list.modules[i].tables)) list.readable[i] = true;
@@ -224,7 +225,7 @@ void read_list(List& list) {
   }
 }
 
-// How many modules begin at or below `pc`.
+// The number of modules that begin at or below `pc`.
 std::size_t count_up_to(const List& list, std::uint64_t pc) {
   std::size_t low = 0, high = list.count;
   while (low < high) {
@@ -244,8 +245,8 @@ const unwind::Module* search(const List& list, std::uint64_t pc) {
   return pc < found.high ? &found : nullptr;
 }
 
-// Reads the maps into the list that no walk uses. Only a walk that is alone may ask for it. False:
-// they were read a short time ago.
+// Reads the maps into the list that no walk uses. Only a walk that is alone may call this. False:
+// the last reading was a short time ago.
 bool refresh() {
   if (quiet.load() || reading.exchange(true)) return false;
   const std::uint64_t now = now_ns();
@@ -263,7 +264,8 @@ bool refresh() {
   return due;
 }
 
-// Keeps of a list what is among the first `most` modules of the loader, with the same tables.
+// Copies the modules of a list that are among the first `most` modules of the loader, with the same
+// tables.
 std::uint64_t keep_loaded(const List& from, List& to, std::size_t most) {
   bool keep[kMost]{};
   const std::uint64_t changes = each_loaded([&](const Loaded& module) {
@@ -355,7 +357,7 @@ const unwind::Module* Modules::find(std::uint64_t pc) {
 }
 
 void forget_walks() {
-  // What dlclose left half done in another thread is not finished: modules of the list may go.
+  // A dlclose in another thread will not finish its half-done work: modules of the list may go.
   if (unloading.load() != 0) lists[current.load()].count = 0;
   walks.store(0);
   unloading.store(0);
@@ -366,8 +368,8 @@ void forget_walks() {
 
 void begin_unloading() {
   unloading.fetch_add(1);
-  // A walk takes microseconds. One that does not end was left by a jump out of a signal handler, or
-  // its thread has no processor: it is waited for once, and never again.
+  // A walk takes microseconds. A walk that does not end was left by a jump out of a signal handler,
+  // or its thread has no processor. dlclose waits for it once, and never again.
   constexpr std::uint64_t kPatience_ns = 50'000'000;
   for (std::uint64_t begin = 0; walks.load() != 0 && !given_up.load(); pause()) {
     const std::uint64_t now = now_ns();
@@ -376,7 +378,7 @@ void begin_unloading() {
   }
 }
 
-// Modules that are gone must not be found again. Most calls unload nothing.
+// A walk must not find modules that are gone. Most calls unload nothing.
 void end_unloading() {
   const std::uint64_t now = each_loaded([](const Loaded&) { return false; });
   if (now == 0) given_up.store(true);

@@ -1,5 +1,5 @@
-// The beginning of recording in a process, in one that it makes by fork, and its end; and the
-// agent's memory while the process locks all of its own.
+// The beginning and the end of recording in a process and in its forked children, and the agent's
+// memory while the process locks all of its memory.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -23,7 +23,7 @@ namespace threadmark::agent {
 
 namespace {
 
-// Beyond `control`, which is idle in a child that does not record.
+// Kept beside `control`, which is idle in a child that does not record.
 Control* own_control = nullptr;
 std::int32_t own_pid = 0;
 
@@ -45,7 +45,7 @@ Shared* open_shared() {
   return nullptr;
 }
 
-// The threads of the program that this one replaced in the process are gone.
+// Ends the threads of the program that this program replaced in the process.
 void end_former_threads(Shared* to) {
   const std::uint32_t used = get(to->threads_used);
   for (std::uint32_t i = 0; i < used && i < kThreads; ++i) {
@@ -65,7 +65,7 @@ void end_former_threads(Shared* to) {
   auto* own = static_cast<Control*>(map(sizeof(Control), kPrivate, -1));
   void* memory = map(static_cast<long>(thread_memory_size()), kPrivate, -1);
   if (own == nullptr || memory == nullptr) return;
-  // Where the kernel cannot do this, begin_child does it.
+  // If the kernel cannot do this, begin_child does it.
   raw_call(SYS_madvise, as_word(own), Control::kPage, 18 /* MADV_WIPEONFORK */);
   if (get(to->follow) != 0)
     map(sizeof own->filter, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, as_word(own->filter));
@@ -91,7 +91,7 @@ void end_former_threads(Shared* to) {
     if (first) own_image();
     self();
   }
-  // Of fork, and of what forks inside the C library.
+  // For fork, and for functions of the C library that fork.
   pthread_atfork(nullptr, nullptr, begin_child);
   if (!first) return;
   put(to->pid, own_pid);
@@ -99,7 +99,7 @@ void end_former_threads(Shared* to) {
   publish(to->attached, 1);
 }
 
-// exit does not come back to where the main thread began, and calls no destructor of a key.
+// exit does not return to the start of the main thread, and calls no destructor of a key.
 [[gnu::destructor]] void end_recording() { note_last_times(); }
 
 template <class Call>
@@ -117,7 +117,7 @@ pid_t make_child(Site site, Call call) {
   return child;
 }
 
-// What a child of clone is to run. The child has a copy of it.
+// The function for a child of clone. The child has a copy of this object.
 struct Start {
   int (*routine)(void*);
   void* argument;
@@ -138,7 +138,7 @@ void begin_child() {
   Shared* to = shared_with_children();
   if (to == nullptr || is_quiet()) return;
   const long parent = raw_call(SYS_getppid);
-  if (parent == 0) {  // in a namespace of its own, where ids are not those that the recorder knows
+  if (parent == 0) {  // in its own namespace, with ids that the recorder does not know
     pass_on(nullptr);
     return;
   }
@@ -187,12 +187,12 @@ THREADMARK_WRAP(int, clone, int (*routine)(void*), void* stack, int flags, void*
   });
 }
 
-// mlockall counts all address space of the process and fills it with memory. The agent's tables are
-// made as small as they can be while it does, and never become locked.
+// mlockall counts all address space of the process and fills it with memory. The agent makes its
+// tables as small as possible during the call, and they never become locked.
 class Small {
  public:
   Small() : tables_{shared(), kKept, sizeof(Shared), false} {
-    // Signal handlers find the agent busy. Other threads would need the tables.
+    // Signal handlers find the agent busy. If there are other threads, they would need the tables.
     struct stat tasks{};
     constexpr unsigned kOfOneThread = 3;  // its entries: ., .. and the thread
     if (!busy_ || is_quiet() ||

@@ -1,5 +1,6 @@
-// Starting another program: exec, posix_spawn, system and popen, and the environment for it. All
-// but the last two may be called where malloc may not: after vfork, in a signal handler.
+// The start of another program by exec, posix_spawn, system and popen, and the environment for it.
+// A target may call all but the last two at places where malloc is not allowed: after vfork, in a
+// signal handler.
 #include "probe/agent/programs.hpp"
 
 #include <fcntl.h>
@@ -24,7 +25,7 @@ constexpr char kProbe[] = "THREADMARK_PROBE=";
 constexpr char kPreload[] = "LD_PRELOAD=";
 constexpr std::size_t kProbeLength = sizeof kProbe - 1, kPreloadLength = sizeof kPreload - 1;
 
-// As they came, for the programs that are started here.
+// The two variables as this process got them, for the programs that it starts.
 char probe_entry[256], agent_path[4096];
 Shared* passed_on = nullptr;
 
@@ -32,7 +33,7 @@ bool begins(const char* text, const char* with, std::size_t length) {
   return std::strncmp(text, with, length) == 0;
 }
 
-// The word itself, whatever its text is.
+// Removes the word itself, whatever its text is.
 void remove(char** environment, const char* text) {
   char** to = environment;
   for (char** from = environment; *from != nullptr; ++from)
@@ -45,7 +46,7 @@ bool read_at(long file, std::uint64_t offset, void* to, std::size_t size) {
                   static_cast<long>(offset)) == static_cast<long>(size);
 }
 
-// Whether the loader of this ELF file would preload the agent, and say nothing.
+// Whether the loader of this ELF file would preload the agent without a message.
 bool loads_agent(long file, ProgramFile& of) {
   struct stat about{};
   if (raw_call(SYS_fstat, file, as_word(&about)) != 0 || (about.st_mode & (S_ISUID | S_ISGID)) != 0)
@@ -56,7 +57,7 @@ bool loads_agent(long file, ProgramFile& of) {
   return of.loader == ProgramFile::of_glibc && of.runtimes_fit;
 }
 
-// Whether the variables do no harm in a program. A script's is its interpreter.
+// Whether the variables do no harm in a program. The program of a script is its interpreter.
 bool takes_agent(const char* path, ProgramFile& of) {
   char head[256], interpreter[256];
   for (int depth = 0; depth < 5; ++depth) {
@@ -115,7 +116,7 @@ bool takes_agent_searched(const char* name, ProgramFile& of) {
   }
 }
 
-// Without a recorder that still records, a program is started as it would be without the agent.
+// If no recorder records any more, a program starts as it would without the agent.
 bool passes_on(bool in_child) {
   if (passed_on == nullptr || get(passed_on->over) != 0) return false;
   if (get(passed_on->follow) != 0) return true;
@@ -128,7 +129,8 @@ std::size_t length_of(char* const* words) {
   return count;
 }
 
-// Whether the word is one of the two that another thread has lent the environment meanwhile.
+// Whether the word is one of the two variables that another thread has lent to the environment
+// meanwhile.
 bool is_lent(char* const* at) { return at[0] == probe_entry || at[1] == probe_entry; }
 
 const char* preload_of(char* const* from) {
@@ -138,7 +140,7 @@ const char* preload_of(char* const* from) {
   return last;
 }
 
-// What the two variables need: words, and bytes of text.
+// The space for the two variables: words, and bytes of text.
 constexpr std::size_t kMoreWords = 3;
 std::size_t text_size(char* const* from, const ProgramFile& of) {
   return std::strlen(preload_of(from)) + 1 + std::strlen(of.runtimes) + std::strlen(agent_path) + 1;
@@ -181,7 +183,7 @@ int replace_searched(const char* file, char* const* arguments, char* const* envi
 }
 
 // For functions that give a child the environment of this process and take no other. `environ` is
-// another array meanwhile. Its memory stays, because other threads may read it still.
+// another array meanwhile. The memory of that array stays, because other threads may still read it.
 class Lent {
  public:
   Lent() {
@@ -195,7 +197,8 @@ class Lent {
     if (environ == lent_ && of_words(lent_) != words_) give_back_changes();
     if (!__atomic_compare_exchange_n(&environ, &expected, before_, false, __ATOMIC_SEQ_CST,
                                      __ATOMIC_SEQ_CST)) {
-      // Another thread has added to it: the C library made a copy, perhaps in place of the old.
+      // Another thread has added a variable: the C library made a copy, perhaps in place of the old
+      // array.
       remove(environ, text_);
       remove(environ, probe_entry);
     }
@@ -209,7 +212,7 @@ class Lent {
   static inline constinit void* kept = nullptr;
   static inline constinit std::atomic<std::uint8_t> kept_used{0};
 
-  // False if the environment is no longer the one that was copied.
+  // False if the environment is no longer the copied one.
   bool lend() {
     before_ = environ;
     if (before_ == nullptr) return true;
@@ -231,8 +234,8 @@ class Lent {
     return false;
   }
 
-  // Variables that another thread replaced or took away: the C library does so in the array, which
-  // never has more of them than before.
+  // Gives back the variables that another thread replaced or took away. The C library does that
+  // within the array, so the array never has more variables than before.
   void give_back_changes() {
     char** to = before_;
     for (char** from = lent_; *from != nullptr; ++from)
@@ -261,15 +264,15 @@ class Lent {
   ProgramFile of_;
   char** before_ = nullptr;
   char** lent_ = nullptr;
-  std::uint64_t words_ = 0;  // of what was lent
+  std::uint64_t words_ = 0;  // of the lent array
   char* text_ = nullptr;
   void* memory_ = nullptr;
 };
 
-// The kernel knows the environment that the program was started with by its bounds, and shows what
-// lies in them to those who read /proc/PID/environ. They end at `end` from now on.
+// The kernel knows the bounds of the environment that the program was started with, and shows the
+// bytes between them in /proc/PID/environ. The bounds end at `end` from now on.
 void end_environment(const char* end) {
-  // The kernel takes all bounds of the process at once.
+  // The kernel accepts only all bounds of the process at once.
   prctl_mm_map map{};
   struct Field {
     int number;  // in /proc/self/stat
@@ -356,7 +359,7 @@ THREADMARK_WRAP(int, fexecve, int file, char* const* arguments, char* const* env
                     [&](char* const* with) { return real().fexecve(file, arguments, with); });
 }
 
-// The arguments of the execl family as an array; what follows their end is the environment.
+// The arguments of the execl family as an array. For execle the environment follows their end.
 #define THREADMARK_LIST(first)                                                                \
   va_list list, again;                                                                        \
   va_start(list, first);                                                                      \

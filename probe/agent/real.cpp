@@ -1,5 +1,5 @@
-// Looking up the wrapped functions. dlsym is bound to its oldest version, so that the agent needs
-// no newer C library than its target.
+// The look-up of the wrapped functions. dlsym is bound to its oldest version, so that the agent
+// needs no newer C library than its target.
 #include "probe/agent/real.hpp"
 
 #include <dlfcn.h>
@@ -28,8 +28,9 @@ void look_up_old(Function*& to, const char* name) {
 }  // namespace
 #endif
 
-// Twice at the same time gives the same pointers. A malloc of the target's own that locks while
-// dlsym runs comes back here, and finds what is looked up so far: the mutex comes first.
+// Two calls at the same time write the same pointers. If the target's own malloc locks a mutex
+// while dlsym runs, it calls this function again and finds the pointers that are already there: so
+// the mutex functions come first.
 void resolve() {
   static constinit thread_local bool resolving [[gnu::tls_model("initial-exec")]] = false;
   if (resolving) return;

@@ -1,6 +1,6 @@
-// The functions that the agent stands in front of, as the next library has them. They are looked up
-// at the first call of any, because constructors of libraries run before the agent's. The clock is
-// one that the agent calls itself: libraries that come before it may tell another time.
+// The functions that the agent wraps, as the next library defines them. The first call of any of
+// them looks them all up, because constructors of libraries run before the agent's. The agent calls
+// the clock itself, because a library before it may replace the clock.
 #pragma once
 
 #include <link.h>
@@ -143,7 +143,7 @@ struct Real {
 extern Real table;
 
 #if defined(__x86_64__)
-// The conditions of before 2003, of another layout, which programs of that time still ask for.
+// The conditions from before 2003 with another layout, which programs of that time still use.
 struct OldConditions {
   int (*wait)(pthread_cond_t*, pthread_mutex_t*);
   int (*timedwait)(pthread_cond_t*, pthread_mutex_t*, const timespec*);
@@ -156,7 +156,7 @@ extern OldConditions old_conditions;
 // Fills the table; a function that this C library does not have stays null.
 void resolve();
 
-// The functions of the table, all looked up.
+// The table with all functions looked up.
 [[gnu::always_inline]] inline const Real& real() {
   if (__builtin_expect(table.dlclose == nullptr, 0)) resolve();
   return table;

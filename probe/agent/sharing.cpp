@@ -1,4 +1,4 @@
-// See sharing.hpp. Reading the maps takes as long as a long wait, so that what they say is kept:
+// See sharing.hpp. Reading the maps takes as long as a long wait, so the agent keeps the results:
 // mappings that are shared, and pages that are not.
 #include "probe/agent/sharing.hpp"
 
@@ -27,7 +27,7 @@ constinit std::atomic<std::uint32_t> known_used{0};
 constexpr std::size_t kPages = 256;
 constinit std::atomic<std::uint64_t> private_pages[kPages]{};
 
-// The word of glibc's structures that says whether processes share the object.
+// The word of glibc's structures that tells whether processes share the object.
 std::uint32_t word_at(std::uint64_t address, std::size_t offset) {
   std::uint32_t word;
   std::memcpy(&word, reinterpret_cast<const void*>(address + offset), sizeof word);
@@ -48,7 +48,7 @@ bool may_be_shared(ObjectKind kind, std::uint64_t address) {
       return word_at(address, 8) != 0;
     case ObjectKind::spin_lock:
     case ObjectKind::futex:
-      return get(shared()->images_used) > 1;  // they say nothing
+      return get(shared()->images_used) > 1;  // these kinds have no such word
     default:
       return false;
   }

@@ -1,4 +1,5 @@
-// Objects that several processes use: told by what they say of themselves and by the maps.
+// Objects that several processes use. The agent recognises them by a word of their own and by the
+// maps.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,8 @@
 
 namespace threadmark::agent {
 
-// The same number for the object in all processes that have it; 0 for one of this image alone.
+// The same number for the object in all processes that have it; 0 for an object of this image
+// alone.
 std::uint64_t shared_place(ObjectKind kind, std::uint64_t address);
 
 }  // namespace threadmark::agent

@@ -11,30 +11,32 @@ void prepare_memory(void* thread_memory, std::uint64_t stack_low, std::uint64_t 
                     std::uint64_t usual_stack);
 std::size_t thread_memory_size();
 void* thread_memory();
-// How much of it, from its beginning, the calling thread needs if there is no other.
+// The number of bytes from the beginning of thread_memory that the calling thread needs if there is
+// no other thread.
 std::size_t thread_memory_in_use();
 void be_idle();
 
-// In a child after fork: all other threads are gone, and what they were doing is never finished.
-// `forked`: the process that it was made from; 0 for the program that a process begins with.
+// In a child after fork all other threads are gone, and never finish their work. `forked`: the
+// parent process; 0 for the first program of a process.
 void begin_image(std::int32_t pid, std::int32_t forked, std::uint64_t begin_ns);
 void forget_threads();
 void forget_walks();  // in modules.cpp
 
-// In process.cpp: the child of a call that the C library does not tell of.
+// In process.cpp: begins recording in the child of a call for which the C library runs no atfork
+// handler.
 void begin_child();
 
 // In threads.cpp, before the first thread.
 void prepare_threads();
 
-// Sees to it that end_thread() runs in this thread, after the target's own destructors.
+// Makes end_thread() run in this thread after the target's own destructors.
 void at_thread_end();
 
-// Ends the waits of this thread that were left, by cancellation or longjmp, as a call whose frame
-// is `frame` shows.
+// Ends the waits of this thread that cancellation or longjmp has left. A call with the frame
+// `frame` shows which waits those are.
 void abandon_waits(std::uint64_t frame);
 
-// The thread with this handle, while it lives; 0 when it has ended.
+// The tid of the living thread with this handle; 0 when the thread has ended.
 std::int32_t tid_of(unsigned long handle);
 
 }  // namespace threadmark::agent

@@ -17,12 +17,12 @@ constinit thread_local OfThread mine [[gnu::tls_model("initial-exec")]]{};
 
 namespace {
 
-// What control points to where nothing is recorded.
+// The target of `control` in a process that does not record.
 constinit Control idle{};
 
-constexpr std::size_t kProbes = 64;  // that a search in a table takes at most
+constexpr std::size_t kProbes = 64;  // at most, for a search in a table
 
-// From the tables in memory to the stack that is unwound: words within its bounds only.
+// The walk's access to the unwound stack: it reads only words within the bounds of that stack.
 struct OwnStack {
   std::uint64_t low, high;
   bool read(std::uint64_t address, std::uint64_t& to) const {
@@ -37,7 +37,7 @@ OwnStack bounds(Local& at, std::uint64_t address) {
   if (address >= at.stack_low && address < at.stack_high) return {address, at.stack_high};
   for (const auto& region : at.regions)
     if (address >= region.low && address < region.high) return {address, region.high};
-  // A program with many fibers would have the maps read all the time.
+  // Otherwise a program with many fibers would make the agent read the maps all the time.
   const std::uint64_t now = now_ns();
   if (now - at.region_ns < 10'000'000) return {address, address};
   at.region_ns = now;
@@ -47,8 +47,9 @@ OwnStack bounds(Local& at, std::uint64_t address) {
   return {address, found.high > address ? found.high : address};
 }
 
-// Whether the stack that `known` tells of stands there still. It is read from the inside: as long
-// as the return addresses are the same, the frames are, and the next one has its place.
+// Whether the stack that `known` describes is still there. The check starts at the innermost frame:
+// as long as the return addresses are the same, the frames are the same, so the place of the next
+// address is known.
 bool stands(const Known& known, Site site) {
   const Stack& stack = shared()->stacks[known.id - 1];
   const std::uint32_t first = get(stack.first);
@@ -99,7 +100,7 @@ StackId intern(const unwind::Frame* frames, std::uint32_t depth) {
   at.place.call = false;
   OwnStack stack = bounds(at, site.frame);
   stack.low = at.place.registers.sp();
-  // The agent's own frames first, until the one that called the wrapped function.
+  // The agent's own frames come first, up to the frame that called the wrapped function.
   unwind::Frame own{};
   for (int i = 0; at.place.registers.sp() < site.frame; ++i) {
     const unwind::Module* module = modules.find(at.place.registers.pc() - (at.place.call ? 1 : 0));
@@ -168,10 +169,10 @@ Local* new_local() {
 void free_local(Local* local) {
   const auto index = static_cast<std::size_t>(reinterpret_cast<unsigned char*>(local) - locals);
   publish(local_used[index / kLocalSize], 0);
-  put(local_hint, index / kLocalSize);  // its pages are there
+  put(local_hint, index / kLocalSize);  // its pages exist
 }
 
-// The mapping of a stack is as large as was asked for; above it lies the thread's own structure.
+// The mapping of a stack has the requested size; above the stack lies the thread's own structure.
 void know_stack(Local& at, std::uint64_t size) {
   const std::uint64_t here = address_of(__builtin_frame_address(0));
   if (here >= main_stack_low && here < main_stack_high) {
@@ -193,7 +194,8 @@ void be_idle() { control = &idle; }
 
 namespace {
 
-// Of this image. The number is given when it is needed, because most children are short.
+// The state of this image. An image gets its number when it needs one, because most children are
+// short.
 struct {
   std::int32_t pid, forked;
   std::uint64_t begin_ns;
@@ -280,7 +282,7 @@ Thread* new_thread() {
     put(to->thread_hint, index + 1);
     std::uint32_t used = get(to->threads_used);
     if (index >= used) {
-      // Slots beyond were never written: memory of a new memfd is zero.
+      // Later slots were never written: the memory of a new memfd is zero.
       while (used <= index && !to->threads_used.compare_exchange_weak(used, index + 1)) {
       }
     } else {
@@ -296,7 +298,8 @@ Thread* new_thread() {
 void begin_thread(Thread* thread) {
   mine.self = thread;
   publish(thread->tid, own_tid());
-  // Threads that take a lock once must not all be noted, nor none.
+  // The seed differs by thread: else of many threads that each take a lock once, all or none would
+  // be noted.
   mine.random = static_cast<std::uint32_t>(own_tid()) * 2654435761U;
   mine.turn = static_cast<std::uint8_t>(next_random() % 64);
   at_thread_end();
@@ -358,10 +361,10 @@ void end_thread() {
 namespace {
 
 constexpr std::uint64_t kWalksSpan = 1'000'000'000, kWalksFree = 10'000'000, kWalksPart = 16,
-                        kLongestWalk = 20'000;  // longer, the thread had no processor
+                        kLongestWalk = 20'000;  // in a longer walk the thread had no processor
 
-// Walks take at most a sixteenth of a thread's time, and 10 ms a second. A program whose stacks
-// differ at each call, as those of a recursion do, has of most of them the innermost frame only.
+// Walks take at most a sixteenth of a thread's time, and 10 ms a second. For a program whose stacks
+// differ at each call, as in a recursion, most stacks have the innermost frame only.
 bool may_walk(Local& at, std::uint64_t now) {
   if (now - at.walks_since_ns > kWalksSpan) {
     at.walks_since_ns = now;
@@ -375,8 +378,8 @@ bool may_walk(Local& at, std::uint64_t now) {
 StackId stack_of(Site site, bool whole) {
   Local* at = local();
   if (at == nullptr) return 0;
-  // A lock's own class calls from one place, whoever takes the lock, so that several stacks have
-  // the same innermost frame; but those of a recursion are not to take the places of all others.
+  // A lock class calls from one place, whichever thread takes the lock, so several stacks have the
+  // same innermost frame. But the stacks of a recursion must not take the places of all others.
   Known* same = nullptr;
   std::size_t alike = 0;
   for (Known& each : at->known) {
@@ -398,7 +401,7 @@ StackId stack_of(Site site, bool whole) {
   add(shared()->agent_ns, took_ns);
   if (depth == 0) return 0;
   const StackId id = intern(at->frames, depth);
-  // The entry may be another thread's that is still being written: it has no frames to compare.
+  // Another thread may still be writing the entry: it has no frames to compare then.
   if (id == 0 || see(shared()->stacks[id - 1].depth) != depth) return id;
   if (at->partial) return id;
   known.back = site.back;
@@ -416,8 +419,8 @@ StackId stack_of(Site site, bool whole) {
 
 namespace {
 
-// Where objects were made that nobody has waited for yet, as far as nothing of the same hash came
-// after.
+// The places at which objects were made that no thread has waited for yet. A later object with the
+// same hash replaces an entry.
 struct Made {
   std::atomic<std::uint64_t> key;
   std::atomic<StackId> stack;
@@ -463,7 +466,8 @@ void note_made(Site site, ObjectKind kind, std::uint64_t address) {
   // A program that makes locks in very many places must not fill the table of stacks with them.
   if (get(shared()->frames_used) > kFrames / 4) return;
   const StackId stack = stack_of(site);
-  // A child has what its parent made before the fork, whatever the numbers of the two.
+  // A child has the objects that its parent made before the fork, whatever the numbers of the two
+  // images.
   const std::uint64_t key = object_key(kind, 1, address);
   if (const std::uint32_t index = find_object(kind, address); index != 0)
     put(object_at(index).made_at, stack);

@@ -1,5 +1,5 @@
-// What the agent knows of the process and of each thread. Everything is off in a child until it is
-// known to be followed, because the kernel wipes the control page there.
+// The agent's state of the process and of each thread. Everything is off in a child until the agent
+// knows that the recorder follows it, because the kernel wipes the control page there.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace threadmark::agent {
 
-// Where a wrapped function was called.
+// The call site of a wrapped function.
 struct Site {
   std::uint64_t back;   // the return address
   std::uint64_t frame;  // the stack pointer after the return
@@ -23,8 +23,8 @@ struct Site {
         reinterpret_cast<std::uint64_t>(__builtin_dwarf_cfa())    \
   }
 
-// A stack that was unwound here before. It is the same again if all return addresses still stand
-// where they stood.
+// A stack that was unwound at this site before. The stack is the same again if all return addresses
+// are still in their places.
 struct Known {
   std::uint64_t back, frame;
   StackId id;
@@ -32,14 +32,14 @@ struct Known {
   std::uint32_t slots[kMostFrames];  // of each return address, distance from `frame`; 0: none
 };
 
-// A lock that this thread holds and that somebody waited for.
+// A lock that this thread holds and that a thread has waited for.
 struct Held {
   std::uint64_t key, taken_ns;
   std::uint32_t object, weight;
   StackId stack;
 };
 
-// A wait that has begun. More than one where a signal handler or a routine of pthread_once waits.
+// A wait that has begun. There are several if a signal handler or a routine of pthread_once waits.
 struct Nested {
   std::uint64_t frame, back, since_ns;
   std::uint32_t object, awaited;  // object: index plus 1
@@ -55,8 +55,8 @@ struct Local {
     std::uint64_t low, high;
   } regions[kRegions];  // further stacks: of fibers and signals
   std::uint32_t next_region, next_known, held, nested;
-  std::uint64_t walks_since_ns, walked_ns;  // walks of stacks, of about the last second
-  bool partial;                             // the last walk ended early, and another may not
+  std::uint64_t walks_since_ns, walked_ns;  // stack walks of about the last second
+  bool partial;                             // the last walk ended early, and a later one may not
   Held holds[kHeld];
   Nested waits[kNested];
   Known known[kKnown];
@@ -79,15 +79,16 @@ struct OfThread {
   Local* local;
   std::int32_t tid;
   bool busy;          // the agent runs in this thread: wrapped calls are the real ones
-  bool ended;         // the thread has said its last word
-  std::uint8_t turn;  // acquisitions of briefly held locks until one is noted
+  bool ended;         // the thread has made its last entry
+  std::uint8_t turn;  // acquisitions of brief locks until one is noted
   std::uint32_t random;
-  // The lock that the thread took last without noting it, as it is held for a short time; 0: none.
+  // The lock that the thread took last without noting it, because it is held for a short time; 0:
+  // none.
   std::uint64_t brief;
-  // Of the last wait for a condition that was signalled, until the thread unlocks the mutex.
+  // The last wait for a condition that was signalled, until the thread unlocks the mutex.
   std::uint64_t woken_mutex, woken_condition, woken_ns;
   Once once;
-  std::uint64_t fork_ns;  // of a fork that goes on
+  std::uint64_t fork_ns;  // of a fork in progress
   StackId fork_stack;
 };
 extern constinit thread_local OfThread mine [[gnu::tls_model("initial-exec")]];
@@ -97,8 +98,8 @@ inline std::uint32_t next_random() {
   return mine.random >> 16;
 }
 
-// The first page is private to the process, and zero in a child after fork. The filter is memory
-// that a forked child shares, because its addresses are the same.
+// The first page is private to the process, and zero in a child after fork. A forked child shares
+// the filter, because its addresses are the same.
 struct Control {
   static constexpr std::size_t kFilter = 1 << 16, kPage = 4096;
   enum Heat : std::uint8_t { kCold, kHot, kBrief };  // kBrief: hot, and held for a short time
@@ -122,7 +123,7 @@ template <class Pointer>
   return __builtin_expect(get(filter_of(address_of(object))) != Control::kCold, 0);
 }
 
-// Entered for the agent's own work. False where the agent must do nothing.
+// The guard of the agent's own work. It is false when the agent must do nothing.
 class Busy {
  public:
   Busy() : entered_(!mine.busy && !mine.ended && shared() != nullptr) {
@@ -143,29 +144,30 @@ class Busy {
 
 std::uint64_t hashed(std::uint64_t a, std::uint64_t b);
 
-// The calling thread's slot and memory, made if needed; null where there is none left.
+// The calling thread's slot and memory, made if needed; null if there is none left.
 Thread* self();
 Local* local();
 
-// A free slot, or null; `live` from then on.
+// A free slot, which is `live` from then on, or null.
 Thread* new_thread();
 void begin_thread(Thread* thread);
 void end_thread();
-// Of the thread that ends its process.
+// Notes the times of the thread that ends its process.
 void note_last_times();
 [[nodiscard]] std::int32_t own_tid();
 
-// The number of this image, which it gets here; 0 where there are no more.
+// The number of this image, assigned at the first call; 0 if there are no more.
 ImageId own_image();
 
-// The stack of the caller of the wrapped function.
-// The target's stack; at least its innermost frame, all of it if `whole`. 0: not known.
+// The stack of the caller of the wrapped function. It has at least the innermost frame, and all
+// frames if `whole`. 0: not known.
 StackId stack_of(Site site, bool whole = false);
 
-// Somebody makes an object here: where is remembered until somebody waits for it.
+// The target makes an object at this site. The agent remembers the site until a thread waits for
+// the object.
 void note_made(Site site, ObjectKind kind, std::uint64_t address);
 
-// Index plus 1 of the object; 0 where there is none (or the table is full).
+// Index plus 1 of the object; 0 if there is none (or the table is full).
 std::uint32_t find_object(ObjectKind kind, std::uint64_t address);
 std::uint32_t find_or_make_object(ObjectKind kind, std::uint64_t address);
 inline Object& object_at(std::uint32_t index_plus_1) { return shared()->objects[index_plus_1 - 1]; }

@@ -1,5 +1,5 @@
-// System calls that neither set errno nor are wrapped, and the clock. Both pass by what libraries
-// that come before the agent put in their place.
+// System calls that neither set errno nor are wrapped, and the clock. They bypass the replacements
+// of libraries that come before the agent.
 #pragma once
 
 #include <sys/syscall.h>

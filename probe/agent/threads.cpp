@@ -1,4 +1,5 @@
-// The wrappers of threads' beginning and end, and what every thread does at its own.
+// The wrappers of the functions that begin and end threads, and the agent's work at the beginning
+// and the end of every thread.
 #include <pthread.h>
 
 #include "probe/agent/modules.hpp"
@@ -11,7 +12,7 @@ namespace threadmark::agent {
 
 namespace {
 
-// What a new thread is to run, by its slot.
+// The function of a new thread, by its slot.
 struct Start {
   void* (*routine)(void*);
   void* argument;
@@ -21,8 +22,8 @@ pthread_key_t end_key;
 bool has_end_key = false;
 std::size_t tid_offset = 0;  // in the structure that a pthread_t points to
 
-// The C library calls destructors of keys in up to four rounds. The agent's is to be the last, so
-// that what other destructors do is still recorded.
+// The C library calls destructors of keys in up to four rounds. The agent's destructor should be
+// the last, so that the agent still records the work of the others.
 void key_destructor(void* round) {
   constexpr std::uintptr_t kRounds = 4;
   const auto now = reinterpret_cast<std::uintptr_t>(round);
@@ -81,8 +82,8 @@ void* start_of_thread(void* slot) {
 
 }  // namespace
 
-// Before the target's first thread. The agent's part of a thread ends in a destructor of a key,
-// because pthread_exit and cancellation do not return to where the thread began.
+// Called before the target's first thread. The agent's part of a thread ends in a destructor of a
+// key, because pthread_exit and cancellation do not return to the start function of the thread.
 void prepare_threads() {
   has_end_key = real().pthread_key_create(&end_key, key_destructor) == 0;
   const auto* words = reinterpret_cast<const std::int32_t*>(pthread_self());
@@ -108,12 +109,12 @@ std::int32_t tid_of(unsigned long handle) {
 
 namespace {
 
-// A thread that has ended is not waited for.
+// A join of a thread that has ended is no wait.
 template <class Waiting>
 int join(pthread_t thread, Site site, Waiting wait) {
   const std::int32_t tid = shared() == nullptr ? 0 : tid_of(thread);
   if (tid == 0) return wait();
-  // Each thread is an object of its own only in programs that have few, because entries of tables
+  // Each thread is an object of its own only in programs with few threads, because table entries
   // cost a program that makes many threads more than the threads do.
   constexpr std::uint32_t kMany = 256;
   if (get(shared()->threads_used) < kMany) {

@@ -1,4 +1,4 @@
-// See waits.hpp. The words of a thread change here only.
+// See waits.hpp. The words of a thread change only in this file.
 #include "probe/agent/waits.hpp"
 
 #include "probe/agent/start.hpp"
@@ -8,7 +8,7 @@ namespace threadmark::agent {
 
 namespace {
 
-constexpr std::uint64_t kLong_ns = 20'000;  // of a brief call: then its stack is taken
+constexpr std::uint64_t kLong_ns = 20'000;  // a longer brief call has its stack taken
 constexpr std::uint64_t kShort_ns = 1'000;  // the mean of holds that are sampled
 constexpr std::uint64_t kHoldsToJudge = 64;
 
@@ -47,7 +47,8 @@ void count_wait(std::uint32_t index, std::uint64_t ns) {
   }
 }
 
-// What holds are weighted by. Who lets go of something else notes no hold.
+// Whether a wait adds to the weight of holds. A thread that gives up another kind of object notes
+// no hold.
 bool counts_as_waiter(const Nested& wait) {
   return wait.object != 0 &&
          (wait.activity == Activity::mutex || wait.activity == Activity::read_lock ||
@@ -58,8 +59,8 @@ void stop_waiting(const Nested& wait) {
   if (counts_as_waiter(wait)) add(object_at(wait.object).waiters, -1);
 }
 
-// A wait goes on below a later call only where that came from a handler or a routine, which lies
-// deeper on the stack. Then the wait's return address still stands where its call put it.
+// A wait goes on below a later call only if a handler or a routine, which lies deeper on the stack,
+// made that call. In that case the wait's return address is still in its place.
 bool was_left(const Nested& wait, std::uint64_t frame) {
   if (wait.frame <= frame) return true;
 #if defined(__x86_64__)
@@ -105,7 +106,7 @@ Wait::Wait(Site site, Activity activity, ObjectKind kind, std::uint64_t address,
            std::int32_t awaited, std::uint64_t since_ns) {
   Busy busy;
   if (!busy) return;
-  // From now on holders of this lock note their stacks.
+  // From here on, holders of this lock note their stacks.
   auto& filter = filter_of(address);
   if (get(filter) == Control::kCold) put(filter, Control::kHot);
   begin(site, activity, find_or_make_object(kind, address), awaited, since_ns);
@@ -117,7 +118,7 @@ Wait::Wait(Site site, Activity activity, std::int32_t awaited) {
   begin(site, activity, 0, awaited, 0);
 }
 
-// The thread's words as they were, and the record of the wait, or null if it was abandoned.
+// Restores the thread's words. Returns the record of the wait, or null if it was abandoned.
 Nested* Wait::finish(std::uint64_t& now) {
   Local* at = mine.local;
   if (at == nullptr || at->nested < depth_ || at->waits[depth_ - 1].frame != frame_) return nullptr;
@@ -150,8 +151,8 @@ void Wait::end(Activity as) {
   StackId holder = wait->holder;
   if (wait->object != 0) {
     count_wait(wait->object, ns);
-    // The holder of the time before the first wait noted its stack when it let go; whoever wakes
-    // another by signal, post or write is known only after.
+    // A holder from before the first wait noted its stack at the release. A thread that wakes
+    // another by signal, post or write is known only after the wait.
     const Object& object = object_at(wait->object);
     if (as != Activity::mutex && as != Activity::read_lock && as != Activity::write_lock &&
         get(object.signal_stack) != 0)
@@ -205,7 +206,7 @@ void Wait::end_condition(bool timed_out, const pthread_mutex_t* mutex) {
   add_pair(wait->object, Activity::condition, wait->stack, by, ns - relock);
   if (relock == 0) return;
   count_time(*mine.self, Activity::relock, relock);
-  // This thread has the mutex, so that its last holder is the one before.
+  // This thread has the mutex, so the mutex's last noted holder is the previous one.
   const std::uint32_t locked = get(object.mutex);
   add_pair(wait->object, Activity::relock, wait->stack,
            locked == 0 ? 0 : get(object_at(locked).holder_stack), relock);
@@ -222,7 +223,7 @@ void Brief::begin(std::uint32_t object) {
     stack_ = stack_of(site_);
     if (object != 0) holder_ = at->holds[at->held - 1].stack;
   } else if (mine.brief != 0 && object != 0) {
-    // The last hold that was noted of it tells which lock it is.
+    // The last noted hold of the lock identifies the lock.
     std::uint32_t index = find_object(ObjectKind::mutex, mine.brief);
     if (index == 0) index = find_object(ObjectKind::rwlock, mine.brief);
     if (index != 0) {
@@ -273,7 +274,7 @@ void took(Site site, ObjectKind kind, std::uint64_t address) {
   if (index == 0) return;
   Local* at = local();
   if (at == nullptr) return;
-  if (at->held == Local::kHeld) {  // locks that other threads let go of, or never
+  if (at->held == Local::kHeld) {  // locks that another thread released, or none
     for (std::uint32_t i = 1; i < Local::kHeld; ++i) at->holds[i - 1] = at->holds[i];
     --at->held;
   }
@@ -306,7 +307,8 @@ Ended let_go(Site site, ObjectKind kind, std::uint64_t address, std::uint64_t at
     put(object_at(to.object).holder, 0);
     return to;
   }
-  // Taken before anybody waited. The stack of the release tells the first waiters who it was.
+  // The lock was taken before any thread waited. The stack of the release shows the holder to the
+  // first waiters.
   if (get(filter_of(address)) != Control::kHot) return {};
   const std::uint32_t index = find_object(kind, address);
   if (index == 0) return {};

@@ -1,4 +1,4 @@
-// A wait from its beginning to its end, and what a holder of a lock notes. See probe/protocol.md.
+// A wait from its beginning to its end, and the notes of a lock's holder. See probe/protocol.md.
 #pragma once
 
 #include <pthread.h>
@@ -9,23 +9,25 @@
 
 namespace threadmark::agent {
 
-// What a wrapper of a waiting function has on its stack while the real one runs. The agent is not
-// entered meanwhile: cleanup handlers, signal handlers and routines may call wrapped functions.
+// The object that a wrapper of a waiting function has on its stack while the real function runs.
+// The agent is not busy meanwhile, so cleanup handlers, signal handlers and routines may call
+// wrapped functions.
 class Wait {
  public:
-  // With the stack of the caller; for waits that are long as a rule. Reading the clock is a good
-  // part of what they cost, so that a caller that knows the time passes it on; 0: it does not.
+  // Takes the stack of the caller; for waits that are long as a rule. Reading the clock is a good
+  // part of their cost, so a caller that knows the time passes it on; 0: not known.
   Wait(Site site, Activity activity, ObjectKind kind, std::uint64_t address,
        std::int32_t awaited = 0, std::uint64_t since_ns = 0);
-  // Without an object.
+  // A wait without an object.
   Wait(Site site, Activity activity, std::int32_t awaited = 0);
   Wait(const Wait&) = delete;
   Wait& operator=(const Wait&) = delete;
 
   void end(Activity as);
-  // Of a condition: with which mutex; and whether the wait before was for nothing.
+  // Names the mutex of a wait for a condition. `again`: the previous wait was for nothing.
   void uses_mutex(const pthread_mutex_t* mutex, bool again);
-  // A condition's: until the last signal it was a wait for that, then one for the mutex.
+  // Ends a wait for a condition: up to the last signal it was a wait for the condition, then a wait
+  // for the mutex.
   void end_condition(bool timed_out, const pthread_mutex_t* mutex);
 
  private:
@@ -37,15 +39,15 @@ class Wait {
   std::uint64_t frame_ = 0;
 };
 
-// A call that mostly takes a short time: its stack is taken after it, if it took long, and before
-// it where the thread has a lock that others waited for.
+// A call that mostly takes a short time. The agent takes its stack after the call if the call took
+// long, and before the call if the thread has a lock that others waited for.
 class Brief {
  public:
   Brief(Site site, Activity activity, ObjectKind kind, std::uint64_t address);
   Brief(Site site, Activity activity);
   Brief(const Brief&) = delete;
   Brief& operator=(const Brief&) = delete;
-  // `bytes`: what a call that writes has written; below 0: it failed.
+  // `bytes`: the bytes that a writing call has written; below 0: the call failed.
   void end(bool writes = false, std::int64_t bytes = -1);
 
  private:
@@ -54,12 +56,13 @@ class Brief {
   bool recorded_ = false;
   Activity activity_;
   std::uint32_t object_ = 0;
-  StackId stack_ = 0, holder_ = 0;  // holder_: of that lock; 0: the thread has none, or no object
+  StackId stack_ = 0, holder_ = 0;  // holder_: of that lock; 0: no lock, or no object
   std::uint64_t since_ns_ = 0;
 };
 
-// Locks that are held for a short time are noted once in so many times, because other threads wait
-// while they are. The distance is random, or of two locks taken in turn only one would be seen.
+// The agent notes locks that are held for a short time once in kSampled times, because other
+// threads wait while it does. The distance is random: else the agent would see only one of two
+// locks that are taken in turn.
 inline constexpr std::uint32_t kSampled = 64;
 inline bool is_worth_noting(std::uint64_t address) {
   if (get(filter_of(address)) != Control::kBrief) return true;
@@ -79,23 +82,24 @@ inline bool is_noted(std::uint64_t address) {
 // The type of a mutex whose object is known.
 void put_type(std::uint32_t index, const pthread_mutex_t* mutex);
 
-// The thread took a lock that somebody waited for at some time.
+// The thread took a lock that a thread has waited for at some time.
 void took(Site site, ObjectKind kind, std::uint64_t address);
 
-// What a thread that lets go of a lock knows of its hold.
+// The hold that ends when a thread unlocks a lock.
 struct Ended {
   std::uint32_t object = 0, weight = 0, waiters = 0;
   StackId stack = 0;
   std::uint64_t hold_ns = 0;
 };
-// Before the lock is free; and after, when other threads are not kept any more.
+// let_go() comes before the lock is free, and account() after, when it no longer delays other
+// threads.
 Ended let_go(Site site, ObjectKind kind, std::uint64_t address, std::uint64_t at_ns = 0);
 void account(const Ended& hold, std::uint64_t address);
 
-// The caller is what others wait for at an object that the agent may know.
+// Others wait for the caller at an object that the agent may know.
 void named_holder(Site site, ObjectKind kind, std::uint64_t address);
 
-// Somebody signals a condition, or posts to a semaphore.
+// The target signals a condition, or posts to a semaphore.
 void signalled(Site site, ObjectKind kind, std::uint64_t address);
 
 }  // namespace threadmark::agent

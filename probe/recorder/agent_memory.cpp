@@ -15,7 +15,7 @@ AgentMemory::~AgentMemory() {
 bool AgentMemory::make() {
   file_ = Descriptor(::memfd_create("threadmark", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file_ || ::ftruncate(file_.get(), sizeof(Shared)) != 0) return false;
-  // A target that could make it shorter would kill the recorder with SIGBUS.
+  // A target that could shorten the memory would kill the recorder with SIGBUS.
   if (::fcntl(file_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
     return false;
   void* place = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);

@@ -1,4 +1,4 @@
-// Reads ELF files after the recording; nothing of the target is looked at.
+// Reads ELF files after the recording. It does not look at the target.
 #include "carried.hpp"
 
 #include <elf.h>
@@ -24,15 +24,15 @@ constexpr std::uint64_t kMostRead = 1 << 28;   // bytes of a table of a file
 constexpr std::size_t kLongestName = 1 << 14;  // the names of templates are long
 constexpr std::size_t kMostData = 20'000;      // objects of a program that nothing waited for
 
-// The addresses of one file as in its headers, in order.
+// The addresses of one file, as in its headers and sorted.
 struct WantedOfFile {
   std::uint64_t module = 0;
   std::string path, build_id;
   std::set<std::uint64_t> places, samples;
 };
 
-// An ELF file, of which all is checked, because the target can map any file. It is read and not
-// mapped, because a mapped file that becomes shorter means a signal.
+// An ELF file. The reader checks all of it, because the target can map any file. It reads the file
+// instead of mapping it, because a mapped file that becomes shorter causes a signal.
 class ElfFile {
  public:
   explicit ElfFile(const std::string& path)
@@ -92,7 +92,8 @@ class ElfFile {
     return segment != nullptr && (segment->p_flags & PF_W) != 0;
   }
 
-  // Where the code round an address lies, within its segment. Code is read for x86-64 only.
+  // The bounds of the code around an address, within its segment. The recorder reads code for
+  // x86-64 only.
   std::pair<std::uint64_t, std::uint64_t> around(std::uint64_t address) const {
     const Elf64_Phdr* s = segment_of(address);
     if (s == nullptr || (s->p_flags & PF_X) == 0 || head_.e_machine != EM_X86_64) return {0, 0};
@@ -152,7 +153,8 @@ bool is_of_system(const std::string& path) {
          path.starts_with("/usr/lib/") || path.starts_with("/usr/lib64/");
 }
 
-// Of several names of one function the one that programs use: a global one, with fewer underscores.
+// Picks, among several names of one function, the name that programs use: a global name, with fewer
+// underscores.
 struct Named {
   bool global;
   SymbolEntry entry;
@@ -175,7 +177,7 @@ void write_file(const WantedOfFile& wanted, TableOut& symbols, TableOut& code, s
     const std::uint64_t size = std::max<std::uint64_t>(symbol.st_size, 1);
     const bool holds = next != wanted.places.end() && *next - symbol.st_value < size;
     if (!holds) {
-      // Which objects instructions write is found by the analysis.
+      // The analysis finds which objects instructions write.
       const bool own = data && symbol.st_size != 0 && !is_of_system(wanted.path) &&
                        file.writable(symbol.st_value);
       if (!own || ++others > kMostData) return;
@@ -225,9 +227,9 @@ void write_made(pid_t pid, const std::set<std::uint64_t>& places, TableOut& symb
   struct stat status{};
   if (!file || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
       (status.st_uid != 0 && status.st_uid != geteuid())) {
-    return;  // anybody may write a file there
+    return;  // any user may write a file there
   }
-  std::map<std::uint64_t, SymbolEntry> found;  // of functions at one place the last is there
+  std::map<std::uint64_t, SymbolEntry> found;  // the last function at a place counts
   const std::string lines = read_all(path.c_str(), kMostRead);
   for (std::size_t at = 0; at < lines.size();) {
     const std::size_t end = std::min(lines.find('\n', at), lines.size());

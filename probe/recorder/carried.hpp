@@ -1,6 +1,6 @@
-// What the record carries of the mapped files, so that it can be analysed where the files are not:
-// the symbols that hold what was recorded, those of code that was made at run time, and the code at
-// the samples.
+// The parts of the mapped files that the record carries, so that a machine without the files can
+// analyse it: the symbols that contain recorded addresses, those of code that was made at run time,
+// and the code at the samples.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ namespace threadmark {
 
 class Carried {
  public:
-  // Absolute addresses of an image: of frames, of which only an exact stack has no call before the
-  // innermost, and of objects.
+  // Adds absolute addresses of an image: of frames and of objects. Only in an exact stack is the
+  // innermost frame not a return address.
   void frames(const WatchedImage& image, const std::vector<std::uint64_t>& stack, bool exact);
   void object(const WatchedImage& image, std::uint64_t address);
 
-  // Reads the files and writes what is wanted of them. A file that is gone, replaced or no ELF file
-  // is left out.
+  // Reads the files and writes their wanted parts. It leaves out a file that is gone, replaced or
+  // no ELF file.
   void write(const std::vector<std::unique_ptr<WatchedImage>>& images, Writer& to) const;
 
  private:

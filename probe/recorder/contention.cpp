@@ -33,7 +33,7 @@ struct Job {
   std::uint64_t ran_ns = 0, span_ns = 0, operations = 0;
 };
 
-// ORDER timed: relaxed, statistic. Nobody reads the words for what they say.
+// ORDER timed: relaxed, statistic. Nothing depends on the values of these words.
 constexpr auto kTimed = std::memory_order_relaxed;
 
 void operate(const Job& job) {
@@ -76,7 +76,7 @@ void* run(void* argument) {
   return nullptr;
 }
 
-// Picoseconds an operation takes if these processors run one thread each; 0: they did not all run.
+// The picoseconds of an operation if these processors run one thread each; 0: they did not all run.
 std::uint64_t cost_ps(Operation operation, const std::vector<std::uint64_t>& cpus) {
   Lines lines{};
   std::array<Job, kMostThreads> jobs;

@@ -1,5 +1,5 @@
-// What it costs on this machine that several threads write one cache line: each operation is timed
-// with a thread alone and with all of them at once, after the target has ended.
+// The cost on this machine of several threads that write one cache line. After the target has
+// ended, the recorder times each operation with one thread alone and with all threads at once.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace threadmark {
 
-// Picoseconds an operation takes of a thread's time.
+// The picoseconds of a thread's time that an operation takes.
 struct OperationCost {
   std::uint64_t alone_ps = 0, together_ps = 0;
 };
@@ -24,8 +24,8 @@ struct Contention {
   std::array<OperationCost, kOperations> costs;
 };
 
-// By one thread on each of these processors, at most 16. Takes less than a tenth of a second. A
-// machine that is too busy to run the threads side by side has no result.
+// Measures with one thread on each of these processors, at most 16. Takes less than a tenth of a
+// second. There is no result on a machine that is too busy to run the threads side by side.
 Contention measure_contention(const std::vector<std::uint64_t>& cpus);
 
 }  // namespace threadmark

@@ -1,5 +1,5 @@
-// The entries of the record's tables, and the one place that says in which order their fields are
-// written and read: `fields` calls the given function with each field.
+// The entries of the record's tables, and the only place that sets the order in which their fields
+// are written and read: `fields` calls the given function with each field.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,10 @@
 
 namespace threadmark {
 
-// How a record began, where that was later than the program did: `attached` is one of these, or 0.
+// The beginning of a record that began later than the program: `attached` is one of these values,
+// or 0.
 constexpr std::uint64_t kAttached = 1;  // the process was not started by the recorder
-constexpr std::uint64_t kLate = 2;      // it was, and ran before
+constexpr std::uint64_t kLate = 2;      // the recorder started it, and it ran before
 
 struct StartEntry {
   std::uint64_t version = kFormatVersion, pid = 0, began_ns = 0, tick_ns = 0, processors = 0;
@@ -32,7 +33,7 @@ struct StartEntry {
 struct StatusEntry {
   std::uint64_t ended_ns = 0, exit_status = 0, signal = 0, complete = 0;
   std::uint64_t agent = 0, perf = 0, perf_kernel = 0, sample_ns = 0, agent_ns = 0;
-  std::uint64_t switches = 0, kernel_names = 0;  // whether samples say why threads leave processors
+  std::uint64_t switches = 0, kernel_names = 0;  // whether samples tell why threads leave CPUs
   std::vector<std::uint64_t> lost;               // by table, then samples
   std::vector<std::string> limits;
   std::uint64_t steal_ns = 0, throttled_ns = 0;  // of the machine, of the control group
@@ -47,7 +48,7 @@ struct StatusEntry {
   }
 };
 
-// What it costs on this machine that threads write one line: see contention.hpp.
+// The cost on this machine of threads that write one line: see contention.hpp.
 struct ContentionEntry {
   std::uint64_t threads = 0;            // at once; 0: not measured
   std::vector<std::uint64_t> costs_ps;  // of each operation, alone and together
@@ -70,8 +71,8 @@ struct ModuleEntry {
   }
 };
 
-// One program in one process. What is not among its own modules may be among those that the image
-// had from which it was forked.
+// One program in one process. An address that is in none of its own modules may be in those of the
+// image from which it was forked.
 struct ImageEntry {
   std::uint64_t id = 0, pid = 0, forked = 0, from_ns = 0;  // forked: id of that image; 0: none
 
@@ -108,7 +109,7 @@ struct ObjectEntry {
   std::uint64_t holds = 0, hold_ns = 0, signals = 0, signal_ns = 0, signal_stack = 0;
   std::uint64_t bytes = 0, writes = 0;  // of a file
   std::uint64_t mutex = 0, futile = 0;  // of a condition
-  std::uint64_t image = 0;              // whose address it is
+  std::uint64_t image = 0;              // that the address belongs to
   std::string path;
 
   template <class Self, class Function>
@@ -140,7 +141,8 @@ struct HoldEntry {
   }
 };
 
-// A symbol of a file that holds something of the record; addresses as in the file's ELF headers.
+// A symbol of a file that contains an address of the record; addresses as in the file's ELF
+// headers.
 struct SymbolEntry {
   std::uint64_t id = 0, module = 0, address = 0, size = 0, data = 0;
   std::string name;
@@ -152,7 +154,7 @@ struct SymbolEntry {
   }
 };
 
-// Instructions of a file round samples.
+// Instructions of a file around samples.
 struct CodeEntry {
   std::uint64_t id = 0, module = 0, address = 0;
   std::string bytes;
@@ -178,14 +180,14 @@ struct TickThread {
 struct Sample {
   std::uint64_t tid = 0, at_ns = 0, stack = 0;
   bool kernel = false;
-  bool switched = false, preempted = false;  // it left its processor, although it was ready
+  bool switched = false, preempted = false;  // preempted: it was ready when it left
   std::uint64_t entry = 0;                   // an Entry of kernel.hpp
-  std::uint64_t weight = 0;                  // switches that one of a switch stands for
+  std::uint64_t weight = 0;                  // the switches that a switch sample stands for
   std::string sleeps_in;                     // a function of the kernel
   std::array<std::uint64_t, kRegisters.size()> registers{};
 };
 
-// One thread made another ready that slept.
+// A thread made a sleeping thread ready.
 struct Wake {
   std::uint64_t tid = 0, at_ns = 0, stack = 0, woken = 0, weight = 0;
   std::uint64_t object = 0;  // the futex; while it is on its way, the address of its word

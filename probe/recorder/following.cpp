@@ -1,5 +1,5 @@
-// The part of a session that finds the images of processes: those that it makes, and the programs
-// that they become.
+// The part of a session that finds the images of processes: the processes that the target makes,
+// and the programs that they become.
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -99,8 +99,8 @@ WatchedImage* Session::follow_process(pid_t pid, pid_t parent, std::uint64_t at_
   return &image;
 }
 
-// What the agent says of an image: it is one that is known otherwise, or the process has become
-// another program, or the process is new.
+// Takes an image that the agent has noted: the recorder knows the image already, or the process has
+// become another program, or the process is new.
 WatchedImage* Session::take_image(const Image& told, std::uint64_t at_ns) {
   const pid_t pid = told.pid.load();
   const pid_t forked = told.forked.load();
@@ -118,7 +118,7 @@ WatchedImage* Session::take_image(const Image& told, std::uint64_t at_ns) {
   if (live_image_of(pid) == nullptr && agent_.is_mapped_by(pid)) {
     image = follow_process(pid, forked, begin_ns, executed);
   }
-  if (image == nullptr) {  // it has ended, or is one too many: its stacks need to be told apart
+  if (image == nullptr) {  // it has ended, or is one too many: keep its stacks apart
     images_.push_back(
         std::make_unique<WatchedImage>(images_.size() + 1, pid, begin_ns, last_module_, files_));
     image = images_.back().get();
@@ -156,14 +156,14 @@ void Session::find_children(std::uint64_t at_ns) {
     for (const pid_t child : found) {
       if (live_image_of(child) != nullptr || has_ended(child)) continue;
       const WatchedImage* made = follow_process(child, image.pid, at_ns);
-      // Perf events reach the processes that are made from now on.
+      // Perf events cover the processes that are made from now on.
       const bool ran_before = start_.attached == kAttached && ticks_taken_ == 0;
       if (made != nullptr && ran_before && perf_.is_open()) open_perf(made->tids, false);
     }
   }
 }
 
-// Of children that are not followed: which takes most of the processors.
+// Finds the child that takes most of the processors, among children that are not followed.
 void Session::look_at_children() {
   std::vector<pid_t> found;
   for (const pid_t tid : images_.front()->tids) children_of(pid_, tid, found);

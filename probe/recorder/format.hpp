@@ -1,9 +1,9 @@
 // The record's bytes: chunks, and numbers in as few bytes as they need.
 //
 // A file is a sequence of chunks: a ChunkHead and `length` bytes. Chunks depend on one another only
-// by the ids in them: what is coded as a difference begins anew in each chunk. Of two entries of a
-// table with the same id, the later holds. Numbers are in the byte order of the machine, and the
-// first chunk says in its magic which that is.
+// by the ids in them: values that are coded as differences begin anew in each chunk. Of two entries
+// of a table with the same id, the later one holds. Numbers are in the byte order of the machine,
+// which the magic of the first chunk shows.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ inline constexpr std::uint32_t kMostChunkBytes = 1 << 20;
 
 enum class Chunk : std::uint32_t {
   start = 1,  // always the first
-  status,     // what may change while the target runs: its end, what was lost, limits
+  status,     // may change while the target runs: its end, losses, limits
   modules,
   stacks,
   threads,
@@ -33,7 +33,7 @@ enum class Chunk : std::uint32_t {
   images,
   symbols,
   code,
-  wakes,  // one without any says that wakes would have been seen
+  wakes,  // an empty one means that wakes would have been seen
   contention,
 };
 
@@ -42,16 +42,17 @@ struct ChunkHead {
 };
 static_assert(sizeof(ChunkHead) == 16);
 
-// What is said of a wait in the record: an Activity of shared.hpp, or what only the recorder sees.
+// The activity of a wait in the record: an Activity of shared.hpp, or a value for a wait that only
+// the recorder sees.
 inline constexpr std::uint32_t kActivityBlocked = 32;
 
-// Ids of objects: the agent's are index + 1, those that the recorder found itself follow.
+// Ids of objects: those of the agent are index + 1; those that the recorder found itself follow.
 inline constexpr std::uint32_t kFirstOutsideObject = 1U << 16;
 
 // Objects of the record that have no kind in shared.hpp are words that threads wait for in futex.
 enum class Region : std::uint32_t { unknown, heap, stack, file, anonymous };
 
-// Bytes of a name of the kernel's functions that are kept.
+// The bytes that the record keeps of the name of a kernel function.
 inline constexpr std::size_t kMostName = 64;
 
 // The registers of a sample, in the order of the record.
@@ -79,7 +80,7 @@ inline std::uint32_t checksum_of(const ChunkHead& head, const void* bytes) {
   return checksum(checksum(0, &head.type, 8), bytes, head.length);
 }
 
-// Bytes that grow by numbers and texts.
+// Appends numbers and texts to bytes.
 class Encoder {
  public:
   void number(std::uint64_t value) {
@@ -106,7 +107,7 @@ class Encoder {
   std::string bytes_;
 };
 
-// The same read back. Once anything is not there, all that follows is 0 and good() is false.
+// Reads them back. Once a read fails, all later reads give 0 and good() is false.
 class Decoder {
  public:
   explicit Decoder(std::string_view bytes) : rest_(bytes) {}
@@ -145,7 +146,8 @@ class Decoder {
     rest_.remove_prefix(length);
     return value;
   }
-  // How many entries of at least `least` bytes can follow: a bound for what is reserved for them.
+  // The number of entries of at least `least` bytes that can follow: a bound for the memory to
+  // reserve.
   std::uint64_t count(std::size_t least = 1) {
     const std::uint64_t value = number();
     if (value > rest_.size() / least) {

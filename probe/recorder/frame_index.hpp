@@ -1,4 +1,4 @@
-// An index of .eh_frame for programs whose linker wrote none: static ones of older linkers.
+// An index of .eh_frame for programs whose linker wrote none: static programs of older linkers.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 namespace threadmark {
 
 struct Section {
-  std::uint64_t address = 0, offset = 0, size = 0;  // as the ELF file has them; size 0: none
+  std::uint64_t address = 0, offset = 0, size = 0;  // as in the ELF file; size 0: none
 };
 
-// Where .eh_frame lies in an ELF file of 64 bits.
+// The place of .eh_frame in an ELF file of 64 bits.
 Section find_frames(const std::string& path);
 
 // The bytes of an .eh_frame_hdr that would stand at `place`, for the frames from `address` on in

@@ -1,4 +1,4 @@
-// What /proc says of the relations of processes.
+// The relations of processes according to /proc.
 #include "image.hpp"
 
 #include <cstdlib>

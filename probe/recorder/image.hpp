@@ -31,8 +31,8 @@ struct WatchedImage {
   Unwinding unwinding;
   Descriptor folder;  // /proc/PID/task
   std::vector<pid_t> tids;
-  bool live = true;       // the process has this program still
-  bool executed = false;  // it began with exec, as far as is known
+  bool live = true;       // the process still runs this program
+  bool executed = false;  // it is known to have begun with exec
   bool has_agent = false;
   bool changed = true, written = false;  // written: all of its modules are
   bool maps_stale = true;
@@ -41,16 +41,17 @@ struct WatchedImage {
   std::uint64_t next_maps_ns = 0, looks = 0;
 };
 
-// Whether it is gone, or only waits for its parent to take its status.
+// Whether the process is gone, or only waits for its parent to take its status.
 bool has_ended(pid_t pid);
-// The process that made this one, its parent as /proc says; 0 if it has ended.
+// The parent of this process according to /proc; 0 if the process has ended.
 pid_t parent_of(pid_t pid);
-// In ticks of the clock: of a process itself, and of its children that it waited for.
+// Processor time in ticks of the clock: of a process itself, and of the children that it waited
+// for.
 struct ProcessorTicks {
   std::uint64_t own = 0, children = 0;
 };
 ProcessorTicks processor_ticks_of(pid_t pid);
-// The processes that a thread made and that live.
+// The living processes that a thread made.
 void children_of(pid_t pid, pid_t tid, std::vector<pid_t>& to);
 
 }  // namespace threadmark

@@ -1,5 +1,5 @@
-// The names of the kernel's functions, and what they say of a thread that is in them. The names are
-// those of Linux 5.4 and later on x86-64 and aarch64; a name that is not here says nothing.
+// The names of the kernel's functions, and their meaning for a thread that is in them. The names
+// are those of Linux 5.4 and later on x86-64 and aarch64; a name that is not here has no meaning.
 #include "kernel.hpp"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ constexpr Words<15> kInterrupts = {
 constexpr Words<8> kScheduler = {"schedule", "__schedule", "io_schedule",  "perf_",
                                  "__perf_",  "___perf_",   "__traceiter_", "prepare_task_switch"};
 
-// A thread in one of these has work to do and gives its processor to another.
+// A thread in such a function has work to do and gives its processor to another thread.
 bool gives_way(std::string_view name) {
   constexpr Words<9> kBegin = {"do_sched_yield",
                                "__do_sys_sched_yield",
@@ -72,15 +72,15 @@ bool KernelNames::take(std::string_view lines) {
     const auto at = static_cast<std::size_t>(read.ptr - line.data());
     if (read.ec != std::errc{} || address == 0 || line.size() < at + 4) continue;
     if (std::string_view("tTwW").find(line[at + 1]) == std::string_view::npos) continue;
-    // A name ends at the module's, or at what a compiler adds to the name of a part or copy.
+    // A name ends at the module's name, or at the suffix that a compiler adds for a part or a copy.
     const std::string_view rest = line.substr(at + 3);
     const std::string_view name = rest.substr(0, std::min(rest.find_first_of("\t ."), kMostName));
     functions_.push_back({address, static_cast<std::uint32_t>(names_.size()),
                           static_cast<std::uint32_t>(name.size())});
     names_ += name;
   }
-  // In the order of the file where addresses are equal. std::stable_sort calls what C++17
-  // deprecates.
+  // Functions with equal addresses stay in the order of the file. The code does not use
+  // std::stable_sort, because that calls a function that C++17 deprecates.
   std::sort(functions_.begin(), functions_.end(), [](const Function& a, const Function& b) {
     return std::pair(a.address, a.begin) < std::pair(b.address, b.begin);
   });

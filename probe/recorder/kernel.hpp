@@ -1,5 +1,5 @@
-// What the kernel did when a sample was taken, from the addresses of its call chain: how the thread
-// came into the kernel, and in which function it sleeps.
+// Reads from the kernel's call chain in a sample how the thread came into the kernel, and in which
+// function it sleeps.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 
 namespace threadmark {
 
-// How a thread came into the kernel; an interrupt is also any exception but a page fault.
+// The way in which a thread came into the kernel; `interrupt` includes any exception but a page
+// fault.
 enum class Entry : std::uint32_t { unknown, call, fault, interrupt };
 
 struct KernelPlace {
@@ -22,14 +23,15 @@ struct KernelPlace {
 
 class KernelNames {
  public:
-  // Takes the kernel's functions from lines as those of /proc/kallsyms. False: it shows none, which
-  // is what it does for those who may not see addresses.
+  // Takes the kernel's functions from lines like those of /proc/kallsyms. False: the lines have no
+  // addresses, because the user may not see them.
   bool take(std::string_view lines);
   bool known() const { return !functions_.empty(); }
   std::string_view name_at(std::uint64_t address);
-  // The addresses, innermost first, are those of a sample. `switched`: it left its processor.
+  // `chain` has the addresses of a sample, innermost first. `switched`: the thread left its
+  // processor.
   KernelPlace place(const std::vector<std::uint64_t>& chain, bool switched);
-  // Those of a thread that wakes another: an interrupt above its call comes before the call.
+  // The place of a thread that wakes another: an interrupt above its call comes before the call.
   KernelPlace waker(const std::vector<std::uint64_t>& chain);
 
  private:
@@ -42,7 +44,7 @@ class KernelNames {
   std::unordered_map<std::uint64_t, std::string_view> found_;
 };
 
-// Those of the kernel that runs, read at the first call.
+// The names of the running kernel, read at the first call.
 KernelNames& kernel_names();
 
 }  // namespace threadmark

@@ -148,7 +148,7 @@ bool Launch::prepare(const std::vector<std::string>& command,
   pid_ = ::fork();
   if (pid_ != 0) return pid_ > 0;
   signals.restore();
-  go_.close();  // so that a recorder that dies now leaves no child that waits for it
+  go_.close();  // so a recorder that dies now leaves no child that waits for it
   char begin = 0;
   while (::read(go_read.get(), &begin, 1) < 0 && errno == EINTR) {
   }
@@ -191,7 +191,7 @@ std::vector<std::string> environment_with(std::vector<std::string> variables,
                                           const std::string& mapping) {
   const std::string name = "LD_PRELOAD=";
   std::string preload = name;
-  for (const std::string& variable : variables) {  // of several the loader takes the last
+  for (const std::string& variable : variables) {  // the loader takes the last of several
     if (variable.starts_with(name)) preload = variable;
   }
   if (preload != name) preload += ':';

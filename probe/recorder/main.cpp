@@ -1,5 +1,5 @@
 // threadmark-record: starts or watches a program, and prints records. Its exit status is the
-// program's; its own failures are 125, and 126 and 127 where the program could not be started.
+// program's; its own failures are 125, and 126 and 127 if the program could not be started.
 #include <sys/mman.h>
 #include <sys/poll.h>
 #include <sys/prctl.h>
@@ -73,8 +73,8 @@ int print(const std::string& path) {
   return 0;
 }
 
-// Descriptors stay open for each thread, so as many as allowed may be needed. The target was made
-// before and keeps its own limit.
+// Descriptors stay open for each thread, so the recorder may need as many as are allowed. The
+// target was made before and keeps its own limit.
 void raise_limits() {
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) == 0) {
@@ -84,7 +84,7 @@ void raise_limits() {
   ::prctl(PR_SET_TIMERSLACK, 1);
 }
 
-// Dies as the target did, without a core of its own.
+// Dies by the same signal as the target, without a core dump.
 [[noreturn]] void die_by(int signal) {
   const rlimit none{0, 0};
   ::setrlimit(RLIMIT_CORE, &none);
@@ -109,7 +109,7 @@ class Watch {
         pid_(pid),
         process_(process) {}
 
-  // To the end of the target, or of the recording of one that was not started here.
+  // Records until the target ends, or until the recording of an attached target ends.
   int run() {
     give_up_ns_ = now_ns() + kReadyWithinNs;
     if (options_.ready.empty()) begin_ns_ = now_ns() + options_.delay_ns;
@@ -160,7 +160,7 @@ class Watch {
     load_.start(options_.load, signals_);
     loads_ = true;
   }
-  // The delay counts from then.
+  // The delay counts from the moment at which the server is ready.
   void ask_whether_ready(std::uint64_t now) {
     const bool late = now >= give_up_ns_;
     if (ready_.runs() && !late) return;
@@ -179,9 +179,9 @@ class Watch {
     if (load_.status() != 0)
       session_.limit(format("The command of --load ended with status %d.", load_.status()));
     until_ns_ = 0;
-    if (over_) ask_to_end();  // nothing could be written any more
+    if (over_) ask_to_end();  // the recorder cannot write any more
   }
-  // Sends the target the signal that ends it. False: it has had it, or is not to have one.
+  // Sends the target the signal that ends it. False: it has had the signal, or gets none.
   bool ask_to_end() {
     if (options_.stop_signal == 0 || asked_) return false;
     asked_ = true;
@@ -218,7 +218,7 @@ class Watch {
         until_ns_ = 0;
         continue;
       }
-      // The terminal's signals reach the target without help.
+      // Signals of the terminal reach the target without help.
       if (from_process && static_cast<pid_t>(signal.ssi_pid) != pid_) {
         ::kill(pid_, static_cast<int>(signal.ssi_signo));
       }
@@ -253,7 +253,7 @@ class Watch {
     if (signal != SIGTSTP && signal != SIGTTIN && signal != SIGTTOU) return;
     const Descriptor terminal(::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY));
     if (!terminal || ::getpgid(pid_) != ::getpgrp()) return;
-    // After a stop of both, the target may only not yet have begun again.
+    // After a stop of both, the target may just not have continued yet.
     const timespec moment{0, 20'000'000};
     ::nanosleep(&moment, nullptr);
     if (!target_stopped()) return;
@@ -272,7 +272,7 @@ class Watch {
   ShellCommand ready_, load_;
   std::uint64_t begin_ns_ = kNever, give_up_ns_ = 0, next_question_ns_ = 0;
   std::uint64_t until_ns_ = kNever;
-  bool loads_ = false, asked_ = false;  // the load runs; the target had a signal to end
+  bool loads_ = false, asked_ = false;  // the load runs; the target got its end signal
   bool begun_ = false, over_ = false, ended_ = false;
   int exit_status_ = 0, signal_ = 0;
 };

@@ -78,7 +78,7 @@ void Modules::add(const Mapping& first, std::uint64_t high, std::uint64_t at_ns)
   module.low = first.low;
   module.high = high;
   module.offset = first.offset;
-  module.bias = first.low - first.offset;  // right for files whose segments lie as in the file
+  module.bias = first.low - first.offset;  // right if segments lie as in the file
   module.from_ns = at_ns;
   module.path = first.path;
 
@@ -171,7 +171,7 @@ MapsAre Modules::update(std::uint64_t at_ns) {
     }
     if (known < seen.size()) {
       seen[known] = lives = true;
-      if (high > modules_[known].high) {  // it was seen while the loader mapped it
+      if (high > modules_[known].high) {  // it was read while the loader mapped it
         modules_[known].high = high;
         changed_[known] = true;
         changed = true;

@@ -22,7 +22,7 @@ bool seconds(const std::string& text, std::uint64_t& ns) {
   return true;
 }
 
-// By its name, with or without SIG, or by its number; 0: there is none.
+// Finds a signal by its name, with or without SIG, or by its number; 0: there is none.
 int signal_of(std::string_view text) {
   if (text.starts_with("SIG")) text.remove_prefix(3);
   for (int signal = 1; signal < NSIG; ++signal) {

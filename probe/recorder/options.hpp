@@ -1,4 +1,4 @@
-// What the command line asks for.
+// The options of the command line.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct Options {
   bool follow = false;
   std::int64_t pid = 0;  // a process to attach to; 0: start the command
   std::string ready;     // for the shell: succeeds when the recording may begin; empty: at once
-  std::string load;      // for the shell: runs while the recording does
+  std::string load;      // for the shell: runs during the recording
   int stop_signal = 0;   // for the target, after the load or the duration; 0: none
   std::uint64_t delay_ns = 0;
   std::uint64_t duration_ns = 0;       // 0: to the end
@@ -26,7 +26,7 @@ struct Options {
   bool starts_at_once() const { return ready.empty() && delay_ns == 0; }
 };
 
-// Returns what is wrong with the words as a sentence, empty if nothing is.
+// Returns a sentence about the error in the words; empty if there is none.
 std::string parse(int count, char** words, Options& options);
 const char* usage();
 

@@ -18,25 +18,27 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kStackBytes = 16384;
-constexpr std::size_t kMostRings = std::size_t{16} << 20;  // of all, for larger ones than usual
-// Of so many switches one is a sample. A frequency in place of it would make weights wrong: the
-// kernel follows a burst at once and forgets it slowly. A prime follows few patterns of a program.
+constexpr std::size_t kMostRings = std::size_t{16} << 20;  // of all larger rings together
+// One of kSwitches switches is a sample. A frequency instead would make the weights wrong, because
+// the kernel follows a burst at once and forgets it slowly. The number is prime, so few patterns of
+// a program repeat with it.
 constexpr std::uint64_t kSwitches = 17;
-// The same for wakes, of which many programs have more, and which cost the waker more.
+// The same for wakes. Many programs have more wakes than switches, and a wake sample costs the
+// waker more.
 constexpr std::uint64_t kWakes = 251;
-// Flags of a tracepoint: it was reached in an interrupt itself, or in what one has put off.
+// Flags of a tracepoint: it was reached in an interrupt, or in work that an interrupt has put off.
 constexpr std::uint8_t kInInterrupt = 0x08, kInSoftInterrupt = 0x10;
 constexpr auto kFirstContext = static_cast<std::uint64_t>(PERF_CONTEXT_MAX);
 
 #if defined(__x86_64__)
-// Where the registers of kRegisters stand among the kernel's numbers, and the mask of them all.
+// The kernel's numbers of the registers in kRegisters, and the mask of them all.
 constexpr std::array<unsigned, kRegisters.size()> kKernelNumber = {8,  7,  0,  1,  2,  3,  4,  5, 6,
                                                                    16, 17, 18, 19, 20, 21, 22, 23};
 constexpr std::array<unsigned, kRegisters.size()> kDwarfNumber = {16, 7, 0,  3,  2,  1,  4,  5, 6,
                                                                   8,  9, 10, 11, 12, 13, 14, 15};
 constexpr std::size_t kFirstArgument = 7;  // of a system call: di
 #else
-// pc, sp and what stands first; bp is the frame pointer and r8 the link register.
+// The numbers of pc, sp and the first registers; bp is the frame pointer and r8 the link register.
 constexpr std::array<unsigned, kRegisters.size()> kKernelNumber = {
     32, 31, 0, 1, 2, 3, 4, 5, 29, 30, 19, 20, 21, 22, 23, 24, 25};
 constexpr std::array<unsigned, kRegisters.size()> kDwarfNumber = {32, 31, 0,  1,  2,  3,  4,  5, 29,
@@ -52,7 +54,8 @@ constexpr std::uint64_t kRegisterMask = [] {
 
 }  // namespace
 
-// Takes numbers from an event's bytes, which the kernel wrote; still nothing is read beyond them.
+// Takes numbers from an event's bytes. The kernel wrote them, but the reader still reads nothing
+// beyond them.
 class Perf::Fields {
  public:
   Fields(const char* at, std::size_t size) : at_(at), left_(size) {}
@@ -76,7 +79,7 @@ class Perf::Fields {
     return here;
   }
   std::size_t left() const { return left_; }
-  // The next of them apart, and what stands at a place of them.
+  // part() takes the next bytes apart; at() reads the bytes at a place.
   Fields part(std::size_t bytes) {
     const std::size_t size = std::min(bytes, left_);
     return {skip(size), size};
@@ -113,8 +116,8 @@ bool has(const std::vector<std::uint64_t>& sorted, std::uint64_t id) {
   return std::binary_search(sorted.begin(), sorted.end(), id);
 }
 
-// What events of all kinds have in common, so that their samples have the same parts; those of a
-// tracepoint have its fields besides.
+// The common attributes of all events, so that their samples have the same parts. Samples of a
+// tracepoint also have its fields.
 perf_event_attr attributes_of(std::uint64_t config, bool from_exec, bool follow) {
   perf_event_attr attributes{};
   attributes.size = sizeof attributes;
@@ -146,7 +149,7 @@ int open_event(perf_event_attr& attributes, pid_t tid, int processor) {
       ::syscall(SYS_perf_event_open, &attributes, tid, processor, -1, PERF_FLAG_FD_CLOEXEC));
 }
 
-// Whether the registers are as a system call leaves them, for where the kernel's names are hidden.
+// Whether the registers are as a system call leaves them, for kernels that hide their names.
 bool by_call([[maybe_unused]] const Sample& sample) {
 #if defined(__x86_64__)
   return sample.registers[4] == sample.registers[0];  // cx has the address to which it returns
@@ -178,8 +181,8 @@ int Perf::open_switches(pid_t tid, bool from_exec, bool follow) {
   if (!kernel_) return EPERM;
   perf_event_attr attributes = attributes_of(PERF_COUNT_SW_CONTEXT_SWITCHES, from_exec, follow);
   attributes.sample_period = kSwitches;
-  // Without names the message that follows each sample says whether the thread was ready. With them
-  // it is not asked for, because it follows all the other switches too.
+  // Without names, the message after each sample tells whether the thread was ready. With names,
+  // the recorder does not ask for the message, because it follows all the other switches too.
   attributes.context_switch = !kernel_names().known();
   return open_with_ids(attributes, tid, Of::switches, switch_ids_);
 }
@@ -246,7 +249,7 @@ int Perf::first_of(int processor, Of of) const {
 }
 
 bool Perf::map(int event, int processor, Of of) {
-  // What one user may lock is limited, by default to 516 KiB for each processor.
+  // The kernel limits the memory that a user may lock, by default to 516 KiB for each processor.
   std::size_t bytes = std::size_t{512} << 10;
   if (of != Of::time && kMostRings / bytes > static_cast<std::size_t>(processors_configured())) {
     bytes *= 4;
@@ -261,7 +264,7 @@ bool Perf::map(int event, int processor, Of of) {
 }
 
 void Perf::read(PerfListener& listener) {
-  // Those with messages of new threads first.
+  // The rings with messages of new threads come first.
   for (const Of of : {Of::time, Of::switches, Of::wakes}) {
     for (const Ring& ring : rings_) {
       if (ring.of == of) read_ring(ring, listener);
@@ -342,11 +345,11 @@ void Perf::read_sample(const perf_event_header& event, Fields fields, PerfListen
   chain_.clear();
   for (auto left = fields.take<std::uint64_t>(); left > 0 && fields.left() > 0; --left) {
     const auto address = fields.take<std::uint64_t>();
-    if (address < kFirstContext) chain_.push_back(address);  // else it says whose the next are
+    if (address < kFirstContext) chain_.push_back(address);  // else it names the next ones' owner
   }
   const bool wakes = has(wake_ids_, id);
   const Fields tracepoint = fields.part(wakes ? fields.take<std::uint32_t>() : 0);
-  if (fields.take<std::uint64_t>() == PERF_SAMPLE_REGS_ABI_NONE) return;  // no user's thread
+  if (fields.take<std::uint64_t>() == PERF_SAMPLE_REGS_ABI_NONE) return;  // a kernel thread
   for (unsigned number = 0; number < 64; ++number) {
     if ((kRegisterMask >> number & 1) == 0) continue;
     const auto* place = std::find(kKernelNumber.begin(), kKernelNumber.end(), number);
@@ -384,7 +387,7 @@ Wake Perf::read_waking(const Fields& fields, const Sample& sample) {
   const auto known = tids_.find(woken);
   wake.woken = same_numbers ? woken : known != tids_.end() ? known->second : 0;
 
-  // Without names it is not known whether a soft interrupt ran within a call of the waker.
+  // Without names the recorder cannot tell whether a soft interrupt ran within a call of the waker.
   const KernelPlace place = kernel_names().waker(chain_);
   const auto flags = fields.at<std::uint8_t>(tracepoint.flags);
   const std::uint8_t interrupts =

@@ -1,4 +1,5 @@
-// The reader of the record: one pass collects the tables, the second says ticks and samples.
+// The reader of the record: the first pass collects the tables, the second prints ticks and
+// samples.
 #include "reader.hpp"
 
 #include <algorithm>
@@ -41,7 +42,7 @@ std::string_view activity_name(std::uint64_t activity) {
   return activity == kActivityBlocked ? "blocked" : name_in(kActivityNames, activity);
 }
 
-// How many bytes of valid UTF-8 begin here; 0: none.
+// The number of bytes of the valid UTF-8 character that begins here; 0: none.
 std::size_t utf8_length(std::string_view text) {
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned first = at(0);
@@ -55,7 +56,7 @@ std::size_t utf8_length(std::string_view text) {
   for (std::size_t i = 1; i < length; ++i) {
     if ((at(i) & 0xc0) != 0x80) return 0;
   }
-  // Longer than needed, a surrogate, or beyond the last character.
+  // The encoding is longer than needed, a surrogate, or beyond the last character.
   if ((first == 0xe0 && at(1) < 0xa0) || (first == 0xed && at(1) > 0x9f) ||
       (first == 0xf0 && at(1) < 0x90) || (first == 0xf4 && at(1) > 0x8f)) {
     return 0;
@@ -137,7 +138,7 @@ class Json {
   bool good_ = true;
 };
 
-// Entries by id; the last of an id holds.
+// Entries by id; the last entry of an id holds.
 template <class Entry>
 class Table {
  public:
@@ -193,8 +194,8 @@ class Printing {
   }
 
  private:
-  // Calls `each` with the chunks that are whole. The rest is skipped where the next begins in its
-  // place, and else nothing is read beyond it.
+  // Calls `each` with the chunks that are whole. If the next chunk begins in its place, the reader
+  // skips a damaged chunk; else it reads nothing beyond it.
   template <class Each>
   void for_each_chunk(Each each) {
     std::size_t at = 0;
@@ -328,8 +329,9 @@ class Printing {
     }
   }
 
-  // The module at an address of an image at a time, or the one that was there nearest to that time.
-  // A forked image has those of its maker as they were then, where it has none of its own.
+  // The module at an address of an image at a time, or the module that was there nearest to that
+  // time. A forked image has the modules that its maker had at the fork, where it has none of its
+  // own.
   const ModuleEntry* module_at(std::uint64_t image, std::uint64_t address,
                                std::uint64_t at_ns) const {
     const ModuleEntry* nearest = nullptr;
@@ -377,8 +379,8 @@ class Printing {
     return objects_.has(id) ? id : 0;
   }
 
-  // Words that the recorder saw threads wait for may lie in an object that the agent knows. What
-  // processes share is known by its address in any of them.
+  // A word that the recorder saw threads wait for may lie in an object that the agent knows. A
+  // shared object is known by its address in any of its processes.
   void join_objects() {
     using Place = std::pair<std::uint64_t, std::uint64_t>;  // image, address
     std::vector<std::pair<Place, const ObjectEntry*>> known;
@@ -402,7 +404,7 @@ class Printing {
     }
   }
 
-  // How many bytes an object has in glibc, 0 for one that is no memory.
+  // The size of an object in glibc, 0 for an object without memory.
   static std::uint64_t size_of(std::uint64_t kind) {
     switch (static_cast<ObjectKind>(kind)) {
       case ObjectKind::mutex:
@@ -478,7 +480,7 @@ class Printing {
       json_.raw(",\"frames\":");
       bool innermost = true;
       json_.list(e.frames, [&](std::uint64_t frame) {
-        // A return address may be the first one after the module; the call before it is not.
+        // A return address may be the first address after the module; the call before it is inside.
         const bool call = !(innermost && e.exact != 0) && frame != 0;
         innermost = false;
         const ModuleEntry* module = module_at(e.image, call ? frame - 1 : frame, e.at_ns);
@@ -550,7 +552,7 @@ class Printing {
     return entry != nullptr ? entry->pid : 0;
   }
 
-  // Of the first process, and of what processes share, the line has none.
+  // The line has no process for the first process and for shared objects.
   Json& say_process(std::uint64_t pid) {
     return pid != 0 && pid != start_.pid ? json_.field("process", pid) : json_;
   }
@@ -646,7 +648,7 @@ class Printing {
   Table<HoldEntry> holds_;
   Table<SymbolEntry> symbols_;
   Table<CodeEntry> code_;
-  std::unordered_map<std::uint64_t, std::uint64_t> same_object_;  // the recorder's to the agent's
+  std::unordered_map<std::uint64_t, std::uint64_t> same_object_;  // recorder's id to agent's id
   std::unordered_map<std::uint64_t, Places> places_;              // by image
   std::string damage_;
   std::size_t unread_ = 0;

@@ -1,5 +1,6 @@
-// Reads a record and says it as JSON lines, as record.md describes them. It trusts no byte: what is
-// damaged is left out and named in `limits`, and memory stays a small multiple of the file's size.
+// Reads a record and prints it as the JSON lines that record.md describes. The reader trusts no
+// byte: it leaves out damaged parts and names them in `limits`, and its memory stays a small
+// multiple of the file's size.
 #pragma once
 
 #include <string_view>
@@ -20,8 +21,8 @@ class Sink {
 
 enum class Printed {
   whole,
-  partial,    // truncated or damaged: what is whole was printed
-  no_record,  // these bytes are no record, or one of another version
+  partial,    // truncated or damaged: the whole parts were printed
+  no_record,  // the bytes are no record, or of another version
   not_taken,  // the sink refused
 };
 

@@ -1,5 +1,5 @@
-// The recording of one process. This file is long because a tick combines what the kernel, the
-// agent and perf say of one thread, and the tables that it fills are written from here.
+// The recording of one process. This file is long because a tick combines the views of the kernel,
+// the agent and perf of one thread, and because it writes the tables that the tick fills.
 #include "session.hpp"
 
 #include <sched.h>
@@ -22,23 +22,23 @@ constexpr std::uint64_t kMillisecond = 1'000'000;
 constexpr std::uint64_t kTick = 4 * kMillisecond;
 constexpr std::uint64_t kLongestTick = 40 * kMillisecond;
 constexpr std::uint64_t kSecond = 1'000 * kMillisecond;
-constexpr std::uint64_t kNewborn = 3 * kLongestTick;  // two ticks at least, however rare they are
-constexpr std::uint64_t kRateSpan = kSecond / 10;     // over which such samples are counted
+constexpr std::uint64_t kNewborn = 3 * kLongestTick;  // at least two ticks, however rare
+constexpr std::uint64_t kRateSpan = kSecond / 10;     // for counting such samples
 constexpr std::size_t kThreadsOfTick = 64;            // with more, ticks are rarer
 constexpr std::size_t kMostStacks = 1 << 20;
 constexpr std::size_t kMostProcessors = 8192;
-constexpr std::uint64_t kMostKept = 3'000;  // samples of switches a second, and of wakes, about
+constexpr std::uint64_t kMostKept = 3'000;  // samples of switches, and of wakes, a second, roughly
 constexpr std::size_t kBlockedStackBytes = 16384;
 // The kernel's part in events costs a thread some 0.3 us whenever it leaves its processor, and 15
-// us when it is made. Above so many times a second, of all threads together, sampling pauses after
-// a look.
+// us when it is made. Above these counts a second, of all threads together, sampling pauses after a
+// look.
 constexpr std::uint64_t kBusySwitches = 50'000, kBusyThreads = 1'000;
 constexpr std::uint64_t kBusyLook = kSecond / 10;
-constexpr std::uint64_t kPauses = 50;  // times as long as the look
+constexpr std::uint64_t kPauses = 50;  // times the length of the look
 
 std::uint64_t less(std::uint64_t value, std::uint64_t by) { return value - std::min(value, by); }
 
-// What the agent counts in an entry of a table, in one order.
+// The agent's counts in an entry of a table, in a fixed order.
 std::array<std::uint64_t, 8> counts_of(const Object& o) {
   return {o.waits.load(),   o.wait_ns.load(), o.holds.load(), o.hold_ns.load(),
           o.signals.load(), o.futile.load(),  o.bytes.load(), o.writes.load()};
@@ -61,7 +61,7 @@ std::uint64_t mixed(std::uint64_t sum, std::uint64_t value) {
   return sum ^ (sum >> 29);
 }
 
-// What other machines took of this one's processors since it began.
+// The processor time that other machines took from this machine since its start.
 std::uint64_t steal_ns() {
   const std::string text = read_all("/proc/stat");
   const char* at = text.c_str();
@@ -72,7 +72,7 @@ std::uint64_t steal_ns() {
   return ticks * (1'000'000'000U / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK)));
 }
 
-// For how long the control group of a process was kept from running since it was made.
+// The time for which the control group of a process was throttled since the group was made.
 std::uint64_t throttled_ns(pid_t pid) {
   const std::string groups = read_all(format("/proc/%d/cgroup", pid).c_str());
   const std::size_t begin = groups.find("0::/");
@@ -87,7 +87,7 @@ std::uint64_t throttled_ns(pid_t pid) {
   return std::strtoull(text.c_str() + at + kName.size(), nullptr, 10) * 1'000;
 }
 
-// What a thread in a system call waits for, as far as its number says it.
+// The activity of a thread in a system call, as far as the call's number tells it.
 Activity activity_of(int call) {
   switch (call) {
     case SYS_futex:
@@ -196,7 +196,7 @@ void Session::open_perf(const std::vector<pid_t>& tids, bool from_exec) {
         format("Which thread woke which was not recorded, because the kernel's tracepoints %s.",
                no_wakes == ENOENT ? "were not found (tracefs is not mounted)" : "may not be read"));
   }
-  if (!perf_.is_open()) return;  // what was sampled before a pause stays
+  if (!perf_.is_open()) return;  // samples from before a pause stay
   wakes_to_tell_ = perf_.sees_wakes();
   status_.switches = perf_.sees_switches();
   status_.kernel_names = perf_.sees_kernel() && kernel_names().known();
@@ -214,7 +214,7 @@ void Session::sample_running() {
   if (list_tasks(folder, tids_)) open_perf(tids_, false);
 }
 
-// Sampling pauses while it costs threads too much.
+// Pauses sampling while it costs threads too much.
 void Session::pace_sampling(std::uint64_t at_ns) {
   const std::uint64_t span_ns = at_ns - pace_.span_ns;
   if (status_.perf == 0 || span_ns < kRateSpan) return;
@@ -224,7 +224,7 @@ void Session::pace_sampling(std::uint64_t at_ns) {
   const std::uint64_t made = (threads_.size() - known) * kSecond / span_ns;
   pace_.most_left = std::max(pace_.most_left, left);
   pace_.most_made = std::max(pace_.most_made, made);
-  // Without the agent nothing but events tells of threads that end between two ticks.
+  // Without the agent only events show threads that end between two ticks.
   const bool busy = agent_.attached() && (left > kBusySwitches || made > kBusyThreads);
   pace_.busy_ns = busy ? pace_.busy_ns + span_ns : 0;
   if (perf_.is_open() && pace_.busy_ns >= kBusyLook) {
@@ -269,7 +269,7 @@ void Session::start(const std::vector<std::string>& command, bool attached, bool
   pace_.span_ns = pace_.opened_ns = start_.began_ns;
   steal_before_ns_ = steal_ns();
   throttled_before_ns_ = throttled_ns(pid_);
-  next_snapshot_ns_ = start_.began_ns + kSecond / 4;  // short programs too have one while they run
+  next_snapshot_ns_ = start_.began_ns + kSecond / 4;  // so short programs also have one
 
   Encoder encoder;
   put(encoder, start_);
@@ -301,7 +301,7 @@ void Session::note_before() {
       before.ns[a] = slot.total[a].ns.load();
       before.times[a] = slot.total[a].times.load();
     }
-    // A wait that goes on is counted when it ends, also for the time before.
+    // A wait in progress counts when it ends, including the time before now.
     AgentWait wait;
     if (!AgentMemory::wait_of(slot, wait) || wait.activity >= kActivities) continue;
     const std::uint64_t waited = start_.began_ns - std::min(start_.began_ns, wait.since_ns);
@@ -315,7 +315,7 @@ Session::Watched& Session::begin_thread(pid_t tid, std::uint64_t at_ns, WatchedI
   auto made = std::make_unique<Watched>();
   if (const auto old = by_tid_.find(tid); old != by_tid_.end()) {
     if (old->second->live) end_thread(*old->second, at_ns);
-    // A process that became another program was made where it was made before.
+    // A process that became another program keeps the place at which it was made.
     if (old->second->entry.process == static_cast<std::uint64_t>(image.pid) && tid == image.pid) {
       made->entry.maker = old->second->entry.maker;
       made->entry.made_at = old->second->entry.made_at;
@@ -356,7 +356,8 @@ void Session::on_thread_begin(pid_t pid, pid_t tid, pid_t maker, std::uint64_t a
     image = follow_process(pid, known ? parent->second->image->pid : 0, at_ns);
   }
   if (image == nullptr) return;
-  // A tick, or a message in another processor's buffer, may have told of it before this message.
+  // A tick, or a message in another processor's buffer, may have shown the thread before this
+  // message.
   const auto known = by_tid_.find(tid);
   const auto told = [&](const Watched& of) {
     return of.live || of.entry.ended_ns >= at_ns ||
@@ -371,7 +372,7 @@ void Session::on_thread_begin(pid_t pid, pid_t tid, pid_t maker, std::uint64_t a
 }
 
 void Session::on_thread_end(pid_t pid, pid_t tid, std::uint64_t at_ns) {
-  // Its beginning may stand in another processor's buffer, which is read later.
+  // The beginning of the thread may be in another processor's buffer, which is read later.
   WatchedImage* image = image_at(pid, at_ns);
   if (image == nullptr && tid == pid) image = follow_process(pid, 0, at_ns);
   if (image == nullptr) return;
@@ -381,7 +382,7 @@ void Session::on_thread_end(pid_t pid, pid_t tid, std::uint64_t at_ns) {
     if (at_ns >= start_.began_ns) return;  // of an earlier thread with this id
     at_ns = thread.entry.began_ns;         // it ended before the recording began
   }
-  // A first thread that has ended is there until the last one has.
+  // A first thread that has ended stays in the list until the last thread has ended.
   if (tid == thread.image->pid &&
       (tid == pid_ || std::any_of(live_.begin(), live_.end(), [&](const Watched* other) {
          return other->live && other != &thread && other->image == thread.image;
@@ -402,7 +403,7 @@ void Session::on_mapping(pid_t pid) {
 }
 
 void Session::on_sample(pid_t pid, Sample& sample, const StackCopy& stack) {
-  if (sample.at_ns < start_.began_ns) return;  // the events are opened before
+  if (sample.at_ns < start_.began_ns) return;  // the events were opened earlier
   WatchedImage* image = image_at(pid, sample.at_ns);
   if (image == nullptr) image = follow_process(pid, 0, sample.at_ns);
   if (image == nullptr) return;
@@ -473,13 +474,13 @@ std::uint64_t Session::stack_of_agent(StackId id, std::uint64_t at_ns) {
   const std::vector<std::uint64_t> frames = agent_.frames_of(id);
   const WatchedImage* image = image_of_agent(agent_.shared().stacks[id - 1].image.load());
   if (frames.empty() || image == nullptr) return 0;  // still being written
-  // What is read late was written while the image was there.
+  // A late reading has words that were written while the image was there.
   at_ns = std::min(at_ns, image->until_ns - 1);
   return agent_stacks_[id] = static_cast<std::uint32_t>(intern(frames, false, at_ns, *image));
 }
 
 pid_t Session::readable_task(const WatchedImage& image) const {
-  // When the first thread has ended, the memory is reached through another.
+  // When the first thread has ended, the recorder reads the memory through another thread.
   const auto first = by_tid_.find(image.pid);
   if (first == by_tid_.end() || (first->second->live && first->second->view.state != 'Z'))
     return image.pid;
@@ -523,12 +524,12 @@ void Session::take_tasks(std::uint64_t at_ns) {
       const auto known = by_tid_.find(tid);
       const bool same = known != by_tid_.end() && known->second->live;
       if (known != by_tid_.end() && !same) {
-        // One that ended a moment ago was listed before; its id is not given to another so soon.
+        // A thread that ended a moment ago was listed before; no other thread gets its id so soon.
         if (at_ns < known->second->entry.ended_ns + kLongestTick) {
           look_at_slots_ = true;  // it may be another program by now
           continue;
         }
-        // A first thread that has ended is listed until the last one has.
+        // A first thread that has ended is listed until the last thread has ended.
         if (tid == image.pid && has_ended(tid)) continue;
       }
       Watched& thread = same ? *known->second : begin_thread(tid, at_ns, image);
@@ -542,8 +543,8 @@ void Session::take_tasks(std::uint64_t at_ns) {
   }
   std::erase_if(live_images_, [](const WatchedImage* image) { return !image->live; });
   for (Watched* thread : live_) {
-    // A message may have told of a thread that was born after the threads were listed.
-    // One that was never listed lived for less than a tick, and the message of its end was lost.
+    // A message may have shown a thread that was born after the threads were listed. A thread that
+    // was never listed lived for less than a tick, and the message of its end was lost.
     if (!thread->seen && thread->entry.began_ns <= at_ns)
       end_thread(*thread, thread->task.opened() ? at_ns : thread->entry.began_ns);
   }
@@ -562,7 +563,7 @@ void Session::take_slot(std::size_t index) {
     const bool was_its = image != nullptr && begin_ns <= image->until_ns;
     if (!was_its && agent_.is_mapped_by(process)) image = follow_process(process, 0, begin_ns);
     if (was_its || (::kill(process, 0) != 0 && errno == ESRCH)) {
-      use = Thread::ended;  // the process died before the thread could say so
+      use = Thread::ended;  // the process died before the thread could note it
     } else if (image == nullptr || !image->live) {
       return;
     }
@@ -572,14 +573,15 @@ void Session::take_slot(std::size_t index) {
     return;
   }
   const std::uint64_t end_ns = use == Thread::ended ? slot.end_ns.load() : 0;
-  // One that is not late has all threads, also those that ended while exec told of its success.
+  // A recording that is not late has all threads, also those that ended while exec reported its
+  // success.
   if (late_ && end_ns != 0 && end_ns < start_.began_ns) {
     free_slot(slot);
     return;
   }
 
-  // The same id may have been given to a later thread already, and to one of another program in
-  // the same process.
+  // A later thread may have the same id already, also a thread of another program in the same
+  // process.
   Watched* thread = nullptr;
   if (const auto known = by_tid_.find(tid); known != by_tid_.end()) {
     Watched& last = *known->second;
@@ -603,7 +605,7 @@ void Session::take_slot(std::size_t index) {
 
   ThreadEntry& entry = thread->entry;
   thread->slot = static_cast<std::uint32_t>(index + 1);
-  // A thread without a maker is known to the agent from its first wait on, which may be late.
+  // The agent knows a thread without a maker only from its first wait on, which may be late.
   const bool made = slot.maker.load() > 0;
   if (begin_ns != 0) entry.began_ns = made ? begin_ns : std::min(entry.began_ns, begin_ns);
   entry.began_ns = std::max(entry.began_ns, start_.began_ns);
@@ -644,7 +646,7 @@ void Session::take_slot(std::size_t index) {
   free_slot(slot);
 }
 
-// The slot is this side's now; the next thread finds it empty.
+// Empties the slot, which now belongs to the recorder, for the next thread.
 void Session::free_slot(Thread& slot) {
   slot.process.store(0);
   slot.tid.store(0);
@@ -667,8 +669,8 @@ void Session::free_slot(Thread& slot) {
   slot.use.store(Thread::free);
 }
 
-// A thread that began a moment ago and whose slot is not known yet. Many threads end before all
-// slots are looked at in turn, and what they wait for would not be known.
+// Whether a thread began a moment ago and its slot is not known yet. Many threads end before the
+// recorder has looked at all slots in turn, and it would not know their waits.
 bool Session::has_newborn(std::uint64_t at_ns) const {
   return std::any_of(live_.begin(), live_.end(), [&](const Watched* thread) {
     return thread->slot == 0 && at_ns < thread->entry.began_ns + kNewborn;
@@ -683,7 +685,7 @@ void Session::take_slots(bool all) {
                             [this](std::size_t index) { take_slot(index); });
     return;
   }
-  std::vector<std::size_t> slots;  // since taking one may add to live_
+  std::vector<std::size_t> slots;  // because taking one may add to live_
   for (const Watched* thread : live_) {
     if (thread->slot != 0) slots.push_back(thread->slot - 1);
   }
@@ -710,7 +712,8 @@ ObjectEntry& Session::outside_object(std::uint64_t address, std::uint64_t at_ns,
   return place->second.entry;
 }
 
-// What a descriptor stands for is known only while it is open. The first answer is kept.
+// Names the file of a descriptor, which is known only while the descriptor is open. The first
+// answer is kept.
 void Session::name_file(std::uint64_t object) {
   std::string& name = file_names_[object];
   if (!name.empty()) return;
@@ -751,7 +754,7 @@ std::uint64_t Session::stack_of_frame(const Watched& thread, std::uint64_t addre
   registers.set(unwind::kReturn, thread.view.pc);
   const std::vector<unwind::Frame> callers = thread.image->unwinding.callers(registers, stack);
   if (moved(thread)) return 0;
-  // A function's frame begins behind the address that the function it calls returns to.
+  // A function's frame begins behind the return address of the function that it calls.
   for (std::size_t i = 0; i + 1 < callers.size(); ++i) {
     if (callers[i].slot == 0 || address <= callers[i].slot || address >= callers[i + 1].slot) {
       continue;
@@ -763,7 +766,8 @@ std::uint64_t Session::stack_of_frame(const Watched& thread, std::uint64_t addre
   return 0;
 }
 
-// A thread that is blocked without the agent's knowledge: by its system call and its stack.
+// Describes a thread that is blocked without the agent's knowledge, by its system call and its
+// stack.
 void Session::see_blocked(Watched& thread, std::uint64_t at_ns, TickThread& now) {
   const KernelView& view = thread.view;
   const Activity activity = activity_of(view.call);
@@ -773,7 +777,7 @@ void Session::see_blocked(Watched& thread, std::uint64_t at_ns, TickThread& now)
   WatchedImage* image = thread.image;
   const pid_t task = readable_task(*image);
   if (activity == Activity::join) {
-    // The process that wait4 waits for; waitid has it behind what sort of id it is.
+    // The process that wait4 waits for. In waitid it is the argument after the type of the id.
     const auto child = static_cast<std::int32_t>(view.arguments[view.call == SYS_waitid ? 1 : 0]);
     if (child > 0) now.awaited = static_cast<std::uint64_t>(child);
   }
@@ -804,7 +808,7 @@ StackCopy Session::copy_stack(const Watched& thread, std::vector<char>& bytes) c
   const pid_t task = readable_task(*thread.image);
   bytes.resize(kBlockedStackBytes);
   StackCopy stack{sp, bytes.data(), read_memory(task, sp, bytes.data(), bytes.size())};
-  if (stack.size == 0) {  // less is left of the stack: up to the next page, and so on
+  if (stack.size == 0) {  // less is left: try up to the next page, and so on
     const std::size_t left = 4096 - sp % 4096;
     for (std::size_t size = left; size <= bytes.size(); size += 4096) {
       const std::size_t got = read_memory(task, sp, bytes.data(), size);
@@ -816,7 +820,7 @@ StackCopy Session::copy_stack(const Watched& thread, std::vector<char>& bytes) c
 }
 
 // The stack of a thread that sleeps in the kernel, 0 if it cannot be read. `sure`: also 0 if the
-// thread ran meanwhile. Most that did wait at the same place again.
+// thread ran meanwhile. Most threads that ran wait at the same place again.
 std::uint64_t Session::stack_from_outside(Watched& thread, std::uint64_t at_ns, bool sure) {
   const KernelView& view = thread.view;
   if (thread.blocked_slices == view.slices && thread.blocked_stack != 0) {
@@ -839,8 +843,8 @@ std::uint64_t Session::stack_from_outside(Watched& thread, std::uint64_t at_ns, 
              intern(image->unwinding.frames(registers, stack), true, at_ns, *image);
 }
 
-// On which processors a thread may run. Most programs set that when a thread begins, so it is asked
-// for often at first.
+// Reads on which processors a thread may run. Most programs set that when a thread begins, so the
+// recorder asks often at first.
 void Session::ask_allowed(Watched& thread, std::uint64_t at_ns) {
   if (at_ns < thread.next_allowed_ns) return;
   const std::uint64_t age_ns = at_ns - std::min(at_ns, thread.entry.began_ns);
@@ -856,7 +860,7 @@ void Session::ask_allowed(Watched& thread, std::uint64_t at_ns) {
 }
 
 // The word that a thread sleeps for tells whether it waits for its condition or, after a signal,
-// for the mutex. The agent is not asked in between.
+// for the mutex. The agent's wrapper does not run in between.
 void Session::see_relock(const Watched& thread, TickThread& now) {
   const KernelView& view = thread.view;
   if (now.activity != static_cast<std::uint64_t>(Activity::condition) || view.call != SYS_futex ||
@@ -874,7 +878,7 @@ void Session::see_relock(const Watched& thread, TickThread& now) {
   now.awaited = words[2] > 0 ? static_cast<std::uint64_t>(words[2]) : 0;
 }
 
-// What the kernel and the agent say of a thread at this moment. False: it is there no more.
+// Reads the kernel's and the agent's view of a thread at this moment. False: the thread is gone.
 bool Session::look_at(Watched& thread, std::uint64_t at_ns) {
   thread.looked_ns = 0;
   const std::uint64_t slices = thread.view.slices;
@@ -889,13 +893,13 @@ bool Session::look_at(Watched& thread, std::uint64_t at_ns) {
   return true;
 }
 
-// Whether a thread ran since it was last read, so that its stack is another by now.
+// Whether a thread ran since the last reading, so that its stack has changed.
 bool Session::moved(const Watched& thread) {
   KernelView after;
   return !thread.task.read_times(after) || after.slices != thread.view.slices;
 }
 
-// Whether read_thread() will read the stack from outside: the agent has none of this wait.
+// Whether read_thread() will read the stack from outside: the agent has no stack of this wait.
 bool Session::needs_stack(const Watched& thread) {
   const bool blocked = thread.view.state == 'S' || thread.view.state == 'D';
   return blocked && (thread.wait.activity == 0 || thread.wait.stack == 0);
@@ -937,8 +941,8 @@ bool Session::tick() {
   const std::uint64_t at_ns = now_ns();
   const std::uint64_t cost_begin_ns = processor_ns();
   next_ns_ = at_ns + kTick;
-  // First of all: the recorder took a processor from one of the threads, and in the time that the
-  // rest of a tick takes the others come to wait for that one.
+  // This look comes first: the recorder took a processor from one of the threads, and during the
+  // rest of the tick the other threads begin to wait for that thread.
   for (Watched* thread : live_) look_at(*thread, at_ns);
   longest_interval_ns_ = std::max(longest_interval_ns_, noted_interval_ns_);
   WatchedImage& first = *image_of(pid_);
@@ -969,7 +973,7 @@ bool Session::tick() {
   for (Watched* thread : live_) {
     if (!thread->live) continue;
     const bool looked = thread->looked_ns == at_ns && thread->looked_slot == thread->slot;
-    // The next list does not have one that cannot be read.
+    // A thread that cannot be read is not in the next list.
     const bool again = !looked || (needs_stack(*thread) && moved(*thread));
     if (again && !look_at(*thread, at_ns)) continue;
     if (thread->view.state == 'Z') {  // a first thread; the process goes on
@@ -1011,8 +1015,8 @@ bool Session::tick() {
   ++ticks_taken_;
   const std::uint64_t by_threads = kTick * ((live_.size() + kThreadsOfTick - 1) / kThreadsOfTick);
   std::uint64_t interval = std::clamp(std::max(by_threads, cost_ns_ * 20), kTick, kLongestTick);
-  if (ticks_taken_ < 16) interval = kMillisecond;  // short programs too have some ticks
-  // What the start costs says nothing of the rest. An interval counts when it has passed.
+  if (ticks_taken_ < 16) interval = kMillisecond;  // short programs also have some ticks
+  // The cost of the start says nothing about later ticks. An interval counts when it has passed.
   noted_interval_ns_ = ticks_taken_ > 64 ? interval : std::min(interval, by_threads);
   next_ns_ = std::max(at_ns + interval, now_ns() + interval / 4);
   return true;
@@ -1030,7 +1034,8 @@ void Session::take_last_times() {
   if (!follow_) name_children();
 }
 
-// Processor time of a process that it used itself, and of its children that it waited for.
+// Names the children by their processor time: of the process itself, and of the children that it
+// waited for.
 void Session::name_children() {
   const ProcessorTicks used = processor_ticks_of(pid_);
   if (used.children == 0) return;
@@ -1101,7 +1106,7 @@ void Session::write_agent_tables(std::uint64_t at_ns) {
       auto [waits, wait_ns] = since(counts_of(pair), pairs_before_, i);
       if (waits == 0) return;
       const std::uint32_t object = pair.object.load();
-      if (late_ && object != 0) {  // of a wait that had begun before, only the object is known
+      if (late_ && object != 0) {  // of an earlier wait only the object is known
         wait_ns = std::min(
             wait_ns, since(counts_of(shared.objects[object - 1]), objects_before_, object - 1)[1]);
       }
@@ -1171,7 +1176,7 @@ void Session::write_contention() {
   writer_.chunk(Chunk::contention, encoder.bytes());
 }
 
-// glibc says its version in a text, which lies in libc.so.6 or in a static program.
+// glibc has its version in a text, which lies in libc.so.6 or in a static program.
 void Session::find_glibc() {
   constexpr std::string_view kBefore = "GNU C Library ";
   constexpr std::string_view kRelease = " release version ";

@@ -1,5 +1,5 @@
-// One recording: ticks, samples and the agent's tables of a process, from its begin to its end, and
-// of those that it makes meanwhile.
+// One recording: ticks, samples and the agent's tables of a process and of the processes that it
+// makes, from the beginning to the end of the process.
 #pragma once
 
 #include <sys/types.h>
@@ -27,20 +27,20 @@ class Session final : public PerfListener {
   Session(Writer& writer, AgentMemory& agent, pid_t pid);
 
   void limit(std::string sentence);
-  // Children are recorded too. To be called first.
+  // Makes the session record children too. Must be the first call.
   void follow();
-  // Perf events: before a launched target begins, or for the threads of one that runs.
+  // Opens perf events: before a launched target begins, or for the threads of a running target.
   void sample_from_exec() { open_perf({pid_}, true); }
   void sample_running();
-  // The first chunk. `attached`: the process was not started here. `late`: the program ran before,
-  // and what it did then is left out.
+  // Writes the first chunk. `attached`: the recorder did not start the process. `late`: the program
+  // ran before, and the recording leaves that part out.
   void start(const std::vector<std::string>& command, bool attached, bool late);
-  // One tick, with a snapshot when one is due. False: the process has no threads any more.
+  // Takes one tick, with a snapshot when one is due. False: the process has no threads any more.
   bool tick();
   std::uint64_t next_tick_ns() const { return next_ns_; }
   // Takes the times of a process that has ended and is not yet reaped.
   void take_last_times();
-  // The last snapshot; nothing is recorded after it.
+  // Takes the last snapshot; nothing is recorded after it.
   void finish(bool ended, int exit_status, int signal);
 
   void on_sample(pid_t pid, Sample& sample, const StackCopy& stack) override;
@@ -57,32 +57,32 @@ class Session final : public PerfListener {
     Task task;
     KernelView view;
     bool live = true, changed = true, seen = false;
-    bool told = false;       // the agent has said its last of it
+    bool told = false;       // the agent has made its last entry of it
     std::uint32_t slot = 0;  // of the agent, plus 1
-    AgentWait wait;          // with `view`, what the last look saw; no activity: none
+    AgentWait wait;          // with `view`, the last look; no activity: none
     std::uint32_t looked_slot = 0;
     std::uint64_t looked_ns = 0;
     std::uint64_t blocked_stack = 0, blocked_object = 0;
     std::uint64_t blocked_slices = 0, blocked_address = 0;
     std::uint64_t tick_run_ns = 0, tick_ready_ns = 0;  // at the last tick
-    std::uint64_t skipped_weight = 0;                  // of samples since the last that was kept
-    std::uint64_t next_allowed_ns = 0;                 // when its processors are asked for
+    std::uint64_t skipped_weight = 0;                  // of samples since the last kept one
+    std::uint64_t next_allowed_ns = 0;                 // the next read of its processors
   };
   struct Outside {
     ObjectEntry entry;
     bool changed = true;
   };
 
-  // Of its process: the image that it has now, or that it had last; null: the process is not known.
+  // The image that the process has now or had last; null: the process is not known.
   WatchedImage* image_of(pid_t pid) const;
   WatchedImage* live_image_of(pid_t pid) const;
   WatchedImage* image_at(pid_t pid, std::uint64_t at_ns) const;
   WatchedImage& begin_image(pid_t pid, std::uint64_t at_ns);
   void end_image(WatchedImage& image, std::uint64_t at_ns);
-  // Another program in the process.
+  // The process runs another program now.
   WatchedImage& replace_image(WatchedImage& image, std::uint64_t at_ns);
-  // A process that `parent` made; 0: as /proc says. Null where it is not to be followed.
-  // `executed`: it has become another program since.
+  // Follows a process that `parent` made; 0: the parent according to /proc. Null if the session
+  // does not follow it. `executed`: the process has become another program since.
   WatchedImage* follow_process(pid_t pid, pid_t parent, std::uint64_t at_ns, bool executed = false);
   void take_images(std::uint64_t at_ns);
   WatchedImage* take_image(const Image& told, std::uint64_t at_ns);
@@ -94,7 +94,7 @@ class Session final : public PerfListener {
 
   void open_perf(const std::vector<pid_t>& tids, bool from_exec);
   void pace_sampling(std::uint64_t at_ns);
-  // For how long threads were sampled while they ran.
+  // The time for which threads were sampled while they ran.
   std::uint64_t sampled_ns(std::uint64_t at_ns) const;
   Watched& watched(pid_t tid, std::uint64_t at_ns, WatchedImage& image);
   Watched& begin_thread(pid_t tid, std::uint64_t at_ns, WatchedImage& image);
@@ -121,7 +121,7 @@ class Session final : public PerfListener {
   ObjectEntry& outside_object(std::uint64_t address, std::uint64_t at_ns,
                               const WatchedImage& image);
   void place_object(ObjectEntry& entry, const WatchedImage& image);
-  // The stack from the function whose frame has an object; 0 where it is not known yet.
+  // The stack from the function whose frame contains an object; 0 if it is not known yet.
   std::uint64_t stack_of_frame(const Watched& thread, std::uint64_t address);
   StackCopy copy_stack(const Watched& thread, std::vector<char>& bytes) const;
   void name_file(std::uint64_t object);
@@ -145,10 +145,10 @@ class Session final : public PerfListener {
   std::vector<std::unique_ptr<WatchedImage>> images_;
   std::vector<WatchedImage*> live_images_;
   std::unordered_map<pid_t, std::vector<WatchedImage*>> by_pid_;  // in the order of time
-  std::vector<WatchedImage*> agent_images_;  // by number, less 1; null: not told yet
-  std::size_t unknown_images_ = 0;           // all before are told
+  std::vector<WatchedImage*> agent_images_;  // by number, less 1; null: not seen yet
+  std::size_t unknown_images_ = 0;           // all before it are known
   std::size_t left_out_ = 0;
-  bool look_at_slots_ = false;  // there is a process whose slots are not known
+  bool look_at_slots_ = false;  // a process has unknown slots
 
   std::vector<std::unique_ptr<Watched>> threads_;
   std::unordered_map<pid_t, Watched*> by_tid_;  // the last thread of each id
@@ -173,7 +173,7 @@ class Session final : public PerfListener {
   std::unordered_map<std::uint64_t, std::uint64_t> frames_of_objects_;  // id -> stack
   std::unordered_map<std::size_t, std::uint64_t> seen_objects_, seen_pairs_, seen_holds_;
 
-  // What the agent had counted when the recording began late, by the index in its tables.
+  // The agent's counts at the late beginning of a recording, by the index in its tables.
   struct ThreadBefore {
     std::int32_t tid = 0;
     std::uint64_t begin_ns = 0;
@@ -189,7 +189,7 @@ class Session final : public PerfListener {
   std::uint64_t steal_before_ns_ = 0, throttled_before_ns_ = 0;
   StatusEntry status_;
   std::uint64_t lost_samples_ = 0, lost_stacks_ = 0;
-  // Of more samples than are kept in a second every nth is.
+  // If there are more samples than are kept in a second, every nth is kept.
   struct Thinning {
     std::uint64_t samples = 0, keep_each = 1;
     bool keeps() { return ++samples % keep_each == 0; }
@@ -197,16 +197,16 @@ class Session final : public PerfListener {
   };
   Thinning switches_kept_, wakes_kept_;
   struct Pace {
-    std::uint64_t span_ns = 0;                // when counting began, less than a second ago
-    std::uint64_t switches = 0, threads = 0;  // how often threads left processors; threads before
-    std::uint64_t busy_ns = 0;                // for how long that was too often
-    std::uint64_t opened_ns = 0, resume_ns = 0;  // when sampling began, and is to begin again
+    std::uint64_t span_ns = 0;                   // when counting began, less than a second ago
+    std::uint64_t switches = 0, threads = 0;     // exits of threads from processors; threads before
+    std::uint64_t busy_ns = 0;                   // the time for which that was too often
+    std::uint64_t opened_ns = 0, resume_ns = 0;  // when sampling began, and will begin again
     std::uint64_t sampled_ns = 0;                // before that
     std::uint64_t most_left = 0, most_made = 0;  // a second
   };
   Pace pace_;
   std::uint64_t next_rate_ns_ = 0;
-  bool wakes_to_tell_ = false;  // that they are seen, in an empty chunk
+  bool wakes_to_tell_ = false;  // an empty chunk must tell that they are seen
   std::uint64_t next_ns_ = 0, next_snapshot_ns_ = 0, last_tick_ns_ = 0;
   std::uint64_t ticks_taken_ = 0, cost_ns_ = 0, noted_interval_ns_ = 0, longest_interval_ns_ = 0;
   bool calls_hidden_ = false, memory_hidden_ = false;

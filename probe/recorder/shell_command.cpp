@@ -22,7 +22,7 @@ void ShellCommand::start(const std::string& command, const Signals& signals) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   ::prctl(PR_SET_TIMERSLACK, 50'000);                 // the recorder has less
-  const int nothing = ::open("/dev/null", O_RDONLY);  // of the terminal only the target reads
+  const int nothing = ::open("/dev/null", O_RDONLY);  // only the target reads from the terminal
   if (nothing > 0) ::dup2(nothing, 0);
   signals.restore();
   ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
@@ -41,7 +41,7 @@ bool ShellCommand::runs() {
 void ShellCommand::end() {
   if (!runs()) return;
   ::kill(-pid_, SIGTERM);
-  ::kill(pid_, SIGTERM);  // it may not have its group yet
+  ::kill(pid_, SIGTERM);  // the shell may not have its group yet
   const timespec moment{0, 10'000'000};
   for (int i = 0; i < 50 && runs(); ++i) ::nanosleep(&moment, nullptr);
   if (!runs()) return;

@@ -1,5 +1,6 @@
-// A command of the shell that runs beside the target: one that asks whether a server is ready, or
-// one that loads it. It is in a group of its own, so that it ends with all that it started.
+// A command of the shell that runs beside the target: it asks whether a server is ready, or loads
+// the server. The command is in a process group of its own, so that it ends with all processes that
+// it started.
 #pragma once
 
 #include <sys/types.h>
@@ -17,12 +18,13 @@ class ShellCommand {
   ShellCommand& operator=(const ShellCommand&) = delete;
   ~ShellCommand() { end(); }
 
-  // Its status is 127 where no process could be made.
+  // The status is 127 if no process could be made.
   void start(const std::string& command, const Signals& signals);
-  // Whether it was started and has not ended.
+  // Whether the command was started and has not ended.
   bool runs();
   void end();
-  // Of the last that ended: as the shell has it, 128 more than a signal; -1: none has.
+  // The status of the last command that ended, in the shell's form: 128 more than a signal; -1:
+  // none has ended.
   int status() const { return status_; }
 
  private:

@@ -1,6 +1,6 @@
-// How ticks, samples and wakes are coded: as what changed since the last one, of the same thread or
-// of any, in the same chunk. Each writer stands beside its reader, because the two must agree byte
-// by byte.
+// The coding of ticks, samples and wakes as changes since the last one, of the same thread or of
+// any, in the same chunk. Each writer stands beside its reader, because the two must agree byte by
+// byte.
 #pragma once
 
 #include <cstdint>

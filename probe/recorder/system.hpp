@@ -66,7 +66,7 @@ inline std::string read_all(const char* path, std::size_t most = std::size_t{16}
   return text;
 }
 
-// The bytes of another process, as many as can be read from the beginning.
+// Reads bytes of another process, as many as are readable from the beginning.
 inline std::size_t read_memory(pid_t pid, std::uint64_t address, void* to, std::size_t bytes) {
   const iovec here{to, bytes};
   const iovec there{reinterpret_cast<void*>(address), bytes};
@@ -74,8 +74,8 @@ inline std::size_t read_memory(pid_t pid, std::uint64_t address, void* to, std::
   return got > 0 ? static_cast<std::size_t>(got) : 0;
 }
 
-// Bytes of a file that another process has mapped: from its memory, which is what it runs, or from
-// the file where the memory cannot be read.
+// Reads bytes of a file that another process has mapped: from its memory, which the process runs,
+// or from the file if the memory is not readable.
 inline std::size_t read_mapped(pid_t pid, std::uint64_t address, const std::string& path,
                                std::uint64_t offset, void* to, std::size_t bytes) {
   if (const std::size_t got = read_memory(pid, address, to, bytes); got != 0) return got;
@@ -84,7 +84,7 @@ inline std::size_t read_mapped(pid_t pid, std::uint64_t address, const std::stri
   return got > 0 ? static_cast<std::size_t>(got) : 0;
 }
 
-// printf into a string; what does not fit in 512 bytes is cut.
+// printf into a string, cut at 512 bytes.
 template <class... Arguments>
 std::string format(const char* how, Arguments... arguments) {
   char text[512];
@@ -94,7 +94,7 @@ std::string format(const char* how, Arguments... arguments) {
                                                                : sizeof text - 1};
 }
 
-// One sentence about what is wrong, for the person at the terminal.
+// Prints one sentence about an error for the user at the terminal.
 inline void complain(std::string_view sentence) {
   std::string line = "threadmark-record: ";
   line += sentence;

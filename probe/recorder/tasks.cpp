@@ -104,7 +104,7 @@ std::string Task::name() {
 }
 
 bool list_tasks(const Descriptor& folder, std::vector<pid_t>& tids) {
-  struct Entry {  // as getdents64 writes it
+  struct Entry {  // in the layout of getdents64
     std::uint64_t inode;
     std::int64_t offset;
     unsigned short length;

@@ -11,7 +11,7 @@
 
 namespace threadmark {
 
-// What the kernel says of one thread.
+// The kernel's view of one thread.
 struct KernelView {
   char state = '?';  // R S D T Z as in stat
   int call = -1;     // the number of the system call that it is in; -1: none
@@ -24,8 +24,7 @@ class Task {
  public:
   // The folder is /proc/PID/task. False: the thread has ended.
   bool open(const Descriptor& folder, pid_t tid);
-  // False: the thread has ended. Where it has not run since the last reading, nothing but schedstat
-  // is read.
+  // False: the thread has ended. If it has not run since the last reading, only schedstat is read.
   bool read(KernelView& view);
   bool read_times(KernelView& view) const;
   // Leaves out the times until now, for a thread that ran before the recording began.

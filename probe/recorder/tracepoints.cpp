@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kNowhere = ~std::size_t{0};
 
-// Cuts off and returns what stands before a character.
+// Cuts off and returns the text before a character.
 std::string_view take_until(std::string_view& text, char end) {
   const std::string_view part = text.substr(0, text.find(end));
   text.remove_prefix(std::min(part.size() + 1, text.size()));
@@ -27,7 +27,7 @@ std::size_t number_after(std::string_view text, std::string_view word) {
   return value;
 }
 
-// The offset of a field of so many bytes.
+// The offset of a field of `size` bytes.
 std::size_t offset_of(std::string_view format, std::string_view name, std::size_t size) {
   while (!format.empty()) {
     const std::string_view line = take_until(format, '\n');

@@ -1,5 +1,5 @@
-// The kernel's tracepoint of wakes: its number for perf events and where its fields lie. Both are
-// in files of tracefs, which may be mounted anywhere or nowhere.
+// The kernel's tracepoint of wakes: its number for perf events and the offsets of its fields. Both
+// are in files of tracefs, which may be mounted anywhere or nowhere.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,11 @@ struct Tracepoint {
   bool known() const { return id != 0; }
 };
 
-// Where tracefs may be found, from lines as those of /proc/self/mounts.
+// The folders in which tracefs may be, from lines like those of /proc/self/mounts.
 std::vector<std::string> tracing_folders(std::string_view mounts);
-// From the text of a file `format`; one that is not known where anything is missing.
+// Reads the text of a file `format`. The result is not known if anything is missing.
 Tracepoint tracepoint_of(std::string_view format);
-// The tracepoint sched_waking of the kernel that runs, read at the first call.
+// The tracepoint sched_waking of the running kernel, read at the first call.
 const Tracepoint& sched_waking();
 
 }  // namespace threadmark

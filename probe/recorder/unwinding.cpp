@@ -29,7 +29,7 @@ struct CopiedStack {
 };
 
 constexpr std::size_t kLongestCall = 7;
-constexpr std::uint64_t kLargestFrame = 2048;  // that a frame pointer is looked for in
+constexpr std::uint64_t kLargestFrame = 2048;  // to search for a frame pointer
 
 // Whether the instruction that ends with `code` is a call through a register or memory.
 bool is_indirect_call(const unsigned char (&code)[kLongestCall]) {
@@ -71,10 +71,10 @@ bool Unwinding::leads_on(unwind::Place place, std::uint64_t frame, const StackCo
          });
 }
 
-// A thread that sleeps in the kernel shows its pc and its stack pointer only. Where the tables of
-// its code count from the frame pointer, that is looked for on the stack: the word above it is an
-// address behind a call. A call of this very function is right; another one may be an old one. A
-// function may keep a copy of the address too, but the walk does not go on from there.
+// A thread that sleeps in the kernel shows only its pc and its stack pointer. If the tables of its
+// code count from the frame pointer, the recorder looks for the frame pointer on the stack: the
+// word above it is an address behind a call. A call of this very function is right; another call
+// may be an old one. A function may keep a copy of the address, but no walk goes on from a copy.
 bool Unwinding::find_frame_pointer(unwind::Place& place, const StackCopy& stack) {
 #if defined(__x86_64__)
   unwind::Registers& now = place.registers;
@@ -154,7 +154,7 @@ std::unique_ptr<Unwinding::Tables> Unwinding::load(const ModuleEntry& module) co
       continue;
     }
     const std::uint64_t address = module.bias + s.p_vaddr;
-    // Without a build-id a file is not known again.
+    // A file without a build-id cannot be recognised again.
     const std::string name =
         module.build_id.empty() ? "" : module.build_id + format("+%zu", std::size_t{s.p_offset});
     if (const auto known = files_.find(name); known != files_.end()) {
@@ -165,7 +165,7 @@ std::unique_ptr<Unwinding::Tables> Unwinding::load(const ModuleEntry& module) co
       copy->resize(read(address, s.p_offset, copy->data(), s.p_filesz));
       const bool whole = copy->size() == s.p_filesz;
       if (!indexed &&
-          whole) {  // the index follows the segment, where nothing of the program is asked for
+          whole) {  // the index follows the segment, where no reader asks for memory of the program
         const std::vector<unsigned char> index =
             index_frames({copy->data(), address, copy->size()}, module.bias + frames.address,
                          frames.size, address + copy->size());

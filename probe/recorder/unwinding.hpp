@@ -34,7 +34,7 @@ class Unwinding {
   std::vector<unwind::Frame> callers(const unwind::Registers& registers, const StackCopy& stack);
   // The pc and the addresses that it returns to, innermost first.
   std::vector<std::uint64_t> frames(const unwind::Registers& registers, const StackCopy& stack);
-  // Modules came or went; the tables of new ones are copied while they can be.
+  // Called when modules came or went: copies the tables of new modules while that is possible.
   void maps_changed();
 
  private:

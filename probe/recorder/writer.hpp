@@ -1,5 +1,5 @@
-// Writes chunks to the file of the record. After the first failure nothing more is written, and
-// what was written of the last chunk is taken back, so that the file stays readable.
+// Writes chunks to the file of the record. After the first failure the writer writes nothing more,
+// and takes the partial last chunk back, so that the file stays readable.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@ namespace threadmark {
 
 class Writer {
  public:
-  // 0, or the error of open. What was in the file stays until the first chunk.
+  // Returns 0, or the error of open. The old contents of the file stay until the first chunk.
   int open(const std::string& path);
-  // Nothing was recorded: a file that was not there before is removed.
+  // Called when nothing was recorded: removes a file that did not exist before.
   void abandon();
   void chunk(Chunk kind, const std::string& bytes);
   int error() const { return error_; }
@@ -25,7 +25,7 @@ class Writer {
   int error_ = 0;
 };
 
-// Collects the entries of a table, and begins a new chunk where one would become too long.
+// Collects the entries of a table, and begins a new chunk when one would become too long.
 class TableOut {
  public:
   TableOut(Writer& writer, Chunk kind) : writer_(writer), kind_(kind) {}

@@ -1,5 +1,5 @@
-// Reading of unwind tables that nobody vouches for: every read is checked against the end, and
-// after a read beyond it all further ones give 0 and `good` is false.
+// Reads untrusted unwind tables. Every read is checked against the end. After a read beyond the end
+// all further reads give 0 and `good` is false.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace threadmark::unwind {
 
-// Bytes in this process that stand, in the process that is unwound, at `address`.
+// Bytes in this process that lie at `address` in the unwound process.
 struct Image {
   const unsigned char* bytes = nullptr;
   std::uint64_t address = 0;
   std::uint64_t size = 0;
 };
 
-// How DW_EH_PE_* writes a pointer.
+// The pointer encodings DW_EH_PE_*.
 enum Encoding : unsigned char {
   kAbsolute = 0x00,
   kUnsigned128 = 0x01,
@@ -34,7 +34,7 @@ enum Encoding : unsigned char {
 class Reader {
  public:
   explicit Reader(const Image& image) : image_(&image), end_(image.size) {}
-  // From `address` on; no read passes the end of the image.
+  // Reads from `address` on; no read passes the end of the image.
   Reader(const Image& image, std::uint64_t address) : Reader(image) { go(address); }
 
   [[nodiscard]] bool good() const { return good_; }
@@ -97,8 +97,8 @@ class Reader {
     return static_cast<std::int64_t>(to);
   }
 
-  // A pointer; `data` is what kRelativeToData is relative to. An indirect one gives the address of
-  // the pointer, because nobody here needs what it points to.
+  // Reads a pointer; `data` is the base of kRelativeToData. An indirect pointer gives the address
+  // of the pointer, because no caller needs its target.
   std::uint64_t pointer(unsigned char encoding, std::uint64_t data) {
     if (encoding == kOmitted) return 0;
     std::uint64_t to = 0;

@@ -1,5 +1,6 @@
-// How the frame of a program counter is left: .eh_frame_hdr and .eh_frame of one module, read to a
-// row of rules. Tables may be damaged or hostile: every loop is bounded and every read checked.
+// The rules for leaving the frame of a program counter: reads .eh_frame_hdr and .eh_frame of one
+// module to a row of rules. Tables may be damaged or hostile: every loop is bounded and every read
+// checked.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +11,17 @@
 
 namespace threadmark::unwind {
 
-// A module as it lies in the process that is unwound.
+// A module in the unwound process.
 struct Module {
   std::uint64_t low = 0, high = 0;  // its code
-  Image tables;                     // the segment that .eh_frame_hdr and .eh_frame lie in
+  Image tables;                     // the segment with .eh_frame_hdr and .eh_frame
   std::uint64_t header = 0;         // address of .eh_frame_hdr
 };
 
 struct Rule {
   enum Kind : unsigned char {
     kSame,         // the caller's value is still there
-    kUndefined,    // it is lost; of the return address: there is no caller
+    kUndefined,    // the value is lost; of the return address: there is no caller
     kOffset,       // saved at CFA + number
     kValueOffset,  // is CFA + number
     kRegister,     // is in the register `number`
@@ -39,13 +40,13 @@ struct Row {
   bool signal = false;  // the caller was interrupted: its pc is that of no call
 };
 
-// What a walk needs beside the registers, large because DW_CFA_remember_state nests.
+// The memory of a walk beside the registers. It is large because DW_CFA_remember_state nests.
 struct Scratch {
   static constexpr std::size_t kRemembered = 3;
   static constexpr std::size_t kValues = 16;
   Row row, first, remembered[kRemembered];
   std::uint64_t values[kValues];  // of an expression
-  std::uint64_t function;         // where the code that the last row was found for begins
+  std::uint64_t function;         // where the code of the last row begins
 };
 
 namespace detail {
@@ -55,7 +56,7 @@ struct Description {  // a CIE and one FDE of it
   std::uint64_t code_alignment = 1;
   std::int64_t data_alignment = 1;
   unsigned char encoding = kAbsolute;
-  bool sized = false;  // its FDEs say how long their own augmentation is
+  bool sized = false;  // its FDEs give the length of their own augmentation
   Reader first, program;
 };
 
@@ -277,7 +278,7 @@ inline std::uint64_t find_description(const Module& module, std::uint64_t pc) {
   const auto count_encoding = in.number<unsigned char>();
   const auto table_encoding = in.number<unsigned char>();
   static_cast<void>(in.pointer(frame_encoding, module.header));
-  // Linkers write one form only, sorted, which is the one that can be searched by halving.
+  // Linkers write only one form, which is sorted and so can be searched by halving.
   if (table_encoding != (kRelativeToData | kSigned4)) return 0;
   std::uint64_t count = in.pointer(count_encoding, module.header);
   if (!in.good() || in.left() / 8 == 0) return 0;
@@ -300,7 +301,7 @@ inline std::uint64_t find_description(const Module& module, std::uint64_t pc) {
 
 }  // namespace detail
 
-// Fills scratch.row for `pc`. False where the tables say nothing of it.
+// Fills scratch.row for `pc`. False if the tables do not cover it.
 inline bool find_row(const Module& module, std::uint64_t pc, Scratch& scratch) {
   const std::uint64_t address = detail::find_description(module, pc);
   if (address == 0) return false;

@@ -22,7 +22,7 @@ inline constexpr std::size_t kLink = 16;
 
 struct Registers {
   std::uint64_t value[kRegisters];
-  std::uint64_t known;  // a bit for each register: what a callee may have destroyed is not known
+  std::uint64_t known;  // a bit for each register that no callee may have destroyed
 
   [[nodiscard]] bool has(std::size_t number) const {
     return number < kRegisters && (known >> number & 1) != 0;
@@ -36,7 +36,7 @@ struct Registers {
   [[nodiscard]] std::uint64_t sp() const { return value[kStackPointer]; }
 };
 
-// The caller's registers as far as unwinding needs them, with the pc behind this code itself.
+// Reads the caller's registers that unwinding needs, with the pc behind this code itself.
 [[gnu::always_inline]] inline void read_registers(Registers& to) {
   to.known = 0;
 #if defined(__aarch64__)

@@ -1,5 +1,5 @@
-// Unwinding of a stack, frame by frame. It allocates nothing, takes no lock, calls no loader and
-// ends after a bounded number of steps whatever tables and stack contain.
+// Unwinds a stack, frame by frame. The walk allocates nothing, takes no lock, calls no loader and
+// ends after a bounded number of steps, whatever tables and stack contain.
 //
 // Memory:  bool read(std::uint64_t address, std::uint64_t& word)   of the stack that is unwound
 // Modules: const Module* find(std::uint64_t pc)                   nullptr where nothing is known
@@ -216,15 +216,15 @@ struct Frame {
   std::uint64_t slot;  // where it was saved on the stack; 0: in a register
 };
 
-// Where a walk stands. `pc` of the registers is the current frame's; `call` is false where the
-// frame was interrupted and its pc is the next instruction, true where it is behind a call.
+// The position of a walk. `pc` of the registers is the current frame's. `call` is false if the
+// frame was interrupted and its pc is the next instruction, true if the pc is behind a call.
 struct Place {
   Registers registers;
   bool call = false;
 };
 
-// From a frame to its caller by the module's tables. False: the stack ends here, or they say
-// nothing.
+// Goes from a frame to its caller with the module's tables. False: the stack ends here, or the
+// tables do not cover the pc.
 template <class Memory>
 bool step_by_table(const Module& module, Memory& memory, Place& place, Scratch& scratch,
                    Frame& to) {
@@ -297,7 +297,7 @@ bool step_by_table(const Module& module, Memory& memory, Place& place, Scratch& 
   return true;
 }
 
-// The chain of frame pointers, for code without tables.
+// Follows the chain of frame pointers, for code without tables.
 template <class Memory>
 bool step_by_frame_pointer(Memory& memory, Place& place, Frame& to) {
   Registers& now = place.registers;
@@ -315,8 +315,8 @@ bool step_by_frame_pointer(Memory& memory, Place& place, Frame& to) {
   return true;
 }
 
-// The callers of the place, innermost first, at most `most`. Frame pointers are believed only where
-// they lead to code that a module has, because code without tables may use the register otherwise.
+// The callers of the place, innermost first, at most `most`. The walk believes frame pointers only
+// if they lead to code of a module, because code without tables may use the register otherwise.
 template <class Memory, class Modules>
 std::size_t walk(Place& place, Memory& memory, Modules& modules, Scratch& scratch, Frame* frames,
                  std::size_t most) {
