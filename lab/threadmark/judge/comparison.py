@@ -1,10 +1,11 @@
-"""Compares A with B pair of cells by pair: by how much is A slower, and is that distinguishable?
+"""Compares the cells of A and B in pairs: by how much is A slower, and is the difference
+significant?
 
 The samples of a cell in one round are averaged (of logarithms), so that a pair has one ratio per
-round. Within one run what slows a round cancels. Two runs share no round: their intervals allow for
-DRIFT, for what the runs differ by on the whole and for what both cells wandered, because then the
-machine is the likelier cause. The order of the sides does not matter: A / B is the reciprocal of
-B / A.
+round. Within one run a disturbance that slows a whole round cancels. Two runs share no round: their
+intervals allow for DRIFT, for the common difference between the runs and for the drift of both
+cells, because the machine is then the likelier cause. The order of the sides does not matter: A / B
+is the reciprocal of B / A.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from threadmark.model.cell import Cell, Row
 from threadmark.model.errors import LabError
 from threadmark.model.workload import threads_in_words
 
-DRIFT = 0.05  # what separate runs of one program differ by on shared machines, minutes apart
-FIELDS = ("backend", "variant", "platform", "allocator")  # what a side may name
-_CELLS_WITH_SHIFT = 6  # fewer cells tell nothing of what two runs differ by on the whole
+DRIFT = 0.05  # the difference of separate runs on shared machines, minutes apart
+FIELDS = ("backend", "variant", "platform", "allocator")  # a side may name these
+_CELLS_WITH_SHIFT = 6  # fewer cells do not show the common difference of two runs
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two cells that differ only in what is asked, and how their times compare."""
+    """Two cells that differ only in the compared property, and the comparison of their times."""
 
     a: Cell
     b: Cell
@@ -42,8 +43,8 @@ class Pair:
 
 @dataclass(frozen=True)
 class Skipped:
-    """A cell of A without a counterpart or without times, and why. `failed`: a process of A did not
-    end well, none gave a time, and B has a time."""
+    """A cell of A without a counterpart or without times, and the reason. `failed`: a process of A
+    did not end well, none gave a time, and B has a time."""
 
     cell: Cell
     why: str
@@ -52,7 +53,7 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Everything that `compare` has to say. `drift`: the least that the limits of two runs allow
+    """The whole result of `compare`. `drift`: the least drift that the limits of two runs allow
     for; None within one run."""
 
     pairs: tuple[Pair, ...]
@@ -62,7 +63,7 @@ class Outcome:
     @property
     def overall(self) -> Interval | None:
         """The geometric mean of the ratios; the pairs count as a sample of all programs. The drift
-        between two runs is common to all pairs, so the mean does not lessen it."""
+        between two runs is common to all pairs, so the mean does not reduce it."""
         found = [pair.comparison.ratio.estimate for pair in self.pairs]
         if not found:
             return None
@@ -71,12 +72,12 @@ class Outcome:
 
     @property
     def different_by_chance(self) -> float:
-        """How many of the pairs would look different if none were."""
+        """The number of pairs that would look different by chance if none were."""
         return (1 - LEVEL) * sum(pair.comparison.different is not None for pair in self.pairs)
 
     def of_programs(self, programs: Sequence[str]) -> Outcome:
-        """Only these programs. All pairs have a part in the variance of each, so they are compared
-        before."""
+        """The outcome for these programs only. The comparison of all pairs comes first, because all
+        pairs contribute to the variance of each."""
         return replace(
             self,
             pairs=tuple(pair for pair in self.pairs if pair.a.program in programs),
@@ -84,7 +85,8 @@ class Outcome:
         )
 
     def at_most_threads(self) -> Outcome:
-        """Only the pairs with the most threads of their program, platform, size and variants."""
+        """The outcome for the pairs with the most threads of their program, platform, size and
+        variants."""
         most: dict[tuple[Any, ...], Pair] = {}
         for pair in self.pairs:
             variant = pair.a.variant if pair.a.variant == pair.b.variant else ""
@@ -98,14 +100,15 @@ def compare_runs(
     a: Iterable[Row], b: Iterable[Row], same_executable: Callable[[Cell], bool]
 ) -> Outcome:
     """Compare two separate runs cell by cell; `same_executable` tells whether both ran the same
-    file for a cell. The module says what is done about drift."""
+    file for a cell. The module's docstring explains the treatment of drift."""
     first, second = _by_cell(a), _by_cell(b)
     skipped = [Skipped(cell, "only in A") for cell in first if cell not in second]
     skipped += [Skipped(cell, "only in B") for cell in second if cell not in first]
     found = _with_times({cell: cell for cell in first if cell in second}, first, second, skipped)
     sides = {cell: (list(x.values()), list(y.values())) for (cell, _), (x, y) in found.items()}
     shifts = [float(np.mean(x) - np.mean(y)) for x, y in sides.values()]
-    # The common shift needs several cells: that of one cell would explain away its own difference.
+    # The common shift needs several cells, because the shift of one cell would explain away its own
+    # difference.
     shift = abs(float(np.median(shifts))) if len(shifts) >= _CELLS_WITH_SHIFT else 0.0
     drift = max(DRIFT, math.expm1(shift))
     spread = _spread(side for both in sides.values() for side in both)
@@ -122,8 +125,8 @@ def compare_sides(rows: Sequence[Row], a: str, b: str) -> Outcome:
     """Compare cells of side `a` with those of side `b` within one run, paired by round.
 
     A side is `backend:variant`, or the name of a backend, variant, platform or allocator. Cells
-    must agree in everything else. Of two backends the variants with the same name are paired, or
-    the fastest of each where no name is the same. LabError for a name that the run does not have.
+    must agree in everything else. For two backends, variants with the same name are paired, or the
+    fastest of each if no name is the same. LabError for a name that the run does not have.
     """
     select_a, select_b = _selector(rows, a), _selector(rows, b)
     asked = set(select_a) | set(select_b)
@@ -153,10 +156,10 @@ def compare_sides(rows: Sequence[Row], a: str, b: str) -> Outcome:
 
 
 def wandered(logs: Sequence[float]) -> float:
-    """How far a cell drifted in its own run: highest to lowest mean of its thirds (0.05 = 5 %).
+    """The drift of a cell in its own run: highest to lowest mean of its thirds (0.05 = 5 %).
 
-    Samples of a drifting machine resemble their neighbours, so that their interval is too narrow
-    for a comparison with another run. Below nine rounds the interval is wide enough without it.
+    Samples of a drifting machine resemble their neighbours, so their interval is too narrow for a
+    comparison with another run. Below nine rounds the interval is wide enough without it.
     """
     if len(logs) < 9:
         return 0.0
@@ -200,7 +203,7 @@ def _matched(
 
 
 def _lacking(cell: Cell, side: str, there: Iterable[Cell], blank: Mapping[str, Any]) -> str:
-    """What no cell of the other side has, of all that `blank` leaves to be equal."""
+    """The properties that no cell of the other side has, among those that must be equal."""
     left = list(there)
     for field in ("program", "size", "platform", "allocator", "backend", "variant", "threads"):
         value = getattr(cell, field)
@@ -238,7 +241,8 @@ def _by_cell(rows: Iterable[Row]) -> dict[Cell, list[Row]]:
 
 
 def _fastest(cells: Sequence[Cell], rows: Mapping[Cell, Sequence[Row]]) -> Cell:
-    """The first one where none has a time, so that its reason is said."""
+    """The fastest cell. If none has a time it is the first cell, so that the output gives that
+    cell's reason."""
     return fastest({cell: list(by_round(rows[cell]).values()) for cell in cells}) or cells[0]
 
 
@@ -248,7 +252,7 @@ def _with_times(
     second: Mapping[Cell, Sequence[Row]],
     skipped: list[Skipped],
 ) -> dict[tuple[Cell, Cell], tuple[dict[int, float], dict[int, float]]]:
-    """What by_round() says of both cells of each pair; the others are added to `skipped`."""
+    """The by_round() of both cells of each pair; pairs without times go to `skipped`."""
     found = {}
     for a, b in matched.items():
         x, y = by_round(first[a]), by_round(second[b])

@@ -2,8 +2,8 @@
 one unit.
 
 A sample is one process. Everything works on ranks or logarithms, because times are skewed and
-effects multiply. Input that means nothing (empty, negative, not finite) is a ValueError: it is a
-bug of the caller.
+effects multiply. Invalid input (empty, negative, not finite) is a ValueError, because it is a bug
+of the caller.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
-FEWEST_CELLS = 20  # the fewest whose variances tell how variances spread
-MOST_WEIGHT = 100.0  # most samples that what others tell of a cell's variance is worth
+FEWEST_CELLS = 20  # the fewest cells that show how variances spread
+MOST_WEIGHT = 100.0  # most samples that other cells' variances count as
 
 
 @dataclass(frozen=True)
@@ -68,19 +68,19 @@ def median(samples: Sequence[float]) -> float:
 
 
 def _students_reach(values: NDArray[np.float64], level: float) -> float:
-    """How far from their mean Student's t puts the limits of that of the population."""
+    """The distance from their mean to Student's limits of the population's mean."""
     error = float(values.std(ddof=1)) / math.sqrt(values.size)
     return float(stats.t.ppf((1 + level) / 2, values.size - 1)) * error
 
 
 def median_interval(samples: Sequence[float], level: float = 0.95) -> Interval:
-    """Confidence interval of the median, of coverage >= `level` where the samples can give it.
+    """Confidence interval of the median, of coverage >= `level` if there are enough samples.
 
     From the order statistics x(k), x(n+1-k) with the largest k for which 2 P(Bin(n, 1/2) < k) <= 1
     - level (Conover, Practical Nonparametric Statistics, 3rd ed., section 3.2). At 95 % that needs
-    n >= 6. Below it: Student's t on the logarithms (exact for log-normal times), which is wide, as
-    it must be; a single sample, and 2 to 5 samples that are all equal or contain a 0, tell nothing
-    of the spread: [0, inf].
+    n >= 6. Below that: Student's t on the logarithms (exact for log-normal times), which is wide,
+    as it must be. A single sample, and 2 to 5 samples that are all equal or contain a 0, show no
+    spread: [0, inf].
     """
     values = np.sort(_checked(samples))
     estimate = float(np.median(values))
@@ -101,16 +101,15 @@ def median_interval(samples: Sequence[float], level: float = 0.95) -> Interval:
 
 @dataclass(frozen=True)
 class Spread:
-    """How the samples of one machine spread, estimated from many cells: the variance of the
-    logarithm of a sample, and the degrees of freedom that this estimate is worth for one cell."""
+    """The spread of the samples of one machine, estimated from many cells: the variance of the
+    logarithm of a sample, and the degrees of freedom of this estimate for one cell."""
 
     variance: float = 0.0
     weight: float = 0.0
 
 
 def common_spread(cells: Iterable[Sequence[float]]) -> Spread:
-    """The spread that cells of positive samples have in common; of weight 0 when too few of them
-    tell of it.
+    """The common spread of cells of positive samples; of weight 0 when too few cells show it.
 
     Each cell has a variance of its own, drawn from a scaled inverse chi-square, whose two
     parameters are fitted to the moments of the logarithms of the variances seen (Smyth, Stat. Appl.
@@ -126,7 +125,7 @@ def common_spread(cells: Iterable[Sequence[float]]) -> Spread:
 def _moments(
     cells: Sequence[Sequence[float]],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Of the logarithms of each cell: how many, their mean, and the sum of squares around it."""
+    """The number of logarithms of each cell, their mean, and the sum of squares around it."""
     counts = np.array([len(cell) for cell in cells], dtype=np.float64)
     logs = np.log(_positive([value for cell in cells for value in cell]))
     starts = np.concatenate(([0], np.cumsum(counts[:-1]))).astype(int)
@@ -152,7 +151,8 @@ def paired_ratio(a: Sequence[float], b: Sequence[float], level: float = 0.95) ->
     """Median of a[i] / b[i] over rounds i, with the interval of a median (the sign test turned
     round).
 
-    What is common to a round cancels. No bootstrap: over six rounds it covers 90 %, not 95.
+    A disturbance that is common to a round cancels. There is no bootstrap, because over six rounds
+    it covers 90 %, not 95.
     """
     x, y = _paired(a, b)
     return median_interval(list(x / y), level)
@@ -176,7 +176,7 @@ def geometric_mean(
 
     The mean to use for ratios, because it does not depend on which side is the base (Fleming &
     Wallace, CACM 29, 1986). The variance is shrunk towards `spread`, weighted with degrees of
-    freedom (Smyth 2004). Where no variance is known, as of one value alone, it is [0, inf].
+    freedom (Smyth 2004). If no variance is known, as with a single value, it is [0, inf].
     """
     return geometric_means([values], level, spread)[0]
 

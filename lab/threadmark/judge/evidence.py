@@ -1,8 +1,8 @@
-"""Which rows are evidence, and the ratios that they give round by round. Pure; used by the schedule
-and by every judge, so that all of them count the same rows.
+"""Selects the rows that are evidence, and computes their ratios round by round. Pure; the schedule
+and every judge use it, so that all of them count the same rows.
 
-A round measures all cells of a problem side by side. What slows the machine for a while slows both
-sides of a ratio within a round, and cancels.
+A round measures all cells of a problem side by side. A disturbance that slows the machine for a
+while slows both sides of a ratio within a round, and cancels.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import TypeVar
 
 from threadmark.model.cell import Row, Status
 
-# In so many rounds both sides must have been undisturbed, else the verdict is unclear. With two an
+# Both sides must have been undisturbed in so many rounds, else the verdict is unclear. With two an
 # interval is nine standard deviations wide on each side, and one slow round decides it; with three
 # it is 2.5 standard deviations wide.
 FEWEST_ROUNDS = 3
-SLOWED = 1.1  # a yardstick this many times the usual one of its cell: the processor was slower
+SLOWED = 1.1  # a yardstick this many times the usual one: the processor was slower
 _Key = TypeVar("_Key")
 
 
@@ -34,8 +34,8 @@ def by_round(rows: Iterable[Row]) -> dict[int, float]:
 
 
 def means_by_round(values: Iterable[tuple[int, float]]) -> dict[int, float]:
-    """Mean logarithm of the (round, value) in each round: what was measured side by side is one
-    sample, however often it was repeated."""
+    """Mean logarithm of the (round, value) in each round. The repeats of one round are one sample,
+    because they were measured side by side."""
     logs: dict[int, list[float]] = defaultdict(list)
     for number, value in values:
         logs[number].append(math.log(value))
@@ -48,19 +48,19 @@ def round_ratios(a: Mapping[int, float], b: Mapping[int, float]) -> list[float]:
 
 
 def fastest(samples: Mapping[_Key, Sequence[float]]) -> _Key | None:
-    """The key whose samples have the lowest median, among those that have at least half as many as
-    any: of two that are alike, the one with few samples is the lowest by chance. None where there
-    are no samples."""
+    """The key whose samples have the lowest median, among the keys with at least half as many
+    samples as any: of two similar keys, the key with few samples would be the lowest by chance.
+    None if there are no samples."""
     most = max(map(len, samples.values()), default=0)
     enough = {key: values for key, values in samples.items() if values and 2 * len(values) >= most}
     return min(enough, key=lambda key: median(enough[key]), default=None)
 
 
 def slowed(rows: Sequence[Row]) -> list[Row]:
-    """Those of the evidence of a cell whose yardstick is SLOWED times the cell's median one.
+    """The rows of a cell's evidence whose yardstick is SLOWED times the cell's median one.
 
     Another guest on the same core can slow a virtual processor without appearing in any counter. No
-    verdict rests on this; it shows how sensitive one is.
+    verdict rests on these rows; they show how sensitive a verdict is.
     """
     known = [(row, time_ns) for row in evidence(rows) if (time_ns := _yardstick_ns(row))]
     usual_ns = median([time_ns for _, time_ns in known]) if known else 0.0
@@ -68,7 +68,7 @@ def slowed(rows: Sequence[Row]) -> list[Row]:
 
 
 def _yardstick_ns(row: Row) -> float | None:
-    """Of the measured repeats; None for rows without one."""
+    """The yardstick of the measured repeats; None for rows without one."""
     times = [each.get("yardstick_ns") for each in row.repeats if each.get("warmup") is False]
-    known = [float(each) for each in times if each and 1 <= each <= 1e9]  # others mean nothing
+    known = [float(each) for each in times if each and 1 <= each <= 1e9]  # others are invalid
     return median(known) if known else None

@@ -1,4 +1,4 @@
-"""A verdict with what it rests on, and how far two runs agree. Pure."""
+"""A verdict with its basis, and the agreement of two runs. Pure."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Base:
 
 @dataclass(frozen=True)
 class Judged:
-    """A verdict with everything a display needs. `cell` has threads 0: it stands for all of
-    them."""
+    """A verdict with everything a display needs. `cell` has threads 0: it stands for all numbers of
+    threads."""
 
     cell: Cell
     verdict: Verdict
@@ -39,7 +39,7 @@ class Judged:
     overhead_ns: float | None = None  # (time on one thread - serial time) / tasks
     facts: Mapping[str, Any] = field(default_factory=dict)  # the executable's own --describe object
     # The speed-up at verdict.at_threads without the rounds in which a processor was slower than
-    # usual: shows how sensitive the verdict is to these, and decides nothing.
+    # usual. It shows how sensitive the verdict is to these rounds, and decides nothing.
     steady: Interval | None = None
 
     @property
@@ -50,16 +50,17 @@ class Judged:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far two runs come to the same verdicts, of those that could differ."""
+    """The agreement of two runs in the verdicts that could differ."""
 
     equal: int  # definite in both runs, and the same
     of: int
     unclear: tuple[int, int]  # how many of them are unclear in the first run, in the second
-    differ: tuple[tuple[str, str, str], ...]  # what, label in the first run, in the second
+    differ: tuple[tuple[str, str, str], ...]  # cell, label in the first run, in the second
     unmatched: int  # verdicts that could differ, of cells that only one of the runs has
 
 
-# What a variant is by declaration, or what is not installed, is the same in every run.
+# These verdicts are the same in every run: the variant's declaration or a missing installation
+# decides them.
 _FIXED = (Kind.SEQUENTIAL, Kind.UNAVAILABLE)
 
 
@@ -67,10 +68,10 @@ _NOTHING_SAID = (Kind.UNCLEAR, Kind.DROPPED)
 
 
 def agreement(first: Sequence[Judged], second: Sequence[Judged]) -> Agreement:
-    """Verdicts are equal when they are of one kind and, where they scale, up to as many threads.
+    """Verdicts are equal when they are of one kind and, if they scale, up to as many threads.
 
-    The factor of `slower than serial` is a measurement and may differ. What is `unclear` or dropped
-    in both runs is not equal, because nothing was said twice.
+    The factor of `slower than serial` is a measurement and may differ. Verdicts that are `unclear`
+    or dropped in both runs are not equal, because neither run reached a verdict.
     """
     ours, others = ({judged.cell: judged for judged in each} for each in (first, second))
     pairs = [
@@ -108,7 +109,7 @@ def is_published(row: Row) -> bool:
 
 
 def point(rows: Sequence[Row], speedups: Sequence[float]) -> Point:
-    """What these processes on one number of threads say, whose undisturbed ones have these
+    """The evidence of these processes on one number of threads. The undisturbed ones have these
     speed-ups."""
     disturbed = [r for r in rows if r.disturbed]
     lacking = next((r.reason for r in rows if r.status is Status.DROPPED), "")
@@ -121,6 +122,6 @@ def point(rows: Sequence[Row], speedups: Sequence[float]) -> Point:
 
 
 def fair(rows: Sequence[Row]) -> list[Row]:
-    """The rows less time-outs that may be due to what else used the processors: they prove
+    """The rows less time-outs that may be due to other load on the processors, because these prove
     nothing."""
     return [r for r in rows if r.status is not Status.TIMEOUT or not r.disturbed]

@@ -1,4 +1,4 @@
-"""What `compare --fail-above` fails on, of an outcome of compare(); pure."""
+"""The test of `compare --fail-above` on an outcome of compare(); pure."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from threadmark.judge.ratios import LEVEL
 from threadmark.model.cell import Cell
 from threadmark.model.errors import LabError
 
-_CAUSES = 3  # more of them hide the sentence
+_CAUSES = 3  # more of them would hide the sentence
 
 
 @dataclass(frozen=True)
 class Gate:
-    """The pairs in which A is too slow, the cells in which A failed and B did not, and how many
-    pairs and cells cannot be answered. `share` is what is allowed (0.05 = 5 %)."""
+    """The pairs in which A is too slow, the cells in which A failed and B did not, and the number
+    of pairs and cells without an answer. `share` is the allowed excess (0.05 = 5 %)."""
 
     share: float
     slower: tuple[Pair, ...]
@@ -47,10 +47,10 @@ class Gate:
 
 
 def gate(outcome: Outcome, share: float) -> Gate:
-    """Where A takes more than `share` longer than B, or fails.
+    """The pairs in which A takes more than `share` longer than B, or fails.
 
-    The intervals of the pairs share the error of LEVEL (Bonferroni). If A takes nowhere more than
-    that longer, a comparison has a pair in `slower` with a probability of at most (1 - LEVEL) / 2.
+    The intervals of the pairs share the error of LEVEL (Bonferroni). If A exceeds that share in no
+    pair, a comparison has a pair in `slower` with a probability of at most (1 - LEVEL) / 2.
     LabError when no pair can answer and no cell failed.
     """
     answered = [pair for pair in outcome.pairs if pair.comparison.different is not None]

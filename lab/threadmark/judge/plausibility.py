@@ -1,6 +1,6 @@
-"""Which published points cannot be true. Every check is computed from the data alone.
+"""Finds published points that cannot be true. Every check is computed from the data alone.
 
-The one thing to know: a doubt says what contradicts what, never who is to blame.
+The one thing to know: a doubt names a contradiction, and never the guilty side.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from threadmark.model.cell import Row
 LIMIT_MS = 900_000  # the paper's time-out, for all repeats of a program together
 REPEATS = 5
 SLOWEST_SERIAL_MS = 60_000  # the paper: every sequential run ends within it
-TOLERANCE = 0.9  # a time this far below what is possible is beyond noise
+TOLERANCE = 0.9  # a time this far below the possible one is beyond noise
 TICK_MS = 1000 / 64  # of a clock that counts at 64 Hz
 FINE_MS = 3000  # below it the tick can be told from chance
 
 
 @dataclass(frozen=True)
 class Doubt:
-    """One contradiction. `threads` and `program` are empty when it concerns a whole platform."""
+    """One contradiction. `threads` and `program` are empty when the doubt concerns a whole
+    platform."""
 
     what: str
     program: str

@@ -1,10 +1,10 @@
-"""Intervals of time(A) / time(B) from one logarithm of a time per round, and what they say; pure.
+"""Intervals of time(A) / time(B) from one logarithm of a time per round, and their meaning; pure.
 
 Swapping A and B gives the reciprocal of the estimate and of each limit, because everything is
-computed on logarithms. The variances are moderated: `spread` is the variance that the pairs of a
-comparison have in common (statistics.common_spread), and a pair's own variance is averaged with it,
-weighted with degrees of freedom (Smyth, Stat. Appl. Genet. Mol. Biol. 3, article 3, 2004). A spread
-of weight 0 gives the ordinary intervals of Student and Welch.
+computed on logarithms. The variances are moderated: `spread` is the common variance of the pairs of
+a comparison (statistics.common_spread), and a pair's own variance is averaged with it, weighted
+with degrees of freedom (Smyth, Stat. Appl. Genet. Mol. Biol. 3, article 3, 2004). A spread of
+weight 0 gives the ordinary intervals of Student and Welch.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from threadmark.judge.evidence import FEWEST_ROUNDS
 from threadmark.judge.verdict import short_factor
 
 LEVEL = 0.95
-# What code layout alone moves the ratio of two executables by, in 95 of 100 pairs. Measured with
+# The change of the ratio of two executables by code layout alone, in 95 of 100 pairs. Measured with
 # `bars/layout/layout.py --layouts 12 --rounds 10` on 2026-11-23, two virtual processors of an AMD
 # EPYC, g++ 12.2: the standard deviation between layouts is 1.40 % over 14 programs, and 1.96 x
-# sqrt(2) x that is 3.9 %. Of the pairs seen 95 % differ by less than 2.6 %, with clang 19 (--rounds
+# sqrt(2) x that is 3.9 %. 95 % of the pairs seen differ by less than 2.6 %, with clang 19 (--rounds
 # 8) by less than 3.5 %; layouts of fib and pyramids differ by up to 12 %.
 LAYOUT = 0.04
 _LARGEST = 700.0  # exp() of more than 709 overflows
@@ -42,7 +42,7 @@ def between_runs(
     """The ratio of A to B that share no round, by Welch's t (Biometrika 34, 1947).
 
     `a` and `b` are logarithms of times. The limits allow for a `drift` (0.05 = 5 %) of the machine
-    between the two.
+    between the two runs.
     """
     squares = weighted = 0.0
     for side in (np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)):
@@ -72,9 +72,9 @@ class Comparison:
     """Time(A) / time(B): a ratio above 1 means that A is slower."""
 
     at: Callable[[float], Interval]  # the ratio with its interval of a level
-    rounds: tuple[int, int]  # of A and of B that count; the same ones within one run
-    layout: float = 0.0  # what code layout alone may move the ratio by; 0 for one executable
-    drift: float | None = None  # what the limits allow for between two runs; None within one run
+    rounds: tuple[int, int]  # of A and of B that count; the same within one run
+    layout: float = 0.0  # possible effect of code layout alone; 0 for one executable
+    drift: float | None = None  # allowed for between two runs; None within one run
 
     @cached_property
     def ratio(self) -> Interval:
@@ -88,19 +88,20 @@ class Comparison:
 
     @property
     def exceeds_layout(self) -> bool:
-        """Whether the times differ by more than code layout alone can do."""
+        """Whether the times differ by more than code layout alone can explain."""
         least = 1 + self.layout
         return bool(self.different) and (self.ratio.low > least or self.ratio.high < 1 / least)
 
     def is_slower_by(self, share: float, level: float = LEVEL) -> bool:
-        """Whether the whole interval of `level` says that A takes more than `share` (0.05 = 5 %)
-        longer than B, and more than code layout alone can do."""
+        """Whether A takes more than `share` (0.05 = 5 %) longer than B over the whole interval of
+        `level`, and more than code layout alone can explain."""
         least = (1 + share) * (1 + self.layout)
         return self.different is not None and self.at(level).low > least
 
     @property
     def within(self) -> float:
-        """How far the ratio may be from 1 (0.05 = 5 %): the same for A / B and B / A."""
+        """The largest possible distance of the ratio from 1 (0.05 = 5 %): the same for A / B and B
+        / A."""
         return max(self.ratio.high, 1 / self.ratio.low if self.ratio.low else math.inf) - 1
 
     @property
@@ -122,7 +123,7 @@ class Comparison:
 
 
 def percent(share: float) -> str:
-    """0.0312 as '3.1 %', 0.31 as '31 %'; a factor where percent are hard to read."""
+    """0.0312 as '3.1 %', 0.31 as '31 %'; a factor if percent are hard to read."""
     if share >= 1:
         return f"a factor of {short_factor(1 + share)}"
     return f"{100 * share:.{1 if share < 0.0995 else 0}f} %"

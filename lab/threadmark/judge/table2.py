@@ -1,9 +1,9 @@
 """INNCABS' Table II rebuilt from its own data, beside the labels that the paper prints.
 
 The one thing to know: this is the paper's way of judging, each series against itself. verdict() is
-ours and is stricter: it asks for a speed-up over serial code.
-Labels: P. Thoman, P. Gschwandtner, T. Fahringer, "On the Quality of Implementation of the C++11
-Thread Support Library", PDP 2015, Table II (superscripts left out).
+ours and is stricter, because it asks for a speed-up over serial code. Labels: P. Thoman, P.
+Gschwandtner, T. Fahringer, "On the Quality of Implementation of the C++11 Thread Support Library",
+PDP 2015, Table II (superscripts left out).
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ PAPER = {
 }
 ABSENT = "not in the data"
 GAIN = 0.95  # a step counts while the time falls to this share of the one before
-HYPERTHREAD_LOSS = 1.015  # what the step onto hyper-threads may cost
+HYPERTHREAD_LOSS = 1.015  # allowed cost of the step onto hyper-threads
 PHYSICAL_CORES = 32
-RECOVERS = 2.0  # a slow start is forgiven if some later point is below this many times T(1)
+RECOVERS = 2.0  # a slow start does not count if a later point is below this many times T(1)
 OVERHEAD = 4.0
 
 Series = Mapping[int, float | None]  # milliseconds by threads; None: no result
@@ -54,11 +54,11 @@ Series = Mapping[int, float | None]  # milliseconds by threads; None: no result
 def table2_label(times: Series, overhead: float = 1.0) -> str:
     """The label of one series by one rule for all.
 
-    All missing: timeout. Some missing: "scales to N, partial error" if what is there is a prefix of
+    All missing: timeout. Some missing: "scales to N, partial error" if the times are a prefix of
     two or more that gains 5 % at each step, else partial timeout. None missing: from 1, or from 2
-    when the first step gains nothing (unless nothing ever comes back below twice T(1)), go on while
-    each doubling gains 5 %, and to more than 32 while it loses at most 1.5 %; the end of the chain
-    is N. `overhead` is the median factor to the best other series; 4 or more is added to the label.
+    when the first step gains nothing (unless no later time is below twice T(1)), go on while each
+    doubling gains 5 %, and to more than 32 while it loses at most 1.5 %; the end of the chain is N.
+    `overhead` is the median factor to the best other series; the label shows 4 or more.
     """
     order = sorted(times)
     known = {p: t for p in order if (t := times[p]) is not None}
@@ -94,8 +94,8 @@ def _chain(times: Mapping[int, float]) -> int:
 
 @dataclass(frozen=True)
 class Entry:
-    """One cell of the table: the paper's label, ours, and why they differ (empty if they do
-    not)."""
+    """One cell of the table: the paper's label, ours, and the reason for a difference (empty if
+    there is none)."""
 
     program: str
     column: str

@@ -1,10 +1,11 @@
-"""Which settings of a program gain, from pairs of runs that come in bit by bit; pure.
+"""Finds the settings of a program that gain, from pairs of runs that arrive one after another;
+pure.
 
-An arm is one setting with one number of threads. All arms of a try together claim a gain that is
-none with a probability of at most ERROR, however often they are looked at: arm and look have a part
-of it each (Bonferroni). Half of it is for the end, the rest for the looks before, of which the k-th
-has a part of 1 / (k (k + 1)). An arm is left out early only where that cannot make a claim: it has
-passed a look of its own, or it is said to gain nothing.
+An arm is one setting with one number of threads. All arms of a try together claim a false gain with
+a probability of at most ERROR, however many looks there are: each arm and each look has a part of
+it (Bonferroni). Half of ERROR is for the end, the rest for the earlier looks; the k-th look has a
+part of 1 / (k (k + 1)). The trial leaves an arm out early only if that cannot make a claim: the arm
+has passed a look of its own, or its finding is no gain.
 """
 
 from __future__ import annotations
@@ -22,16 +23,16 @@ from threadmark.judge import pairs
 from threadmark.judge.estimates import Interval, Spread
 
 ERROR = 0.02
-WORTH = 0.02  # a gain below is none: nobody keeps a setting for it
-PRECISE = 0.02  # half an interval; a gain or loss need not be known better
+WORTH = 0.02  # a smaller gain is none: no user keeps a setting for it
+PRECISE = 0.02  # half an interval; more precision is not needed
 _AT_END = 0.5  # of ERROR
 _GROWTH = 1.5  # rounds between two looks
-_EXPECTED, _SPREAD = 0.1, 0.3  # logarithms of gains that programs have of a fix
+_EXPECTED, _SPREAD = 0.1, 0.3  # logarithms of gains that fixes give programs
 Arm = TypeVar("Arm", bound=Hashable)
 
 
 class Finding(StrEnum):
-    """What is known of an arm."""
+    """The finding on an arm."""
 
     GAIN = "gain"
     LOSS = "loss"
@@ -41,8 +42,8 @@ class Finding(StrEnum):
 
 @dataclass(frozen=True)
 class Judgement:
-    """`ratio`: how many times as fast, with limits that hold for all arms together. `settled`: more
-    pairs would not change the finding, or make it no more useful."""
+    """`ratio`: the speed with the setting over that without, with limits that hold for all arms
+    together. `settled`: more pairs would not change the finding, or not make it more useful."""
 
     finding: Finding
     ratio: Interval
@@ -51,9 +52,9 @@ class Judgement:
 
 
 class Trial(Generic[Arm]):
-    """`logs` are of each arm, in the order of the rounds: the logarithm of time without / time with
-    the setting. `family` is how many arms there are or will be. `rounds` are those that the logs of
-    an arm are of, if not all from the first one on."""
+    """`logs` has for each arm, in the order of the rounds, the logarithm of time without / time
+    with the setting. `family` is the number of arms that there are or will be. `rounds` names the
+    rounds of an arm's logs, if these are not all from the first on."""
 
     def __init__(
         self,
@@ -68,22 +69,22 @@ class Trial(Generic[Arm]):
         self._spreads: dict[int, Spread] = {}
 
     def open(self) -> list[Arm]:
-        """The arms that are to be measured further."""
+        """The arms that need more pairs."""
         return [arm for arm in self._logs if not self._settled(arm)]
 
     def judge(self) -> dict[Arm, Judgement]:
-        """What is known of each arm after all of its pairs."""
+        """The finding on each arm after all of its pairs."""
         return {arm: self._judged(arm) for arm in self._logs}
 
     def noise(self, arm: Arm) -> Interval:
-        """What the pairs of an arm alone say, which has the same setting on both sides."""
+        """The interval of an arm's own pairs, for an arm with the same setting on both sides."""
         logs = self._logs.get(arm, ())
         return pairs.interval(logs, self._final, self._common(arm, len(logs)))
 
     def _judged(self, arm: Arm) -> Judgement:
         ratio = self.noise(arm)
         settled = self._settled(arm)
-        if settled in (Finding.NONE, Finding.LOSS):  # it was left out, so it claims nothing
+        if settled in (Finding.NONE, Finding.LOSS):  # it was left out, so it makes no claim
             finding = Finding.LOSS if ratio.high < 1 else Finding.NONE
         elif ratio.low > 1:
             finding = Finding.GAIN if ratio.high > 1 + WORTH else Finding.NONE
@@ -94,7 +95,7 @@ class Trial(Generic[Arm]):
         return Judgement(finding, ratio, len(self._logs[arm]), settled is not None)
 
     def _settled(self, arm: Arm) -> Finding | None:
-        """Why an arm needs no more pairs, as the first look that said so."""
+        """The finding of the first look after which an arm needed no more pairs."""
         logs = self._logs[arm]
         for count, error in looks_with_errors(len(logs), self._family):
             ratio = pairs.interval(logs[:count], error, self._common(arm, count))
@@ -105,8 +106,8 @@ class Trial(Generic[Arm]):
         return None
 
     def _common(self, arm: Arm, count: int) -> Spread:
-        """Of all pairs that there were after the round of the arm's last of `count`. No pair that
-        comes later changes it, so what a look said holds."""
+        """The spread of all pairs up to the round of the arm's `count`-th pair. Later pairs do not
+        change it, so the result of a look stays."""
         if not count:
             return Spread()
         last = self._rounds[arm][count - 1]
@@ -119,12 +120,12 @@ class Trial(Generic[Arm]):
 
 
 def promises(logs: Mapping[Arm, Sequence[float]]) -> dict[Arm, float]:
-    """What each arm may gain, as a logarithm: the mean of its pairs, drawn the more towards what is
-    expected before any, the more the pairs of all differ. Arms come likeliest first, so the first
-    are expected to gain _EXPECTED and the last nothing. One of which no pair ended well promises
-    all."""
+    """The possible gain of each arm, as a logarithm: the mean of its pairs, drawn towards the prior
+    expectation, the more so the more the pairs of all arms differ. Arms come likeliest first, so
+    the first are expected to gain _EXPECTED and the last nothing. An arm without a pair that ended
+    well promises an infinite gain."""
     common = pairs.pooled(logs.values())
-    precision = common.variance / _SPREAD**2  # of what is expected, in pairs
+    precision = common.variance / _SPREAD**2  # of the expectation, in pairs
     found = {}
     for place, (arm, each) in enumerate(logs.items()):
         expected = _EXPECTED * (1 - place / len(logs))
@@ -134,25 +135,25 @@ def promises(logs: Mapping[Arm, Sequence[float]]) -> dict[Arm, float]:
 
 
 def looks_with_errors(most: int, claims: int) -> Iterator[tuple[int, float]]:
-    """After how many rounds there is a look, and how rarely it may be wrong about each of so many
-    claims that share ERROR."""
+    """The number of rounds before each look, and the look's probability of error for each of
+    `claims` claims that share ERROR."""
     for number, count in enumerate(looks(most), 1):
         yield count, ERROR * (1 - _AT_END) / (number * (number + 1)) / claims
 
 
 def chance_of_failures(failed: int, runs: int, failed_else: int, runs_else: int) -> float:
-    """How rarely so many of all failures or more are among these runs, where each run fails as
-    rarely as another (Fisher's exact test, one-sided)."""
+    """The probability that so many of all failures or more are among these runs if all runs fail
+    equally rarely (Fisher's exact test, one-sided)."""
     return float(stats.hypergeom.sf(failed - 1, runs + runs_else, failed + failed_else, runs))
 
 
 def error_at_end(claims: int) -> float:
-    """How rarely the end may be wrong about each of so many claims."""
+    """The probability of error at the end for each of `claims` claims."""
     return ERROR * _AT_END / claims
 
 
 def looks(most: int) -> Iterator[int]:
-    """After how many rounds the arms are looked at: 4, 6, 9, 14, 21, ..."""
+    """The numbers of rounds after which there is a look at the arms: 4, 6, 9, 14, 21, ..."""
     count = float(pairs.FEWEST)
     while round(count) <= most:
         yield round(count)

@@ -21,7 +21,7 @@ GAIN = 1.1  # least speed-up that counts as a gain; 1 / GAIN or less is slower
 
 
 class Kind(StrEnum):
-    """What kind of label it is, without its numbers: chooses symbol and colour."""
+    """The kind of a label, without its numbers: chooses symbol and colour."""
 
     SCALES = "scales"
     POORLY = "scales poorly"
@@ -40,7 +40,7 @@ class Kind(StrEnum):
     DROPPED = "dropped"
 
 
-# The gravest first: one such row anywhere decides, as the times beside it cannot be relied on.
+# The gravest comes first. One such row decides, because the times beside it are not reliable.
 FAILURES = {
     Status.WRONG: Kind.WRONG,
     Status.CRASHED: Kind.CRASHED,
@@ -52,15 +52,15 @@ FAILURES = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """A label with what it rests on. `speedup` is serial time / time, `efficiency` is speed-up /
+    """A label with its basis. `speedup` is serial time / time, `efficiency` is speed-up /
     threads."""
 
     kind: Kind
     label: str  # for people: "scales to 8", "slower than serial x3.1"
     speedup: Interval | None = None  # at `at_threads`; None when there is no time or no serial time
     efficiency: Interval | None = None
-    at_threads: int | None = None  # where the label was decided
-    detail: str = ""  # one sentence: why
+    at_threads: int | None = None  # the threads that decided the label
+    detail: str = ""  # one sentence: the reason
     speedups: Mapping[int, Interval] = field(
         default_factory=dict
     )  # at every thread count with a time
@@ -68,12 +68,13 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Point:
-    """What was seen at one number of threads."""
+    """The observations at one number of threads."""
 
     speedups: Sequence[float] = ()  # of each round in which both sides were undisturbed
-    # Of every process, less time-outs that a busy machine explains: empty if there were only these.
+    # The status of every process, less time-outs that a busy machine explains: empty if there were
+    # only these.
     statuses: Sequence[Status] = ()
-    lacking: str = ""  # why there are no more rounds, in a sentence
+    lacking: str = ""  # the reason for having no more rounds, in a sentence
 
 
 def verdict(
@@ -89,8 +90,8 @@ def verdict(
     A speed-up of a round is the serial time / the time, both of that round; the serial time is of
     the fastest serial variant on the same platform with the same allocator. `parallel` is False for
     a variant that cannot use more than one thread (serial, deferred). `published` takes the one
-    known speed-up for exact, because nobody has the samples of published medians. `spread` is how
-    the speed-ups of this run vary, see estimates.common_spread().
+    known speed-up for exact, because the samples of published medians are not available. `spread`
+    is the variation of the speed-ups of this run, see estimates.common_spread().
 
     The rule, first match wins; S(p) is the geometric mean of the speed-ups at p threads with its
     interval at `level`:
@@ -150,13 +151,13 @@ def _exactly(value: float) -> Interval:
 
 
 def limits(speedup: float, threads: int) -> tuple[float, ...]:
-    """The speed-ups that the verdict on this one is decided at."""
+    """The limits to which the verdict compares this speed-up."""
     efficient = EFFICIENT * threads
     return (efficient,) if speedup >= efficient else (efficient, GAIN, 1 / GAIN)
 
 
 def ran(points: Mapping[int, Point]) -> dict[int, Point]:
-    """The points at which something ran."""
+    """The points at which a process ran."""
     return {
         p: point
         for p, point in points.items()
@@ -165,7 +166,8 @@ def ran(points: Mapping[int, Point]) -> dict[int, Point]:
 
 
 def failure(points: Mapping[int, Point], measured: Mapping[int, Point]) -> tuple[Kind, str] | None:
-    """What failed and where, if anything did; `measured` are the points at which something ran."""
+    """The failure and its place, if there is one; `measured` are the points at which a process
+    ran."""
     if not points:
         return Kind.DROPPED, "nothing was measured"
     if not measured:
@@ -192,7 +194,7 @@ def _listed(threads: Sequence[int] | Mapping[int, Point]) -> str:
 
 
 def _gap(points: Mapping[int, Point], fewest: int) -> str:
-    """Why nothing can be said although everything ended well; empty if something can."""
+    """The reason for having no verdict although everything ended well; empty if there is one."""
     judged = {p: point for p, point in sorted(points.items()) if p >= 2}
     if not judged:
         return "measured on one thread only"
