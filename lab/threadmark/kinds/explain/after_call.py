@@ -1,4 +1,4 @@
-"""What a loop looks at that calls a function in each turn, such as one that yields."""
+"""Finds the word that a loop reads when the loop calls a function in each turn, such as a yield."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ _MOST = 16  # instructions from the call to the word
 
 
 def word_after(code: bytes, first: int, address: int, bias: int | None) -> int | None:
-    """The address of the word that is read first when the call that ends at `address` returns;
-    None where another thing is done before, or where a register says which word it is. `code`
-    begins at `first`. All are addresses of the file, which `bias` makes absolute."""
+    """The address of the first word that the code reads when the call that ends at `address`
+    returns; None if the code does other work first, or if the word's address is in a register.
+    `code` begins at `first`. All are addresses of the file, which `bias` makes absolute."""
     at = address
     for _ in range(_MOST):
         each = next(decoder().disasm(code[at - first :], at, 1), None) if at >= first else None

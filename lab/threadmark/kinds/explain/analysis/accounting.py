@@ -1,10 +1,9 @@
 """Divides each thread's time from birth to end into states.
 
-Running, ready and blocked are exact: run and ready time of schedstat, and what is left. Blocked
-time goes to the waits that the agent timed; what it did not see is divided by ticks. A wait that
-lasted longer than the thread was blocked and ready ran in part, which is `spinning`. Where the
-kernel does not count what the host of the machine stole as run time, that is time without a
-processor.
+Running, ready and blocked are exact: run and ready time of schedstat, and the rest. Blocked time
+goes to the waits that the agent timed; ticks divide the rest of it. A wait that lasted longer than
+the thread was blocked and ready ran in part, which is `spinning`. If the kernel does not count the
+time that the host of the machine stole as run time, that is time without a processor.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ STATE_OF = {
     "starting": "starting",
 }
 RUNS = ("spin_lock", "yield", "creating")  # waits that take processor time
-_CALLS = ("io", "poll")  # system calls that do something
+_CALLS = ("io", "poll")  # system calls that do work
 BEFORE = ("starting",)  # before the birth of the thread
 
 
@@ -57,12 +56,12 @@ def _zeros() -> dict[str, float]:
 
 @dataclass
 class ThreadTime:
-    """Nanoseconds of one thread by state, and what of the waits counted by activity."""
+    """Nanoseconds of one thread by state, and of its waits by activity."""
 
     thread: Thread
     states: dict[str, float] = field(default_factory=lambda: dict.fromkeys(STATES, 0.0))
     waits: dict[str, float] = field(default_factory=_zeros)  # kind -> ns, running part included
-    timed_ns: dict[str, float] = field(default_factory=_zeros)  # the same as the agent timed it
+    timed_ns: dict[str, float] = field(default_factory=_zeros)  # as the agent timed them
     unseen_ns: float = 0.0  # blocked, but not in a wait of the agent
     called_ns: float = 0.0  # running in calls for input or output
     run_left_ns: float = 0.0  # running, but not in a wait of the agent
@@ -70,7 +69,7 @@ class ThreadTime:
 
 @dataclass(frozen=True)
 class Account:
-    """All threads' time. Of a part of a record only the threads that count."""
+    """All threads' time. In a part of a record, only the threads that count."""
 
     threads: Mapping[int, ThreadTime]
     everyone: Mapping[int, ThreadTime]  # the other threads of the record too
@@ -79,18 +78,18 @@ class Account:
 
     @property
     def ran_in_calls(self) -> float:
-        """How much of the time in calls for input or output is time on processors."""
+        """The part of the time in calls for input or output that is time on processors."""
         called = sum(each.called_ns for each in self.threads.values())
         return called / max(1.0, self.states["io"])
 
     @property
     def total_ns(self) -> float:
-        """Time of all threads."""
+        """The time of all threads."""
         return sum(each.thread.life_ns for each in self.threads.values())
 
 
 def account(recording: Recording, looks: Looks, sleeps: Sleeps, waits: Waits) -> Account:
-    """Divide all of it."""
+    """Divide the time of all threads."""
     storm = short_threads(recording)
     stolen = _stolen(recording)
     everyone = {}
@@ -110,8 +109,8 @@ def account(recording: Recording, looks: Looks, sleeps: Sleeps, waits: Waits) ->
 
 
 def _stolen(recording: Recording) -> dict[int, float]:
-    """By thread, time for which the kernel let it run and did not count it as run time, as far as
-    the host of the machine kept processors from it."""
+    """By thread, the time for which the kernel let it run and did not count run time, as far as the
+    host of the machine kept processors from it."""
     seen_ns: Counter[int] = Counter()
     able_ns: Counter[int] = Counter()
     before = recording.began_ns
@@ -182,11 +181,11 @@ def _divide(time: ThreadTime, meant: Waits, unseen: Counter[str], stolen: float)
 
 
 def _divide_running(time: ThreadTime, looks: Counter[str], polls: Counter[str]) -> None:
-    """By the samples of the thread; without any it was useful as far as is known."""
+    """Divides running time by the samples of the thread; without samples it counts as useful."""
     looked = sum(looks.values())
     for state, count in looks.items():
         time.states[state] += time.run_left_ns * count / looked
-    for kind, count in polls.items():  # the agent has no time of these
+    for kind, count in polls.items():  # the agent does not time these
         time.waits[kind] += time.run_left_ns * count / looked
         time.timed_ns[kind] += time.run_left_ns * count / looked
     if not looked:
@@ -211,7 +210,7 @@ STATE_OF_UNSEEN = {
 
 
 def processors(recording: Recording) -> tuple[float, ...]:
-    """How long 0, 1, 2, ... processors worked for the threads that count, as shares of the time."""
+    """The shares of the time in which 0, 1, 2, ... processors worked for the threads that count."""
     count = recording.processors
     shares = [0.0] * (count + 1)
     unseen = _unseen_runs(recording)
@@ -223,7 +222,7 @@ def processors(recording: Recording) -> tuple[float, ...]:
         run = float(sum(each.run_ns for each in own)) + unseen[place]
         if run == 0:
             run = float(span * sum(each.works for each in own))
-        # 1.4 of them are one for six tenths of the time and two for four.
+        # A mean of 1.4 is one processor for six tenths of the time and two for four tenths.
         busy = min(run / span, float(count))
         low = min(int(busy), count - 1)
         shares[low] += span * (1 - (busy - low))
@@ -233,8 +232,8 @@ def processors(recording: Recording) -> tuple[float, ...]:
 
 
 def _unseen_runs(recording: Recording) -> list[float]:
-    """By tick, how long threads ran until it that no tick tells of: what they ran after the last
-    tick that saw them, which is all of a thread that lived between two ticks."""
+    """By tick, the run time before it that no tick shows: the time that threads ran after the last
+    tick that saw them. For a thread that lived between two ticks this is all of its run time."""
     times = [tick.at_ns for tick in recording.ticks]
     unseen = [0.0] * len(times)
     seen: Counter[int] = Counter()

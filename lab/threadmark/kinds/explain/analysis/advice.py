@@ -1,5 +1,5 @@
-"""What is known of a cause: the piece of knowledge, what to write instead, and whether the versions
-of the libraries that the program uses have the cause."""
+"""The advice for a cause: the piece of knowledge, the remedy, and whether the versions of the
+libraries that the program uses have the cause."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.pieces import Piece, Version
 from threadmark.kinds.explain.analysis.recording import Recording, short_threads
 
-_STACKS = 8  # of a cause that are looked at
+_STACKS = 8  # of a cause, at most
 _OF_THREADS = 64  # stacks of threads that are made again and again
-_FILES = (  # of which the name or the folder tells the version of a library
+_FILES = (  # whose name or folder tells the version of a library
     ("libstdc++", re.compile(r".*/libstdc\+\+\.so\.6\.0\.(\d+)")),
     ("libc++", re.compile(r".*/llvm-(\d+)/.*/libc\+\+\.so\..*")),
     ("libomp", re.compile(r".*/llvm-(\d+)/.*/libi?omp\d*\.so.*")),
@@ -47,7 +47,8 @@ def advised(cause: Cause, recording: Recording, names: Names, knowledge: Knowled
 
 
 def _of_short_threads(recording: Recording) -> list[tuple[int, bool]]:
-    """Stacks that made threads, and of what these run: either tells what makes them."""
+    """Stacks that made threads, and stacks of these threads: either tells the function that makes
+    them."""
     short = short_threads(recording)
     made = Counter(recording.threads[tid].made_at for tid in short)
     ran = Counter(sample.stack for sample in recording.samples if sample.tid in short)
@@ -101,7 +102,7 @@ def known(piece: Piece | None, knowledge: Knowledge, versions: Mapping[str, str]
 
 
 def has(version: Version, here: str | None) -> bool | None:
-    """Whether a library of this version has the cause; None where that is not known."""
+    """Whether a library of this version has the cause; None if that is not known."""
     if here is None or not (version.since or version.until):
         return None
     if version.since and _numbers(here) < _numbers(version.since):

@@ -18,13 +18,13 @@ from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.analysis.roles import Roles
 from threadmark.kinds.explain.analysis.spans import is_within, spans_of_one, stacks_within
 
-LEAST_ALONE = 0.3  # of the run: less is the beginning and the end that any program has
+LEAST_ALONE = 0.3  # of the run: any program has less at its beginning and end
 _SURE = 0.5  # of the run
 
 
 def innermost_of_most(stacks: Counter[int], names: Names) -> tuple[str, str]:
-    """Name and place of the innermost function of the program in which half of the samples are, or
-    where that has no name, of a library that does work of its own."""
+    """Name and place of the innermost function of the program that has half of the samples or, if
+    it has no name, of a library that does work of its own."""
     found = _innermost(stacks, names, is_of_library)
     if found[0] and "+0x" not in found[0]:
         return found
@@ -52,8 +52,8 @@ def _innermost(
 
 
 def alone_causes(recording: Recording, names: Names, roles: Roles, account: Account) -> list[Cause]:
-    """At most one. It costs the time for which the other processors had no thread, and its share
-    is of the threads' time with that of the threads that did not exist."""
+    """At most one cause. It costs the time for which the other processors had no thread. Its share
+    is of the threads' time plus the time of the threads that did not exist."""
     late = recording.tier.get("attached") or recording.tier.get("late")
     if late or recording.part is not None or roles.capacity < 2:
         return []

@@ -46,36 +46,37 @@ from threadmark.kinds.explain.analysis.within_locks import say_within
 
 SCHEMA = "threadmark.explain"
 VERSION = 1
-_MOST = 12  # causes that are listed
-_OF_OTHERS = 0.1  # of thread time: less waiting for other programs' processors is everyday
+_MOST = 12  # causes in the list
+_OF_OTHERS = 0.1  # of thread time: less waiting for other programs is usual
 _HIDES = 0.25  # of thread time: threads that seldom run together hardly contend
-_UNEXPLAINED = 0.1  # of thread time: a program that loses so much does not scale for sure
-_LOST = (  # sleep is not among them, because a timer may sleep
+_UNEXPLAINED = 0.1  # of thread time: a program that loses more surely does not scale
+_LOST = (  # without sleep, because a timer may sleep
     "spinning", "atomic", "waiting", "condition", "barrier", "semaphore", "once", "io",
     "kernel_memory",
 )  # fmt: skip
 _NO_LOSS = ("sleep", "run_queue", "affinity")
 _HELD = ("mutex", "rwlock", "spin", "once", "semaphore", "stdio", "loader", "allocator")
 _RAN = 0.5  # of thread time
-_SHORTEST_NS = 50_000_000  # of a run in which ticks say something
-_FEWEST_OF_PART = 25  # ticks of a part for which something is certain
+_SHORTEST_NS = 50_000_000  # of a run with enough ticks
+_FEWEST_OF_PART = 25  # ticks of a part with certain results
 _FEWEST_OF_CAUSE = 8  # ticks or samples that make a cause of a part certain
 _EXACT = ("none", "run_queue", "affinity", "thread_creation")  # not estimated from ticks
 
 
-# Of causes of the document: names of settings, each with the places of the causes it can help with.
+# For causes of the document: names of settings, each with the places of the causes it can help
+# with.
 Helping = Callable[[Sequence[Mapping[str, Any]]], Mapping[str, Sequence[int]]]
 
 
 def answer(recording: Recording, names: Names, knowledge: Knowledge) -> dict[str, Any]:
-    """What `explain --json` prints."""
+    """The output of `explain --json`."""
     return analyse(recording, names, knowledge)[0]
 
 
 def analyse(
     recording: Recording, names: Names, knowledge: Knowledge, helping: Helping = lambda causes: {}
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The document of the contract, and what a page needs beside it."""
+    """The document of the contract, and the further data of a page."""
     recording = with_signallers(with_unfinished(recording))
     seen = looks(recording, names, knowledge)
     sleeps = Sleeps(recording, names, knowledge)
@@ -97,7 +98,8 @@ def analyse(
     total = max(1.0, times.total_ns)
     doubted(causes, total, has_tasks=runtime.has_tasks(), ready_ns=times.states["runnable"])
     listed = [each for each in [*causes, *requests] if each.ns >= SHOWN * total][:_MOST]
-    # What other programs' processors cost hides causes, so they count against the rest.
+    # The cost of waiting for other programs hides causes, so causes count against the remaining
+    # time.
     spare = reasons.unneeded.threads - reasons.unneeded.launchers
     idle_ns = sum(t.thread.life_ns for t in times.threads.values() if t.thread.tid in spare)
     rest = total - times.states["runnable"] - idle_ns
@@ -118,7 +120,8 @@ def analyse(
     unknown = times.states["unknown"] / total
     hidden = limits_of_languages(recording)
     for cause in listed:
-        # Threads that waited longer for processors than for this would behave otherwise with them.
+        # Threads that waited longer for processors than for this cause would behave otherwise with
+        # processors.
         others = cause.category not in ("run_queue", "affinity", "thread_creation", "none")
         if hidden or (others and cause.ns < times.states["runnable"]):
             cause.certain = False
@@ -164,7 +167,7 @@ def _part(recording: Recording) -> dict[str, Any] | None:
 
 
 def _is_clear(cause: Cause, recording: Recording) -> bool:
-    """Whether enough was seen of a cause of a part, whose waits are estimated."""
+    """Whether there are enough observations of a cause of a part, whose waits are estimated."""
     enough = recording.own_ticks >= _FEWEST_OF_PART
     return enough and (cause.category in _EXACT or cause.seen >= _FEWEST_OF_CAUSE)
 
@@ -188,7 +191,8 @@ def _none(
     if states["unknown"] > 0.25 * total:
         words = "A quarter of the threads' time or more could not be accounted for."
         return Cause("unknown", "", "", words, certain=False, ns=states["unknown"])
-    # Who waits while as many threads work as can loses nothing: those waits are no causes.
+    # A thread that waits while as many threads work as can work loses nothing: its waits are no
+    # causes.
     lost = min(
         sum(states[name] for name in _LOST),
         sum(each.ns for each in causes if each.category not in _NO_LOSS),

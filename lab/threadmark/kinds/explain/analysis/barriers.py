@@ -1,4 +1,4 @@
-"""Whether threads wait at barriers because of the barriers, or for one that has more to do."""
+"""Whether threads wait at barriers because of the barriers, or for a thread that has more work."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ _PART = 0.05  # of the longest: a thread that waits less only made the barrier
 
 
 def barriers_take_long(recording: Recording, account: Account, costs: Iterable[Cost]) -> bool:
-    """Whether all threads wait there briefly and about as long: then it is the barrier."""
+    """Whether all threads wait there briefly and for about the same time: then the barrier is the
+    cause."""
     counted, waited = (
         {tid: time.timed_ns["barrier"] for tid, time in threads.items()}
         for threads in (account.threads, account.everyone)
@@ -36,7 +37,7 @@ def barriers_take_long(recording: Recording, account: Account, costs: Iterable[C
 
 @dataclass(frozen=True)
 class WorkForAll:
-    """What one thread does while the others wait. `part`: of the time that they wait."""
+    """The work of one thread while the others wait. `part`: of the time that they wait."""
 
     part: float = 0.0
     name: str = ""
@@ -45,11 +46,11 @@ class WorkForAll:
     words: str = "one thread works for all of them while the others wait"
     doubt: str = "or the others wait for one that has more to do"
     threads: frozenset[int] = frozenset()  # that do it
-    is_open: bool = False  # whether there is such work is not known
+    is_open: bool = False  # it is not known whether there is such work
 
 
 class Meetings:
-    """Where the threads of a record wait until all have come."""
+    """The places at which the threads of a record wait until all have come."""
 
     def __init__(
         self,
@@ -64,7 +65,7 @@ class Meetings:
         self._knowledge = knowledge
         self._roles = roles
         self._account = account
-        self._alone = spans_of_one(recording)  # when nobody waits
+        self._alone = spans_of_one(recording)  # when no thread waits
         self._found: dict[str, WorkForAll] = {}
 
     def awaits_work(self, cost: Cost) -> bool:
@@ -73,14 +74,14 @@ class Meetings:
         return work.part > 0 and (not cost.reason.tid or cost.reason.tid in work.threads)
 
     def work(self, activity: str) -> WorkForAll:
-        """What is done for all in waits of one kind: at barriers, or for conditions of which a
+        """The work for all threads in waits of one kind: at barriers, or for conditions of which a
         program makes a barrier."""
         if activity not in self._found:
             self._found[activity] = self._work(activity)
         return self._found[activity]
 
     def cause(self, cost: Cost) -> Cause:
-        """That of waits for such work."""
+        """The cause of waits for such work."""
         work = self.work(cost.reason.activity)
         name = work.name or min(self._roles.starts.get(cost.reason.tid, set()), default="")
         found = Cause("serial_dependency", name, work.where, work.words, for_all=True)
@@ -91,7 +92,8 @@ class Meetings:
         return found
 
     def doubt(self, cause: Cause, activity: str) -> None:
-        """Says of a cause of waits if it is not known whether one thread works for all."""
+        """Notes in a cause of waits that it is not known whether one thread works for all, if
+        so."""
         meets = activity in ("barrier", "condition")
         if meets and cause.category == "imbalance" and self.work(activity).is_open:
             cause.certain = False
@@ -155,8 +157,8 @@ def _completion(recording: Recording, names: Names) -> tuple[str, list[Sample]]:
 
 
 def is_inlined(frames: Iterable[Frame]) -> bool:
-    """Whether a wait at a barrier of libc++ has no frame of the barrier. Then a completion function
-    has none either, and looks like the threads' own work."""
+    """Whether a wait at a barrier of libc++ has no frame of the barrier. If so, a completion
+    function has no frame either, and looks like the threads' own work."""
     names = [each.name for each in frames]
     return any(_POLLS in name for name in names) and not any(map(_BARRIER.fullmatch, names))
 
@@ -169,8 +171,8 @@ def _are_short(recording: Recording, waited: Mapping[int, float]) -> bool:
 
 
 def _are_even(waited: Mapping[int, float], costs: Iterable[Cost]) -> bool:
-    """A thread that has more to do waits less. The agent's times say it: of short steps, ticks show
-    which thread they delayed."""
+    """A thread that has more work waits less. The agent's times decide, because ticks in short
+    steps show the thread that the ticks delayed."""
     work = [each.reason for each in costs if each.reason.sort == "work"]
     workers = {reason.tid for reason in work if reason.activity == "barrier"}
     longest = max(waited.values(), default=0.0)

@@ -1,7 +1,7 @@
-"""How many times faster a program could be at most if some of its causes cost nothing.
+"""An upper bound of the speed-up of a program if some of its causes cost nothing.
 
-docs/explain.md has the formula. What is left takes no less than each of two times: the work on the
-processors that there are, and the critical path.
+docs/explain.md has the formula. The rest of the run takes no less than each of two times: the work
+on the available processors, and the critical path.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.analysis.removed import Removed
 from threadmark.kinds.explain.analysis.roles import Roles
 
-_MOST = 999.0  # what is left is not seen then
-_OWN = 0.5  # of the run: where other programs had more, what is left of it says little
-_ERROR = 0.02  # of the run: what ticks and the kernel may have wrong
-_DEVIATIONS = 1  # of what chance does to samples and to ticks
-_UNSURE = 0.1  # of what is left where the cause took samples: what they may have wrong
+_MOST = 999.0  # then the rest is not visible
+_OWN = 0.5  # of the run: if other programs had more, the rest shows little
+_ERROR = 0.02  # of the run: the error of ticks and the kernel
+_DEVIATIONS = 1  # of chance in samples and ticks
+_UNSURE = 0.1  # of the rest if the cause took samples: the error of samples
 _EDGES = 6**-0.5  # ticks: the standard error of a time between two changes that ticks show
 Key = tuple[str, str, int, int]
 _SPREAD = {"imbalance", "serial_dependency", "task_idle"}  # work that could be divided among all
 
 
 def at_most(whole_ns: float, left_ns: float) -> float:
-    """How many times as fast, if so much of the whole is left without the cause."""
+    """The speed-up if `left_ns` of the whole is left without the cause."""
     left_ns -= _ERROR * whole_ns
     return max(1.0, min(_MOST, whole_ns / max(left_ns, 1.0)))
 
 
 class Bounds:
-    """Those of one record."""
+    """The bounds of one record."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Bounds:
         self._spins = [each for each in listed if each.category == "spin"]
 
     def of(self, causes: Sequence[Cause]) -> float | None:
-        """Without all of these causes. None where it is not known what would be left."""
+        """The bound without all of these causes; None if the rest of the run is not known."""
         recording = self._recording
         ran_before = recording.tier.get("attached") or recording.tier.get("late")
         whole = not ran_before and recording.part is None
@@ -63,7 +63,7 @@ class Bounds:
             return None
         if self._own_ns < _OWN * recording.wall_ns:
             return None
-        if "run_queue" in categories:  # nobody spins for a thread that then has a processor
+        if "run_queue" in categories:  # no thread spins for a thread that then has a processor
             causes = [*causes, *(each for each in self._spins if each not in causes)]
         removed = self._removed.of(causes)
         reasons = set().union(*(cause.reasons for cause in causes))
@@ -82,7 +82,7 @@ class Bounds:
 
     @cached_property
     def _own_ns(self) -> float:
-        """How long the run took, less the time for which other programs had the processor: without
+        """The time of the run, less the time for which other programs had the processor: without
         the cause they would have had it as long."""
         return self._recording.wall_ns - self._path.of_others(self._roles.processors)
 
@@ -92,25 +92,25 @@ class Bounds:
         return float(sum(each.thread.run_ns for each in self._account.threads.values()))
 
     def _processors(self, categories: Set[str]) -> int:
-        """That work could be on without causes of these categories."""
+        """The number of processors for the work without causes of these categories."""
         one = self._recording if "affinity" in categories else self._roles
         return min(one.processors, max(1, len(self._account.threads)))
 
     def _sampled_ns(self, left_ns: float, part: float) -> float:
-        """The standard error of what is left of samples, of which the cause took a part."""
+        """The standard error of the rest of the samples, of which the cause took a part."""
         return math.sqrt(left_ns * part * self._recording.sample_ns)
 
     def _work_ns(self, categories: Set[str], removed_ns: float) -> float:
-        """All processor time but that of causes of these categories, on all processors."""
+        """All processor time except that of causes of these categories, on all processors."""
         work = max(0.0, self._run_ns - removed_ns) / self._processors(categories)
-        if categories & _SPREAD:  # however the work is divided, its threads wake one another
+        if categories & _SPREAD:  # in any division of the work, threads wake one another
             work += self._recording.wall_ns * next(iter(self._account.processors), 0.0)
         return work
 
     def _chain_ns(
         self, categories: Set[str], reasons: Set[Key], removed: Mapping[int, float]
     ) -> float:
-        """What has to come one after the other without the causes."""
+        """The work that has to come one after the other without the causes."""
         if categories & _SPREAD:
             return 0.0
         parts = {
@@ -119,7 +119,8 @@ class Bounds:
             if self._account.threads[tid].thread.run_ns
         }
 
-        # At some ticks the same wait cost nothing or was for another thread: it is the cause's too.
+        # At some ticks the same wait cost nothing or was for another thread. It also belongs to the
+        # cause.
         kinds = {key[:3] for key in reasons}
 
         def free(reason: Reason) -> bool:

@@ -1,4 +1,4 @@
-"""What a system call of x86-64 says of a thread that sleeps in it."""
+"""The meaning of a system call of x86-64 for a thread that sleeps in it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BY_CALL |= dict.fromkeys(_POLLS, "poll")
 
 
 def kind_of_call(call: int) -> str:
-    """io, kernel_memory, futex, sleep, starting, yield, or nothing where it is not known."""
+    """io, kernel_memory, futex, sleep, starting, yield, or empty if it is not known."""
     return _BY_CALL.get(call, "")
 
 
@@ -40,7 +40,7 @@ _NAMES = {
 
 
 def name_of_call(call: int) -> str:
-    """The system call of x86-64 as the C library names it; empty for one that seldom sleeps."""
+    """The C library's name of the system call of x86-64; empty for a call that seldom sleeps."""
     return _NAMES.get(call, "")
 
 

@@ -1,4 +1,4 @@
-"""A cause in the terms of the contract, and how causes that are one become one."""
+"""A cause in the terms of the contract, and the rules that join causes of one origin."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _CHANCE = 0.15  # of thread time
 _PASSED_ON = ("imbalance", "serial_dependency")
 _TAKEN = ("mutex", "rwlock", "spin", "allocator", "stdio", "loader")
 _WORDS = ("atomic", "false_sharing")
-_INTERRUPTED = ("mutex", "rwlock", "spin")  # held by a thread that loses its processor meanwhile
+_INTERRUPTED = ("mutex", "rwlock", "spin")  # whose holder may lose its processor meanwhile
 _AWAITED = "serial_dependency"  # the work of such a thread
 _LITTLE = 0.06  # of thread time
 _NEARLY = 0.75  # of another cause
 _MUCH = 0.5  # of another cause
 _SOME = 0.25  # of another cause
 RUNTIME, SEEKS, SPINNERS = "runtime", "seeks", "spinners"  # cases
-LEAST = 0.04  # of thread time: less is no cause
+LEAST = 0.04  # of thread time; less is no cause
 LEAST_OF = {
-    "kernel_memory": 0.1,  # each program's memory is mapped and filled once
-    "run_queue": 0.1,  # a thread more than processors, now and then
+    "kernel_memory": 0.1,  # each program maps and fills its memory once
+    "run_queue": 0.1,  # one more thread than processors, now and then
 }
 SHOWN = 0.01
 
@@ -42,11 +42,11 @@ class Cause:
     waits: int = 0
     wait_ns: int = 0
     things: set[int] = field(default_factory=set)
-    reasons: set[tuple[str, str, int, int]] = field(default_factory=set)  # keys of those it is for
+    reasons: set[tuple[str, str, int, int]] = field(default_factory=set)  # keys of its reasons
     by_thread: Counter[int] = field(default_factory=Counter)
     waiters: Counter[int] = field(default_factory=Counter)
     workers: Counter[int] = field(default_factory=Counter)
-    did: Counter[int] = field(default_factory=Counter)  # stacks of their work, where it is known
+    did: Counter[int] = field(default_factory=Counter)  # stacks of their work, if known
     samples: Counter[int] = field(default_factory=Counter)
     seen: int = 0
     held: list[Party] = field(default_factory=list)
@@ -54,13 +54,14 @@ class Cause:
     bound: float | None = None
     doubts: set[str] = field(default_factory=set)
     for_all: bool = False  # `did` has all that the others waited for
-    anywhere: bool = False  # one cause wherever the program meets it
+    anywhere: bool = False  # one cause, wherever the program meets it
     in_runtime: bool = False  # threads wait within a task runtime
     case: str = ""  # of the category: herd, convoy, SPINNERS; of a runtime: RUNTIME, SEEKS a task
-    piece: Piece | None = None  # what is known of it
+    piece: Piece | None = None  # the knowledge of it
 
     def is_by_turns(self, about: float) -> bool:
-        """Whether threads wait for each of several, for none less than this part of the longest."""
+        """Whether threads wait for each of several threads, and for each at least this part of the
+        longest wait."""
         longest = self.workers.values()
         return len(longest) > 1 and min(longest) > about * max(longest)
 
@@ -83,7 +84,7 @@ class Cause:
 
 
 def of_piece(piece: Piece, where: str) -> Cause:
-    """The cause that a piece of knowledge is, wherever the program meets it."""
+    """The cause of a piece of knowledge, wherever the program meets it."""
     return Cause(piece.category, piece.name, where, piece.words, anywhere=True, piece=piece)
 
 
@@ -98,15 +99,15 @@ def _of_elements(name: str) -> str:
 
 
 def _place(name: str) -> str:
-    """The function in which something without a name of its own is used; else empty."""
+    """The function that uses an object without a name of its own; else empty."""
     return name.rpartition(" in ")[2] if " in " in name else ""
 
 
 def merged(causes: list[Cause]) -> list[Cause]:
-    """Causes of one category, name and place as one; the dearest first."""
+    """Joins causes of one category, name and place; the dearest first."""
     found: dict[tuple[str, str, str], Cause] = {}
     for cause in sorted(causes, key=lambda each: (-each.ns, each.category, each.name)):
-        # Objects made at one place are one, whatever functions use each of them.
+        # Objects made at one place are one cause, whatever functions use each of them.
         whole = cause.category in _WHOLE
         name = "" if whole else _of_elements(cause.name).partition(USED_IN)[0]
         # Elements of an array lie at one line, but at many addresses.
@@ -128,8 +129,8 @@ def merged(causes: list[Cause]) -> list[Cause]:
 
 
 def _unite_locks(found: dict[tuple[str, str, str], Cause]) -> None:
-    """Make waits for one mutex one cause: it may be named by another function where threads wait
-    for its condition than where they lock it."""
+    """Make waits for one mutex one cause. Its name may come from different functions when threads
+    wait for its condition and when they lock it."""
     by_thing: dict[int, Cause] = {}
     for key in [key for key in found if key[0] == "mutex"]:  # the dearest first
         same = {id(c): c for c in map(by_thing.get, found[key].things - {0}) if c}
@@ -143,7 +144,7 @@ def _unite_locks(found: dict[tuple[str, str, str], Cause]) -> None:
 
 
 def _unite_unseen(found: dict[tuple[str, str, str], Cause]) -> None:
-    """Make causes of which too little was seen to name them a part of those that they belong to."""
+    """Make causes with too few observations for a name a part of the causes that they belong to."""
     for key in [key for key in found if key[1] and not key[2]]:  # the same, its place not seen
         same = [k for k in found if k[:2] == key[:2] and k != key]
         if same:
@@ -158,14 +159,14 @@ def _unite_unseen(found: dict[tuple[str, str, str], Cause]) -> None:
         words[_place(key[1])].take(found.pop(key))
     for key in [key for key in found if key[0] in _BY_STACK and not found[key].name]:
         named = next((c for c in found.values() if c.category == key[0] and c.name), None)
-        if named:  # waits of which no tick saw the stack
+        if named:  # waits whose stack no tick saw
             named.take(found.pop(key))
 
 
 def _unite_consequences(found: dict[tuple[str, str, str], Cause]) -> None:
-    """Make waits that another cause brings about a part of that one."""
+    """Make waits that another cause brings about a part of that cause."""
     for key in [key for key in found if key[0] == "barrier"]:
-        # Waking takes its time at the barrier too, at which one thread has more to do.
+        # Waking also takes time at a barrier at which one thread has more work.
         uneven = next((c for c in found.values() if c.category == "imbalance"), None)
         if uneven and uneven.ns > _MUCH * found[key].ns and "barrier" in uneven.words:
             uneven.take(found.pop(key))
@@ -186,13 +187,13 @@ def _unite_consequences(found: dict[tuple[str, str, str], Cause]) -> None:
             tasks.take(found.pop(key))
     works = [c for c in found.values() if c.category in ("serial_dependency", "imbalance")]
     for key in [key for key in found if key[0] == "join"]:
-        if works:  # between the end of one's work and the other's waking
+        if works:  # between the end of the work and the waking of the waiter
             works[0].take(found.pop(key))
 
 
 def unite_tasks(causes: list[Cause], useful_ns: float) -> list[Cause]:
-    """Causes where tasks that cost about as much as their work are one with the waits within their
-    runtime: other threads find nothing that is worth taking. The dearest first."""
+    """Joins tasks that cost about as much as their work with the waits within their runtime,
+    because other threads find nothing that is worth taking. The dearest cause comes first."""
     tasks = next((c for c in causes if c.category == "task_overhead"), None)
     if tasks is None or tasks.ns < _MUCH * useful_ns:
         return causes
@@ -213,8 +214,8 @@ _RIVALS = {
 
 
 def _ends_and_locks(causes: list[Cause]) -> None:
-    """Where threads that end late cost about as much as a lock, the lock stands first: a thread
-    that waits for it ends later. Neither is sure then."""
+    """If threads that end late cost about as much as a lock, the lock comes first, because a thread
+    that waits for it ends later. Neither cause is certain then."""
     if len(causes) < 2:
         return
     first, second = causes[:2]
@@ -231,9 +232,9 @@ def _ends_and_locks(causes: list[Cause]) -> None:
 def doubted(
     causes: list[Cause], total_ns: float, *, has_tasks: bool = False, ready_ns: float = 0.0
 ) -> None:
-    """Where unequal parts and a chain both explain much, neither is sure. `has_tasks`: a runtime
-    has tasks, which may be too small for other threads to take. `ready_ns`: how long threads had no
-    processor."""
+    """If unequal parts and a chain both explain much, neither is certain. `has_tasks`: a runtime
+    has tasks, which may be too small for other threads to take. `ready_ns`: the time for which
+    threads had no processor."""
     _ends_and_locks(causes)
     rivals = [c for c in causes if c.category in ("imbalance", "serial_dependency")]
     if len(rivals) == 2 and rivals[1].ns > 0.5 * rivals[0].ns:
@@ -241,14 +242,14 @@ def doubted(
             cause.certain = False
             cause.doubts.add(_RIVALS.get(other.category, "or threads wait for a lock"))
     for cause in causes:
-        # Threads of a runtime also wait where the tasks of one thread are not worth taking.
+        # Threads of a runtime also wait when the tasks of one thread are not worth taking.
         if has_tasks and cause.in_runtime and cause.category in _PASSED_ON:
             cause.certain = False
             cause.doubts.add("or the tasks are too small to be worth sharing")
         passed_on = cause.category in ("imbalance", "serial_dependency", "condition", "join")
         if passed_on and cause.seen < FEWEST_TICKS:
             cause.certain = False
-        # A lock that the program made of a word or a condition is mostly known by names alone.
+        # Mostly only names show a lock that the program made of a word or a condition.
         how = {"serial_dependency": "event", "imbalance": "condition"}.get(cause.category)
         ways = {how, "condition"} if cause.for_all else {how}
         own = any(key[0] == "work" and key[1] in ways for key in cause.reasons)
@@ -258,16 +259,16 @@ def doubted(
         if has_tasks and cause.category == "run_queue":
             cause.certain = False
             cause.doubts.add("or threads of a runtime are woken for tasks that are too small")
-        # A thread that another program interrupts keeps those waiting that need it.
+        # A thread that another program interrupts keeps the threads waiting that need it.
         if cause.category in (*_INTERRUPTED, _AWAITED) and cause.ns < _LITTLE * total_ns:
             cause.certain = False
             had = "that worked" if cause.category == _AWAITED else "that had it"
             cause.doubts.add(f"or other programs interrupted a thread {had}")
-        # A few per cent without a processor may be other programs' doing.
+        # Other programs may cause a few per cent without a processor.
         if cause.category == "run_queue" and cause.ns < _CHANCE * total_ns:
             cause.certain = False
             cause.doubts.add("or other programs have the processors")
-        # Threads that do the same also end at different moments by chance.
+        # Threads with the same work also end at different moments by chance.
         if cause.category == "imbalance" and cause.ns < _CHANCE * total_ns:
             cause.certain = False
             cause.doubts.add("or they ended at different moments by chance")

@@ -1,4 +1,4 @@
-"""Costs as causes: category, name, who held, who waited, how sure, how much faster without it."""
+"""Makes causes of costs: category, name, holders, waiters, certainty, bound of the gain."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ class Finder:
         self.locks = Locks(recording, names, knowledge, self._naming, stacks)
 
     def of_costs(self, found: list[Cost]) -> list[Cause]:
-        """The causes that costs of waiting belong to."""
+        """The causes of these costs of waiting."""
         even = barriers_take_long(self.recording, self._account, found)
         return [self._of_cost(cost, even=even) for cost in found]
 
     @cached_property
     def _alone(self) -> int:
-        """The thread that does all of the work; 0: there is none."""
+        """The thread that does all of the work; 0 if there is none."""
         useful = {tid: time.states["useful"] for tid, time in self._account.everyone.items()}
         total = sum(useful.values())
         return next((tid for tid, ns in useful.items() if ns > _ALONE * total), 0)
@@ -148,7 +148,8 @@ class Finder:
         if locks_file(called):
             return Cause("io", name, where, "threads wait for the lock of a file (flock)")
         words = "threads wait for input or output"
-        # Where the kernel computes and nothing is written, more threads may get more of it done.
+        # If the kernel computes and the program writes nothing, more threads may get more of that
+        # work done.
         certain = self._account.ran_in_calls < _RAN or any(f.writes for f in self.recording.files)
         if self.recording.files:
             most = max(files_of(self.recording), key=lambda each: (each.ns, each.writes, each.path))
@@ -181,7 +182,7 @@ class Finder:
         return min(cost.waiters, key=lambda s: (-cost.waiters[s], s), default=0)
 
     def _work(self, cost: Cost) -> Cause:
-        """A wait for a thread's work: unequal parts, or a chain."""
+        """The cause of a wait for a thread's work: unequal parts, or a chain."""
         reason = cost.reason
         worker = self._roles.thread(reason.tid)
         starts = self._roles.starts.get(reason.tid, set())
@@ -201,7 +202,7 @@ class Finder:
             words = "one thread works outside of parallel regions while the others wait for it"
             return Cause("serial_dependency", *innermost_of_most(outside, self._names), words)
         equal = self._roles.has_peers(reason.tid)
-        if reason.activity in ("future", "join"):  # of parts that one thread awaits, or of a chain
+        if reason.activity in ("future", "join"):  # one thread awaits parts, or it is a chain
             peers = (ns for t, ns in cost.by_thread.items() if self._roles.same(reason.tid, t))
             equal = equal and sum(peers) <= _OFTEN * cost.ns
             equal = equal and self._roles.does_more(reason.tid)
@@ -213,14 +214,14 @@ class Finder:
             return Cause("imbalance", name, "", words)
         words = "one thread works while others wait for its result"
         found = Cause("serial_dependency", name, "", words)
-        if equal:  # a barrier whose functions are inlined without names looks alike
+        if equal:  # a barrier with inlined functions without names looks alike
             found.certain = False
             found.doubts.add("or threads that do the same wait for one that has more to do")
         return found
 
     def _outside_of_regions(self, worker: int) -> Counter[int]:
-        """The stacks of a thread's work while others wait in a runtime, if most of it lies in no
-        parallel region; else nothing."""
+        """The stacks of a thread's work while others wait in a runtime, if most of the work lies in
+        no parallel region; else empty."""
         did = self._while_idle.of(worker)
         frames = ((self._names.frames(stack, True), count) for stack, count in did.items())
         inside = sum(count for each, count in frames if self._knowledge.in_region(each))
@@ -248,12 +249,12 @@ class Finder:
             return named.cause("thread_creation", words)
         if thing is not None and self.locks.is_herd(thing):
             return self.locks.after_signal(thing, named, self._heaviest(cost))
-        # What a lone thread waits for is a process that is not in the record.
+        # A lone thread waits for a process that is not in the record.
         sure = cost.seen >= FEWEST_TICKS and len(self.recording.threads) > 1
         return named.cause(category, words, certain=sure)
 
     def of_looks(self, looks: Looks) -> list[Cause]:
-        """What the samples show of running threads."""
+        """The causes that the samples of running threads show."""
         found = []
         for spot in looks.spots:
             cause = self._of_spot(spot)
@@ -276,7 +277,7 @@ class Finder:
         made.piece = spot.piece
         if not spot.takes:
             return made
-        # Taking and giving back a lock is part of the wait for it in that function.
+        # Locking and unlocking is part of the wait for the lock in that function.
         frame = self._stacks.first(max(spot.stacks, key=lambda s: (spot.stacks[s], -s)), exact=True)
         known = self._naming.taken_in.get(frame.name if frame else "")
         if known is None:

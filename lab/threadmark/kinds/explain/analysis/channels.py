@@ -1,5 +1,5 @@
-"""Pipes and eventfds between threads of one process: a thread that waits in a call on one waits for
-the work of the threads that use its other end."""
+"""Pipes and eventfds between threads of one process: a thread that waits in a call on such a
+descriptor waits for the work of the threads that use its other end."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from threadmark.kinds.explain.analysis.recording import Glance, Recording
 from threadmark.kinds.explain.analysis.roles import outer
 
 _PIPE = re.compile(r"pipe:\[\d+\]")  # both ends have its number
-_EVENT = "anon_inode:[eventfd]"  # has one end, and no number
-_OUTER = 2  # functions that tell a role: threads may all begin in a lambda of one function
+_EVENT = "anon_inode:[eventfd]"  # has a single end, and no number
+_OUTER = 2  # functions of a role: threads may all begin in a lambda of one function
 Role = tuple[str, ...]
 
 
 class Channels:
-    """Those of one record."""
+    """The channels of one record."""
 
     def __init__(self, recording: Recording, names: Names) -> None:
         self._recording = recording
         self._names = names
 
     def others(self, glance: Glance) -> set[int]:
-        """The threads of the process that use the other end; empty where it is no such channel."""
+        """The threads of the process that use the other end; empty if it is no such channel."""
         ends = self._opposite.get(glance.thing, set())
         own = self._recording.threads.get(glance.tid)
         if not ends or own is None:
@@ -43,14 +43,14 @@ class Channels:
         }
 
     def is_unclear(self, thing: int) -> bool:
-        """Whether a descriptor has another end in the program, but not known by whom it is used:
-        without debug information functions that are inlined have no name."""
+        """Whether a descriptor has another end in the program whose users are not known: without
+        debug information inlined functions have no name."""
         ends = self._opposite.get(thing, set())
         return bool(ends) and not any(role for each in ends for role in self._users.get(each, ()))
 
     @cached_property
     def _opposite(self) -> dict[int, set[int]]:
-        """By descriptor, those of its other end."""
+        """By descriptor, the descriptors of its other end."""
         pipes: dict[str, tuple[set[int], set[int]]] = defaultdict(lambda: (set(), set()))
         found: dict[int, set[int]] = {}
         for each in self._recording.files:
@@ -73,7 +73,8 @@ class Channels:
 
     @cached_property
     def _roles(self) -> dict[int, set[Role]]:
-        """The roles that each thread was seen in, and what they begin with."""
+        """The roles in which samples and ticks saw each thread, and the first functions of the
+        roles."""
         seen = {(each.tid, each.stack) for each in self._recording.samples}
         for tick in self._recording.ticks:
             seen |= {(each.tid, each.stack) for each in tick.glances if each.stack}

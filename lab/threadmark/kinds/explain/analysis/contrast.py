@@ -1,5 +1,5 @@
-"""The answer of a comparison: the document of the run with most threads, judged by what the same
-work costs with one thread."""
+"""The answer of a comparison: the document of the run with most threads, judged by the cost of the
+same work with one thread."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from threadmark.kinds.explain.analysis.sharing import Sharing, Use
 EFFICIENT = 0.9  # speed-up by threads: nothing is lost
 _SURELY = 0.8  # in each round
 _FLAT = 1.1  # times the cost with one thread
-_EXPLAINS = 0.5  # of what is lost
+_EXPLAINS = 0.5  # of the loss
 _NOT_MUCH = 0.25  # of the speed-up
 _SAME_CODE = 0.5  # of the time with many threads
-_WHOLE = 0.9  # times as many threads, times as much time: none of them takes work off another
-_IDLE = 0.5  # of what the last run left without work
-_FULL = 0.75  # of the processors that the threads could use
-_LOCAL = (  # what these cost does not depend on how the work is divided
+_WHOLE = 0.9  # times as many threads, times as much time: no thread takes work off another
+_IDLE = 0.5  # of the idle part of the last run
+_FULL = 0.75  # of the processors available to the threads
+_LOCAL = (  # their cost does not depend on the division of the work
     "mutex", "rwlock", "spin", "atomic", "false_sharing", "allocator", "stdio", "loader", "io",
     "sleep", "kernel_memory", "once",
 )  # fmt: skip
@@ -78,7 +78,7 @@ def _cause(category: str, **fields: Any) -> dict[str, Any]:
 
 
 class _Judge:
-    """Judges the causes of a run whose threads lose something."""
+    """Judges the causes of a run whose threads lose time."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class _Judge:
         """Confirm, refute, add and order."""
         single: list[dict[str, Any]] = self._document["causes"]
         causes = [c for c in single if c["category"] not in ("none", "unknown")]
-        # A suspicion of the single run, which the growth alone proves.
+        # The single run only suspects false sharing; the growth proves it.
         causes = [c for c in causes if c["category"] != "false_sharing" or c["certain"]]
         known = {cause["category"] for cause in causes}
         live = [cause for cause in causes if not self._is_flat(cause)]
@@ -119,7 +119,7 @@ class _Judge:
         for (category, _), found in self._uses.items():
             if category not in known:
                 live += self._of_growth(category, found)
-        # Shares are of the time of all threads, also of one that only awaits the others.
+        # Shares are of the time of all threads, including a thread that only awaits the others.
         times = self._document["thread_s"] / (self._rounds.most * self._document["wall_s"])
         if times * sum(cause["share"] for cause in live) < _EXPLAINS * self._lost:
             for cause in live:
@@ -136,12 +136,12 @@ class _Judge:
         self._document["causes"] = none or causes
 
     def _share(self, excess_ns: float) -> float:
-        """Of thread time, of nanoseconds per unit of work."""
+        """Nanoseconds per unit of work as a share of thread time."""
         whole: float = self._document["thread_s"] * 1e9 / self._run.units
         return round(min(1.0, excess_ns / max(1.0, whole)), 4)
 
     def _bound(self, excess_ns: float) -> float:
-        """The threads share the excess."""
+        """The bound of the gain: the threads share the excess."""
         time: float = self._run.time_ns
         return round(at_most(time, time - excess_ns / self._rounds.most), 2)
 
@@ -187,7 +187,7 @@ class _Judge:
         return 1 - self._idle(self._run) >= _FULL
 
     def _idle(self, run: Run) -> float:
-        """Which part of the processors that its threads could use a run left without work."""
+        """The part of the processors available to its threads that a run left without work."""
         running = sum(number * share for number, share in enumerate(run.busy))
         return 1 - running / min(self._rounds.most, run.processors)
 
@@ -201,7 +201,8 @@ class _Judge:
                 cause["words"] += f"; it takes {_times(found[0][0], self._rounds.most)}"
 
     def _is_flat(self, cause: dict[str, Any]) -> bool:
-        """Whether a cause costs with one thread what it costs with many; it then says so."""
+        """Whether a cause costs as much with one thread as with many; if so, notes it in the
+        cause."""
         if cause["category"] not in _LOCAL:
             return False
         same = [c for c in self._alone["causes"] if c["category"] == cause["category"]]
@@ -217,8 +218,8 @@ class _Judge:
         return True
 
     def _grows(self, cause: dict[str, Any]) -> bool:
-        """Whether a place where threads wait for it took more in all rounds, whatever two of the
-        runs say."""
+        """Whether a place where threads wait for it took more time in all rounds, whatever two of
+        the runs show."""
         waits = {frame for party in cause["waiters"] for frame in party["frames"]}
         return any(
             each.place.sort in ("lock", "kernel")
@@ -229,7 +230,7 @@ class _Judge:
         )
 
     def _serial(self) -> list[dict[str, Any]]:
-        """The time in which the program has one thread only, if that is what threads lose."""
+        """The time in which the program has one thread only, if that explains the loss."""
         ns, stacks = self._sharing.alone_ns()
         most = self._rounds.most
         share = ns / max(1, self._run.wall_ns) * (most - 1) / most
@@ -256,7 +257,7 @@ class _Judge:
         )]  # fmt: skip
 
     def _nothing(self, flat: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """What is left where nothing explains the loss."""
+        """The remaining cause if nothing explains the loss."""
         if flat and flat[0]["share"] >= LEAST:
             return []
         noisy = self._rounds.speedup(self._rounds.most).high >= EFFICIENT * self._rounds.most

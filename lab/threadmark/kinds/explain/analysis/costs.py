@@ -1,5 +1,5 @@
-"""What each reason costs in time of all threads: exact amounts of the agent and the kernel, divided
-by what threads waited for at the ticks."""
+"""The cost of each reason in time of all threads: exact amounts of the agent and the kernel,
+divided by the reasons of waits at the ticks."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from threadmark.kinds.explain.analysis.requests import POLL, serves
 from threadmark.kinds.explain.analysis.sleeps import Sleep, Sleeps
 from threadmark.kinds.explain.analysis.waits import EVENTS
 
-_GLANCES = 64  # of one tick that are looked at
-_THREADS = 256  # whose shares are told apart
-_THINGS = 1024  # of one activity that are told apart
-_TICKS = 8192  # of a record that are looked at
-_LOOKS = 8_000_000  # at threads of these: what one waits for, others are asked for
+_GLANCES = 64  # of one tick, at most
+_THREADS = 256  # with shares of their own
+_THINGS = 1024  # of one activity with shares of their own
+_TICKS = 8192  # of a record, at most
+_LOOKS = 8_000_000  # at threads of these: a waiter's reason is asked of others
 _EXPECTED = 16  # ticks in which a wait should have been seen
 _MOSTLY = 0.5  # of them
-_HELD = 0.5  # of the time: a mutex that woken threads may find locked
+_HELD = 0.5  # of the time; woken threads may find such a mutex locked
 _WORK = ("useful", "atomic", "kernel_memory", "runtime", "runtime_idle")  # states of threads
-Bucket = tuple[str, int]  # activity and thing; ("", thread) for what the agent did not see
+Bucket = tuple[str, int]  # activity and thing; ("", thread): not seen by the agent
 
 
 @dataclass
 class Cost:
-    """What one reason costs."""
+    """The cost of one reason."""
 
     reason: Reason
     ns: float = 0.0
@@ -48,14 +48,14 @@ class _Evidence:
         return sum(self.reasons.values())
 
     def believe(self, part: float) -> None:
-        """Count this part of what ticks between two moments show, or all where no other tick
-        shows the wait."""
+        """Count this part of the ticks between two moments, or all of them if no other tick shows
+        the wait."""
         for reason, count in self.between.items():
             self.reasons[reason] += round(count * part) if self.total else count
 
 
 def costs(recording: Recording, account: Account, reasons: Reasons, sleeps: Sleeps) -> list[Cost]:
-    """All reasons that cost something."""
+    """The costs of all reasons."""
     evidence, by_activity = _gather(recording, account, reasons, sleeps)
     found: dict[tuple[str, str, int, int], Cost] = {}
     pairs: dict[Bucket, Pair] = {}
@@ -72,7 +72,7 @@ def costs(recording: Recording, account: Account, reasons: Reasons, sleeps: Slee
         if waking is not None:
             _add(found, waking, late, 0, shares)
             ns -= late
-        alone = not bucket[0] and reasons.is_short(bucket[1])  # by itself a thread of a storm
+        alone = not bucket[0] and reasons.is_short(bucket[1])  # a thread of a storm is one bucket
         seen = evidence.get(bucket) or (None if alone else by_activity.get(bucket[0]))
         if seen is None or not seen.total:
             reason = _without_ticks(bucket, pairs.get(bucket), reasons)
@@ -82,7 +82,7 @@ def costs(recording: Recording, account: Account, reasons: Reasons, sleeps: Slee
             continue
         for each, count in seen.reasons.items():
             reason = each
-            if reason is None and bucket[0] in ("io", "poll"):  # a call that runs is one too
+            if reason is None and bucket[0] in ("io", "poll"):  # a running call also counts
                 reason = _without_ticks(bucket, pairs.get(bucket), reasons)
             if reason not in (None, NEEDLESS):
                 _add(found, reason, ns * count / seen.total, count, shares)
@@ -92,8 +92,8 @@ def costs(recording: Recording, account: Account, reasons: Reasons, sleeps: Slee
 def _late_ns(
     bucket: Bucket, ns: float, evidence: Mapping[Bucket, _Evidence], recording: Recording
 ) -> float:
-    """How much of the time from a signal to the return is the wake-up, because the mutex was free:
-    it is seldom held, and else the ticks would have seen the woken thread asleep for it."""
+    """The part of the time from a signal to the return that is the wake-up, because the mutex was
+    free: threads seldom hold it, or else ticks would have seen the woken thread asleep for it."""
     condition = recording.things.get(bucket[1])
     mutex = recording.things.get(condition.mutex) if condition else None
     expected = ns * len(recording.ticks) / max(1, recording.wall_ns)
@@ -111,7 +111,7 @@ def _waking(reason: Reason | None) -> Reason | None:
 
 
 def _needed(shares: dict[int, float], reasons: Reasons) -> tuple[float, dict[int, float]]:
-    """How much of an amount belongs to threads whose waits cost something, and their shares."""
+    """The part of an amount that belongs to threads whose waits have a cost, and their shares."""
     left = {tid: share for tid, share in shares.items() if tid not in reasons.unneeded.threads}
     if len(left) == len(shares):
         return 1.0, shares
@@ -141,7 +141,7 @@ def _by_switches(
     found: dict[tuple[str, str, int, int], Cost], tid: int, ns: float, sleeps: Sleeps
 ) -> float:
     """Add the part of a thread's unseen time that its switches explain by themselves, and return
-    it. What waits for others is left to the ticks, which see these others."""
+    it. Waits for other threads are left to the ticks, which see those threads."""
     switches = sleeps.switches(tid)
     total = sum(switches.values())
     explained = 0.0
@@ -165,8 +165,8 @@ def _gather(
     for tick in recording.ticks[:: _step(recording)]:
         own = [each for each in tick.glances if recording.counts(each.tid)]
         works = sum(each.works and each.activity in ("running", "io") for each in own)
-        # A thread is looked at after the other. One that runs, but waits by its words, was woken
-        # meanwhile, and so was the end of another's work missed.
+        # The recorder looks at one thread after the other. A thread that runs, but waits by its
+        # words, was woken meanwhile, and so the tick missed the end of another thread's work.
         is_between = not works and any(each.works for each in own)
         working[-1 if is_between else works] += 1
         for glance in own[:: 1 + len(own) // _GLANCES]:
@@ -177,7 +177,7 @@ def _gather(
             if glance.tid in reasons.unneeded.threads:
                 reason = NEEDLESS
                 if serves(recording) and sleeps.of_glance(glance) == POLL:
-                    # It was asked for nothing, which is told.
+                    # The program had no request, which the answer reports.
                     reason = Reasons.of_sleep(Sleep(POLL, glance.stack), glance.tid)
             bucket = ("", glance.tid) if unseen else (glance.activity, glance.thing)
             for each in (evidence[bucket], by_activity[bucket[0]]):
@@ -189,8 +189,8 @@ def _gather(
 
 
 def _between(working: Mapping[int, int], account: Account, recording: Recording) -> float:
-    """Which part of the ticks at which threads only woke one another may be true. While threads
-    work they do not, and how long they worked is known."""
+    """The plausible part of the ticks at which threads only woke one another. They do not do so
+    while threads work, and the time for which they worked is known."""
     ticks = {number: count for number, count in working.items() if number > 0}
     seen = working.get(-1, 0) / max(1, sum(working.values()))
     if not ticks or not seen:
@@ -202,7 +202,7 @@ def _between(working: Mapping[int, int], account: Account, recording: Recording)
 
 
 def _step(recording: Recording) -> int:
-    """Every which tick is looked at."""
+    """The distance between two ticks that the analysis looks at."""
     ticks = recording.ticks
     looks = sum(len(each.glances) * min(len(each.glances), _GLANCES) for each in ticks)
     return 1 + max(len(ticks) // _TICKS, looks // _LOOKS)

@@ -1,8 +1,8 @@
-"""The critical path: what the program's end waited for, back to its beginning.
+"""The critical path: the chain of work that the program's end waited for, back to its beginning.
 
-At a tick the path is in one thread. Where that waits for another's work, lock or end, the path goes
-on in the other one. It goes on in the thread's maker where the thread was not made yet. Its time in
-a thread that has a lock for which others wait is the lock's.
+At a tick the path is in one thread. If that thread waits for another's work, lock or end, the path
+goes on in the other thread. If the thread was not made yet, the path goes on in its maker. The
+path's time in a thread that has a lock for which others wait belongs to the lock.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from threadmark.kinds.explain.analysis.reasons import Reason, Reasons
 from threadmark.kinds.explain.analysis.recording import Glance, Recording
 from threadmark.kinds.explain.analysis.stacks import Stacks
 
-_TICKS = 8192  # of a record that are looked at
+_TICKS = 8192  # of a record, at most
 _SEGMENTS = 2000
 _TOTALS = 50
 _SHOWN = 5  # beside the answer
-_NEAR_NS = 20_000_000  # a sample that says what a thread does at a tick
+_NEAR_NS = 20_000_000  # from a tick to the sample of its function
 _HELD = ("lock", "library")
 
 
@@ -33,7 +33,7 @@ Free = Callable[[Reason], bool]
 
 
 class CriticalPath:
-    """That of one record."""
+    """The critical path of one record."""
 
     def __init__(
         self, recording: Recording, names: Names, knowledge: Knowledge, reasons: Reasons
@@ -48,13 +48,14 @@ class CriticalPath:
 
     @cached_property
     def steps(self) -> list[Step]:
-        """All of it, from the beginning to the end."""
+        """The whole path, from the beginning to the end."""
         return [self._step(look) for look in self._walk(lambda _: False)][::-1]
 
     def without(self, free: Free, ran: Mapping[int, float]) -> float:
-        """How long it takes if waits for these reasons cost nothing, in nanoseconds: a thread that
-        waits so does not make the path leave it. `ran`: the part of a thread's running time that
-        costs nothing either. Time without a processor does not count, as others would have none."""
+        """The length of the path in nanoseconds if waits for these reasons cost nothing: the path
+        does not leave a thread that waits for such a reason. `ran`: the part of a thread's running
+        time that costs nothing either. Time without a processor does not count, because others
+        would have no processor."""
         looks = list(self._walk(free))
         freed = [each.reason is not None and free(each.reason) for each in looks]
         saved, counted = Counter[int](), Counter[int]()  # waits of each thread
@@ -68,15 +69,16 @@ class CriticalPath:
             total += ran_ns * (1 - ran.get(tid, 0.0))
             if look.waits or is_free:
                 total += 0.0 if is_free else blocked_ns
-            elif saved[tid] or counted[tid]:  # short waits are for what the thread's others are for
+            elif saved[tid] or counted[tid]:  # short waits have the reasons of the thread's others
                 total += blocked_ns * counted[tid] / (saved[tid] + counted[tid])
             else:
                 total += blocked_ns * (1 - ran.get(tid, 0.0))
         return total
 
     def of_others(self, processors: int) -> float:
-        """How long of it other programs had the processor of its thread, in nanoseconds: it was
-        ready most of the time between two ticks, and the program itself had no use for so many."""
+        """The part of the path in nanoseconds for which other programs had the processor of its
+        thread: the thread was ready most of the time between two ticks, and no more threads of the
+        program worked than there are processors."""
         return sum(
             look.parts[1] * max(0, look.until_ns - look.from_ns)
             for look in self._walk(lambda _: False)
@@ -84,7 +86,7 @@ class CriticalPath:
         )
 
     def shares(self) -> list[dict[str, Any]]:
-        """What most of the path is, as shares of its time."""
+        """The largest parts of the path, as shares of its time."""
         total = max(1, sum(each.ns for each in self.steps))
         return [
             {"what": what, "state": state, "share": round(ns / total, 4)}
@@ -120,7 +122,7 @@ class CriticalPath:
         }
 
     def _segments(self) -> list[Step]:
-        """Steps that are alike as one; where there are too many, what a span is mostly."""
+        """Joins equal steps. If there are too many, each span shows its largest step."""
         found = joined(self.steps)
         span = max(1, self._recording.wall_ns // _SEGMENTS)
         if len(found) <= _SEGMENTS:
@@ -139,7 +141,7 @@ class CriticalPath:
         return joined(longest)
 
     def _walk(self, free: Free) -> Iterator[Look]:
-        """From the end to the beginning."""
+        """Walks from the end to the beginning."""
         ticks = self._recording.ticks[:: 1 + len(self._recording.ticks) // _TICKS]
         until = max(self._recording.ended_ns, ticks[-1].at_ns if ticks else 0)
         current = self._last_thread()
@@ -158,13 +160,13 @@ class CriticalPath:
 
     @cached_property
     def _before(self) -> dict[int, int]:
-        """Of each tick, the time of the tick before."""
+        """For each tick, the time of the tick before."""
         times = [each.at_ns for each in self._recording.ticks]
         return dict(zip(times[1:], times, strict=False))
 
     def _awaited(self, by_tid: dict[int, Glance], tid: int) -> tuple[int, Reason | None]:
-        """Why a thread waits. Who waits for the end of one that waits for an event itself waits
-        for that event."""
+        """The reason for which a thread waits. A thread that waits for the end of a thread that
+        waits for an event also waits for that event."""
         reason = self._reasons.passed_on(by_tid, tid)
         seen = {tid}
         while reason is not None and (reason.sort, reason.activity) == ("event", "join"):
@@ -197,14 +199,14 @@ class CriticalPath:
         return known
 
     def _last_thread(self) -> int:
-        """The first process's first thread, whose end is the program's."""
+        """The first process's first thread, whose end is the program's end."""
         threads = self._recording.threads
         if self._recording.pid in threads:
             return self._recording.pid
         return max(threads, key=lambda tid: (threads[tid].ended_ns, -tid), default=0)
 
     def _alive(self, tid: int, by_tid: dict[int, Glance]) -> int:
-        """The thread, or the one that made it where it is not there yet."""
+        """The thread, or its maker if the thread does not exist yet."""
         seen = set()
         while tid not in by_tid and tid not in seen:
             seen.add(tid)
@@ -217,7 +219,7 @@ class CriticalPath:
 
     @cached_property
     def _samples(self) -> dict[int, tuple[list[int], list[int]]]:
-        """Of each thread: the times of its samples, and their stacks."""
+        """For each thread, the times of its samples, and their stacks."""
         found: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
         for sample in sorted(self._recording.samples, key=lambda each: each.at_ns):
             times, stacks = found[sample.tid]
@@ -226,7 +228,8 @@ class CriticalPath:
         return found
 
     def _function(self, tid: int, ends: tuple[int, int]) -> str:
-        """What a thread ran then, by the sample nearest to the end of that time."""
+        """The function that a thread ran in a time, from the sample nearest to the end of that
+        time."""
         times, stacks = self._samples.get(tid, ([], []))
         at = bisect_right(times, ends[1])
         near = [i for i in (at - 1, at) if 0 <= i < len(times)]

@@ -1,4 +1,5 @@
-"""What a page and the exports show beside the answer: states over time by thread, flames, locks."""
+"""The data of a page and the exports beside the answer: states over time by thread, flames,
+locks."""
 
 from __future__ import annotations
 
@@ -18,13 +19,13 @@ _HOT = 64  # functions
 _HOT_PLACES = 12  # of each
 _FLAMES = 2000  # stacks of each kind
 _LOCKS = 100
-_PARTIES = 6  # stacks of waiters and of holders of a lock; the others are one
+_PARTIES = 6  # stacks of waiters and of holders of a lock; the rest count as one
 
 
 def details(
     recording: Recording, names: Names, sleeps: Sleeps, stacks: Stacks, times: Account
 ) -> dict[str, Any]:
-    """All of it as plain values."""
+    """All details as plain values."""
     named = _named(recording, names, stacks)
     return {
         "began_s": 0.0,
@@ -57,7 +58,7 @@ def _hot(recording: Recording, names: Names, stacks: Stacks) -> dict[str, dict[s
         inner = next(iter(stacks.frames(stack, True)), None)
         if inner is not None:
             lines[inner.name][inner.where] += count
-            # The functions of a lock count as part of their caller; their code is another's.
+            # The functions of a lock count as part of their caller, but their code lies elsewhere.
             if names.frames(stack, True)[0].module == inner.module:
                 code[inner.name][recording.stacks[stack][0]] += count
     hottest = sorted(lines, key=lambda name: (-lines[name].total(), name))[:_HOT]
@@ -88,7 +89,7 @@ def _waiting(recording: Recording, stacks: Stacks) -> list[list[Any]]:
 
 
 def _named(recording: Recording, names: Names, stacks: Stacks) -> dict[int, tuple[str, str]]:
-    """Name and place of the objects that were waited for longest, the longest first."""
+    """Name and place of the objects with the longest waits, the longest first."""
     naming = Naming(recording, names, stacks)
     things = sorted(recording.things.values(), key=lambda t: (-t.wait_ns, t.id))
     return {thing.id: _name(thing, names, naming, stacks) for thing in things[:_LOCKS]}
@@ -108,7 +109,7 @@ def _name(thing: Thing, names: Names, naming: Naming, stacks: Stacks) -> tuple[s
 def _locks(
     recording: Recording, stacks: Stacks, named: dict[int, tuple[str, str]]
 ) -> list[dict[str, Any]]:
-    """Objects of one name as one."""
+    """The locks; objects of one name are one lock."""
     found = []
     alike: dict[tuple[str, str, str], list[Thing]] = defaultdict(list)
     for number, (name, where) in named.items():
@@ -131,8 +132,8 @@ def _locks(
 
 
 def _matrix(recording: Recording, stacks: Stacks, things: set[int]) -> dict[str, Any]:
-    """`waiters` and `holders` are stacks, the heaviest first and empty where they are not known;
-    `matrix` has [waiter, holder, waits, microseconds] by their numbers, -1: one of the others.
+    """`waiters` and `holders` are stacks, the heaviest first and empty if they are not known;
+    `matrix` has [waiter, holder, waits, microseconds] by their numbers; -1 is any other stack.
     `held` has [holds, microseconds] for each holder."""
     cells: dict[tuple[tuple[str, ...], tuple[str, ...]], list[int]] = defaultdict(lambda: [0, 0])
     ends: tuple[Counter[tuple[str, ...]], Counter[tuple[str, ...]]] = Counter(), Counter()

@@ -1,8 +1,9 @@
-"""Estimates how much of each wait lies in a part of a record.
+"""Estimates the share of each wait that lies in a part of a record.
 
 The agent counts the waits of a thread, and the waits and holds of a thing, without their moments.
-Ticks have moments: of a wait, as much lies in the part as of the ticks that met it. For how long a
-thread was blocked in the part is known, and the estimates are scaled to fit into that.
+Ticks have moments: the part has the same share of a wait as of the ticks that met the wait. The
+time for which a thread was blocked in the part is known, and the estimates are scaled to fit into
+it.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from threadmark.kinds.explain.analysis.recording import (
     Written,
 )
 
-_FITS = 2.0  # times an estimate: more than that chance does not explain
+_FITS = 2.0  # times an estimate: chance explains no more than that
 _Key = tuple[object, ...]
 _Met = tuple[int, str, int, int, bool]  # thread, activity, thing, stack, and whether it works
 
 
 class Estimates:
-    """What lies in a range of time, and what of it is of the chosen threads."""
+    """The waits in a range of time, and the share of the chosen threads in them."""
 
     def __init__(
         self, ticks: Iterable[Tick], within: Callable[[int], bool], chosen: Callable[[int], bool]
@@ -51,7 +52,7 @@ class Estimates:
                         self._chosen[key] += count if chosen(each[0]) else 0
 
     def _share(self, counter: Counter[_Key], keys: Iterable[_Key], otherwise: float) -> float:
-        """Of the first of these that ticks met."""
+        """The share of the first of these keys that ticks met."""
         key = next((each for each in keys if self._all[each]), None)
         return otherwise if key is None else counter[key] / self._all[key]
 
@@ -70,7 +71,7 @@ class Estimates:
         sleeping = [name for name in ns if name not in (*RUNS, *BEFORE, "running")]
         waited = sum(whole.totals[name].ns for name in sleeping)
         unseen = max(0, blocked - waited) * share(_UNSEEN)
-        # What of the waits was no sleep: the thread ran or was ready.
+        # In the rest of the waits the thread did not sleep: it ran or was ready.
         awake = max(0, waited - blocked) * share(_AWAKE)
         estimated = sum(ns[name] for name in sleeping) + unseen
         scale = min(_FITS, (blocked_part + awake) / estimated) if estimated else 1.0
@@ -82,8 +83,8 @@ class Estimates:
         }
 
     def pairs(self, whole: Recording, threads: Iterable[Thread]) -> list[tuple[Pair, Pair]]:
-        """Each pair with what of it lies in the range, all threads' waits, and with what of it are
-        waits of the chosen `threads`, as these have their totals in the part."""
+        """Each pair twice: with the waits of all threads in the range, and with the waits of the
+        chosen `threads`, which have their totals in the part."""
         within = [self._pair(self._within, each) for each in whole.pairs]
         chosen = [self._pair(self._chosen, each) for each in whole.pairs]
         before, after = _by_activity(whole.threads.values()), _by_activity(threads)
@@ -95,7 +96,7 @@ class Estimates:
         found = []
         for pair, one, other in zip(whole.pairs, within, chosen, strict=True):
             total, share = before[pair.activity], other
-            if total:  # else no agent counted, and ticks are all there is
+            if total:  # else no agent counted, and there are only ticks
                 ratio = after[pair.activity] / total
                 got = estimated[pair.activity]
                 share = other * ratio * known[pair.activity] / got if got else ratio
@@ -109,8 +110,8 @@ class Estimates:
     def things(
         self, whole: Recording, pairs: Iterable[tuple[Pair, Pair]], longest_ns: int
     ) -> dict[int, Thing]:
-        """Waits are those of the chosen threads; who holds and signals is anybody. Waits in
-        different functions differ in length, so that number and time have shares of their own."""
+        """Waits are those of the chosen threads; any thread may hold and signal. Waits in different
+        functions differ in length, so number and time have shares of their own."""
         own = [each for _, each in pairs]
         before, after = _by_thing(whole.pairs), _by_thing(own)
         found = {}
@@ -134,7 +135,7 @@ class Estimates:
         return found
 
     def holds(self, whole: Recording, pairs: Iterable[tuple[Pair, Pair]]) -> tuple[Hold, ...]:
-        """As much of the holds of a stack as of the waits for it."""
+        """The holds of a stack, with the same share as the waits for it."""
         before, within, chosen = (
             _by_holder(each)
             for each in (whole.pairs, (one for one, _ in pairs), (own for _, own in pairs))
@@ -157,7 +158,7 @@ class Estimates:
         return tuple(each for each in found if each.holds or each.blamed_ns)
 
     def files(self, whole: Recording) -> tuple[Written, ...]:
-        """What the chosen threads wrote."""
+        """The files that the chosen threads wrote."""
         found = []
         for file in whole.files:
             share = self._share(self._chosen, [("io", file.thing), ("io",)], 0.0)
@@ -176,7 +177,7 @@ _UNSEEN, _AWAKE, _THING = "(unseen)", "(awake)", "(thing)"  # no activities
 
 
 def _keys(tid: int, activity: str, thing: int, stack: int, works: bool) -> list[_Key]:
-    """What a thread that was met so is evidence of."""
+    """The keys for which a tick that met a thread is evidence."""
     if activity in ("running", "blocked"):
         return [] if works else [(tid, _UNSEEN)]
     found: list[_Key] = [(tid, activity), (activity,), (activity, thing), (activity, thing, stack)]

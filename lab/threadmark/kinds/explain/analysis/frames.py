@@ -1,4 +1,4 @@
-"""Names of functions as people say them, and stacks without the wrappers of the lock itself."""
+"""Short names of functions, and stacks without the wrappers of the lock itself."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def plain_name(demangled: str) -> str:
     text = _OPERATOR.sub(lambda m: keep(f"operator{m[1]}"), text)
     text = _without_brackets(text)
     text = re.sub(r"\s+(const|volatile|noexcept|&&?)(?=\s|::|$)", "", text).strip()
-    # What is left before a blank is the return type, but for a conversion: 'operator bool'.
+    # The rest before a blank is the return type, except in a conversion: 'operator bool'.
     head, found, tail = text.rpartition("operator ")
     text = f"{head.split(' ')[-1]}{found}{tail}" if found else text.split(" ")[-1]
     for number, part in enumerate(kept):
@@ -73,7 +73,7 @@ def maker_of_closure(demangled: str) -> str:
 
 
 def _without_brackets(text: str) -> str:
-    """The text without (...) and <...>; where they do not match, as far as they do."""
+    """The text without (...) and <...>, as far as they match."""
     text = text.replace("->", "  ")
     inside: list[str] = []
     result = []
@@ -99,18 +99,18 @@ _GUARD = re.compile(r"~?(lock_guard|unique_lock|scoped_lock|shared_lock)")
 
 
 def takes_a_lock(function: str) -> bool:
-    """Whether the name of a function says that it takes a lock."""
+    """Whether a function takes a lock according to its name."""
     last = function.rpartition("::")[2]
     return any(each.fullmatch(last) for each in (_TAKES, _LIBRARY_LOCK, _GUARD))
 
 
 def gives_back_a_lock(function: str) -> bool:
-    """Whether the name of a function says that it gives a lock back."""
+    """Whether a function gives a lock back according to its name."""
     return bool(_GIVES_BACK.fullmatch(function.rpartition("::")[2]))
 
 
 def is_guard(function: str) -> bool:
-    """Whether it makes or ends an object that holds a lock for a time."""
+    """Whether a function makes or ends an object that holds a lock for a time."""
     return bool(_GUARD.fullmatch(function.rpartition("::")[2]))
 
 
@@ -124,16 +124,17 @@ _GLUE = re.compile(
 
 
 def is_of_library(frame: Frame) -> bool:
-    """Whether it is a library's function, or a template of one that lies in the program."""
+    """Whether the frame is a library's function, or a library's template in the program."""
     return not frame.own or is_template(frame)
 
 
 def is_template(frame: Frame) -> bool:
-    """Whether it is a function of a library's header."""
+    """Whether the frame is a function of a library's header."""
     return frame.name.startswith(_TEMPLATES)
 
 
-# How the files of libraries begin that make and run threads, lock, wait and allocate for others.
+# The beginnings of the file names of libraries that make and run threads, lock, wait and allocate
+# for others.
 _BENEATH = (
     *("libc.", "libc-", "libc+", "ld-", "libm.", "libm-", "libpthread", "libdl", "librt", "libnss"),
     *("libresolv", "libstdc++", "libunwind", "libgcc_s", "libatomic", "libthreadmark"),
@@ -145,17 +146,17 @@ _BENEATH = (
 
 
 def is_beneath(frame: Frame) -> bool:
-    """Whether it is of a library whose work is done for the caller: a lock, a wait, a task or
+    """Whether the frame is of a library that works for its caller: a lock, a wait, a task or
     memory, wherever the file lies. Another library of the system does work of its own, as the
-    program does. A static program has only such libraries in it that are known to be beneath."""
+    program does. In a static program only libraries that are known to be beneath count."""
     if ".so" in frame.module:
         return frame.module.startswith(_BENEATH)
     return not frame.own
 
 
 def with_libraries_of_thread(frames: Sequence[Frame]) -> tuple[Frame, ...]:
-    """The frames; of a thread that no function of the program began, the libraries' own work
-    counts as the program's. What the loader calls is no thread's work."""
+    """The frames. In a thread that no function of the program began, the libraries' own work counts
+    as the program's. Functions that the loader calls are no thread's work."""
     begun = (each.own and not is_beneath(each) for each in frames)
     if any(begun) or any(each.module.startswith("ld-") for each in frames):
         return tuple(frames)
@@ -163,17 +164,19 @@ def with_libraries_of_thread(frames: Sequence[Frame]) -> tuple[Frame, ...]:
 
 
 def is_with_line(frame: Frame) -> bool:
-    """Whether debug information says where it is, and so which functions are inlined there."""
+    """Whether debug information has the place of the frame, and so the functions that are inlined
+    there."""
     return bool(_LINE.search(frame.where))
 
 
 def has_name(frame: Frame) -> bool:
-    """Whether it is known by more than its place in a module."""
+    """Whether the frame has more than its place in a module."""
     return "+0x" not in frame.name
 
 
 def is_glue(frame: Frame) -> bool:
-    """Whether it is a function of the C++ library that only calls one of the program."""
+    """Whether the frame is a function of the C++ library that only calls a function of the
+    program."""
     return bool(_GLUE.fullmatch(frame.name))
 
 
@@ -182,7 +185,8 @@ _ALIAS = re.compile(r"_*(libc_|IO_)?_*")
 
 
 def without_aliases(frames: Sequence[Frame]) -> list[Frame]:
-    """Without the C library's other names of one function, such as __libc_read within read."""
+    """The frames without the C library's other names of one function, such as __libc_read within
+    read."""
     return [
         frame
         for frame, outer in zip(frames, [*frames[1:], None], strict=False)
@@ -194,7 +198,7 @@ def without_aliases(frames: Sequence[Frame]) -> list[Frame]:
 
 
 def without_clock_of_agent(frames: Sequence[Frame]) -> Sequence[Frame]:
-    """Without the functions in which the agent reads the clock, innermost."""
+    """The frames without the innermost functions in which the agent reads the clock."""
     read = next((i for i, frame in enumerate(frames) if not _CLOCK.search(frame.name)), 0)
     return frames[read:] if read and frames[read].module.startswith(AGENT) else frames
 

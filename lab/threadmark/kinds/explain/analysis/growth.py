@@ -1,4 +1,4 @@
-"""What takes more processor time per unit of work with many threads than with one.
+"""Finds the places that take more processor time per unit of work with many threads than with one.
 
 The limits of a ratio have two parts: samples are counted (Poisson: the logarithm of a ratio of
 counts has the variance 1/a + 1/b), and like runs differ (the noise floor: the range of the
@@ -18,7 +18,7 @@ from threadmark.kinds.explain.analysis.per_unit import Place, Run
 
 _DEVIATIONS = 1.96  # of 95 %
 _LEAST_FLOOR = 0.02
-_INSTRUCTIONS = 8  # of a function that are listed
+_INSTRUCTIONS = 8  # of a function in the list
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,13 @@ class Grown:
     one_ns: float
     many_ns: float
     ratio: Interval
-    excess_ns: float  # that threads cost; what other places lost is taken off
+    excess_ns: float  # cost of threads, less the loss of other places
     code: tuple[tuple[str, str, float, float], ...]  # place, text, one_ns, many_ns
-    same_code: float  # share of many_ns at instructions that one thread was seen at too
+    same_code: float  # share of many_ns at instructions that one thread also has
 
 
 def floor(groups: Sequence[Sequence[Run]]) -> float:
-    """How much like runs differ, as a logarithm."""
+    """The difference of like runs, as a logarithm."""
     found = [_LEAST_FLOOR]
     for runs in groups:
         logs = [math.log(run.cpu_ns) for run in runs if run.run_ns > 0]
@@ -65,7 +65,7 @@ def grown(one: Sequence[Run], many: Sequence[Run]) -> list[Grown]:
             continue
         had = before.samples[place]
         one_ns, many_ns = before.ns[place], after.ns[place]
-        # No sample is at most one: half of one stands for it.
+        # No sample means less than one, so half of one stands for it.
         base = one_ns if had else 0.5 * before.sample_ns
         ratio = many_ns / base if base else math.inf
         reach = math.exp(_DEVIATIONS * math.sqrt(1 / count + 1 / max(had, 0.5)) + noise)
@@ -91,7 +91,7 @@ def _net(found: list[Grown], whole_ns: float) -> list[Grown]:
 
 
 class _Sums:
-    """Of the runs with one number of threads."""
+    """The sums of the runs with one number of threads."""
 
     def __init__(self, runs: Sequence[Run]) -> None:
         self.samples: Counter[Place] = Counter()

@@ -1,8 +1,9 @@
-"""Locks that a program makes of a condition. Names tell them: a function that is named as one that
-takes a lock waits, or the constructor of an object whose destructor signals. Where these are a part
-of the function that has the lock, samples do: threads wait in a function that others signal in, and
-these others have worked in it about as long as the threads have waited. A barrier looks alike, but
-each of its signals ends waits, and that of a free lock ends none."""
+"""Locks that a program makes of a condition. Names show them: the waiting function has the name of
+a function that takes a lock, or is the constructor of an object whose destructor signals. If these
+functions are inlined in the function that has the lock, samples show the lock: threads wait in a
+function that others signal in, and these others have worked in it about as long as the threads have
+waited. A barrier looks alike, but each of its signals ends waits, and the signal of a free lock
+ends none."""
 
 from __future__ import annotations
 
@@ -14,15 +15,15 @@ from threadmark.kinds.explain.analysis.frames import Frame, is_of_library, takes
 from threadmark.kinds.explain.analysis.meaning import Names
 from threadmark.kinds.explain.analysis.recording import Pair, Recording
 
-_ABOUT = 0.5  # of the time that threads wait, others work in the function
-_NOT_ALL = 0.98  # of what threads do
+_ABOUT = 0.5  # of the waiting time, others work in the function
+_NOT_ALL = 0.98  # of the threads' work
 _FREE = 1.005  # signals for each wait
 _FEW = 2  # signals at the end
 Chain = tuple[str, ...]  # the program's functions of a stack, innermost first
 
 
 class HandMade:
-    """Those of one record."""
+    """The hand-made locks of one record."""
 
     def __init__(self, recording: Recording, names: Names) -> None:
         self._recording = recording
@@ -63,7 +64,7 @@ class HandMade:
         if not takes or takes != gives or known.signals <= _FREE * known.waits + _FEW:
             return False
         worked, all_of_them = self._inside(takes)
-        # What threads do all the time is no part that a lock guards.
+        # Work that threads do all the time is no part that a lock guards.
         part = worked < _NOT_ALL * all_of_them
         return part and worked * self._recording.sample_ns > _ABOUT * pair.wait_ns
 
@@ -97,6 +98,7 @@ def _is_of_program(frame: Frame) -> bool:
 
 
 def _classes(chain: Chain, mark: str) -> set[str]:
-    """The classes whose constructors are among the functions or, with a tilde, destructors."""
+    """The classes whose constructors (or destructors, with a tilde as the mark) are in the
+    chain."""
     scopes = ((name.rpartition("::")[0], name.rpartition("::")[2]) for name in chain)
     return {scope for scope, last in scopes if last == mark + scope.rpartition("::")[2]}

@@ -1,9 +1,9 @@
-"""Who held what others waited for, with what the holder did meanwhile.
+"""The holders of the things that others waited for, and their work meanwhile.
 
 The agent knows the stack that took a lock. Ticks add the call in which the holder slept, and
-samples the function in which it ran. A lock that the agent does not know is held by the thread that
-wakes those who wait for it, where the kernel tells it. Else it is held by the code that takes it,
-such as a spin lock of the program's own: the samples of that code tell where.
+samples the function in which it ran. For a lock that the agent does not know, the holder is the
+thread that wakes the waiters, if the kernel shows it. Else the code that takes the lock is the
+holder, as with a spin lock of the program's own: the samples of that code show the place.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from threadmark.kinds.explain.analysis.wakes import wakers
 
 _SLEEPS = ("io", "poll", "sleep", "timed_condition", "join", "condition", "barrier", "semaphore")
 _OFTEN = 0.3  # of the ticks at which the holder is known
-_MOSTLY = 0.6  # of what was seen goes the same way
+_MOSTLY = 0.6  # of the observations agree
 _MOST_OF = 0.8  # of the time in a function, a lock is held
 _FEWEST = 3
 Names = tuple[str, ...]
@@ -35,17 +35,18 @@ class Holders:
         self._stacks = stacks
 
     def of(self, things: Iterable[int], waited: list[Party], *, inside: bool) -> list[Party]:
-        """The holders of these things; `waited` are the stacks that waited, which take the things
-        too. `inside`: a holder is the one that runs what the others wait for."""
+        """The holders of these things; `waited` are the stacks that waited, which also take the
+        things. `inside`: a holder runs the code that the others wait for."""
         wanted = set(things)
-        if wanted & self._hand_made:  # whose mutex is held only to change the flag
+        if wanted & self._hand_made:  # a thread holds their mutex only to change the flag
             wanted = {each for each in wanted if self._what(each) != "mutex"}
         held = self._stacks.holders(wanted)
         if not held:
             held = self._stacks.parties(wakers(self._recording, wanted), exact=True)
         if not held:
             held = self._by_code(waited)
-        # Of these no hold is timed: what a taker mostly does counts as what it does meanwhile.
+        # The agent does not time holds of these: the usual work of a taker counts as its work
+        # meanwhile.
         kinds = {self._recording.things[each].what for each in wanted & set(self._recording.things)}
         inside = inside or kinds <= {"futex", "semaphore"}
         if kinds == {"semaphore"}:
@@ -54,7 +55,7 @@ class Holders:
         return [self._extended(party, asleep, inside) for party in held]
 
     def _with_permit(self, gives: Party, waited: list[Party], wanted: Set[int]) -> Party:
-        """Where all threads that give a semaphore back take it too: the function in which they have
+        """If all threads that give a semaphore back also take it: the function in which they have
         it."""
         glances = (each for tick in self._recording.ticks for each in tick.glances)
         takers = {each.tid for each in glances if each.thing in wanted}
@@ -80,7 +81,7 @@ class Holders:
         return {each for each in own if self._what(each) == "condition"}
 
     def _extended(self, party: Party, asleep: Counter[Names], inside: bool) -> Party:
-        """With the calls in which it sleeps or, if a hold is long, works."""
+        """The party, with the calls in which it sleeps or, if a hold is long, works."""
         inner = Counter({n: c for n, c in asleep.items() if _ends(n, party.frames) and c})
         unknown = sum(asleep.values()) - sum(inner.values())
         if not inner or sum(inner.values()) < max(
@@ -89,7 +90,7 @@ class Holders:
             inner = Counter({n: c for n, c in self._samples.items() if _ends(n, party.frames)})
             runs_ns = sum(inner.values()) * self._recording.sample_ns
             if not inside and (not runs_ns or party.held_ns < _MOST_OF * runs_ns):
-                return party  # it may do that before or after the hold
+                return party  # it may sleep before or after the hold
         frames = party.frames
         while sum(inner.values()) >= _FEWEST:
             nexts: Counter[str] = Counter()
@@ -105,7 +106,7 @@ class Holders:
 
     @cached_property
     def _samples(self) -> Counter[Names]:
-        """What running threads did, but for taking and giving back locks."""
+        """The work of running threads, without taking and giving back locks."""
         found: Counter[Names] = Counter()
         for sample in self._recording.samples:
             names = self._stacks.names(sample.stack, exact=True)
@@ -114,7 +115,8 @@ class Holders:
         return found
 
     def _asleep(self, wanted: set[int]) -> Counter[Names]:
-        """What holders slept in while others waited for them; the empty stack: they ran."""
+        """The stacks in which holders slept while others waited for them; the empty stack: they
+        ran."""
         found: Counter[Names] = Counter()
         for tick in self._recording.ticks:
             holders = {g.awaited for g in tick.glances if g.thing in wanted and g.awaited}
@@ -134,7 +136,7 @@ class Holders:
 
     @cached_property
     def _usual(self) -> dict[tuple[str, int], int]:
-        """The stack of the longest waits for each thing: brief calls have none of their own."""
+        """The stack of the longest waits for each thing: brief calls have no stack of their own."""
         found: dict[tuple[str, int], Pair] = {}
         for pair in self._recording.pairs:
             key = (pair.activity, pair.thing)
@@ -143,7 +145,7 @@ class Holders:
         return {key: pair.waiter for key, pair in found.items()}
 
     def _by_code(self, waited: list[Party]) -> list[Party]:
-        """By the samples of the functions that take it."""
+        """The holders by the samples of the functions that take the lock."""
         takers = {party.frames[0]: party for party in reversed(waited) if party.frames}
         found: Counter[Names] = Counter()
         for names, count in self._samples.items():
@@ -161,8 +163,8 @@ def _ends(names: Names, frames: Names) -> bool:
 
 
 def waits_for(things: Set[int], recording: Recording, held: bool) -> tuple[int, int, list[Pair]]:
-    """How many waits for these there were, their time, and the pairs that tell it. A wait for a
-    condition is none for its mutex, which is `held`, but the way back is."""
+    """The number of waits for these things, their time, and the pairs that show them. A wait for a
+    condition is no wait for its mutex, which is `held`, but the relock is."""
     known = [recording.things[each] for each in things if each in recording.things]
     pairs = [each for each in recording.pairs if each.thing in things]
     if not held or all(each.what != "condition" for each in known):

@@ -1,4 +1,5 @@
-"""What cannot be seen of languages that have threads or locks of their own within the process."""
+"""The limits of the record for languages that have threads or locks of their own within the
+process."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ _OF_JAVA = re.compile(r"libjvm\.so|libj9vm\d*\.so")
 
 
 def limits_of_languages(recording: Recording) -> list[str]:
-    """A sentence for each of them."""
+    """A sentence for each such language."""
     found = []
     if any(_OF_GO.fullmatch(each.name) for each in recording.symbols if not each.data):
         found.append(

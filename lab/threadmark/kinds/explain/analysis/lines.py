@@ -7,11 +7,11 @@ from typing import Any, NoReturn
 
 from threadmark.model.errors import LabError
 
-_LOWEST, _BEYOND = -(1 << 63), 1 << 64  # what a word of the machine can hold
+_LOWEST, _BEYOND = -(1 << 63), 1 << 64  # the range of a machine word
 
 
 class Line:
-    """LabError with one sentence for a field that is not what it should be."""
+    """One line. LabError with one sentence for a field of the wrong type."""
 
     def __init__(self, number: int, fields: Mapping[str, Any]) -> None:
         self.number = number

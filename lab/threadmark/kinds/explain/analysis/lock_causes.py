@@ -1,4 +1,5 @@
-"""Waits for locks as causes: whose lock it is, a convoy, a herd, and threads that take turns."""
+"""Makes causes of waits for locks: the owner of the lock, a convoy, a herd, and threads that take
+turns."""
 
 from __future__ import annotations
 
@@ -47,7 +48,8 @@ class Locks:
         self._naming = naming
 
     def of_cost(self, cost: Cost) -> Cause:
-        """The cause that waits for one lock are: the library's that has it, or the program's."""
+        """The cause of waits for one lock: a cause of the library that has the lock, or of the
+        program."""
         reason = cost.reason
         thing = self._recording.things.get(reason.thing)
         pair = self._naming.heaviest.get(reason.thing)
@@ -73,14 +75,14 @@ class Locks:
 
     def _of_library(self, piece: Piece, named: Named, stack: int) -> Cause:
         user = self._stacks.first(stack)
-        is_flag = piece.category == "once"  # the program's, which does not tell it by its name
+        is_flag = piece.category == "once"  # the program's; its name does not tell
         found = of_piece(piece, user.where if user and not is_flag else named.where)
         if user and is_flag:
             found.name = f"{piece.name} in {user.name}"
         return found
 
     def after_signal(self, condition: Thing, named: Named, stack: int) -> Cause:
-        """Woken threads that wait for the mutex of their condition."""
+        """The cause of woken threads that wait for the mutex of their condition."""
         mutex = self._recording.things.get(condition.mutex)
         event = self._naming.of(Reason("event", "condition"), condition, stack)
         if self.is_herd(condition):
@@ -103,7 +105,7 @@ class Locks:
         return found
 
     def is_herd(self, condition: Thing) -> bool:
-        """Whether threads are woken for nothing, and not because one of them works with the mutex
+        """Whether threads are woken for nothing, and not because a thread works with the mutex
         locked."""
         mutex = self._recording.things.get(condition.mutex)
         held_ns = mutex.hold_ns if mutex else 0
@@ -111,16 +113,18 @@ class Locks:
         return often and held_ns < _HELD * self._recording.wall_ns
 
     def _held_in(self, lock: Thing, starts: set[str]) -> int:
-        """How long a lock was held in threads that begin with these functions, if often."""
+        """The time for which threads that begin with these functions held a lock, if they often
+        did."""
         holds = (each for each in self._recording.holds if each.thing == lock.id)
         them = [e for e in holds if outermost(self._names.frames(e.stack)) in starts]
         return sum(e.hold_ns for e in them) if sum(e.holds for e in them) >= _HOLDS else 0
 
     def by_turns(self, causes: list[Cause], starts: Mapping[int, set[str]]) -> list[Cause]:
-        """Where threads that do the same work in turns, and one lock is held nearly all the time,
-        their waits for one another are for the lock. Such a thread may find its processor and the
-        lock free at the same moment, and then never waits for the lock itself. Ticks that see the
-        one more often than the other do not make their work unequal: the lock keeps them apart."""
+        """If threads with the same work take turns, and one lock is held nearly all the time, their
+        waits for one another are waits for the lock. Such a thread may find its processor and the
+        lock free at the same moment, and then never waits for the lock itself. Ticks that see one
+        thread more often than the other do not make their work unequal, because the lock keeps them
+        apart."""
         turns = [c for c in causes if c.category == "imbalance" and c.is_by_turns(_TURNS)]
         long = _NEARLY_ALL * self._recording.wall_ns
         things = self._recording.things.values()
@@ -138,8 +142,8 @@ class Locks:
         return merged([*(c for c in causes if c not in turns), found])
 
     def over_queue(self, causes: list[Cause]) -> list[Cause]:
-        """Where one lock is held nearly all the time, one thread can work, so that others that are
-        ready lack no processor of their own: they have the lock or are about to ask for it."""
+        """If one lock is held nearly all the time, only one thread can work. So other ready threads
+        do not lack a processor: they have the lock or are about to ask for it."""
         queue = next((c for c in causes if c.category == "run_queue" and not c.certain), None)
         long = _NEARLY_ALL * self._recording.wall_ns
         held = {t.id for t in self._recording.things.values() if t.hold_ns > long}

@@ -35,7 +35,7 @@ from threadmark.kinds.explain.analysis.spots import (
     taking,
 )
 
-POLLED = ("barrier", "semaphore", "event")  # the library looks at a word before it sleeps
+POLLED = ("barrier", "semaphore", "event")  # the library polls a word before it sleeps
 _PART = 0.1  # of all samples: else a line that threads share costs little
 _CALLS = 0.25  # of all samples
 _HOT = 0.03  # of all samples
@@ -48,7 +48,7 @@ class Looks:
     by_thread: Mapping[int, Counter[str]]
     spots: tuple[Spot, ...]
     runtime: tuple[Sample, ...] = ()  # threads within a task runtime
-    idle: tuple[Sample, ...] = ()  # those of them that spin while they wait
+    idle: tuple[Sample, ...] = ()  # those that spin while they wait
     polls: Mapping[int, Counter[str]] = field(default_factory=dict)  # by thread: kinds of wait
 
     def of(self, tid: int) -> Counter[str]:
@@ -81,7 +81,7 @@ def looks(recording: Recording, names: Names, knowledge: Knowledge) -> Looks:
 
 
 class _Sorted:
-    """Samples by what they show."""
+    """The samples, sorted by state."""
 
     def __init__(self, recording: Recording, names: Names, knowledge: Knowledge) -> None:
         self._recording = recording
@@ -90,7 +90,7 @@ class _Sorted:
         self._line = contended_bytes(recording)
         self.by_thread: dict[int, Counter[str]] = defaultdict(Counter)
         self.polls: dict[int, Counter[str]] = defaultdict(Counter)
-        self.runtime: list[tuple[Sample, bool]] = []  # and whether it only waits
+        self.runtime: list[tuple[Sample, bool]] = []  # and whether the thread only waits
         self._lines: dict[int, list[tuple[Sample, int]]] = defaultdict(list)
         self._plain: dict[int, list[tuple[Sample, int, bool]]] = defaultdict(list)
         self._loops: dict[tuple[str, str], list[Sample]] = defaultdict(list)
@@ -117,7 +117,7 @@ class _Sorted:
             self.polls[sample.tid][polled] += 1
             return
         if part == "wait":
-            return  # the agent knows how much of the wait ran
+            return  # the agent knows the running part of the wait
         self.by_thread[sample.tid]["useful"] += 1
         slow = None if sample.kernel else self._code.get(stopped_at(sample, self._recording))
         if runtime:
@@ -141,12 +141,13 @@ class _Sorted:
             self._files.append(sample)
 
     def _is_word(self, address: int | None) -> bool:
-        """Whether it is a word of a library that has other uses than the wait."""
+        """Whether the address is a word of a library that has other uses than the wait."""
         known = self._names.datum(0, address) if address else None
         return known is not None and self._knowledge.words.of_object(known[0]) is not None
 
     def _waits_in(self, frames: tuple[Frame, ...]) -> bool:
-        """Whether the function takes a lock by its name, or gives its processor away elsewhere."""
+        """Whether the function takes a lock according to its name, or gives its processor away
+        elsewhere."""
         inner = innermost_own(frames).name
         return takes_a_lock(inner) or inner in self._yielding
 
@@ -154,7 +155,7 @@ class _Sorted:
         return sum(sum(counts.values()) for counts in self.by_thread.values())
 
     def spots(self) -> list[Spot]:
-        """What enough samples show."""
+        """The spots with enough samples."""
         names, knowledge = self._names, self._knowledge
         lines = [contended(s, self._recording, names, knowledge) for s in self._lines.values()]
         spots = [spot for spot in lines if spot is not None]
@@ -177,7 +178,7 @@ class _Sorted:
                 )
             )
         spots += in_kernel(self._memory, names, knowledge)
-        # The calls of several threads may run side by side, so that a few of them say nothing.
+        # The calls of several threads may run side by side, so a few calls prove nothing.
         if len(self._files) >= max(FEWEST, _CALLS * self._count()):
             spots.append(calls(self._files, names))
         for (piece, _), slow in self._taken.items():

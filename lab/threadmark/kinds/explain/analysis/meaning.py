@@ -1,4 +1,4 @@
-"""What the analysis is told of addresses: names, objects, instructions and known libraries."""
+"""The meaning of addresses for the analysis: names, objects, instructions and known libraries."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from threadmark.kinds.explain.analysis.frames import (
 from threadmark.kinds.explain.analysis.pieces import Piece, Pieces
 
 _WRAPPERS = 4  # frames of a lock and of the agent
-_OUTLINED = re.compile(r"_omp_fn|omp_outlined")  # what compilers make of a region
-_LOOKED_AT = 12  # frames from the innermost; what lies farther out did not cause the wait
+_OUTLINED = re.compile(r"_omp_fn|omp_outlined")  # compilers' names of a region
+_LOOKED_AT = 12  # frames from the innermost; outer ones did not cause the wait
 
 
 @dataclass(frozen=True)
 class Operand:
-    """Where an instruction reads or writes: a constant plus registers. `loops` for a short loop
-    that only waits, `plain` for an instruction that is not atomic."""
+    """The place that an instruction reads or writes: a constant plus registers. `loops`: a short
+    loop that only waits. `plain`: an instruction that is not atomic."""
 
     base: str = ""
     index: str = ""
@@ -38,8 +38,8 @@ class Operand:
     loops: bool = False
     plain: bool = False
     writes: bool = False  # a plain one
-    exchanges: bool = False  # an atomic one that may fail and be tried again
-    counts: bool = False  # a plain one that looks at one word in a loop and counts meanwhile
+    exchanges: bool = False  # an atomic instruction that may fail and be tried again
+    counts: bool = False  # a plain loop that reads one word and counts meanwhile
 
 
 class Names(Protocol):
@@ -49,37 +49,38 @@ class Names(Protocol):
         """A stack, innermost first, with inlined functions."""
 
     def datum(self, module: int, address: int) -> tuple[str, str] | None:
-        """Name and place of the object at an address of a module; module 0: an absolute one."""
+        """Name and place of the object at an address of a module; module 0: an absolute address."""
 
     def member_at_call(self, stack: int, kind: str, region: str = "") -> tuple[str, str] | None:
-        """Name and place of what a stack waits for or holds, from the debug information of its
-        functions; `kind`: the activity, or what the object is. `region`: where the object lies."""
+        """Name and place of the object that a stack waits for or holds, from the debug information
+        of its functions. `kind`: the activity, or the kind of object. `region`: the memory of the
+        object."""
 
     def operand(self, module: int, address: int) -> Operand | None:
-        """Where the instruction before an address reads or writes, or the loop that waits there."""
+        """The operand of the instruction before an address, or of the loop that waits there."""
 
     def retried(self, module: int, address: int) -> bool:
-        """Whether a compare-exchange that fails has the program's code at an address done again."""
+        """Whether a failing compare-exchange repeats the program's code at an address."""
 
     def instruction(self, module: int, address: int) -> tuple[str, str]:
-        """Place and text of the instruction at an address; a text that is not known is empty."""
+        """Place and text of the instruction at an address; an unknown text is empty."""
 
     def before(self, module: int, address: int) -> str:
         """The text of the instruction that ends at an address; empty if it is not known."""
 
     def awaited(self, stack: int) -> tuple[str, str] | None:
-        """Name and place of the object that the code looks at when the innermost call in a stack
+        """Name and place of the object that the code reads when the innermost call in a stack
         returns."""
 
     def near(self, stack: int) -> frozenset[str]:
-        """What the innermost code of the program in a stack refers to in libraries, near the place
-        where it is."""
+        """The names in libraries that the innermost code of the program in a stack refers to, near
+        its place."""
 
 
 _NONE = Pieces(())
 
 
-_INTERPRETERS = ("python", "libpython")  # how their files begin, whose locks are known
+_INTERPRETERS = ("python", "libpython")  # the beginnings of their file names; their locks are known
 
 
 @dataclass(frozen=True)
@@ -92,25 +93,25 @@ class Kind:
 
 @dataclass(frozen=True)
 class Knowledge:
-    """All of it."""
+    """All knowledge of libraries."""
 
     wrappers: tuple[re.Pattern[str], ...] = ()
     activities: tuple[Kind, ...] = ()
     calls: tuple[Kind, ...] = ()
     futexes: tuple[Kind, ...] = ()  # functions of the C library that wait in a futex
-    runtimes: tuple[str, ...] = ()  # how the files of task runtimes begin
-    runtime_names: tuple[str, ...] = ()  # how the functions begin of those that are headers
-    runtime_functions: tuple[re.Pattern[str], ...] = ()  # of those that lie in the program
+    runtimes: tuple[str, ...] = ()  # beginnings of the files of task runtimes
+    runtime_names: tuple[str, ...] = ()  # beginnings of the functions of header-only runtimes
+    runtime_functions: tuple[re.Pattern[str], ...] = ()  # of runtimes in the program
     structures: tuple[re.Pattern[str], ...] = ()  # containers and locks of a runtime
     tasks: tuple[Kind, ...] = ()  # functions that make tasks
     seeks: tuple[Kind, ...] = ()  # functions that look for tasks
-    seekers: tuple[str, ...] = ()  # how the files begin whose functions without a name do too
-    awaits: tuple[re.Pattern[str], ...] = ()  # what calls those
+    seekers: tuple[str, ...] = ()  # files whose functions without a name also do
+    awaits: tuple[re.Pattern[str], ...] = ()  # the callers of those
     stages: tuple[Kind, ...] = ()  # functions that call a stage of a pipeline
     locks: Pieces = _NONE  # of libraries
-    words: Pieces = _NONE  # of libraries, which threads write by atomic instructions
-    code: Pieces = _NONE  # that takes long for what it is
-    advice: Pieces = _NONE  # what to write instead of the program's own
+    words: Pieces = _NONE  # of libraries, written by atomic instructions
+    code: Pieces = _NONE  # that takes long for its work
+    advice: Pieces = _NONE  # remedies for the program's own objects
     remedy_of: Callable[[Piece], str] = lambda piece: piece.remedy
 
     def bare(self, frames: Sequence[Frame]) -> tuple[Frame, ...]:
@@ -124,11 +125,11 @@ class Knowledge:
         *,
         within: Callable[[Frame], bool] = is_beneath,
     ) -> Sequence[Frame]:
-        """The innermost frames up to the first function that does work of its own, that one left
-        out; `within`: of which libraries the functions are that do none.
-        Templates of the library count as the library's although they lie in the program, but for
-        those that call the program: its own function may be inlined there. So do a task runtime
-        that the program brings along, and an interpreter that is the program."""
+        """The innermost frames before the first function that does work of its own; `within`: the
+        libraries whose functions do none. Templates of the library count as the library's although
+        they lie in the program, except those that call the program: its own function may be inlined
+        there. A task runtime that the program brings along and an interpreter that is the program
+        also count as libraries."""
         for number, frame in enumerate(frames[:most]):
             brought = self.is_runtime(frame) or frame.module.startswith(_INTERPRETERS)
             foreign = within(frame) or is_template(frame) or brought
@@ -137,30 +138,31 @@ class Knowledge:
         return frames[:most]
 
     def cause(self, frames: Sequence[Frame]) -> Piece | None:
-        """The library that a lock belongs to; None for one of the program."""
+        """The library that a lock belongs to; None for a lock of the program."""
         most = _LOOKED_AT + _WRAPPERS
         return self.locks.of_stack(self.library_part(frames, most, within=is_of_library))
 
     def activity(self, frames: Sequence[Frame]) -> str:
-        """What a call of the C library waits for, by the functions around it; empty: not known."""
+        """The thing that a call of the C library waits for, by the functions around it; empty: not
+        known."""
         kind = _first(self.activities, self.library_part(frames, 2 * _LOOKED_AT))
         if not kind and self.runtimes and self.in_runtime(frames):
-            return "barrier"  # its threads wait for one another, at the end of a loop or for tasks
+            return "barrier"  # threads wait for one another at the end of a loop, or for tasks
         return kind
 
     def in_runtime(self, frames: Sequence[Frame]) -> bool:
-        """Whether the innermost code that is not the program's is a task runtime's."""
+        """Whether the innermost code outside the program is a task runtime's."""
         return any(map(self.is_runtime, self.library_part(frames)))
 
     def is_lock_of_runtime(self, frames: Sequence[Frame]) -> bool:
-        """Whether it takes or gives back a lock that a task runtime has for the program, such as
-        that of a critical section."""
+        """Whether the stack takes or gives back a lock that a task runtime has for the program,
+        such as the lock of a critical section."""
         own = [each for each in self.library_part(frames) if self.is_runtime(each)]
         return bool(own) and self.locks.of_stack(own) is not None
 
     def is_runtime(self, frame: Frame) -> bool:
-        """Whether it is a function of a task runtime. A template may have the program's own code
-        inlined, which lines tell from it, or that its function calls no task."""
+        """Whether the frame is a function of a task runtime. A template may have the program's own
+        code inlined. Line numbers tell the two apart, and so does a function that calls no task."""
         of_header = (
             frame.name.startswith(self.runtime_names)
             and is_with_line(frame)
@@ -170,15 +172,15 @@ class Knowledge:
         return its_own or _fits(frame.name, self.runtime_functions)
 
     def in_region(self, frames: Sequence[Frame]) -> bool:
-        """Whether it is work within a parallel region, or a task."""
+        """Whether the stack is work within a parallel region, or a task."""
         return any(self.is_runtime(each) or _OUTLINED.search(each.name) for each in frames)
 
     def makes_task(self, frames: Sequence[Frame]) -> bool:
-        """Whether it makes or manages a task of a runtime."""
+        """Whether the stack makes or manages a task of a runtime."""
         return bool(_first(self.tasks, self.library_part(frames)))
 
     def seeks_task(self, frames: Sequence[Frame]) -> bool:
-        """Whether it looks for a task of a runtime, or waits for one."""
+        """Whether the stack looks for a task of a runtime, or waits for a task."""
         part = self.library_part(frames)
         inside = [each for each in part if each.module.startswith(self.seekers)]
         if _first(self.seeks, part) or not inside or has_name(inside[0]):
@@ -187,7 +189,7 @@ class Knowledge:
         return caller is None or _fits(caller.name, self.awaits)
 
     def within_stage(self, frames: Sequence[Frame]) -> bool:
-        """Whether a runtime's pipeline or graph calls what runs."""
+        """Whether a runtime's pipeline or graph calls the running code."""
         return bool(_first(self.stages, frames))
 
     def within_task(self, frames: Sequence[Frame]) -> bool:
@@ -195,24 +197,26 @@ class Knowledge:
         return bool(_first(self.tasks, frames))
 
     def call(self, frames: Sequence[Frame]) -> str:
-        """What the innermost function, one of the C library's, sleeps for; empty if not known."""
+        """The reason of the sleep of the innermost function, a function of the C library; empty if
+        not known."""
         return _first(self.calls, [f for f in frames[:2] if not f.own])
 
     def futex(self, frames: Sequence[Frame]) -> str:
-        """What the C library waits for in a futex that the agent did not see; empty: not known."""
+        """The thing that the C library waits for in a futex that the agent did not see; empty: not
+        known."""
         return _first(self.futexes, self.library_part(frames))
 
     def atomic(self, frames: Sequence[Frame]) -> Piece | None:
-        """What an atomic word is for."""
+        """The purpose of an atomic word."""
         return self.words.of_stack(frames[:_LOOKED_AT])
 
     def owner(self, names: Names, stack: int) -> Piece | None:
-        """The library of a lock, also where the program's code takes it itself: what it refers to
-        beside tells it then."""
+        """The library of a lock. If the program's code takes the lock itself, the names that the
+        code refers to nearby tell the library."""
         return self.cause(names.frames(stack)) or self.locks.of_code(names.near(stack))
 
     def advised(self, category: str, case: str, stacks: Iterable[Sequence[Frame]]) -> Piece | None:
-        """What to write instead of what costs time in these stacks, the heaviest first."""
+        """The remedy for the code that costs time in these stacks, the heaviest first."""
         if case and (found := self.advice.of_category(category, case)):
             return found
         for frames in stacks:

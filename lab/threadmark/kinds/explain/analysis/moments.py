@@ -19,7 +19,8 @@ class Moments:
         self._by_thread = {tid: ([s.at_ns for s in each], each) for tid, each in found.items()}
 
     def others(self, sample: Sample, within_ns: float) -> Iterator[Sample]:
-        """Those of other threads less than `within_ns` apart from it, at most one of each."""
+        """Samples of other threads less than `within_ns` away from `sample`, at most one of each
+        thread."""
         for tid, (times, samples) in self._by_thread.items():
             at = bisect_left(times, sample.at_ns)
             for each in samples[max(0, at - 1) : at + 1] if tid != sample.tid else ():

@@ -1,4 +1,5 @@
-"""Names of locks and other objects: their own, where they were made, or where they are taken."""
+"""Names of locks and other objects: their own name, the place that made them, or the place that
+takes them."""
 
 from __future__ import annotations
 
@@ -14,13 +15,13 @@ from threadmark.kinds.explain.analysis.recording import Pair, Recording, Sample,
 from threadmark.kinds.explain.analysis.spots import address_of, operand_of
 from threadmark.kinds.explain.analysis.stacks import Stacks
 
-INNER = 6  # frames in which a wait is looked for
-_NAMES = 3  # of a library's locks that are listed
+INNER = 6  # frames in which a wait may be
+_NAMES = 3  # of a library's locks in the list
 _KINDS = re.compile(r"std::(__\w+::)?(barrier|latch|counting_semaphore|binary_semaphore)::.*")
 
 
 class Named(NamedTuple):
-    """Name and place of an object. `by_function`: it has no name of its own, so that it is the
+    """Name and place of an object. `by_function`: the object has no name of its own, so it is the
     same object wherever the function meets it."""
 
     name: str
@@ -42,10 +43,11 @@ class Naming:
         self._stacks = stacks
 
     def of(self, reason: Reason, thing: Thing | None, stack: int) -> Named:
-        """The object's own name and place, else where it was made, else where it is taken."""
+        """The object's own name and place, else the place that made it, else the place that takes
+        it."""
         if thing is not None:
             known = self._names.datum(thing.module, thing.offset) if thing.module else None
-            if known and "__waiter_pool" not in known[0]:  # a pool of the library's for all waits
+            if known and "__waiter_pool" not in known[0]:  # the library's pool for all waits
                 return Named(*known)
         if own := self._member_or_made(thing, stack, reason.activity):
             return own
@@ -63,22 +65,23 @@ class Naming:
         return Named(f"{kind} in {frame.name}", frame.where, True) if frame else Named(kind)
 
     def own(self, thing: Thing) -> Named | None:
-        """By the member that the code that waits for it longest takes, else by where it was
-        made."""
+        """The name by the member that the code with the longest waits takes, else by the place that
+        made it."""
         pair = self.heaviest.get(thing.id)
         return self._member_or_made(thing, *((pair.waiter, pair.activity) if pair else (0, "")))
 
     def _member_or_made(self, thing: Thing | None, stack: int, activity: str) -> Named | None:
         region = thing.region if thing else ""
         if activity == "own_lock" and thing is not None and thing.what == "condition":
-            activity = "condition"  # it is its argument, and not the mutex
+            activity = "condition"  # the condition is the argument, not the mutex
         member = self._names.member_at_call(stack, activity, region) if stack else None
         if member:
             return Named(*member)
         return self.made(thing) if thing else None
 
     def made(self, thing: Thing) -> Named | None:
-        """By the function that made the object and the one that waits for it longest."""
+        """The name by the function that made the object and the function with the longest waits for
+        it."""
         maker = self._stacks.first(thing.made_at) if thing.made_at else None
         if maker is None:
             return None
@@ -89,7 +92,8 @@ class Naming:
 
     @cached_property
     def heaviest(self) -> dict[int, Pair]:
-        """The pair with the longest waits of each thing, of those with a stack if it has any."""
+        """The pair with the longest waits for each thing, among pairs with a stack if there are
+        any."""
         found: dict[int, Pair] = {}
         for pair in self._recording.pairs:
             most = found.setdefault(pair.thing, pair)
@@ -100,8 +104,8 @@ class Naming:
 
     @cached_property
     def _polled(self) -> dict[str, tuple[str, str]]:
-        """The object that each of the program's functions looks at most often by instructions that
-        wait or are atomic."""
+        """For each function of the program, the object that its waiting or atomic instructions read
+        most often."""
         found: dict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
         for sample in self._recording.samples:
             known = _polled_at(sample, self._recording, self._names)
@@ -112,7 +116,7 @@ class Naming:
 
     @cached_property
     def taken_in(self) -> dict[str, Pair]:
-        """The lock that is waited for longest in each of the program's functions."""
+        """The lock with the longest waits in each of the program's functions."""
         found: dict[str, Pair] = {}
         for pair in self.heaviest.values():
             frame = self._stacks.first(pair.waiter)
@@ -124,7 +128,7 @@ class Naming:
 
 
 def add_own_names(cause: Cause, recording: Recording, names: Names) -> None:
-    """Say which locks a library's are, where the program has given them names."""
+    """Add the program's names of a library's locks, if it has given them names."""
     patterns = cause.piece.names if cause.piece else ()
     found = Counter[str]()
     for sample in recording.samples if patterns else ():
@@ -136,7 +140,7 @@ def add_own_names(cause: Cause, recording: Recording, names: Names) -> None:
 
 
 def _polled_at(sample: Sample, recording: Recording, names: Names) -> tuple[str, str] | None:
-    """The named object at which an instruction waits or is atomic."""
+    """The named object of a waiting or atomic instruction."""
     operand = operand_of(sample, recording, names)
     if sample.kernel or operand is None or (operand.plain and not operand.counts):
         return None

@@ -1,4 +1,5 @@
-"""The states of threads over the time of a run: of each thread, and of those made at one place."""
+"""The states of threads over the time of a run: for each thread, and for the threads made at one
+place."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from threadmark.kinds.explain.analysis.sleeps import Sleeps
 from threadmark.kinds.explain.analysis.stacks import Stacks
 
 _SLICES = 240  # of the time
-_BRIDGED = 2.5  # times between two ticks for which a state is kept
+_BRIDGED = 2.5  # times between two ticks for which a state lasts
 _LEAST = 3  # slices
 _THREADS = 200  # with states of their own
 _GROUPS = 16
@@ -47,8 +48,8 @@ class _Group:
 def over_time(
     recording: Recording, sleeps: Sleeps, stacks: Stacks, times: Account
 ) -> dict[str, Any]:
-    """`threads` have [slice, state] where their state changes, '' where they were not seen.
-    `groups` have for each state how many of their threads were in it, by slice."""
+    """`threads` have [slice, state] at each change of their state, '' when they were not seen.
+    `groups` have for each state the number of their threads in it, by slice."""
     longest = sorted(times.threads.values(), key=lambda t: (-t.thread.life_ns, t.thread.tid))
     shown = {t.thread.tid for t in longest[:_THREADS]}
     groups = _groups(recording, stacks, longest)
@@ -99,7 +100,7 @@ def _changes(seen: dict[int, Counter[str]], kept: int) -> list[list[Any]]:
 
 
 def _groups(recording: Recording, stacks: Stacks, threads: list[ThreadTime]) -> list[_Group]:
-    """Most threads first; the smallest groups as one where there are many."""
+    """The groups, the largest first; if there are many, the smallest form one group."""
     found: dict[tuple[str, str], _Group] = {}
     for time in threads:
         key = (_MAIN, "")

@@ -1,4 +1,4 @@
-"""Whether threads could run side by side; if not, a comparison says nothing of sharing."""
+"""Whether threads could run side by side; if not, a comparison shows nothing about sharing."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 from threadmark.kinds.explain.analysis.per_unit import Run
 
 _READY = 0.15  # of the time in which threads ran or asked for a processor
-_LEAST = 0.05  # of the time that the threads could run; a program that sleeps waits seldom
+_LEAST = 0.05  # of the possible run time; a sleeping program seldom waits
 _STOLEN = 0.1  # of the time of all processors
 
 
 def kept_apart(one: Sequence[Run], many: Sequence[Run], causes: Sequence[Mapping[str, Any]]) -> str:
-    """What kept threads from running at the same time, in a sentence; else empty."""
+    """The reason that kept threads from running at the same time, in a sentence; else empty."""
     run = many[-1]
     end = ", so the comparison says nothing of what threads share."
     if run.threads > run.processors:
@@ -45,7 +45,7 @@ def kept_apart(one: Sequence[Run], many: Sequence[Run], causes: Sequence[Mapping
 
 
 def same_threads(one: Sequence[Run], many: Sequence[Run]) -> str:
-    """That the number of threads changes nothing, in a sentence; else empty."""
+    """A sentence if the number of threads changes nothing; else empty."""
     before, after = max(r.at_once for r in one), max(r.at_once for r in many)
     if after > before:
         return ""

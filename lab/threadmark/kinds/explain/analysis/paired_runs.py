@@ -1,4 +1,4 @@
-"""The rounds of a comparison, and what a document says of them."""
+"""The rounds of a comparison, and their part of a document."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Rounds:
 
     @property
     def most(self) -> int:
-        """Threads of the run that is explained."""
+        """Threads of the explained run."""
         return max(self.runs)
 
     @property
@@ -38,7 +38,7 @@ class Rounds:
         return self.runs[self.most]
 
     def speedup(self, threads: int) -> Interval:
-        """Against one thread."""
+        """The speed-up against one thread."""
         return paired_ratio(
             [run.time_ns for run in self.one], [run.time_ns for run in self.runs[threads]]
         )
@@ -54,7 +54,7 @@ class Rounds:
 
 
 def limits(interval: Interval, factor: float = 1.0) -> list[float | None]:
-    """For JSON; null where nothing is known."""
+    """The limits for JSON; null if they are not known."""
     high = None if math.isinf(interval.high) else round(factor * interval.high, 9)
     return [round(factor * interval.low, 9), high]
 

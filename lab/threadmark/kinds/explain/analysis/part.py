@@ -1,7 +1,7 @@
 """A part of a record: some of its threads, some of its time, as a record of its own.
 
-The threads that are left out stay in it as context, so that who held a lock or signalled a
-condition is known. Only the time of the chosen ones counts.
+The other threads stay in it as context, so that the holders of locks and the signallers of
+conditions are known. Only the time of the chosen threads counts.
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ from threadmark.model.errors import LabError
 
 _LISTED = 12  # names in a message
 _LONGEST_NAME = 15  # of a thread, in the kernel
-_AGAIN = 1 << 32  # between the keys of threads that had one number
+_AGAIN = 1 << 32  # between the keys of threads with the same number
 
 
 class PartError(LabError):
-    """A record has nothing of what was asked for."""
+    """A record has nothing of the requested part."""
 
 
 def cut(whole: Recording, part: Part) -> Recording:
-    """The part of a record. PartError where it has none of these threads or of this time."""
+    """The part of a record. PartError if the record has none of these threads or nothing of this
+    time."""
     if part.is_whole:
         return whole
     span = _span(whole, part)
@@ -43,7 +44,8 @@ def cut(whole: Recording, part: Part) -> Recording:
     if not chosen & set(alive):
         raise PartError(f"The record has nothing of {part.words}; ask for another range.")
     numbers = {whole.threads[key].tid for key in chosen & set(alive)}
-    # The number of an ended thread may be that of a chosen one, whose time alone counts.
+    # An ended thread may have had the number of a chosen thread. Only the time of the chosen thread
+    # counts.
     alive = {key: t for key, t in alive.items() if key in chosen or t.tid not in numbers}
     lives = _Lives(alive.values(), whole.threads.values())
     ticks = [lives.known(tick) for tick in whole.ticks]
@@ -91,7 +93,7 @@ class _Span:
         return not self.is_cut or self.began_ns < at_ns <= self.ended_ns
 
     def overlap(self, thread: Thread) -> int:
-        """How long a thread lived in it."""
+        """The time for which a thread lived in the span."""
         if not self.is_cut:
             return max(1, thread.life_ns)
         return min(thread.ended_ns, self.ended_ns) - max(thread.began_ns, self.began_ns)
@@ -122,7 +124,7 @@ def _span(whole: Recording, part: Part) -> _Span:
 
 
 def _chosen(whole: Recording, patterns: Iterable[str]) -> set[int]:
-    """Keys of the threads that a pattern means. PartError for a pattern that means none."""
+    """Keys of the threads that a pattern matches. PartError for a pattern that matches none."""
     found = set()
     for pattern in patterns:
         meant = {
@@ -150,7 +152,7 @@ def _names(whole: Recording, pattern: str) -> str:
 
 
 def _others(whole: Recording, numbers: set[int]) -> frozenset[int]:
-    """The numbers that are not these, also those of threads that only ticks and samples know."""
+    """All numbers except these, including those of threads that only ticks and samples know."""
     found = {each.tid for each in whole.threads.values()}
     found |= {each.tid for each in whole.samples}
     found |= {glance.tid for tick in whole.ticks for glance in tick.glances}
@@ -158,7 +160,7 @@ def _others(whole: Recording, numbers: set[int]) -> frozenset[int]:
 
 
 class _Lives:
-    """When threads lived whose numbers others had that were left out."""
+    """The lives of threads whose numbers other threads, now left out, also had."""
 
     def __init__(self, kept: Iterable[Thread], every: Iterable[Thread]) -> None:
         number = Counter(each.tid for each in every)
@@ -168,11 +170,11 @@ class _Lives:
                 self._lives[thread.tid].append(thread)
 
     def had(self, sample: Sample) -> bool:
-        """Whether it is of a thread that was kept."""
+        """Whether the sample is of a thread that was kept."""
         return self._has(sample.tid, sample.at_ns)
 
     def known(self, tick: Tick) -> Tick:
-        """With the threads that were kept."""
+        """The tick with the threads that were kept."""
         if not self._lives:
             return tick
         return replace(tick, glances=tuple(g for g in tick.glances if self._has(g.tid, tick.at_ns)))
@@ -198,8 +200,8 @@ class Range(Protocol):
 
 
 def times(alive: Mapping[int, Thread], ticks: Iterable[Tick], span: Range) -> dict[int, Thread]:
-    """Each thread with its life, run and ready time in the range. What ran between two ticks of a
-    thread is spread evenly."""
+    """Each thread with its life, run and ready time in the range. The run time of a thread between
+    two ticks is spread evenly."""
     keys: dict[int, list[int]] = {}
     for key, thread in alive.items():
         keys.setdefault(thread.tid, []).append(key)
@@ -234,13 +236,13 @@ def times(alive: Mapping[int, Thread], ticks: Iterable[Tick], span: Range) -> di
 
 
 def _alive_at(keys: Iterable[int], alive: Mapping[int, Thread], at_ns: int) -> int | None:
-    """The last thread with a number that was born before."""
+    """The last thread with a number that was born before a moment."""
     born = [(alive[key].began_ns, key) for key in keys if alive[key].began_ns <= at_ns]
     return max(born)[1] if born else None
 
 
 def _ticks(ticks: Iterable[Tick], span: _Span) -> Iterable[Tick]:
-    """Those in the range. The first tells of time before the range too."""
+    """The ticks in the range. The first one also covers time before the range."""
     before = span.origin_ns
     for tick in ticks:
         if span.has(tick.at_ns):

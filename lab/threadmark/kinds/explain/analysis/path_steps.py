@@ -1,5 +1,5 @@
-"""What the critical path is made of: looks at one thread between two ticks, and the steps that they
-are."""
+"""The parts of the critical path: looks at one thread between two ticks, and the steps that they
+form."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from threadmark.kinds.explain.analysis.recording import Glance, Tick
 
 @dataclass(frozen=True)
 class Step:
-    """Where the path is between two looks."""
+    """The place of the path between two looks."""
 
     tid: int
     from_ns: int
@@ -27,19 +27,19 @@ class Step:
 
 @dataclass(frozen=True)
 class Look:
-    """At the thread in which the path is, from one tick to the next."""
+    """A look at the thread that has the path, from one tick to the next."""
 
     tick: Tick
     glance: Glance | None
     tid: int
     from_ns: int
     until_ns: int
-    span_ns: int  # since the tick before, which is less where ticks are left out
-    reason: Reason | None  # why the thread in which the path was waits; None: it works
+    span_ns: int  # since the tick before; less if ticks are left out
+    reason: Reason | None  # the wait of the path's former thread; None: it works
 
     @property
     def is_ready(self) -> bool:
-        """Whether it has no processor."""
+        """Whether the thread has no processor."""
         return self.glance is not None and self.glance.ready_ns > self.glance.run_ns
 
     @property
@@ -48,7 +48,8 @@ class Look:
 
     @property
     def times(self) -> tuple[float, float]:
-        """How long the thread ran and was blocked. It may do both often between two ticks."""
+        """The times for which the thread ran and was blocked. It may do both often between two
+        ticks."""
         whole = float(max(0, self.until_ns - self.from_ns))
         if self.glance is None:
             return (0.0, whole) if self.waits else (whole, 0.0)
@@ -57,7 +58,8 @@ class Look:
 
     @property
     def booked(self) -> tuple[float, float]:
-        """How long it ran and was ready before the tick before, if the kernel told it only now."""
+        """The times for which it ran and was ready before the previous tick, if the kernel booked
+        them only now."""
         if self.glance is None:
             return 0.0, 0.0
         told = self.glance.run_ns + self.glance.ready_ns
@@ -74,9 +76,9 @@ class Look:
 
 
 def times_of(looks: Iterable[Look]) -> Iterator[tuple[float, float]]:
-    """Of looks from the end to the beginning, how long the thread ran and was blocked. The kernel
-    books how long a thread was ready when it gets a processor, and how long it ran at its own
-    ticks. What is booked at one look, and is longer than that, belongs to the looks before."""
+    """For looks from the end to the beginning, the times for which the thread ran and was blocked.
+    The kernel books ready time when a thread gets a processor, and run time at its own ticks. A
+    booked time that is longer than its look belongs in part to the looks before."""
     tid, ran_ns, ready_ns = 0, 0.0, 0.0
     for look in looks:
         if look.tid != tid or look.waits:
@@ -97,7 +99,7 @@ def who_waits(tick: Tick, tid: int) -> Reason | None:
 
 
 def joined(steps: list[Step]) -> list[Step]:
-    """Steps that are alike as one."""
+    """The steps, with equal neighbours joined."""
     found: list[Step] = []
     for step in steps:
         last = found[-1] if found else None

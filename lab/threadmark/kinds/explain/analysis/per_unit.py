@@ -1,4 +1,4 @@
-"""What one recorded run of a comparison cost, to be divided by the units of work that it did."""
+"""The cost of one recorded run of a comparison, per unit of work that it did."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WORKS = 0.05  # of the processor time: a thread with less is no worker
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """A function, and what it does there: its own work (empty), `kernel`, `lock` or `runtime`."""
+    """A function, and the kind of its work: its own (empty), `kernel`, `lock` or `runtime`."""
 
     function: str
     sort: str = ""
@@ -28,7 +28,7 @@ class Place:
 class Run:
     """One run, with its samples by bare stack and by instruction."""
 
-    threads: int  # that were asked for
+    threads: int  # as requested
     units: float
     wall_ns: int
     run_ns: int
@@ -43,7 +43,7 @@ class Run:
 
     @property
     def time_ns(self) -> float:
-        """Per unit of work."""
+        """The time per unit of work."""
         return self.wall_ns / self.units
 
     @property
@@ -53,7 +53,7 @@ class Run:
 
     @property
     def sample_ns(self) -> float:
-        """Processor time per unit of work that one sample stands for."""
+        """The processor time per unit of work that one sample stands for."""
         return self.cpu_ns / max(1, sum(self.stacks.values()))
 
 
@@ -67,7 +67,7 @@ class Places:
         self._known: dict[tuple[int, bool], Place] = {}
 
     def at(self, stack: int, *, kernel: bool) -> Place:
-        """Where a thread with this sampled stack was."""
+        """The place of a thread with this sampled stack."""
         key = (stack, kernel)
         if key not in self._known:
             inner = next(iter(self.stacks.frames(stack, True)), None)
@@ -93,7 +93,7 @@ def run_of(
     threads: int,
     units: float,
 ) -> Run:
-    """The run that a record is of."""
+    """The run of a record."""
     places = Places(recording, names, knowledge)
     stacks: Counter[tuple[Place, tuple[str, ...]]] = Counter()
     code: Counter[tuple[Place, str, str]] = Counter()

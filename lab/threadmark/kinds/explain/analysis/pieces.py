@@ -1,4 +1,4 @@
-"""Pieces of knowledge: which cause frames of libraries stand for, and what to write instead."""
+"""Pieces of knowledge: the causes that frames of libraries stand for, and their remedies."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _Patterns = tuple[re.Pattern[str], ...]
 
 @dataclass(frozen=True)
 class Version:
-    """Which versions of a library have the cause: from `since` on, but no longer in `until`. An
-    empty one is not known. `source` says from where this is known."""
+    """The versions of a library that have the cause: from `since` on, but no longer in `until`.
+    Empty means not known. `source` is the source of this knowledge."""
 
     library: str
     since: str = ""
@@ -27,13 +27,13 @@ class Version:
 class Piece:
     """One piece of knowledge. It is for
     * a stack with a function of `frames`, or of a file whose name begins like one of `modules`, or
-      both where both are given, and farther out, where it is given, one of `within`;
+      both if both are given, and farther out, if `within` is given, a function of `within`;
     * an object with a name of `objects`;
     * code beside which the program refers to one of `near` of a library, and that runs one of
-      `instructions`, where these are given;
-    * where none of these are given, each cause of its category and `case`.
-    `names`: the program's names of its objects; their first group is what a user calls them.
-    `instead_of`: files of others in whose place this one stands where both match."""
+      `instructions`, if these are given;
+    * if none of these are given, each cause of its category and `case`.
+    `names`: the program's names of its objects; their first group is the name for the user.
+    `instead_of`: files of other pieces that this piece replaces if both match."""
 
     category: str
     name: str
@@ -48,19 +48,19 @@ class Piece:
     names: _Patterns = ()
     remedy: str = ""
     case: str = ""
-    card: str = ""  # that has the remedy
+    card: str = ""  # with the remedy
     versions: tuple[Version, ...] = ()
     instead_of: tuple[str, ...] = ()
 
     @property
     def asks(self) -> int:
-        """How special it is."""
+        """The number of conditions of the piece."""
         asked = (self.frames, self.modules, self.within, self.objects, self.instructions, self.near)
         return sum(map(bool, asked))
 
 
 class Pieces:
-    """Pieces of which one is looked for at a time."""
+    """Pieces, with a search for the best one."""
 
     def __init__(self, pieces: Sequence[Piece]) -> None:
         self._pieces = tuple(pieces)
@@ -74,9 +74,10 @@ class Pieces:
         return _first(self.ranked(frames, category))
 
     def ranked(self, frames: Sequence[Frame], category: str = "") -> dict[Piece, tuple[int, int]]:
-        """The pieces of a stack with their ranks: the piece of which a function is innermost is
-        first, because that one is nearest to the wait; of several there the one that asks for more.
-        Those that others stand in place of are left out. The order of the files means nothing."""
+        """The pieces of a stack with their ranks. The piece with the innermost function comes
+        first, because it is nearest to the wait; among several of these, the piece with more
+        conditions. Pieces that others replace are left out. The order of the files has no
+        effect."""
         found: dict[Piece, tuple[int, int]] = {}
         outer: set[Piece] = set()
         for depth, frame in reversed(list(enumerate(frames))):
@@ -96,7 +97,7 @@ class Pieces:
         return _first({piece: (0, -piece.asks) for piece in fitting})
 
     def of_code(self, near: frozenset[str], instruction: str = "") -> Piece | None:
-        """The piece of the code round a place, or of the instruction that takes long there."""
+        """The piece for the code around a place, or for the instruction that takes long there."""
         fitting = [
             piece
             for piece in self._pieces
@@ -109,13 +110,13 @@ class Pieces:
         return _first({piece: (0, -piece.asks) for piece in fitting})
 
     def of_category(self, category: str, case: str) -> Piece | None:
-        """The piece that asks for nothing but a category, and its case."""
+        """The piece that has no condition but a category and its case."""
         key = (category, case)
         fitting = [p for p in self._pieces if (p.category, p.case) == key and not p.asks]
         return _first({piece: (0, -piece.asks) for piece in fitting})
 
     def _fitting(self, name: str, module: str) -> tuple[list[Piece], set[Piece]]:
-        """The pieces that a function is one of, and those that it lies around."""
+        """The pieces that have this function, and the pieces whose `within` has it."""
         inside = []
         for piece in self._pieces:
             there = any(each.fullmatch(name) for each in piece.frames)

@@ -1,4 +1,4 @@
-"""Threads that were ready without a processor: because of one another, or of other programs."""
+"""Threads that were ready without a processor, because of one another or of other programs."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.analysis.roles import Roles
 
 _OWN = 0.25  # of the ready time: less comes from other programs
-_HAD = 0.8  # of the processors' time: less means that other programs had them too
-_SPUN = 0.5  # of the ready time: waiting threads spin as long on processors that others lack
+_HAD = 0.8  # of the processors' time: less means that other programs also had them
+_SPUN = 0.5  # of the ready time: waiting threads spin so long on processors that others lack
 
 
 def queue_causes(recording: Recording, roles: Roles, account: Account, seen: Looks) -> list[Cause]:
-    """At most one."""
+    """The cause of a run queue: at most one."""
     ready = account.states["runnable"]
     if ready < SHOWN * account.total_ns:
         return []
     own_ns, had, crowded = _crowd(recording, roles.processors)
     all_ready = sum(time.states["runnable"] for time in account.everyone.values())
     if own_ns <= _OWN * all_ready:
-        return []  # other programs had them: that is no property of this one
+        return []  # other programs had them, which is no property of this one
     category, words = "run_queue", "more threads are ready to run than there are processors"
-    # A woken thread is also ready for a while where the system puts it behind another one.
+    # A woken thread is also ready for a while when the system puts it behind another thread.
     part = min(1.0, own_ns / all_ready)
     if roles.processors < recording.processors:
         category = "affinity"
@@ -49,8 +49,8 @@ def queue_causes(recording: Recording, roles: Roles, account: Account, seen: Loo
 
 
 def _crowd(recording: Recording, processors: int) -> tuple[float, float, set[int]]:
-    """Time for which more threads could run than processors can, times their surplus; what share of
-    the processors' time the program had meanwhile; and the numbers of the ticks that end it."""
+    """The time for which more threads could run than there are processors, times their surplus; the
+    program's share of the processors' time meanwhile; and the numbers of the ticks that end it."""
     surplus_ns = run_ns = whole_ns = 0
     crowded = set()
     before = recording.began_ns

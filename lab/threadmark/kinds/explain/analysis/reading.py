@@ -28,8 +28,8 @@ VERSION = 1
 
 
 def read(lines: Iterable[str | bytes]) -> Recording:
-    """A record out of its JSON lines. LabError with one sentence for what is none; what is missing
-    at its end, or does not fit together, becomes a sentence in `limits`."""
+    """A record from its JSON lines. LabError with one sentence for other text. A missing end, or
+    parts that do not fit together, become sentences in `limits`."""
     head: Line | None = None
     found: dict[str, list[Line]] = {}
     for number, text in enumerate(lines, 1):
@@ -83,7 +83,7 @@ def _whole(head: Line, found: Mapping[str, list[Line]]) -> Recording:
             limits.append(f"{count} {table} did not fit into the agent's table and are missing.")
     ticks = tuple(sorted((_tick(each) for each in all_of("tick")), key=lambda tick: tick.at_ns))
     began, ended = head.when("began_ns"), head.when("ended_ns")
-    if not whole:  # the head is of some moment before; tables and ticks are of different ones
+    if not whole:  # head, tables and ticks are of different moments
         lives = (each.when("ended_ns") for each in all_of("thread"))
         ended = max(ended, began, *(tick.at_ns for tick in ticks), *lives)
     threads = _by_key([_thread(each, began, ended) for each in all_of("thread")])
@@ -122,7 +122,7 @@ def _whole(head: Line, found: Mapping[str, list[Line]]) -> Recording:
 
 
 def _alone(costs: object) -> dict[str, float]:
-    """By operation, its cost alone as a part of its cost where all threads use one cache line."""
+    """By operation, its cost alone as a part of its cost when all threads use one cache line."""
     found = {}
     for name, pair in costs.items() if isinstance(costs, dict) else ():
         whole = isinstance(pair, list) and len(pair) == 2 and all(isinstance(n, int) for n in pair)
@@ -132,9 +132,9 @@ def _alone(costs: object) -> dict[str, float]:
 
 
 def _by_key(found: Sequence[Thread]) -> dict[int, Thread]:
-    """Threads by number. A number that the kernel used again, or that a program kept as it executed
-    another one, is another thread: the longest has the number, to which ticks and samples belong,
-    and the keys of the rest are made up."""
+    """Threads by number. A number that the kernel reused, or that a program kept when it executed
+    another program, is several threads: the longest gets the number, to which ticks and samples
+    belong. The other threads get made-up keys."""
     longest: dict[int, Thread] = {}
     for each in found:
         if each.tid not in longest or each.life_ns > longest[each.tid].life_ns:

@@ -1,6 +1,8 @@
-"""Why a thread waits at a tick, waits for others passed on to what those do at that moment.
+"""The reason for which a thread waits at a tick. A wait for another thread passes on to that
+thread's activity at that moment.
 
-A wait costs nothing while as many threads work as can: then no processor is free for the waiter.
+A wait costs nothing while as many threads work as can work, because no processor is free for the
+waiter.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from threadmark.kinds.explain.analysis.unneeded import Unneeded
 from threadmark.kinds.explain.analysis.waits import EVENTS, Waits
 
 LOCKS = ("mutex", "relock", "read_lock", "write_lock", "spin_lock", "once", "own_lock")
-_WORK = ("running", "io", "poll", "creating", "starting")  # others only try, or were just woken
+_WORK = ("running", "io", "poll", "creating", "starting")  # others only try or were just woken
 _ENDS = ("join", "future")
 _PLAIN = {
     "creating": "starting",
@@ -27,14 +29,14 @@ _PLAIN = {
     "io": "io",
 }
 _BEHIND_CALLS = ("lock", "library", "kernel_memory", "sleep", "work")
-# Of the others' reasons the first of these is what a waiter for any of them waits for.
+# A waiter for any of several threads gets the first of these among their reasons.
 _RANK = ("lock", "library", "kernel_memory", "io", "sleep", "starting", "work", "event", "")
 
 
 @dataclass(frozen=True)
 class Reason:
-    """`sort`: lock, library, event, work, io, sleep, ... `thing` and `stack` say which; `tid` is
-    the thread that works where others wait for its work."""
+    """`sort`: lock, library, event, work, io, sleep, ... `thing` and `stack` identify it; `tid` is
+    the working thread if others wait for its work."""
 
     sort: str
     activity: str = ""
@@ -45,13 +47,13 @@ class Reason:
 
     @property
     def key(self) -> tuple[str, str, int, int]:
-        """Reasons with the same key are one cause."""
+        """Reasons with the same key form one cause."""
         if self.sort == "work":
             return self.sort, self.activity, 0, self.tid
         return self.sort, self.activity, self.thing, 0 if self.thing else self.stack
 
 
-NEEDLESS = Reason("needless")  # of a wait that costs nothing, whatever no tick met of it
+NEEDLESS = Reason("needless")  # of a wait that costs nothing, also between ticks
 
 
 class Reasons:
@@ -76,7 +78,8 @@ class Reasons:
         self.channels = Channels(recording, names)
 
     def of(self, tick: Tick, glance: Glance) -> Reason | None:
-        """Why it does not work; None where it works or its wait costs nothing."""
+        """The reason for which the thread does not work; None if it works or its wait costs
+        nothing."""
         by_tid = {each.tid: each for each in tick.glances}
         reason = self._of(by_tid, glance, set())
         busy = sum(each.works and each.activity in _WORK for each in tick.glances)
@@ -86,7 +89,8 @@ class Reasons:
             reason, busy = fed, busy - 1  # the thread at the other end has just woken it
         free = self._roles.capacity - busy
         if reason.sort == "work":
-            # Who waits for a lock is why a processor is free, not who waits for the others' end.
+            # A processor is free because of threads that wait for a lock, not because of those that
+            # wait for others' ends.
             free -= sum(self._wants_lock(each) for each in tick.glances)
         if glance.activity in _ENDS:
             others = (*_WORK, *LOCKS, *_ENDS)
@@ -98,7 +102,7 @@ class Reasons:
         return reason
 
     def passed_on(self, tick: dict[int, Glance], tid: int) -> Reason | None:
-        """What a thread waits for, whether that costs anything or not; None where it works."""
+        """The reason of a thread's wait, whether it has a cost or not; None if the thread works."""
         glance = tick.get(tid)
         return self._of(tick, glance, set()) if glance else None
 
@@ -114,7 +118,8 @@ class Reasons:
         if activity not in ("yield", "creating", "starting") and not glance.works:
             for other in tick.values():
                 if other.awaited == glance.tid and other.activity in LOCKS:
-                    # It holds a lock over its input-output: the lock keeps others from theirs.
+                    # It holds a lock during its input and output: the lock keeps the others from
+                    # theirs.
                     return Reason("lock", other.activity, other.thing, other.stack, 0, glance.tid)
         if activity == "io" and not glance.works and (fed := self._fed(tick, glance, visited)):
             return fed
@@ -125,7 +130,8 @@ class Reasons:
         return None
 
     def _fed(self, tick: dict[int, Glance], glance: Glance, visited: set[int]) -> Reason | None:
-        """What the threads do that use the other end of a pipe; None where they only call too."""
+        """The activity of the threads that use the other end of a pipe; None if they also only
+        call."""
         others = sorted(self.channels.others(glance) & tick.keys() - visited)
         for each in others:
             if tick[each].works and tick[each].activity == "running":
@@ -134,20 +140,20 @@ class Reasons:
         return next((r for r in found if r is not None and r.sort in _BEHIND_CALLS), None)
 
     def _wants_lock(self, glance: Glance) -> bool:
-        """Whether it waits for a lock or tries again and again to take one, or was just woken, for
-        the mutex of its condition."""
+        """Whether the thread waits for a lock, tries again and again to take one, or was just woken
+        and waits for the mutex of its condition."""
         woken = glance.activity == "condition" and glance.works
         wants = glance.activity in (*LOCKS, "yield")
         return wants or (woken and not self.bottleneck(glance.thing))
 
     def bottleneck(self, thing: int) -> int:
-        """The thread that worked all the time and wakes those who wait for a condition; 0: none.
-        However dear their waking is, they would wait for its work all the same."""
+        """The thread that worked all the time and wakes the waiters for a condition; 0: none.
+        However dear the wake-ups are, the waiters would still wait for the thread's work."""
         signallers = self._roles.signallers(self._recording.things.get(thing))
         return min(signallers & self._roles.saturated, default=0)
 
     def is_short(self, tid: int) -> bool:
-        """Whether it is a thread of a storm."""
+        """Whether the thread belongs to a storm."""
         return tid in self._roles.short
 
     @staticmethod
@@ -168,7 +174,7 @@ class Reasons:
 
     @staticmethod
     def of_sleep(sleep: Sleep, tid: int) -> Reason:
-        """The reason of a sleep whose moment no tick saw."""
+        """The reason of a sleep that no tick saw."""
         sorts = {"futex": "lock", "": "unknown", **dict.fromkeys(EVENTS, "event"), **_PLAIN}
         sorts |= dict.fromkeys(LOCKS, "lock")
         activity = "own_lock" if sleep.kind == "futex" else sleep.kind
@@ -192,7 +198,7 @@ class Reasons:
     def _event(
         self, tick: dict[int, Glance], glance: Glance, activity: str, visited: set[int]
     ) -> Reason | None:
-        """What those do that could end the wait."""
+        """The activity of the threads that could end the wait."""
         thing = self._recording.things.get(glance.thing)
         if activity == "join" and glance.awaited:
             others = [each for each in (glance.awaited,) if each in tick and each not in visited]
@@ -210,7 +216,7 @@ class Reasons:
             return Reason("work", activity, glance.thing, glance.stack, worker, glance.tid)
         found = []
         for each in others:
-            if each in visited:  # while another was looked at
+            if each in visited:  # during the look at another thread
                 continue
             if tick[each].activity != glance.activity or tick[each].thing != glance.thing:
                 reason = self._of(tick, tick[each], visited)
@@ -218,7 +224,8 @@ class Reasons:
                     found.append(reason)
                 elif tick[each].works:
                     found.append(Reason("work", activity, glance.thing, glance.stack, each))
-        # Who only waits for an event too, for instance for this thread's end, is no reason.
+        # A thread that also only waits for an event, for instance for this thread's end, is no
+        # reason.
         found = [each for each in found if each.sort != "event"]
         if found:
             return min(found, key=lambda r: (_RANK.index(r.sort) if r.sort in _RANK else 8, r.tid))
@@ -227,12 +234,12 @@ class Reasons:
     def _peers_wait(
         self, tick: dict[int, Glance], waiter: int, worker: int, visited: set[int]
     ) -> str:
-        """How a thread that does the same as the worker waits for the worker's work; '': none does.
-        Their end then does not come late because one of them has more to do."""
+        """The way in which a thread with the worker's role waits for the worker's work; '': none
+        does. If there is one, they do not end late because one of them has more work."""
         for tid, glance in tick.items():
             behind = glance.activity in LOCKS and glance.awaited == waiter and not glance.works
             if behind and self._roles.same(tid, worker):
-                return "future"  # both ask for one result, the one behind the other
+                return "future"  # both need one result, one after the other
             waits = not glance.works and glance.activity in EVENTS and glance.activity != "join"
             if waits and tid not in visited and self._roles.same(tid, worker):
                 reason = self._of(tick, glance, {*visited})
@@ -242,6 +249,6 @@ class Reasons:
 
 
 def _at(other: Glance, glance: Glance) -> bool:
-    """Whether it waits at the same barrier."""
+    """Whether the other thread waits at the same barrier."""
     same = other.thing == glance.thing and other.activity == glance.activity
     return same and bool(other.thing or other.stack == glance.stack)

@@ -1,4 +1,4 @@
-"""What a record says, as typed values. probe/record.md has its fields; unknown ones are ignored."""
+"""A record as typed values. probe/record.md has its fields; unknown ones are ignored."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Total:
 
 @dataclass(frozen=True)
 class Thread:
-    """One thread. `ended_ns` is never 0: who lived to the end ended with the record."""
+    """One thread. `ended_ns` is never 0: a thread that lived to the end ended with the record."""
 
     tid: int
     name: str
@@ -73,7 +73,7 @@ class Thread:
 
 @dataclass(frozen=True)
 class Thing:
-    """What somebody waited for: a lock, a condition, a thread, a file."""
+    """A thing that a thread waited for: a lock, a condition, a thread, a file."""
 
     id: int
     what: str
@@ -91,7 +91,7 @@ class Thing:
     signals: int
     signal_stack: int
     sampled: bool = False  # seen by ticks only
-    mutex: int = 0  # of a condition: the thing that its waiters lock again; 0: not known
+    mutex: int = 0  # of a condition: its waiters lock this thing again; 0: not known
     futile: int = 0  # of a condition: waits that were signalled for nothing
 
 
@@ -105,12 +105,12 @@ class Pair:
     holder: int
     waits: int
     wait_ns: int
-    has: int = 0  # of input and output: the stack that took a lock which the thread has meanwhile
+    has: int = 0  # of input and output: the stack that took the thread's lock
 
 
 @dataclass(frozen=True)
 class Hold:
-    """How long takers with one stack held a thing, also times the threads that waited."""
+    """The time for which takers with one stack held a thing, also times the waiting threads."""
 
     thing: int
     stack: int
@@ -128,8 +128,8 @@ class Sample:
     stack: int
     registers: Mapping[str, int]
     kernel: bool = False  # it ran in the kernel; registers and stack are those of the program
-    weight: int = 1  # moments like this that it stands for
-    entry: str = ""  # how it came into the kernel: call, fault, interrupt
+    weight: int = 1  # similar moments that it stands for
+    entry: str = ""  # the way into the kernel: call, fault, interrupt
     preempted: bool = False  # it was still ready
     sleeps_in: str = ""  # function of the kernel
 
@@ -164,19 +164,19 @@ class Tick:
 
 @dataclass(frozen=True)
 class Wake:
-    """A thread made another ready, seen from where it stood then."""
+    """A thread made another ready; the stack is the waker's."""
 
     tid: int
     at_ns: int
     stack: int
     woken: int
     weight: int  # wakes that it stands for
-    thing: int  # that the other slept for; 0: not known
+    thing: int  # that the woken thread slept for; 0: not known
 
 
 @dataclass(frozen=True)
 class Written:
-    """What was written to one file."""
+    """The writes to one file."""
 
     tid: int
     path: str
@@ -188,7 +188,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Part:
-    """What a part of a record has: some of its threads, some of its time."""
+    """The selection of a part of a record: some of its threads, some of its time."""
 
     threads: tuple[str, ...] = ()  # patterns of names, or numbers; empty: all
     from_s: float | None = None  # since the recording began
@@ -211,12 +211,12 @@ class Part:
 WHOLE = Part()
 
 
-_SHORT_NS = 5_000_000  # a thread that lives less long was made for one piece of work
+_SHORT_NS = 5_000_000  # a thread with a shorter life was made for one piece of work
 _MANY = 50  # such threads
 
 
 def short_threads(recording: Recording) -> set[int]:
-    """The threads of a storm: many that each live shortly."""
+    """The threads of a storm: many threads with short lives."""
     found = {
         each.tid
         for each in recording.threads.values()
@@ -242,8 +242,8 @@ class Recording:
     limits: tuple[str, ...]
     agent_ns: int
     machine: Mapping[str, Any]
-    # What an operation costs if no other thread uses its cache line, as a part of what it costs
-    # where all do: those of `contention` in record.md. Empty: it was not measured.
+    # The cost of an operation if no other thread uses its cache line, as a part of its cost if all
+    # do: `contention` in record.md. Empty: not measured.
     alone: Mapping[str, float] = field(default_factory=dict)
     steal_ns: int = 0  # processor time that the host kept, of all processors
     modules: Mapping[int, Module] = field(default_factory=dict)
@@ -261,11 +261,11 @@ class Recording:
     symbols: tuple[Symbol, ...] = ()
     code: tuple[Code, ...] = ()
     part: Part | None = None  # None: it is whole
-    context: frozenset[int] = frozenset()  # threads that are not of the part: see `counts`
-    in_storm: bool = False  # the whole record has many threads that live shortly
+    context: frozenset[int] = frozenset()  # threads outside of the part: see `counts`
+    in_storm: bool = False  # the whole record has many short-lived threads
 
     def counts(self, tid: int) -> bool:
-        """Whether the time of a thread counts. The others tell what it waits for."""
+        """Whether the time of a thread counts. The others show the reasons of its waits."""
         return tid not in self.context
 
     @cached_property

@@ -1,8 +1,8 @@
-"""How much processor time causes take of each thread: what the samples that belong to them say.
+"""The processor time that causes take of each thread, by the samples that belong to them.
 
-Beside the samples that named the cause these are: taking, giving back and waking in its functions;
-the agent, where the cause is calls; and, where threads contend, instructions that use a cache line
-that one thread writes and another uses, because they wait for the line.
+Beside the samples that named the cause these are: locking, unlocking and waking in its functions;
+the agent, if the cause is calls; and, if threads contend, instructions that use a cache line that
+one thread writes and another uses, because they wait for the line.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from threadmark.kinds.explain.analysis.slow_paths import wakes
 from threadmark.kinds.explain.analysis.stacks import Stacks
 
 _CALLS = ("io", "sleep", "thread_creation")  # the call itself is the cause
-_BEGIN_NS = 20_000.0  # of a processor, for the begin and the end of a thread
+_BEGIN_NS = 20_000.0  # of a processor, for the beginning and end of a thread
 _CALL_NS = 10_000  # of the kernel, for a wait and its wake
 _RUNS = (  # all of it takes processors
     "atomic", "false_sharing", "spin", "rwlock", "kernel_memory", "thread_creation",
@@ -44,13 +44,13 @@ _CONTENDED = (
     *_EVENTS,
 )
 _MAKES = re.compile(r"clone|m(un)?map|mprotect|madvise|pthread|futex|thread")
-_HANDED = 2  # times that a lock goes to another thread, for each wait
+_HANDED = 2  # moves of a lock to another thread, for each wait
 
 _Like = tuple[int, int, bool]  # thread, stack, whether in the kernel
 
 
 class Removed:
-    """That of one record."""
+    """The removed processor time of one record."""
 
     def __init__(
         self,
@@ -70,8 +70,8 @@ class Removed:
         self._lines = SharedMemory(recording, names)
 
     def of(self, causes: Sequence[Cause]) -> dict[int, float]:
-        """Processor time of all these causes by the keys of threads, system calls too. Without
-        samples it is all of a cause that runs, and nothing of others."""
+        """Processor time of all these causes by the keys of threads, including system calls.
+        Without samples it is all of a running cause, and nothing of others."""
         threads = self._account.threads
         ran: dict[int, float] = {}
         if self._recording.samples:
@@ -83,25 +83,25 @@ class Removed:
         return {tid: min(ns, float(threads[tid].thread.run_ns)) for tid, ns in ran.items()}
 
     def _add_unsampled(self, ran: dict[int, float], cause: Cause) -> None:
-        """What samples do not tell."""
+        """Adds the time that samples do not show."""
         threads = self._account.threads
         if not self._recording.samples and cause.category in _RUNS:
             for tid, ns in cause.by_thread.items():
                 if tid in threads:
                     ran[tid] = ran.get(tid, 0.0) + ns
         if cause.category == "thread_creation":
-            for key, time in threads.items():  # keys are not numbers where these came again
+            for key, time in threads.items():  # keys differ from reused numbers
                 making = time.thread.totals.get("creating")
                 if time.thread.tid in self._roles.short:
                     ran[key] = self._begun_ns(time.thread.run_ns)
-                elif making:  # few samples are kept where threads are made all the time
+                elif making:  # few samples are kept if threads are made all the time
                     ran[key] = max(ran.get(key, 0.0), making.ns)
         if self._recording.samples and not self._recording.tier.get("perf_kernel"):
             for tid, calls_ns in self._calls_ns(cause).items():
                 ran[tid] = ran.get(tid, 0.0) + calls_ns
 
     def _samples_of(self, causes: Sequence[Cause]) -> dict[int, float]:
-        """Samples of each thread, less what their instructions would take without contention."""
+        """Samples of each thread, less the time of their instructions without contention."""
         parts = [self._parts(cause) for cause in causes]
         found: dict[int, float] = defaultdict(float)
         for key in self._samples:
@@ -109,7 +109,7 @@ class Removed:
         return found
 
     def _parts(self, cause: Cause) -> dict[_Like, float]:
-        """How many of each kind of samples a cause has."""
+        """The number of a cause's samples of each kind."""
         places = self._places(cause)
         contended = cause.category in _CONTENDED
         found: dict[_Like, float] = {}
@@ -128,8 +128,8 @@ class Removed:
         return found | {key: part * count for key, count in moved.items()}
 
     def _moves_ns(self, cause: Cause) -> float:
-        """How long threads wait at most for lines that come with a lock: no longer than it is held
-        each time that another thread gets it. Not each such time is seen as a wait."""
+        """The longest time that threads wait for lines that come with a lock: the hold time of each
+        move of the lock to another thread. Not every move is visible as a wait."""
         things = [self._recording.things.get(each) for each in cause.things]
         known = [each for each in things if each is not None and each.holds]
         if cause.category not in _LOCKS or not known or len(known) < len(things):
@@ -137,8 +137,8 @@ class Removed:
         return sum(_HANDED * each.waits * each.hold_ns / each.holds for each in known)
 
     def _alone(self, stack: int) -> float:
-        """What the instruction of a sample takes if no other thread uses its cache line, as a part
-        of what it takes if others do. Loops that wait take nothing then."""
+        """The time of a sample's instruction if no other thread uses its cache line, as a part of
+        its time if others do. Loops that wait take nothing then."""
         frames = self._recording.stacks.get(stack, ())
         operand = self._names.operand(*frames[0]) if frames else None
         if operand is None or operand.loops or operand.counts:
@@ -155,13 +155,13 @@ class Removed:
         return piece is not None and piece.category == cause.category
 
     def _is_inside(self, stack: int, places: set[tuple[str, ...]]) -> bool:
-        """Whether a function that takes the lock runs, or one that it calls."""
+        """Whether a function that takes the lock runs, or a function that it calls."""
         names = self._stack(stack)
         return any(names[-len(place) :] == place for place in places)
 
     def _is_call(self, stack: int, cause: Cause, places: set[tuple[str, ...]]) -> bool:
-        """Whether it takes or gives back the lock, wakes the threads that wait for an event or, of
-        some causes, is any call."""
+        """Whether the sample takes or gives back the lock, wakes threads that wait for an event or,
+        for some causes, is any call."""
         calls = cause.category in _CALLS
         if calls and self._is_of_agent(stack):
             return True
@@ -176,8 +176,8 @@ class Removed:
         return anywhere and self._stacks.is_in_lock(stack, or_call=calls)
 
     def _makes_threads(self, stack: int) -> bool:
-        """Whether a function of the library runs that makes, awaits or ends a thread. What its work
-        calls is no part of making it."""
+        """Whether a library function that makes, awaits or ends a thread runs. Calls of the
+        thread's work are no part of making it."""
         frames = self._names.frames(stack, True)
         inner = takewhile(is_beneath, frames)
         return any(_MAKES.search(frame.name) for frame in inner)
@@ -191,13 +191,13 @@ class Removed:
         return self._names.before(*place).startswith("syscall")
 
     def _is_of_agent(self, stack: int) -> bool:
-        """Whether the agent itself runs, which takes nothing where it is not recorded."""
+        """Whether the agent itself runs, which takes no time in a run without a recording."""
         frames = without_clock_of_agent(self._names.frames(stack, True))
         return bool(frames) and frames[0].module.startswith(AGENT)
 
     def _begun_ns(self, run_ns: int) -> float:
-        """What the begin and the end took of a thread that lived shortly: the part of the samples
-        of all such threads in which the program's own code does not run, at least a usual time."""
+        """The time of the beginning and the end of a short-lived thread: the part of the samples of
+        all such threads in which the program's own code does not run, at least a usual time."""
         return min(float(run_ns), max(_BEGIN_NS, run_ns * self._begins))
 
     @cached_property
@@ -207,7 +207,8 @@ class Removed:
         return calls / len(short) if short else 1.0
 
     def _calls_ns(self, cause: Cause) -> dict[int, float]:
-        """Where the kernel is not sampled: what the system calls of so many waits took at most."""
+        """If the kernel is not sampled: the longest time of the system calls of the cause's
+        waits."""
         total = sum(cause.by_thread.values())
         left = {tid: self._unsampled_ns(tid) for tid in cause.by_thread}
         return {
@@ -222,14 +223,15 @@ class Removed:
         return max(0.0, time.thread.run_ns - seen) if time else 0.0
 
     def _places(self, cause: Cause) -> set[tuple[str, ...]]:
-        """The functions that wait for the cause, or let it go."""
+        """The functions that wait for the cause, or release it."""
         stacks = set(cause.waiters)
         for pair in self._recording.pairs:
             if pair.thing in cause.things:
                 stacks |= {pair.waiter, pair.holder}
         stacks |= {wake.stack for wake in self._recording.wakes if wake.thing in cause.things}
         places = {self._stacks.names(stack) for stack in stacks if stack}
-        # A lock's functions are left out of these names: samples beside its atomics are its too.
+        # These names have no functions of a lock: samples beside its atomics also belong to the
+        # lock.
         return (places | {self._stack(stack) for stack in cause.samples}) - {()}
 
     def _stack(self, stack: int) -> tuple[str, ...]:

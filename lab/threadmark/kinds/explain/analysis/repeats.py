@@ -1,7 +1,7 @@
-"""A record of nothing but the repeats of a program that is repeated by a harness: the time between
-them, and threads of the harness, are cut out as if they had not been.
+"""A record of only the repeats of a program that a harness repeats: the time between them and the
+threads of the harness are cut out, as if they had not existed.
 
-In contrast to a part of a record, what is left is a whole: the repeats follow each other.
+In contrast to a part of a record, the result is a whole: the repeats follow each other.
 """
 
 from __future__ import annotations
@@ -27,9 +27,8 @@ from threadmark.model.errors import LabError
 def only_repeats(
     whole: Recording, repeats: Iterable[tuple[int, int]], without: Collection[int] = ()
 ) -> Recording:
-    """What happened in `repeats`, which are begins and ends in the time of the record, with no
-    other threads than those of the program: `without` are the others. LabError where nothing was
-    recorded of them."""
+    """The record of `repeats`, which are begins and ends in the time of the record, with only the
+    threads of the program: `without` are the others. LabError if nothing was recorded of them."""
     found = sorted(
         (max(begin, whole.began_ns), min(end, whole.ended_ns))
         for begin, end in repeats
@@ -108,7 +107,7 @@ class _Stretches:
         return self._before[-1]
 
     def covered(self, at_ns: int) -> int:
-        """How much of them lies before a moment."""
+        """The length of the stretches before a moment."""
         number = bisect_right(self.begins, at_ns) - 1
         if number < 0:
             return 0
@@ -119,11 +118,11 @@ class _Stretches:
         return number >= 0 and at_ns <= self.ends[number]
 
     def at(self, at_ns: int) -> int:
-        """A moment as if the stretches followed each other."""
+        """The moment on a time scale on which the stretches follow each other."""
         return self.began_ns + self.covered(at_ns)
 
     def share(self, began_ns: int, ended_ns: int) -> float:
-        """Of a stretch of time, how much of it lies in them."""
+        """The share of a span of time that lies in the stretches."""
         return (self.covered(ended_ns) - self.covered(began_ns)) / max(1, ended_ns - began_ns)
 
 
@@ -135,8 +134,8 @@ def _moved(thread: Thread, span: _Stretches, whole: Thread, estimates: Estimates
 
 
 def _ticks(ticks: Iterable[Tick], span: _Stretches, began_ns: int) -> Iterator[Tick]:
-    """Those in the stretches. What ran until a tick that is left out counts for the next one, as
-    far as it ran in them."""
+    """The ticks in the stretches. Run time up to a tick that is left out counts for the next tick,
+    as far as it lies in the stretches."""
     before = began_ns
     run: Counter[int] = Counter()
     ready: Counter[int] = Counter()

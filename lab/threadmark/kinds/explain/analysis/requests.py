@@ -1,8 +1,8 @@
-"""Waits of a program that serves others: for requests, which it can do nothing about.
+"""The waits of a server for requests, which the program cannot avoid.
 
-A process that ran before the recording serves, as far as a record tells. Its threads wait in poll,
-select, epoll_wait, accept or recv until somebody asks for something. That is no cost of the
-program, but says how much of the time it was asked for nothing."""
+A process that ran before the recording counts as a server. Its threads wait in poll, select,
+epoll_wait, accept or recv until a request comes. That is no cost of the program, but it shows the
+time without requests."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def locks_file(frames: Sequence[Frame]) -> bool:
 
 
 def receives(frames: Sequence[Frame]) -> bool:
-    """Whether the innermost function waits for what a socket brings."""
+    """Whether the innermost function waits for data from a socket."""
     return bool(frames) and not frames[0].own and bool(_RECEIVES.fullmatch(frames[0].name))
 
 
@@ -37,7 +37,7 @@ def reads(frames: Sequence[Frame]) -> bool:
 
 
 def serves(recording: Recording) -> bool:
-    """Whether the program ran before, so that it serves as far as is known."""
+    """Whether the program ran before the recording, so that it counts as a server."""
     return bool(recording.tier.get("late") or recording.tier.get("attached"))
 
 
@@ -55,7 +55,7 @@ def requests_apart(
 
 
 def idle_words(waits: Sequence[Cause], total_ns: float) -> str:
-    """How much of the time was spent waiting for requests; empty for little."""
+    """The share of the time spent waiting for requests, in words; empty for little."""
     share = sum(each.ns for each in waits) / max(1.0, total_ns)
     if share < LEAST:
         return ""

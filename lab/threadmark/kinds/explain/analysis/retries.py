@@ -1,5 +1,5 @@
-"""Work that may be lost although no sample shows it: that is done again where a compare-exchange
-fails, and that of a task runtime's templates, in which the work of tasks may be inlined."""
+"""Work that may be lost although no sample shows it: work that is repeated when a compare-exchange
+fails, and work of a task runtime's templates, in which the work of tasks may be inlined."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.analysis.roles import most_common
 
-_DEEP = 6  # frames from the innermost in which the loop may be
+_DEEP = 6  # frames from the innermost that may have the loop
 _MUCH = 0.25  # of the samples: too much to be sure that nothing is lost
 
 
 def doubt_none(none: Cause, recording: Recording, names: Names, knowledge: Knowledge) -> None:
-    """Make uncertain that nothing costs time where much work may be lost."""
+    """Make the finding "nothing costs time" uncertain if much work may be lost."""
     for doubt in (_doubt_retries, _doubt_templates):
         if none.category == "none" and none.certain:
             doubt(none, recording, names, knowledge)
@@ -34,7 +34,8 @@ def _doubt_retries(none: Cause, recording: Recording, names: Names, knowledge: K
 
 
 def _doubt_templates(none: Cause, recording: Recording, names: Names, knowledge: Knowledge) -> None:
-    """Where much is done in functions that make tasks, and no lines tell their own work."""
+    """Doubts the finding if functions that make tasks do much work, and no line numbers show their
+    own work."""
     samples = [s for s in recording.samples if not s.kernel and recording.counts(s.tid)]
     inside: Counter[str] = Counter()
     for sample in samples:
@@ -53,8 +54,8 @@ def _doubt_templates(none: Cause, recording: Recording, names: Names, knowledge:
 
 
 def _retried(recording: Recording, names: Names, knowledge: Knowledge) -> tuple[float, str]:
-    """The part of the samples in loops that a failing compare-exchange begins again, and the
-    function that has most of them. A task runtime's loop runs tasks, which are done once."""
+    """The part of the samples in loops that a failing compare-exchange repeats, and the function
+    with most of them. A task runtime's loop runs tasks, which are done once."""
     runtimes = {
         number
         for number, module in recording.modules.items()

@@ -1,4 +1,5 @@
-"""Which threads do the same work, which could signal a condition, and how many can work at once."""
+"""The threads with the same work, the threads that could signal a condition, and the number of
+threads that can work at once."""
 
 from __future__ import annotations
 
@@ -17,10 +18,10 @@ _LOOKED_AT = 256  # threads of one group
 _DEAR = 0.4  # of the time that the threads run
 _MORE = 1.1  # times what its peers run
 _NEEDS = 0.05  # of its life
-_UNEVEN = 0.7  # of the time that others wait, they wait for one
+_UNEVEN = 0.7  # of the others' waiting time, they wait for one thread
 _OFTEN = 0.1  # of the waits for a condition
 _SATURATED = 0.9  # of the record
-_RARE = 0.02  # of the ticks: what happens less often is chance
+_RARE = 0.02  # of the ticks: a rarer event is chance
 
 
 class Roles:
@@ -32,8 +33,8 @@ class Roles:
 
     @cached_property
     def capacity(self) -> int:
-        """How many threads can work at once: no more than processors, and than did at some time.
-        Two threads could, even where never more than one did."""
+        """The number of threads that can work at once: no more than processors, and no more than
+        did at some time. It is at least two, even if never more than one worked."""
         if len(self._recording.threads) < 2:
             return 1
         counts = [sum(g.works for g in tick.glances) for tick in self._recording.ticks]
@@ -45,7 +46,7 @@ class Roles:
 
     @cached_property
     def processors(self) -> int:
-        """That the program may use."""
+        """The number of processors that the program may use."""
         threads = self._recording.threads.values()
         # Threads that only wait do not need the processors that they may run on.
         busy = [t for t in threads if t.run_ns + t.ready_ns > _NEEDS * t.life_ns]
@@ -66,7 +67,7 @@ class Roles:
 
     @staticmethod
     def group(thread: Thread) -> tuple[int, int]:
-        """Where it was made: threads of one group do the same."""
+        """The place that made the thread: threads of one group do the same."""
         return (thread.maker, thread.made_at) if thread.made_at else (-1, thread.tid)
 
     def same(self, a: int, b: int) -> bool:
@@ -75,7 +76,7 @@ class Roles:
         return bool(one and other and self.group(one) == self.group(other))
 
     def has_peers(self, tid: int) -> bool:
-        """Whether another thread made at the same place lived while this one did."""
+        """Whether another thread made at the same place lived at the same time."""
         return any(self._peers(tid))
 
     def _peers(self, tid: int) -> Iterator[Thread]:
@@ -88,7 +89,7 @@ class Roles:
                 yield each
 
     def does_more(self, tid: int) -> bool:
-        """Whether it ran longer than those of them do, so that it ends later because of its own
+        """Whether the thread ran longer than its peers do, so that it ends later because of its own
         work, and not because it waited for theirs."""
         own = self.thread(tid)
         ran = [each.run_ns for each in self._peers(tid)]
@@ -109,7 +110,7 @@ class Roles:
         return found
 
     def signallers(self, thing: Thing | None) -> set[int]:
-        """The threads that may signal it; empty where that is not known."""
+        """The threads that may signal the thing; empty if they are not known."""
         if thing is None or not thing.signal_stack:
             return set()
         stacks = {thing.signal_stack} | self._woke.get(thing.id, set())
@@ -145,8 +146,8 @@ class Roles:
 
     @cached_property
     def making_is_dear(self) -> bool:
-        """Whether to make the threads of a storm takes long for what they run, or is not known.
-        Else a wait for one of them is for its work."""
+        """Whether making the threads of a storm takes long in relation to their work, or is not
+        known. Else a wait for such a thread is for its work."""
         threads = self._recording.threads
         creating = sum(t.totals["creating"].ns for t in threads.values() if "creating" in t.totals)
         storm = [threads[tid] for tid in self.short if tid in threads]
@@ -156,12 +157,12 @@ class Roles:
 
 
 def outermost(frames: Sequence[Frame]) -> str:
-    """The outermost function that is the program's own, not a template of the library."""
+    """The outermost function of the program's own, not a template of the library."""
     return next(iter(outer(frames, 1)), "")
 
 
 def outer(frames: Sequence[Frame], most: int) -> tuple[str, ...]:
-    """So many of them, the outermost first."""
+    """The `most` outermost functions, the outermost first."""
     found = (f for f in reversed(frames) if f.own and not is_beneath(f))
     own = (f.name for f in found if not f.name.startswith(_GLUE))
     return tuple(islice(own, most))

@@ -1,7 +1,7 @@
 """Time within a task runtime: managing tasks, or waiting for the others' work.
 
-A runtime's threads spin before they sleep, so that a wait looks like work. What the other threads
-do at the same moment tells which it is.
+A runtime's threads spin before they sleep, so that a wait looks like work. The activity of the
+other threads at the same moment tells which it is.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from threadmark.kinds.explain.analysis.spots import operand_of
 _MAKES_TASKS = 0.03  # of all samples: tasks are made all the time, not now and then
 _NEAR_NS = 6_000_000  # two samples of about one moment
 _SAME = 0.05  # of the time between two samples of a thread: those of one moment, however short
-_FEWEST = 10  # such pairs of samples that say something
-_TASK = re.compile(r"omp_task_entry")  # what clang makes of a task
+_FEWEST = 10  # such pairs of samples for a finding
+_TASK = re.compile(r"omp_task_entry")  # clang's name of a task
 _TASKS = 0.1  # of the samples are in functions that make or run tasks
 _WHOLE = 0.95  # of the samples of a function
 _ALL = 1.0  # of them
-_OUTER = 2  # functions that tell what a task does
+_OUTER = 2  # functions that identify a task's work
 _DEALS = re.compile(r"libtbb")
 _IDLE = "while one thread works on a task the others find none that is ready"
 _IN_BETWEEN = 0.5  # of the samples: a barrier that is the cause takes longer than the work
-_WORKS = 0.5  # of the moments at which one waits, another works
-_KNOWN = 0.1  # of the samples in a runtime: its loops that wait are known
+_WORKS = 0.5  # of the moments of a wait, another thread works
+_KNOWN = 0.1  # of the samples in a runtime: its waiting loops are known
 _LONG = 0.7  # of them
-_SEEKS = 3.0  # times as long as tasks are made: then threads lack tasks
+_SEEKS = 3.0  # times the time of making tasks: threads lack tasks
 
 
 class Runtime:
@@ -53,7 +53,7 @@ class Runtime:
         self._looks = looks
 
     def causes(self, account: Account) -> list[Cause]:
-        """At most one."""
+        """At most one cause."""
         own = [each for each in self._inside if self._recording.counts(each.tid)]
         if len(own) < FEWEST_TICKS:
             return []
@@ -78,11 +78,11 @@ class Runtime:
         return inside > _TASKS * max(1, len(samples))
 
     def _managing(self) -> Cause | None:
-        """Tasks that are made and handed out all the time."""
+        """The cause of tasks that are made and handed out all the time."""
         made = [s for s in self._inside if self._knowledge.makes_task(self._frames(s))]
         if len(made) < _MAKES_TASKS * max(1, len(self._recording.samples)):
             return None
-        # Who awaits tasks looks for other ones, in vain while a single thread works.
+        # A thread that awaits tasks looks for others, in vain while a single thread works.
         seeking = [s for s in self._inside if self._knowledge.seeks_task(self._frames(s))]
         in_vain = sum(self._other(each) is not None for each in seeking)
         if in_vain > max(_SEEKS * (len(self._inside) - len(seeking)), _WORKS * len(seeking)):
@@ -99,7 +99,8 @@ class Runtime:
         return Cause("task_overhead", name, where, words)
 
     def _waiting(self) -> Cause:
-        """Waits for the others at the end of a parallel region, or for the next one."""
+        """The cause of waits for the others at the end of a parallel region, or for the next
+        region."""
         workers: Counter[int] = Counter()
         stages: list[Sample] = []
         for sample in self._inside:
@@ -145,7 +146,7 @@ class Runtime:
         return serial_part(self._recording, self._names, lambda each: id(each) in own)
 
     def _for_all(self, workers: Counter[int]) -> Cause | None:
-        """Waits for what one thread does for all, within a parallel region."""
+        """The cause of waits for work that one thread does for all, within a parallel region."""
         found = self._serial_part
         threads = {each.tid for each in (*self._inside, *found.samples)}
         part = len(found.samples) * (len(threads) - 1) / len(self._inside)
@@ -161,7 +162,7 @@ class Runtime:
         return cause
 
     def _in_turns(self, workers: Counter[int]) -> Cause:
-        """Waits for each of several threads."""
+        """The cause of waits for each of several threads."""
         part = most_common(+Counter(self._part(each) for each in self._outside))
         words = "threads wait in turns, in a task runtime, for one that has more to do"
         found = Cause("imbalance", part, "", words, certain=False, workers=workers)
@@ -169,7 +170,7 @@ class Runtime:
         return found
 
     def _in_one_region(self, name: str, workers: Counter[int]) -> Cause:
-        """Waits for one thread that works within a parallel region."""
+        """The cause of waits for one thread that works within a parallel region."""
         worker = max(workers, key=workers.__getitem__)
         if self._are_short:
             return _short_regions(name)
@@ -191,8 +192,8 @@ class Runtime:
     @property
     def _are_short(self) -> bool:
         """Whether parallel regions begin and end all the time. Else nearly all of a wait is the
-        loop that waits, where it is known to be one, or one function and the one that it calls.
-        A runtime that hands out tasks only would make tasks all the time."""
+        loop that waits, if that loop is known, or one function and the function that it calls. A
+        runtime that only hands out tasks would make tasks all the time."""
         if any(map(self._deals, self._inside)):
             return False
         whole = len(self._inside)
@@ -207,8 +208,8 @@ class Runtime:
         return operand is not None and operand.loops
 
     def _is_whole(self, worker: int, part: float) -> bool:
-        """Whether what a thread works at most is a single task, of which the others get nothing.
-        Loops of OpenMP are divided before they begin, so that each thread has a part."""
+        """Whether a thread's largest work is a single task, of which the others get nothing. Loops
+        of OpenMP are divided before they begin, so each thread has a part."""
         if not self._has_tasks:
             return False
         parts: dict[tuple[str, ...], Counter[bool]] = defaultdict(Counter)
@@ -221,20 +222,20 @@ class Runtime:
         return most[True] >= part * most.total() > 0
 
     def _deals(self, sample: Sample) -> bool:
-        """Whether it is in a runtime that hands out tasks only."""
+        """Whether the sample is in a runtime that only hands out tasks."""
         return any(_DEALS.match(each.module) for each in self._frames(sample))
 
     def _in_region(self, sample: Sample) -> bool:
         return self._knowledge.in_region(self._frames(sample))
 
     def _part(self, sample: Sample) -> str:
-        """The function that a parallel region calls, or else the outermost one."""
+        """The function that a parallel region calls, or else the outermost function."""
         known = self._knowledge.is_runtime
         inner = list(takewhile(lambda f: not known(f), self._frames(sample)))
         return outermost(inner)
 
     def _own(self, samples: list[Sample]) -> tuple[str, str]:
-        """The program's function in which most of these are."""
+        """The program's function with most of these samples."""
         found: Counter[str] = Counter()
         places: dict[str, str] = {}
         for sample in samples:
@@ -251,7 +252,7 @@ class Runtime:
 
     @property
     def _has_tasks(self) -> bool:
-        """Whether the runtime runs tasks, and not loops only."""
+        """Whether the runtime runs tasks, and not only loops."""
         made = sum(self._knowledge.makes_task(self._frames(s)) for s in self._inside)
         if any(map(self._deals, self._inside)):
             return True
@@ -264,7 +265,7 @@ class Runtime:
     @cached_property
     def _outside(self) -> list[Sample]:
         """Samples of the program's own work. A thread that gives its processor away in the runtime
-        does none."""
+        does no such work."""
         inside = {id(sample) for sample in self._inside}
         waits = cache(lambda stack: self._knowledge.in_runtime(self._names.frames(stack, True)))
         samples = self._recording.samples
@@ -275,11 +276,11 @@ class Runtime:
         return Moments(self._outside)
 
     def _other(self, sample: Sample, within_ns: float = _NEAR_NS) -> Sample | None:
-        """What another thread works at about the same moment."""
+        """The work of another thread at about the same moment."""
         return next(self._work.others(sample, within_ns), None)
 
     def _did(self) -> Counter[int]:
-        """The stacks of what threads worked at the moments at which others waited."""
+        """The stacks of threads that worked at the moments at which others waited."""
         for within_ns in (_SAME * self._recording.sample_ns, _NEAR_NS):
             found = (self._other(each, within_ns) for each in self._inside)
             did = Counter(each.stack for each in found if each is not None)

@@ -1,7 +1,7 @@
-"""Code that one thread runs while the others wait, told from work that is dealt unevenly.
+"""Finds code that one thread runs while the others wait, and tells it from unevenly divided work.
 
-Threads with unequal parts of some work run the same code, and at times side by side. What one
-thread does for all is never run while another thread works. The samples show which: where two
+Threads with unequal parts of some work run the same code, and at times side by side. Work that one
+thread does for all never runs while another thread works. The samples show the difference: if two
 threads work at the same time, samples of both lie close together now and then.
 """
 
@@ -16,22 +16,23 @@ from threadmark.kinds.explain.analysis.frames import is_beneath
 from threadmark.kinds.explain.analysis.meaning import Names
 from threadmark.kinds.explain.analysis.recording import Recording, Sample
 
-MUCH = 0.25  # of the time that the others wait: then they wait for such work
+MUCH = 0.25  # of the others' waiting time: they wait for such work
 MOSTLY = 0.5  # of that time: then it is sure
 
-# As parts of the time between two samples of a thread. Several are tried, because one that is
-# longer than a phase of the program hides serial code. None makes parallel code look serial.
+# As parts of the time between two samples of a thread. Several are tried, because a distance that
+# is longer than a phase of the program hides serial code. No distance makes parallel code look
+# serial.
 _CLOSE = (0.025, 0.05, 0.1, 0.25, 0.5)
 _BUCKET = 64  # bytes of code, in which samples of one loop meet
 # Parts of the samples that would lie close if another thread worked all the time: serial code has
 # fewer than the first, parallel code more than the second.
 _SERIAL = 0.05
 _PARALLEL = 0.3
-_LIKELIER = math.log(10)  # a function is serial where that is so many times likelier
+_LIKELIER = math.log(10)  # a function is serial if that is so many times likelier
 _OF_CODE = math.log(1000)  # code without a name, because a program has many pieces of it
 _FEWEST = 4  # close samples of the other code
-_BESIDE = 0.4  # of those that would lie close: it is run side by side
-_SHARED = 1.04  # times the samples of a piece of code: others run it too
+_BESIDE = 0.4  # of those that would lie close: it runs side by side
+_SHARED = 1.04  # times the samples of a piece of code: others also run it
 _LARGE = 0.15  # of the samples
 _NEARLY_ALL = 0.8  # of the samples
 
@@ -40,8 +41,8 @@ Place = str | tuple[int, int]  # a function, or module and address of code
 
 @dataclass(frozen=True)
 class SerialPart:
-    """The work of one thread for all, and its function where that has a name. `is_open`: the
-    samples do not decide whether there is such work."""
+    """The work of one thread for all, and its function if that has a name. `is_open`: the samples
+    do not decide whether there is such work."""
 
     name: str = ""
     where: str = ""
@@ -50,7 +51,7 @@ class SerialPart:
 
 
 def serial_part(recording: Recording, names: Names, works: Callable[[Sample], bool]) -> SerialPart:
-    """Finds it among the samples that `works` accepts."""
+    """Finds the serial part among the samples that `works` accepts."""
     samples = sorted(filter(works, recording.samples), key=lambda each: each.at_ns)
     distances = _distances(samples)
     places = {each: set(_places(recording, names, each)) for each in {s.stack for s in samples}}
@@ -80,21 +81,21 @@ def _serial_part(
     stacks = {stack for stack, found in places.items() if not serial.isdisjoint(found)}
     inside = [each for each in samples if each.stack in stacks]
     if not inside:
-        shortest = within == _CLOSE[0]  # the others say nothing of phases that are shorter
+        shortest = within == _CLOSE[0]  # the others show nothing about shorter phases
         return SerialPart(is_open=shortest and _is_open(seen, expected, Counter(close)))
     pairs = zip(close, samples, strict=True)
     if not _is_beside(Counter(c for c, each in pairs if each.stack not in stacks), expected):
-        return SerialPart(is_open=True)  # all code looks serial where nothing is done side by side
+        return SerialPart(is_open=True)  # all code looks serial if no work is done side by side
     code = Counter(_code(recording, each.stack) for each in inside)
     whole = Counter(_code(recording, each.stack) for each in samples)
     if sum(n for each, n in code.items() if whole[each] > _SHARED * n) > len(inside) / 2:
-        return SerialPart(is_open=True)  # one thread has far more of what the others do too
+        return SerialPart(is_open=True)  # one thread has far more of the others' work
     return SerialPart(*_named(names, inside, serial), inside)
 
 
 def _is_open(seen: Mapping[Place, Counter[bool]], expected: float, whole: Counter[bool]) -> bool:
-    """Whether it cannot be told of a function with much of the work, though the rest is run side by
-    side."""
+    """Whether the samples do not decide for a function with much of the work, although the rest
+    runs side by side."""
     for place, count in seen.items():
         rest = whole - count
         large = isinstance(place, str) and count.total() > _LARGE * whole.total()
@@ -104,14 +105,14 @@ def _is_open(seen: Mapping[Place, Counter[bool]], expected: float, whole: Counte
 
 
 def _is_beside(count: Counter[bool], expected: float) -> bool:
-    """Whether code is run side by side for much of its time."""
+    """Whether code runs side by side for much of its time."""
     return count[True] >= max(_FEWEST, _BESIDE * expected * count.total())
 
 
 def _seen(
     samples: Sequence[Sample], close: Sequence[bool], places: Mapping[int, set[Place]]
 ) -> dict[Place, Counter[bool]]:
-    """How many samples of each place are close to another thread's."""
+    """The numbers of samples of each place that are close to another thread's, and that are not."""
     pairs = Counter((each.stack, beside) for each, beside in zip(samples, close, strict=True))
     seen: dict[Place, Counter[bool]] = defaultdict(Counter)
     for (stack, beside), count in pairs.items():
@@ -121,20 +122,20 @@ def _seen(
 
 
 def _how_serial(count: Counter[bool], expected: float) -> float:
-    """How much likelier this is where code is run alone than where it is run side by side, as a
-    logarithm: the counts of close samples are Poisson's."""
+    """The likelihood ratio of code that runs alone to code that runs side by side, as a logarithm:
+    the counts of close samples are Poisson's."""
     would = expected * count.total()
     return count[True] * math.log(_SERIAL / _PARALLEL) + would * (_PARALLEL - _SERIAL)
 
 
 def _distances(samples: Sequence[Sample]) -> list[float]:
-    """Of each, the time to the nearest one of another thread."""
+    """For each sample, the time to the nearest sample of another thread."""
     after = reversed(list(_gaps(samples[::-1])))
     return [min(pair) for pair in zip(_gaps(samples), after, strict=True)]
 
 
 def _gaps(samples: Iterable[Sample]) -> Iterator[float]:
-    """Of each, the time to the last one before it of another thread."""
+    """For each sample, the time since the last sample of another thread."""
     newest = other = (0, math.inf)  # thread and time; `other`: of another thread than the newest
     for sample in samples:
         if sample.tid != newest[0]:
@@ -158,7 +159,7 @@ def _places(recording: Recording, names: Names, stack: int) -> Iterator[Place]:
 
 
 def _named(names: Names, samples: Sequence[Sample], serial: set[Place]) -> tuple[str, str]:
-    """The innermost of the functions in which nearly all of these are."""
+    """The innermost function that has nearly all of these samples."""
     found: Counter[str] = Counter()
     depths: Counter[str] = Counter()  # from the innermost
     places: dict[str, str] = {}

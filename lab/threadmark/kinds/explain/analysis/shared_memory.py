@@ -1,4 +1,4 @@
-"""Which samples of useful code are at memory that several threads use, so that its cache lines move
+"""Finds the samples of useful code at memory that several threads use, so that its cache lines move
 between processors."""
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ _PART = 0.5  # of the samples at such pages are at lines that others changed
 
 
 class SharedMemory:
-    """That of one record."""
+    """The shared memory of one record."""
 
     def __init__(self, recording: Recording, names: Names) -> None:
         self._recording = recording
         self._names = names
 
     def used(self, tid: int, stack: int, *, near: bool) -> float:
-        """How many samples of a thread with this stack are at a line that one thread writes and
-        another uses. `near`: those at a page that another uses count half, because a line of a
-        large heap is sampled once, and what threads do with a lock is at data that others change.
+        """The number of samples of a thread with this stack at a line that one thread writes and
+        another uses. `near`: samples at a page that another thread uses count half, because a line
+        of a large heap is sampled once, and threads with a lock work at data that others change.
         """
         lines, pages = (found[tid, stack] for found in self._at)
         return lines + (_PART * (pages - lines) if near else 0.0)

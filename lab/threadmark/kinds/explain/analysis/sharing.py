@@ -1,4 +1,5 @@
-"""How the places that grow with threads touch memory: words of one line, or addresses all over."""
+"""The memory that the places that grow with threads touch: words of one line, or addresses all
+over."""
 
 from __future__ import annotations
 
@@ -20,12 +21,12 @@ from threadmark.kinds.explain.analysis.spots import (
     side_by_side,
 )
 
-_FEWEST = 5  # samples at a line that say something
-_PAIRS = 64  # of samples of two threads at one line: 4 of them would meet at one word by chance
+_FEWEST = 5  # samples at a line for a finding
+_PAIRS = 64  # of samples of two threads at one line: 4 would meet at one word by chance
 _WRITTEN = 3  # of them with a word that is written
 _PART = 0.1  # of a function's samples lie at the lines that threads share
 _MEMORY = 0.25  # of a function's samples stand for instructions that touch memory
-_ALL_OVER = 0.5  # of these touch a line that no other one touches
+_ALL_OVER = 0.5  # of these touch a line that no other sample touches
 _LEAST_TOUCHED = 20
 _PAGE = 4096
 _SAME_PAGES = 0.1
@@ -35,7 +36,7 @@ Touch = tuple[Sample, int, bool]  # address, and whether it is written
 
 @dataclass(frozen=True)
 class Use:
-    """Why a place grows. The category is empty where it is not known."""
+    """The reason for which a place grows. The category is empty if it is not known."""
 
     category: str
     name: str = ""
@@ -44,7 +45,7 @@ class Use:
 
 
 class Sharing:
-    """Of the record of the run with most threads."""
+    """The uses of memory in the record of the run with most threads."""
 
     def __init__(self, recording: Recording, names: Names, knowledge: Knowledge) -> None:
         self.recording = recording
@@ -63,7 +64,7 @@ class Sharing:
             self._samples[self.places.at(sample.stack, kernel=sample.kernel)].append(sample)
 
     def use(self, place: Place) -> Use:
-        """What a place does that grows."""
+        """The use of memory by a place that grows."""
         samples = self._samples[place]
         spots = Counter[str]()
         known: dict[str, Spot] = {}
@@ -90,7 +91,7 @@ class Sharing:
         return self._streams(touched, samples, place)
 
     def alone_ns(self) -> tuple[int, Counter[int]]:
-        """How long only one thread lived, and the stacks in which it ran meanwhile."""
+        """The time for which only one thread lived, and the stacks in which it ran meanwhile."""
         spans = spans_of_one(self.recording)
         stacks = stacks_within(self.recording, spans)
         return sum(end - begin for begin, end in spans), stacks
@@ -108,7 +109,7 @@ class Sharing:
 
     @cached_property
     def _lines(self) -> dict[int, Spot]:
-        """Lines of which threads use different words, whatever functions do it."""
+        """Lines of which threads use different words, in whatever functions."""
         by_line: dict[int, list[Touch]] = defaultdict(list)
         for place, samples in self._samples.items():
             for sample in samples if not place.sort else ():
@@ -133,12 +134,12 @@ class Sharing:
             for ((a, at_a), writes_a), ((b, at_b), writes_b) in combinations(words.items(), 2)
             if a != b and at_a != at_b
         ]
-        # Most samples show the reading of a word that is written too.
+        # Most samples show a read of a word that is also written.
         enough = len(pairs) >= _PAIRS and sum(pairs) >= _WRITTEN
         return enough and bool(side_by_side(touched, self._names, self._knowledge))
 
     def _streams(self, touched: list[Touch], samples: list[Sample], place: Place) -> Use:
-        """Memory all over."""
+        """The use of memory all over."""
         lines = Counter(address // self._line for _, address, _ in touched)
         alone = sum(1 for count in lines.values() if count == 1)
         few = len(touched) < max(_LEAST_TOUCHED, _MEMORY * len(samples))

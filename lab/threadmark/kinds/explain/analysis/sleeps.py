@@ -1,7 +1,7 @@
-"""What threads were blocked in without the agent's knowledge.
+"""The sleeps of threads without the agent's knowledge.
 
-Samples of the moments in which threads left their processors say it: they see short waits, which
-ticks miss almost wholly. Where the kernel does not allow them, ticks say it.
+Samples of the moments at which threads left their processors show them, including short waits,
+which ticks almost wholly miss. If the kernel does not allow such samples, ticks show them.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.recording import Glance, Recording, Sample
 
 MAKING = "thread_creation"
-_ENOUGH = 10  # switches of one thread that say more than its ticks
+_ENOUGH = 10  # switches of one thread that show more than its ticks
 
 
 @dataclass(frozen=True)
 class Sleep:
     """`kind`: library (a lock of one), futex, future, barrier, semaphore, event, join, io, sleep,
-    kernel_memory, starting, yield, or nothing where it is not known."""
+    kernel_memory, starting, yield, or empty if it is not known."""
 
     kind: str
     stack: int = 0
@@ -36,18 +36,18 @@ class Sleep:
 
 
 class Sleeps:
-    """Those of one record."""
+    """The sleeps of one record."""
 
     def __init__(self, recording: Recording, names: Names, knowledge: Knowledge) -> None:
         self._recording = recording
         self._names = names
         self._knowledge = knowledge
         self._seen: Counter[int] = Counter()  # samples of switches by thread
-        self._kind_of = cache(self._of_words)  # ticks show the same ones again and again
+        self._kind_of = cache(self._of_words)  # ticks repeat the same arguments
 
     def of_thread(self, tid: int) -> Counter[Sleep]:
-        """How often a thread was seen in each; what all threads were seen in where that one was
-        not."""
+        """The number of observations of a thread in each sleep; those of all threads if there is
+        none of that thread."""
         switches = self.switches(tid)
         if switches:
             return switches
@@ -55,13 +55,13 @@ class Sleeps:
         return self._ticks.get(tid) or few or self._ticks.get(0, Counter())
 
     def switches(self, tid: int) -> Counter[Sleep]:
-        """What its switches say, if they are enough to be believed."""
+        """The sleeps that its switches show, if they are enough."""
         found = self._switches.get(tid, Counter())
         return found if self._seen[tid] >= _ENOUGH else Counter()
 
     def is_unseen(self, glance: Glance) -> bool:
-        """Whether it is blocked in a way that the agent did not time: where there is no agent, or
-        where code makes the system call itself, the recorder says what it sees."""
+        """Whether the thread is blocked in a way that the agent did not time. If there is no agent,
+        or if code makes the system call itself, the recorder notes its own observation."""
         if glance.state not in ("S", "D"):
             return False
         if glance.activity in ("running", "blocked") or glance.call in UNTIMED:
@@ -72,7 +72,7 @@ class Sleeps:
         thing = self._recording.things.get(glance.thing)
         if not thread.totals or thing is None:
             return not thread.totals
-        # A thread that wakes those that wait for a condition may have to wait within the C library.
+        # A thread that wakes the waiters for a condition may have to wait within the C library.
         timed = glance.activity != "futex" or "futex" in thread.totals
         return thing.sampled or not (timed or thing.what == "futex")
 
@@ -88,9 +88,9 @@ class Sleeps:
         if kind == "futex":
             return self._of_futex(stack)
         if not kind and state == "D":
-            return "kernel_memory"  # no system call: it faulted
+            return "kernel_memory"  # no system call: a page fault
         kind = self._of_memory(kind, frames)
-        if call == RESTARTED:  # who was stopped meanwhile; the C library's function says it
+        if call == RESTARTED:  # it was stopped meanwhile; the C library's function tells
             kind = self._knowledge.futex(frames) or self._knowledge.call(frames)
         return kind or self._knowledge.activity(frames)
 
@@ -107,7 +107,7 @@ class Sleeps:
 
     @cached_property
     def _ticks(self) -> dict[int, Counter[Sleep]]:
-        """By thread; 0: of all."""
+        """The sleeps that ticks show, by thread; 0: of all."""
         found: dict[int, Counter[Sleep]] = defaultdict(Counter)
         for tick in self._recording.ticks:
             for each in tick.glances:

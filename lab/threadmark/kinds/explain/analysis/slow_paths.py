@@ -16,21 +16,21 @@ _UNLOCKS = re.compile(r"unlock(?!ed)")  # fread_unlocked takes no lock
 _YIELDS = ("sched_yield", "__sched_yield")
 _CALL = 4  # frames of a call and its wrapper, one of the agent's
 _ONCE = re.compile(r"pthread_once")
-_BEGINS = re.compile(r"start_of_thread$")  # the agent's, from which each thread's work is called
+_BEGINS = re.compile(r"start_of_thread$")  # the agent's function that calls each thread's work
 _WAKES_OTHERS = re.compile(r"notify|wake")
 
 
 def part_of_lock(frames: tuple[Frame, ...], *, kernel: bool) -> str:
-    """Whether a running thread is inside of a lock's slow path: `wait` if the agent has its time,
-    `lock` if it does not; else nothing."""
+    """Whether a running thread is inside a lock's slow path: `wait` if the agent has its time,
+    `lock` if the agent does not; else empty."""
     inner = list(takewhile(lambda f: is_beneath(f) and not _BEGINS.search(f.name), frames))
     if any(_ONCE.search(each.name) for each in inner):
-        return ""  # its end wakes waiters whether there are any or not
+        return ""  # its end wakes waiters even if there are none
     by_agent = any(each.module.startswith(AGENT) for each in inner)
     if any(_WAKES.search(e.name) or (kernel and _UNLOCKS.search(e.name)) for e in inner):
         return "lock"
     if by_agent:
-        # The agent tries a lock first, and has no time of that.
+        # The agent tries a lock first, and does not time that.
         waits = not inner[0].module.startswith(AGENT) and "trylock" not in inner[0].name
         return "wait" if waits else ""
     return "lock" if any(_WAITS.search(each.name) for each in inner) else ""
@@ -52,7 +52,7 @@ def in_memory(sample: Sample, frames: tuple[Frame, ...], knowledge: Knowledge) -
 
 
 def innermost_own(frames: tuple[Frame, ...]) -> Frame:
-    """The innermost function of the program; one without a name if there is none."""
+    """The innermost function of the program; a frame without a name if there is none."""
     return next((each for each in frames if not is_of_library(each)), Frame(""))
 
 

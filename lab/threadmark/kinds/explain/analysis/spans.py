@@ -1,4 +1,4 @@
-"""Spans of a run: in which only one thread lived, or in which others waited."""
+"""Spans of a run in which only one thread lived, or in which others waited."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Spans = list[tuple[int, int]]  # from and to, in order
 
 
 def spans_of_one(recording: Recording) -> Spans:
-    """When only one thread lived."""
+    """The spans in which only one thread lived."""
     events = [(t.began_ns, 1) for t in recording.threads.values()]
     events += [(t.ended_ns, -1) for t in recording.threads.values()]
     spans: Spans = []
@@ -28,26 +28,26 @@ def spans_of_one(recording: Recording) -> Spans:
 
 
 def is_within(spans: Spans, at_ns: int) -> bool:
-    """Whether a moment is in one of them."""
+    """Whether a moment is in one of the spans."""
     before = bisect_right(spans, (at_ns, math.inf))
     return before > 0 and at_ns < spans[before - 1][1]
 
 
 def stacks_within(recording: Recording, spans: Spans) -> Counter[int]:
-    """The stacks of the samples in them."""
+    """The stacks of the samples in the spans."""
     return Counter(s.stack for s in recording.samples if is_within(spans, s.at_ns))
 
 
 class Meanwhile:
     """The stacks of threads while others waited: those of samples between two ticks at which
-    another thread waits, as `waits` says of one that does not work."""
+    another thread waits. `waits` decides that for a thread that does not work."""
 
     def __init__(self, recording: Recording, waits: Callable[[Glance], bool]) -> None:
         self._recording = recording
         self._waits = waits
 
     def of(self, tid: int) -> Counter[int]:
-        """Those of one thread."""
+        """The stacks of one thread."""
         return self._by_thread[tid]
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Where running threads contend: the spots that samples of one line, loop or lock show."""
+"""The spots at which running threads contend, from samples of one line, loop or lock."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from threadmark.kinds.explain.analysis.sleeps import MAKING
 from threadmark.kinds.explain.analysis.slow_paths import innermost_own
 from threadmark.kinds.explain.analysis.stacks import in_order
 
-LINE = 64  # bytes that processors take from one another
+LINE = 64  # bytes that move between processors as one
 _APART = 0.8  # of what an operation costs beside the line of another thread, alone
 TAKEN = "threads take and give back a lock that others wait for"
-FEWEST = 5  # samples that say something
-_STACKS = 8  # of one line that are looked at
+FEWEST = 5  # samples for a finding
+_STACKS = 8  # of one line, at most
 _MUTEX = re.compile(r"pthread_(mutex|spin)_\w*lock")
 _BOTH = 1 / 9  # of the samples of the thread that has most: of two, the other has a tenth of all
-_PART = 0.1  # of samples: fewer may be chance
+_PART = 0.1  # of samples; fewer may be chance
 _NAMED = 3  # functions
-_OF_LIBRARY = re.compile(r"^_*(GI_|libc_)?_*|64$")  # what the C library's own names have beside
-_TELL = 20  # samples at a line that tell different words from one
+_OF_LIBRARY = re.compile(r"^_*(GI_|libc_)?_*|64$")  # additions of the C library's own names
+_TELL = 20  # samples at a line that tell several words from one
 
 
 @dataclass
 class Spot:
-    """Where threads contend without waiting in the kernel."""
+    """A place at which threads contend without waiting in the kernel."""
 
     category: str  # atomic, false_sharing, spin, rwlock, allocator, ...
     state: str
@@ -38,17 +38,17 @@ class Spot:
     words: str
     anywhere: bool = False
     certain: bool = True
-    takes: bool = False  # time in which a lock of the program is taken and given back
+    takes: bool = False  # time of taking and giving back a lock of the program
     looks: list[Sample] = field(default_factory=list)
     samples: Counter[int] = field(default_factory=Counter)  # by thread that counts
     stacks: Counter[int] = field(default_factory=Counter)
     piece: Piece | None = None
-    doubt: str = ""  # why it is not certain
+    doubt: str = ""  # the reason for which it is not certain
 
 
 def contended_bytes(recording: Recording) -> int:
-    """Of memory for which threads contend: two lines where the processor fetches adjacent ones
-    together, and where that was not measured."""
+    """The size of the memory for which threads contend: two lines if the processor fetches adjacent
+    lines together, or if that was not measured."""
     return LINE if recording.alone.get("beside", 0.0) > _APART else 2 * LINE
 
 
@@ -58,13 +58,13 @@ def stopped_at(sample: Sample, recording: Recording) -> tuple[int, int]:
 
 
 def operand_of(sample: Sample, recording: Recording, names: Names) -> Operand | None:
-    """Of the instruction that a sample stands for."""
+    """The operand of the instruction that a sample stands for."""
     frames = recording.stacks.get(sample.stack, ())
     return names.operand(*frames[0]) if frames else None
 
 
 def address_of(operand: Operand, sample: Sample) -> int | None:
-    """Where it reads or writes; None if a register is not known."""
+    """The address that the operand reads or writes; None if a register is not known."""
     if operand.absolute is not None:
         return operand.absolute
     registers = sample.registers
@@ -75,8 +75,8 @@ def address_of(operand: Operand, sample: Sample) -> int | None:
 
 
 def _contenders(threads: Counter[int]) -> list[int]:
-    """The threads that are often at a line, of those with samples there. Each has a small part of
-    all samples where there are many threads."""
+    """The threads that are often at a line, among those with samples there. If there are many
+    threads, each has a small part of all samples."""
     most = max(threads.values(), default=0)
     return [tid for tid, count in threads.items() if count >= _BOTH * most]
 
@@ -103,7 +103,7 @@ def contended(
     frame = frame_of(samples[0], names, knowledge)
     member = None if known else names.member_at_call(samples[0].stack, "atomic")
     name, where = known or member or (f"atomic in {frame.name}", frame.where)
-    # Some samples lie behind the inlined function that tells it.
+    # Some samples lie behind the inlined function that shows the use.
     stacks = in_order(Counter(sample.stack for sample in samples))[:_STACKS]
     in_lock = knowledge.bare(frames) != frames
     known_to = (_word_of(stack, recording, names, knowledge) for stack, _ in stacks)
@@ -146,7 +146,8 @@ def contended(
 
 
 def _lines(one: bool) -> str:
-    """What the words share. The processor may fetch two adjacent lines together."""
+    """The shared memory of the words, in words. The processor may fetch two adjacent lines
+    together."""
     return "one cache line" if one else "two adjacent cache lines"
 
 
@@ -173,7 +174,7 @@ def side_by_side(
         if writes:
             written[sample.tid].add(address)
     often = _contenders(threads)
-    # A word that all of them only read is shared at no cost.
+    # Sharing a word that all of them only read costs nothing.
     apart = all(not written[a] & words[b] for a in often for b in often if a != b)
     if len(often) < 2 or not apart or not any(written[tid] for tid in often):
         return []
@@ -213,7 +214,7 @@ def taking(piece: Piece | None, samples: list[Sample], names: Names, knowledge: 
 
 
 def in_kernel(samples: list[Sample], names: Names, knowledge: Knowledge) -> list[Spot]:
-    """Page faults and mappings; apart from them those of the stacks of threads."""
+    """Page faults and mappings; those of threads' stacks are a spot of their own."""
     of_threads: dict[Piece, list[Sample]] = defaultdict(list)
     rest = []
     for sample in samples:
@@ -231,7 +232,7 @@ def in_kernel(samples: list[Sample], names: Names, knowledge: Knowledge) -> list
 
 
 def memory(samples: list[Sample], names: Names, knowledge: Knowledge) -> Spot:
-    """Page faults and mappings, with the allocator named if it asks for them."""
+    """Page faults and mappings, with the name of the allocator if it asks for them."""
     words = "the kernel maps and unmaps memory, and page faults fill it"
     asked = 0
     for sample in samples:
@@ -260,8 +261,8 @@ def calls(samples: list[Sample], names: Names) -> Spot:
 
 
 def frame_of(sample: Sample, names: Names, knowledge: Knowledge) -> Frame:
-    """The innermost function of the program behind those of the lock: an inlined function of a
-    library, as an iterator's, names no place."""
+    """The innermost function of the program behind those of the lock. An inlined function of a
+    library, such as an iterator's, names no place."""
     frames = names.frames(sample.stack, True)
     bare = knowledge.bare(frames) or frames
     own = innermost_own(bare)

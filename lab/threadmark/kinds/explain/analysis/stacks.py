@@ -1,4 +1,4 @@
-"""Stacks as the answer shows them, and who held and who waited, by stack."""
+"""Stacks in the form of the answer, and holders and waiters by stack."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _Key = TypeVar("_Key", str, int, tuple[str, ...])
 
 @dataclass(frozen=True)
 class Party:
-    """One stack with its share of what it is listed for."""
+    """One stack with its share in its list."""
 
     share: float
     frames: tuple[str, ...]
@@ -58,7 +58,8 @@ class Stacks:
         self.is_in_lock = cache(self._is_in_lock)
 
     def frames(self, stack: int, exact: bool = False) -> tuple[Frame, ...]:
-        """Innermost first, without wrappers of locks, glue and what lies outside the program."""
+        """The frames, innermost first, without wrappers of locks, glue and frames outside the
+        program."""
         return self._bare(stack, exact)
 
     def _without_others(self, stack: int, exact: bool) -> tuple[Frame, ...]:
@@ -71,8 +72,8 @@ class Stacks:
         return tuple(bare[:MOST_FRAMES])
 
     def _is_in_lock(self, stack: int, *, or_call: bool = False) -> bool:
-        """Whether the innermost function of a sample is one of a lock; `or_call`: or not the
-        program's own."""
+        """Whether the innermost function of a sample is a function of a lock; `or_call`: or is not
+        the program's own."""
         whole = self._names.frames(stack, True)
         if or_call and (not whole or not whole[0].own):
             return True
@@ -80,9 +81,9 @@ class Stacks:
         return bool(whole) and (not bare or bare[0] != whole[0])
 
     def _without_own_lock(self, frames: Sequence[Frame]) -> Sequence[Frame]:
-        """Without the functions of a lock that the program made itself: where the library's
-        lock_guard or unique_lock, or a guard of its own, calls them, or where they are called as
-        locks usually are."""
+        """The frames without the functions of a lock that the program made itself: functions that
+        the library's lock_guard or unique_lock or the program's own guard calls, or that have the
+        usual names of locks."""
         inner = frames[:_INNER]
         guards = [i for i, frame in enumerate(inner) if is_guard(frame.name)]
         if guards:
@@ -103,7 +104,8 @@ class Stacks:
         exact: bool = False,
         held: Mapping[int, tuple[int, int]] | None = None,
     ) -> list[Party]:
-        """Stacks that look alike as one, the heaviest first. `held`: stack -> holds and time."""
+        """The parties, with equal-looking stacks joined, the heaviest first. `held`: stack -> holds
+        and time."""
         found: Counter[tuple[str, ...]] = Counter()
         holds: dict[tuple[str, ...], list[int]] = defaultdict(lambda: [0, 0])
         for stack, weight in weights.items():
@@ -128,9 +130,9 @@ class Stacks:
 
     @staticmethod
     def _complete(found: Counter[tuple[str, ...]], holds: dict[tuple[str, ...], list[int]]) -> None:
-        """A stack whose walk ended early is the one stack that goes on where it ended."""
+        """Joins a stack whose walk ended early with the only stack that goes on at its end."""
         kept: list[tuple[str, ...]] = []
-        for names in sorted(found, reverse=True):  # those that go on where it ended come before it
+        for names in sorted(found, reverse=True):  # longer stacks come before their beginnings
             longer = [each for each in kept[-2:] if each[: len(names)] == names]
             if len(longer) != 1:
                 kept.append(names)
@@ -144,9 +146,9 @@ class Stacks:
         return tuple(each.name for each in self.frames(stack, exact))
 
     def holders(self, things: Iterable[int]) -> list[Party]:
-        """Who held these things while others waited: by the time of each hold times the threads
-        that waited then. Where no hold was timed, by the waits that began during it. A wait is not
-        divided among the holds that follow one another while it lasts."""
+        """The holders of these things while others waited, by the time of each hold times the
+        threads that waited then. If no hold was timed, by the waits that began during it. A wait is
+        not divided among the holds that follow one another while it lasts."""
         wanted = set(things)
         held = {h.stack: (h.holds, h.hold_ns) for h in self.recording.holds if h.thing in wanted}
         weights: Counter[int] = Counter()
@@ -155,7 +157,8 @@ class Stacks:
                 weights[hold.stack] += hold.blamed_ns
         if not weights:
             pairs = [p for p in self.recording.pairs if p.thing in wanted and p.holder]
-            # Who gave a lock for shared use back had it; the others only held its inner mutex.
+            # A thread that gave a lock for shared use back had it; the others only held its inner
+            # mutex.
             gave = [p for p in pairs if p.activity in _SHARED and self._gives_back(p.holder)]
             for pair in gave or pairs:
                 weights[pair.holder] += pair.wait_ns
@@ -167,7 +170,8 @@ class Stacks:
 
     @cached_property
     def _inner(self) -> set[int]:
-        """Mutexes that a lock for shared use is made of: they are held only to change its state."""
+        """Mutexes inside locks for shared use: threads hold them only to change the state of the
+        lock."""
         things = self.recording.things
         shared = {p.thing for p in self.recording.pairs if p.activity in _SHARED}
         return {each for each in shared if each in things and things[each].what == "mutex"}
@@ -180,8 +184,9 @@ class Stacks:
         return self.parties(dict(weights))
 
     def working(self, threads: Mapping[int, float], did: Counter[int]) -> list[Party]:
-        """What these threads did when they were sampled while others waited, or while no other one
-        lived; all that they did if neither was seen. `did`: stacks of work while others spun."""
+        """The stacks of these threads in samples while others waited, or while no other thread
+        lived; all their stacks if there are no such samples. `did`: stacks of work while others
+        spun."""
         own = [each for each in self.recording.samples if each.tid in threads]
         alone = spans_of_one(self.recording)
         weights = did + Counter(each.stack for each in own if is_within(alone, each.at_ns))
@@ -195,7 +200,7 @@ class Stacks:
         return Meanwhile(self.recording, lambda _: True)
 
     def first(self, stack: int, *, exact: bool = False) -> Frame | None:
-        """The innermost function of a stack that is the program's own, else the innermost."""
+        """The innermost function of a stack that is the program's own, else the innermost one."""
         frames = self.frames(stack, exact)
         program = [each for each in frames if each.own and not is_beneath(each)]
         own = [each for each in program if not each.name.startswith("std::")]

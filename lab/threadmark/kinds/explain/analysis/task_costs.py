@@ -1,4 +1,4 @@
-"""What a task costs and how much it does, where it is known how many there were."""
+"""The cost of a task and its work, if the number of tasks is known."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ _DONE = ("useful", "atomic", "kernel_memory")
 
 
 def tell(found: dict[str, Any], tasks: float) -> None:
-    """Put the cost of a task and its work into a document, and into the words of a cause that says
-    that tasks cost too much. The cost includes looking for tasks and waiting for them awake."""
+    """Put the cost of a task and its work into a document, and into the words of a cause of too
+    costly tasks. The cost includes looking for tasks and waiting for them awake."""
     if tasks <= 0:
         return
     ns = found["thread_s"] * 1e9 / tasks

@@ -15,7 +15,7 @@ from threadmark.kinds.explain.analysis.stacks import Stacks
 
 _WAITS = 40_000  # of all threads; the shortest are left out
 _SAMPLES = 40_000
-_RAN = ("useful", "runnable")  # states of which samples tell more
+_RAN = ("useful", "runnable")  # states with better information in samples
 _GAP = 2.5  # ticks apart that may still be one wait
 
 
@@ -30,12 +30,12 @@ class _Wait:
     awaited: int
 
     def goes_on(self, other: _Wait) -> bool:
-        """Whether the other is this wait at a later tick."""
+        """Whether `other` is this wait at a later tick."""
         return (self.state, self.thing, self.stack) == (other.state, other.thing, other.stack)
 
 
 class _Numbers(dict[Any, int]):
-    """Numbers things in the order in which they are asked for."""
+    """Numbers things in the order of their first use."""
 
     def __missing__(self, key: Any) -> int:
         return self.setdefault(key, len(self))

@@ -1,6 +1,6 @@
-"""Waits that went on when the record of a thread ended, for something or for a processor. The agent
-and the kernel count a wait when it is over, and threads that serve a program wait as it ends, so
-that most of their time would be in no wait at all."""
+"""Waits, also for a processor, that went on when the record of a thread ended. The agent and the
+kernel count a wait when it is over. Helper threads of a program wait when it ends, so most of their
+time would be in no wait at all."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ _NOT_TIMED = ("running", "blocked", "starting", "creating", "yield", "spin_lock"
 
 @dataclass
 class _Last:
-    """The wait that the last ticks of a thread saw it in."""
+    """The wait of a thread at its last ticks."""
 
     glance: Glance
     began_ns: int  # the first of these ticks
     ended_ns: int  # the last tick
     ticks: int = 1
-    blocked: int = 0  # those at which it slept; one that ends the program wakes it
+    blocked: int = 0  # ticks at which it slept; the end of the program wakes it
     begun: bool = False  # the tick before saw it elsewhere
 
     def is_of(self, thread: Thread) -> bool:
-        """A number that the kernel used again is another thread."""
+        """Whether the wait is of this thread, and not of another with a reused number."""
         return thread.began_ns <= self.began_ns and self.ended_ns <= thread.ended_ns
 
 
 def with_unfinished(recording: Recording) -> Recording:
-    """The record with each such wait counted up to the end of its thread."""
+    """The record in which each such wait counts up to the end of its thread."""
     threads, things = dict(recording.threads), dict(recording.things)
     pairs = list(recording.pairs)
     last_of, queued_since = _last_waits(recording), _queued(recording)
@@ -64,7 +64,7 @@ def with_unfinished(recording: Recording) -> Recording:
 
 
 def _not_waited(thread: Thread) -> int:
-    """How long it was blocked, but for the waits that returned."""
+    """The time for which the thread was blocked outside of waits that returned."""
     waited = sum(each.ns for name, each in thread.totals.items() if name not in _NOT_TIMED)
     return thread.life_ns - thread.run_ns - thread.ready_ns - waited
 
@@ -87,9 +87,9 @@ def _last_waits(recording: Recording) -> dict[int, _Last]:
 
 
 def _queued(recording: Recording) -> dict[int, int]:
-    """Of each thread that was ready at its last tick: since when it had not run."""
+    """For each thread that was ready at its last tick, the time since which it had not run."""
     found: dict[int, int] = {}
-    ran: set[int] = set()  # or did something else before
+    ran: set[int] = set()  # or were in another state before
     for tick in reversed(recording.ticks):
         for glance in tick.glances:
             if glance.tid in ran:

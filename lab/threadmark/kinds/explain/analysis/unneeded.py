@@ -1,5 +1,5 @@
-"""Threads whose waits cost nothing, because nobody needs them meanwhile: timers and watchers,
-threads that were never woken, and those that only wait for the end of a process they started."""
+"""Threads whose waits cost nothing, because no thread needs them meanwhile: timers and watchers,
+threads that were never woken, and threads that only wait for the end of a process they started."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from threadmark.kinds.explain.analysis.waits import EVENTS, Waits
 _IDLE = ("sleep", "poll", "timed_condition", "io")
 _WANTED = ("mutex", "relock", "read_lock", "write_lock", "spin_lock")
 _OF_PROCESSES = (61, 247)  # wait4, waitid
-_HARDLY = 0.02  # of its life, that it runs
-_SELDOM = 0.15  # the same of a program that serves: it may keep house between requests
+_HARDLY = 0.02  # of its life spent running
+_SELDOM = 0.15  # the same in a server, which may do upkeep between requests
 _MOSTLY = 0.9  # of its life or its ticks
 _ALL = 0.98
 _WORKS = 0.5  # of its life
-_FEWEST = 8  # ticks that say something
+_FEWEST = 8  # ticks for a finding
 
 
 class Unneeded:
-    """Those of one record."""
+    """The unneeded threads of one record."""
 
     def __init__(self, recording: Recording, roles: Roles, sleeps: Sleeps, waits: Waits) -> None:
         self._recording = recording
@@ -35,17 +35,18 @@ class Unneeded:
 
     @cached_property
     def threads(self) -> set[int]:
-        """All of them."""
+        """All unneeded threads."""
         return self._background | self._never_woken | self.launchers
 
     @property
     def unused(self) -> set[int]:
-        """Those that do no work of the program: spare workers and launchers."""
+        """The threads that do no work of the program: spare workers and launchers."""
         return self._never_woken | self.launchers
 
     @cached_property
     def launchers(self) -> set[int]:
-        """Who started one process at a time, and only waits for its end: a shell, a guard."""
+        """The threads that started one process at a time, and only wait for its end: a shell, a
+        guard."""
         return {
             each.tid
             for each in self._recording.threads.values()
@@ -55,7 +56,7 @@ class Unneeded:
         }
 
     def _has_one_child(self, tid: int) -> bool:
-        """Whether no two processes that it started lived at one time."""
+        """Whether no two processes that the thread started lived at one time."""
         threads = self._recording.threads.values()
         children = [t for t in threads if t.maker == tid and t.process == t.tid]
         spans = sorted((each.began_ns, each.ended_ns) for each in children)
@@ -63,9 +64,9 @@ class Unneeded:
 
     @cached_property
     def _background(self) -> set[int]:
-        """Threads that only sleep or poll beside others that want to work: a timer, a watcher. Of
-        a part of the threads they are the subject where none of that part works. Of threads that
-        do the same, either all are idle or none."""
+        """Threads that only sleep or poll beside others that want to work: a timer, a watcher. In a
+        part of the threads of which none works, they are the subject and so needed. Of threads with
+        the same work, either all are idle or none."""
         work = [each for each in self._recording.threads.values() if self._has_work(each)]
         own_work = any(self._recording.counts(each.tid) for each in work)
         threads = self._recording.threads.values()
@@ -83,7 +84,7 @@ class Unneeded:
         }
 
     def _wakers(self, work: set[int]) -> set[int]:
-        """Threads that wake those that want to work, which wait for them."""
+        """Threads that wake threads that want to work and wait for them."""
         awaited = {
             glance.thing
             for tick in self._recording.ticks
@@ -94,7 +95,7 @@ class Unneeded:
         return set().union(*map(self._roles.signallers, things))
 
     def _has_work(self, thread: Thread) -> bool:
-        """Whether it wants to work, or serves requests."""
+        """Whether the thread wants to work, or serves requests."""
         if serves(self._recording) and self._share(thread, "poll") > _HARDLY:
             return True
         locks = sum(thread.totals[name].ns for name in _WANTED if name in thread.totals)
@@ -114,13 +115,14 @@ class Unneeded:
 
     @cached_property
     def _never_woken(self) -> set[int]:
-        """Who waited for events from the first tick to the last, and nobody signalled them: spare
-        workers. Where all others wait for threads too, these are why nothing goes on."""
+        """Spare workers: threads that waited for events from the first tick to the last, without a
+        signal. If all others also wait for threads, the spare workers are the reason for which
+        nothing goes on."""
         threads = self._recording.threads.values()
         found = {
             each.tid
             for each in threads
-            if each.tid != (each.process or self._recording.pid)  # that one may await the end
+            if each.tid != (each.process or self._recording.pid)  # that thread may await the end
             and self._share(each, "spare") > _ALL
         }
         rest = [each for each in threads if each.tid not in found]
@@ -128,14 +130,15 @@ class Unneeded:
         return found if goes_on else set()
 
     def _share(self, thread: Thread, *roles: str) -> float:
-        """Of its ticks, if they are enough."""
+        """The share of its ticks in these roles, if there are enough ticks."""
         counts = self._seen.get(thread.tid, Counter())
         total = sum(counts.values())
         return sum(counts[each] for each in roles) / total if total >= _FEWEST else 0.0
 
     @cached_property
     def _seen(self) -> dict[int, Counter[str]]:
-        """By thread: ticks that saw it in the wait of a role, or in none (an empty one)."""
+        """By thread, the numbers of ticks in the wait of each role; the empty role is no such
+        wait."""
         found: dict[int, Counter[str]] = {}
         for tick in self._recording.ticks:
             for glance in tick.glances:
@@ -156,11 +159,11 @@ class Unneeded:
         return "idle" if kind in _IDLE else ""
 
     def _is_idle_wait(self, glance: Glance) -> bool:
-        """Whether nobody signalled what it waits for, as far as is known."""
+        """Whether no known signal came for the thing that it waits for."""
         thing = self._recording.things.get(glance.thing)
         if thing is None or thing.signals or (thing.sampled and thing.signal_stack):
             return False
         if thing.what != "condition" and not thing.sampled:
             return False
-        # A wait that ended was woken by somebody, whom the agent may not have seen.
+        # A thread that the agent may not have seen has ended each finished wait.
         return thing.wait_ns >= _MOSTLY * self._recording.wall_ns * thing.waits

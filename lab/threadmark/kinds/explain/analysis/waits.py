@@ -1,5 +1,6 @@
-"""What each wait is for. The agent knows calls of the C library: a futex, a condition, a sleep. The
-functions around the call tell whether that is a future, a barrier or a lock of the C++ library."""
+"""The purpose of each wait. The agent knows calls of the C library: a futex, a condition, a sleep.
+The functions around the call tell whether that is a future, a barrier or a lock of the C++
+library."""
 
 from __future__ import annotations
 
@@ -17,10 +18,10 @@ from threadmark.kinds.explain.analysis.sleeps import Sleeps
 from threadmark.kinds.explain.analysis.slow_paths import innermost_own, yields
 
 EVENTS = ("join", "future", "condition", "barrier", "semaphore", "event")
-# Calls that the C++ library makes on behalf of something else.
+# Calls that the C++ library makes as parts of other waits.
 _CARRIERS = ("mutex", "relock", "condition", "timed_condition", "sleep")
 _OFTEN = 0.1  # of the waits
-_ENOUGH = 8  # ticks of a thread that say more than the waits of all
+_ENOUGH = 8  # ticks of a thread that show more than the waits of all
 
 
 class Waits:
@@ -37,7 +38,7 @@ class Waits:
         self.of = cache(self._of)
 
     def _of(self, activity: str, thing: int, stack: int) -> str:
-        """What a wait that the agent calls `activity` is for."""
+        """The purpose of a wait that the agent calls `activity`."""
         if activity == "futex":
             return self._of_futex(thing, stack)
         if activity == "yield":
@@ -55,13 +56,14 @@ class Waits:
         return "own_lock" if is_lock else activity
 
     def _is_signalled(self, thing: int) -> bool:
-        """Whether who waits for a condition at most for a time is woken often: no timer then."""
+        """Whether threads that wait for a condition with a deadline are often woken: then it is no
+        timer."""
         known = self._recording.things.get(thing)
         return known is not None and known.signals > _OFTEN * known.waits
 
     def meant(self) -> Recording:
-        """The record with each wait called by what it is for. The totals of threads stay as the
-        agent counted them, because some calls run and others block; see `shares`."""
+        """The record with each wait named by its purpose. The totals of threads stay as the agent
+        counted them, because some calls run and others block; see `shares`."""
         record = self._recording
         pairs = (
             replace(
@@ -79,11 +81,11 @@ class Waits:
         return replace(record, pairs=tuple(pairs), ticks=tuple(ticks))
 
     def _goes_on(self, pair: Pair) -> bool:
-        """Whether it is the second part of a wait that is counted already."""
+        """Whether the pair is the second part of a wait that is counted already."""
         return pair.activity == "relock" and pair.thing in self._hand_made.conditions
 
     def shares(self, thread: Thread, activity: str) -> Mapping[str, float]:
-        """What the thread's waits of an activity are for, as shares of their time."""
+        """The purposes of the thread's waits of an activity, as shares of their time."""
         ticks = self._by_thread.get((thread.tid, activity), Counter())
         if sum(ticks.values()) >= _ENOUGH:
             return _shares(ticks)
@@ -117,7 +119,8 @@ class Waits:
         return found
 
     def _of_futex(self, thing: int, stack: int) -> str:
-        """A future, a barrier, an event in general, or a lock of the program's own."""
+        """The purpose of a futex: a future, a barrier, an event in general, or a lock of the
+        program's own."""
         frames = self._names.frames(stack)
         if self._knowledge.is_lock_of_runtime(frames):
             return "own_lock"
@@ -128,13 +131,14 @@ class Waits:
         if known and known.what == "condition":
             return "relock"  # signalling takes a lock within the condition
         datum = known and known.module and self._names.datum(known.module, known.offset)
-        # libstdc++ waits for an atomic in a pool of its own.
+        # libstdc++ waits for an atomic in its own pool.
         return "event" if datum and "__waiter_pool" in datum[0] else "own_lock"
 
     def _by_signaller(self, kind: str, thing: int, stack: int) -> str:
-        """A wait for an atomic word is for what wakes it: a barrier or semaphore in the same
-        function of the program, whose own waiting functions are inlined without a name. A
-        function of the program that is named as one that takes a lock waits for that lock."""
+        """The purpose of a wait for an atomic word is that of its waker: a barrier or semaphore in
+        the same function of the program, whose own waiting functions are inlined without a name. A
+        function of the program with the name of a function that takes a lock waits for that
+        lock."""
         if kind != "event":
             return kind
         if takes_a_lock(innermost_own(self._names.frames(stack)).name):
@@ -150,14 +154,14 @@ class Waits:
         return kind
 
     def _before_sleep(self, stack: int) -> str:
-        """A function that gives its processor away, and sleeps on a word if that does not help,
-        waits for one thing. What the library does lies in it without a name where it is inlined."""
+        """The purpose of a yield. A function that gives its processor away, and sleeps on a word if
+        that does not help, waits for one thing. Inlined library code lies in it without a name."""
         own = innermost_own(self._names.frames(stack)).name if stack else ""
         return self._sleeps_in.get(own, "") if own else ""
 
     @cached_property
     def _sleeps_in(self) -> Mapping[str, str]:
-        """By function of the program, what its longest sleep on a word is for."""
+        """By function of the program, the purpose of its longest sleep on a word."""
         found: dict[str, str] = {}
         slept: Counter[str] = Counter()
         threads = self._recording.threads.values()
@@ -172,7 +176,8 @@ class Waits:
         return {own: kind for own, kind in found.items() if slept[own] > _OFTEN * gave_ns}
 
     def _stack(self, activity: str, stack: int) -> int:
-        """Its own, or the usual one where the call is too short for the agent to take one."""
+        """The wait's own stack, or the usual one if the call is too short for the agent to take
+        one."""
         if activity not in ("yield", "sleep"):
             return stack
         if self._is_whole(stack):
@@ -180,19 +185,19 @@ class Waits:
         return (self._usual_yield if activity == "yield" else self._usual_sleep) or stack
 
     def _is_whole(self, stack: int) -> bool:
-        """Whether there is one that reaches the program: the walk may end in the C library."""
+        """Whether there is a stack that reaches the program: the walk may end in the C library."""
         return bool(stack) and any(each.own for each in self._names.frames(stack))
 
     @cached_property
     def _usual_yield(self) -> int:
-        """The stack from which most samples gave their processor away, or else the longest such
+        """The stack with most samples of giving a processor away, or else with the longest such
         calls that the agent saw."""
         return _most(yields(self._recording, self._names) or self._longest("yield"))
 
     @cached_property
     def _usual_sleep(self) -> int:
         """The stack of the longest sleeps. A wait that polls gives its processor away first, and
-        sleeps for longer and longer then: some of that is too short to have a stack."""
+        then sleeps for longer and longer: some of these calls are too short to have a stack."""
         known = _most(self._longest("sleep"))
         polls = self._usual_yield
         waits = polls and self._knowledge.activity(self._names.frames(polls))

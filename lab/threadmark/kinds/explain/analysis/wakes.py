@@ -1,5 +1,5 @@
-"""Who wakes whom, as the kernel tells it: of locks and events of which the agent sees neither the
-holder nor the signaller, the thread that wakes another is the one."""
+"""The kernel's wakes of threads by threads. For locks and events of which the agent sees neither
+the holder nor the signaller, the waking thread counts as such."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from dataclasses import replace
 
 from threadmark.kinds.explain.analysis.recording import Recording
 
-_ENOUGH = 5  # wakes seen for one thing that tell who wakes for it
+_ENOUGH = 5  # wakes for one thing that identify its waker
 
 
 def with_signallers(recording: Recording) -> Recording:
-    """The record with the usual waker of each thing that no signaller is known of."""
+    """The record with the usual waker of each thing without a known signaller."""
     usual = {
         thing: min(stacks, key=lambda s: (-stacks[s], s))
         for thing, stacks in _by_thing(recording).items()
@@ -28,7 +28,7 @@ def with_signallers(recording: Recording) -> Recording:
 
 
 def wakers(recording: Recording, things: Set[int]) -> dict[int, float]:
-    """The stacks that woke those who waited for one of these things, with their weights."""
+    """The stacks that woke waiters for one of these things, with their weights."""
     found: Counter[int] = Counter()
     for stacks in _by_thing(recording, things).values():
         found.update(stacks)

@@ -1,7 +1,7 @@
-"""The wake-up graph: which threads wake which, for what and from where.
+"""The wake-up graph: the threads that wake others, with the reasons and the places of the wakes.
 
-Threads with one outermost function are one node. The agent's pairs tell who held a lock or who
-signalled an event, ticks who awaited whose end, and the kernel's wakes the rest.
+Threads with one outermost function are one node. The agent's pairs show the holder of a lock or the
+signaller of an event, ticks show the waits for ends, and the kernel's wakes the rest.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from threadmark.kinds.explain.analysis.stacks import Stacks
 _EDGES = 100
 _NODES = 64
 _CALLS = ("io", "poll")
-_Key = tuple[str, str, str]  # names of the two nodes, and what the wait was for
+_Key = tuple[str, str, str]  # names of the two nodes, and the purpose of the wait
 
 
 @dataclass
@@ -33,7 +33,7 @@ class _Edge:
 
 
 class Wakeups:
-    """Those of one record."""
+    """The wake-ups of one record."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Wakeups:
         }
 
     def node(self, tid: int) -> str:
-        """The name of the threads that one thread belongs to."""
+        """The name of the node that a thread belongs to."""
         thread = self._recording.threads[tid]
         return self._own_name(thread) or self._names_by_maker.get(
             (thread.maker, thread.made_at), thread.name or f"thread {tid}"
@@ -93,7 +93,8 @@ class Wakeups:
 
     @cached_property
     def _names_by_maker(self) -> dict[tuple[int, int], str]:
-        """Of threads that no stack is known of: as others made at the same place, or by it."""
+        """Names of threads without a known stack: the name of others made at the same place, or of
+        that place."""
         found: dict[tuple[int, int], str] = {}
         for thread in self._recording.threads.values():
             maker = self._stacks.first(thread.made_at) if thread.made_at else None
@@ -106,7 +107,7 @@ class Wakeups:
 
     @cached_property
     def _nodes(self) -> dict[str, str]:
-        """By each outermost function of its threads."""
+        """The names of the nodes, by outermost function of their threads."""
         found: dict[str, str] = {}
         for tid in self._recording.threads:
             for start in sorted(self._roles.starts.get(tid, ())):
@@ -135,7 +136,7 @@ class Wakeups:
             edge.places[pair.holder, False] += max(1, pair.wait_ns)
 
     def _add_ends(self) -> None:
-        """Joins: the end of a thread wakes who awaits it."""
+        """Joins: the end of a thread wakes the threads that await it."""
         ended: dict[_Key, set[tuple[int, int]]] = defaultdict(set)
         before = self._recording.began_ns
         for tick in self._recording.ticks:
@@ -151,8 +152,8 @@ class Wakeups:
             self._edges[key].wakes = len(pairs)
 
     def _add_wakes(self) -> None:
-        """What the agent has no pair for. Its time is what the woken thread waited in ways that the
-        agent does not tell, divided by the weights of the wakes."""
+        """Wakes without a pair of the agent. Their time is the woken thread's wait that the agent
+        does not know, divided by the weights of the wakes."""
         told = {pair.thing for pair in self._recording.pairs if pair.holder and pair.thing}
         threads = self._recording.threads
         untold: dict[int, list[Wake]] = defaultdict(list)
@@ -172,7 +173,7 @@ class Wakeups:
                 edge.places[wake.stack, True] += wake.weight
 
     def _what(self, wake: Wake) -> str:
-        """What the woken thread waited for."""
+        """The purpose of the woken thread's wait."""
         frames = self._names.frames(wake.stack, True)
         piece = self._knowledge.cause(frames)
         if piece is not None:

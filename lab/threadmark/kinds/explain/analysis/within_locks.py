@@ -1,7 +1,8 @@
-"""Input and output by a thread that has a lock: others that wait for the lock wait for that too.
+"""Input and output by a thread that has a lock: others that wait for the lock also wait for the
+call.
 
-The agent notes of each call with a descriptor which stack took the lock that the thread had, if
-others had waited for it. So the calls are counted, and not those that ticks happen to meet."""
+For each call with a descriptor the agent notes the stack that took the thread's lock, if others had
+waited for the lock. So all such calls count, and not only those that ticks happen to meet."""
 
 from __future__ import annotations
 
@@ -13,16 +14,16 @@ from threadmark.kinds.explain.analysis.recording import Pair, Recording
 
 _LOCKS = ("mutex", "rwlock")
 _SAID = 0.01  # of the time that the program ran
-_MUCH = 0.05  # of it: then it is what to do something about
+_MUCH = 0.05  # of it: then it is worth a remedy
 _MOSTLY = 0.9  # of the calls
-_SMALL = 4096  # bytes of a write: less is better gathered
+_SMALL = 4096  # bytes of a write: smaller ones are better gathered
 SMALL_WRITES, CALLS = "small_writes", "calls"  # cases of a cause
 
 
 @dataclass(frozen=True)
 class Within:
-    """What is done while a lock is held. `size` is the mean of a write in bytes; 0: it is not
-    known, or most are no writes. `share` is a part of the time that the program ran."""
+    """The calls during the holds of a lock. `size` is the mean of a write in bytes; 0: not known,
+    or most calls are no writes. `share` is a part of the time that the program ran."""
 
     calls: int
     size: float
@@ -30,7 +31,7 @@ class Within:
 
     @property
     def words(self) -> str:
-        """As a part of a sentence."""
+        """The calls as a part of a sentence."""
         calls = "calls of input and output"
         if self.size:
             calls = f"writes of {self.size:,.0f} bytes"
@@ -39,8 +40,8 @@ class Within:
 
 
 def say_within(cause: Cause, recording: Recording) -> None:
-    """Add to a lock's cause what is done while it is held. Where that takes long, the cause's case
-    says so, and with it what to write instead."""
+    """Add the calls during its holds to a lock's cause. If they take long, the cause's case is set,
+    which selects the remedy."""
     found = within(cause, recording)
     if found is None or found.share < _SAID:
         return
@@ -50,7 +51,8 @@ def say_within(cause: Cause, recording: Recording) -> None:
 
 
 def within(cause: Cause, recording: Recording) -> Within | None:
-    """None where it is nothing, or not known."""
+    """The calls during the holds of a cause's lock; None if there are none, or they are not
+    known."""
     if cause.category not in _LOCKS or recording.wall_ns <= 0:
         return None
     held = {hold.stack for hold in recording.holds if hold.thing in cause.things}
@@ -62,7 +64,7 @@ def within(cause: Cause, recording: Recording) -> Within | None:
 
 
 def _size(calls: Sequence[Pair], recording: Recording) -> float:
-    """Of a write to the files of these calls."""
+    """The mean size of a write to the files of these calls."""
     things = {each.thing for each in calls}
     files = [each for each in recording.files if each.thing in things and each.writes]
     writes = sum(each.writes for each in files)

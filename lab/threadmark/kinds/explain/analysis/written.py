@@ -1,4 +1,4 @@
-"""Files that were written to, as people know them: the sockets of a program are one kind."""
+"""Files that were written to, under names for people: the sockets of a program are one kind."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from threadmark.kinds.explain.analysis.recording import Recording, Written
 
 _WITHOUT_NAME = re.compile(
     r"(socket|pipe):\[\d+\]"
-)  # a number of the kernel's, which tells nothing
+)  # a number of the kernel's, without use to a reader
 
 
 def files_of(recording: Recording) -> list[Written]:
-    """Each file by its path. Sockets are one, and pipes are: how many there were is their name."""
+    """Each file by its path. All sockets are one entry, and so are all pipes: its name has their
+    number."""
     found: list[Written] = []
     kinds: dict[str, list[Written]] = defaultdict(list)
     for each in recording.files:
