@@ -1,4 +1,5 @@
-"""Threads over time as shapes: a row for each thread, and bands of how many were in which state."""
+"""Threads over time as shapes: a row for each thread, and bands with the number of threads in each
+state."""
 
 from __future__ import annotations
 
@@ -7,20 +8,20 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-SLICES = 240  # of the time; what details.py divides it into
+SLICES = 240  # of the time, as in details.py
 HEIGHT = 12
-# From the bottom of a band, with the height of each state in a row: work is high, sleep is low.
+# The states from the bottom of a band, with their height in a row: work is high, sleep is low.
 HEIGHTS = {
     "useful": 12, "runtime": 12, "starting": 12, "kernel_memory": 12, "atomic": 12, "spinning": 12,
     "runnable": 9, "waiting": 7, "once": 7, "barrier": 6, "semaphore": 6, "condition": 6, "join": 6,
     "io": 5, "runtime_idle": 3, "sleep": 3, "unknown": 3,
 }  # fmt: skip
-_OPEN = 12  # threads that are shown at once
+_OPEN = 12  # threads shown at once
 
 
 @dataclass(frozen=True)
 class Shape:
-    """All of one state in a picture; `path` is that of an SVG."""
+    """One state in a picture; `path` is an SVG path."""
 
     state: str
     path: str
@@ -101,7 +102,7 @@ def _row(thread: Mapping[str, Any], details: Mapping[str, Any]) -> Row:
 
 
 def row_shapes(spans: Iterable[tuple[float, float, str]]) -> list[Shape]:
-    """A row of [begin, end, state] in slices."""
+    """The shapes of a row of [begin, end, state] in slices."""
     paths: dict[str, list[str]] = {}
     for begin, until, state in spans:
         if state and until > begin:
@@ -112,7 +113,7 @@ def row_shapes(spans: Iterable[tuple[float, float, str]]) -> list[Shape]:
 
 
 def _shares(states: Mapping[str, float]) -> str:
-    """The two largest, in words."""
+    """The two largest shares, in words."""
     total = sum(states.values())
     largest = sorted(states.items(), key=lambda each: -each[1])[:2]
     return ", ".join(
@@ -134,7 +135,7 @@ def _band(counts: Mapping[str, Sequence[float]], most: float) -> list[Shape]:
 
 
 def _area(below: Sequence[float], above: Sequence[float], most: float) -> str:
-    """Steps along the upper edge, and back along the lower one; nothing where there is none."""
+    """Steps along the upper edge, and back along the lower edge; empty if the band is empty."""
     path = []
     begin = 0
     while begin < SLICES:

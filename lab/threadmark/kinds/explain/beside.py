@@ -1,4 +1,4 @@
-"""What a run that measured cells shows of the explanations that were made with it."""
+"""The explanations that a run with measured cells shows."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ class Explained:
 
     @property
     def name(self) -> str:
-        """Of the cell."""
+        """The name of the cell."""
         return str(self.answer["cell"]["name"])
 
     @property
     def summary(self) -> str:
-        """The first cause and what it is worth."""
+        """The first cause and its cost."""
         return table.summary(self.answer["causes"][0])
 
     @property
     def command(self) -> str:
-        """What shows all of it."""
+        """The command that shows the whole explanation."""
         return hint(self.store, "show", self.run)
 
     def lines(self, width: int) -> list[str]:
-        """All that it says."""
+        """The lines of the explanation."""
         return [line.plain for line in table.lines(self.answer, width, utf8=True)]
 
 
 def explained(stored: Stored) -> list[Explained]:
-    """Those of a measured run, in the order in which they were made."""
+    """The explanations of a measured run, in the order in which they were made."""
     found = stored.documents.get(EXPLANATIONS, {}).get("fields", [])
     return [
         Explained(each["run"], _cell(each["answer"]["cell"]), each["answer"], stored.store)
@@ -54,17 +54,17 @@ def explained(stored: Stored) -> list[Explained]:
 
 
 def document(found: list[Explained]) -> dict[str, Any]:
-    """For the store."""
+    """The document for the store."""
     return {"fields": [{"run": each.run, "answer": each.answer} for each in found]}
 
 
 def by_column(stored: Stored) -> dict[tuple[object, ...], int]:
-    """What a verdict is about (Cell.column) -> the run that explains it."""
+    """The subject of a verdict (Cell.column) -> the run that explains it."""
     return {each.cell.column: each.run for each in explained(stored)}
 
 
 def say(page: TextPage, stored: Stored) -> None:
-    """A line for each explanation."""
+    """Print a line for each explanation."""
     found = explained(stored)
     if found:
         page.heading("Why it does not scale")
@@ -73,7 +73,7 @@ def say(page: TextPage, stored: Stored) -> None:
 
 
 def records(stored: Stored) -> list[dict[str, Any]]:
-    """For JSON."""
+    """The explanations for JSON."""
     names = ("category", "share", "certain", "name", "where", "words", "bound")
     return [
         {

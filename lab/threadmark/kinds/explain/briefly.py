@@ -1,5 +1,5 @@
-"""What explain says of a program that another command runs, in a few words: its causes, their
-bounds, and which fixes can help."""
+"""The short answer of explain for a program that another command runs: its causes, their bounds,
+and the fixes that can help."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _CAUSES = 3
 def explained(
     workload: Workload, setting: Setting, environment: Mapping[str, str], store: Path
 ) -> dict[str, Any]:
-    """Record a run with the most threads, keep that as a run of explain, and say what it says.
-    LabError where it cannot be recorded; an interrupt of the recording is one of the command."""
+    """Record a run with the most threads, keep it as a run of explain, and return its answer.
+    LabError if it cannot be recorded; an interrupt of the recording also interrupts the command."""
     count = max(workload.counts)
-    # What a fix sets, the program alone gets, as in the runs of a try: not the recorder, and not
-    # the commands beside the program.
+    # Only the program gets the settings of a fix, as in the runs of a try. The recorder and the
+    # commands beside the program do not.
     words, given, own = start(workload, setting, count, environment)
     wanted = invocation.Wanted(
         words,
@@ -35,7 +35,7 @@ def explained(
         variables=own,
     )
     with invocation.temporary(store) as made:
-        # What the program prints must not stand among what the try prints.
+        # The output of the program must not mix with the output of the try.
         with invocation.unseen() as output:
             status = probe.record(
                 wanted.options(), made, apart=True, environment=given, output=output
@@ -56,7 +56,7 @@ def explained(
 
 
 def _about(cause: Mapping[str, Any]) -> dict[str, Any]:
-    """A cause with what tells it from others, and the fixes for it."""
+    """The distinctive fields of a cause, and the fixes for it."""
     return {
         "summary": summary(cause),
         "category": cause["category"],

@@ -1,4 +1,4 @@
-"""A mapped file that is not here, by the symbols and code of it that the record carries."""
+"""A mapped file that is not on this machine: its symbols and code in the record."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from threadmark.kinds.explain.elf import Elf
 
 @dataclass(frozen=True)
 class Carried:
-    """Addresses are those of the file's ELF headers."""
+    """The carried parts of a file. Addresses are those of the file's ELF headers."""
 
     symbols: tuple[Symbol, ...] = ()
     pieces: tuple[Code, ...] = ()
@@ -39,11 +39,12 @@ class Carried:
         return self.datum(address) is not None
 
     def is_of(self, elf: Elf) -> bool:
-        """Whether the file has this code; of another build with the same path it says nothing."""
+        """Whether the file has this code. A file of another build with the same path has other
+        code."""
         return all(elf.code(p.address, 0, len(p.content))[1] == p.content for p in self.pieces)
 
     def code(self, address: int, before: int, after: int) -> tuple[int, bytes]:
-        """The address of the first byte, and bytes round an address."""
+        """The address of the first byte, and bytes around an address."""
         for each in self.pieces:
             if each.address <= address <= each.address + len(each.content):
                 first = max(each.address, address - before)

@@ -1,4 +1,4 @@
-"""Who woke whom, and the path through it that took the whole time, as shapes of the page."""
+"""The wake-up graph and the critical path as shapes of the page."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Arc:
 
 @dataclass(frozen=True)
 class Wakes:
-    """The graph of who woke whom."""
+    """The wake-up graph."""
 
     nodes: Sequence[Mapping[str, Any]]
     arcs: Sequence[Arc]
@@ -37,7 +37,7 @@ class Wakes:
 
 
 def wakes(details: Mapping[str, Any]) -> Wakes | None:
-    """None where nothing is known of it."""
+    """The wake-up graph; None if it is not known."""
     known = details.get("wakeups") or {}
     nodes, edges = known.get("nodes", []), known.get("edges", [])
     if not nodes or not edges:
@@ -70,7 +70,8 @@ def wakes(details: Mapping[str, Any]) -> Wakes | None:
 
 
 def _arc(begin: int, end: int, count: int) -> str:
-    """From the right of one row to that of another; the two directions do not cover each other."""
+    """An arc from the right of one row to the right of another; the two directions do not cover
+    each other."""
     if begin == end:
         y = begin * ROW + ROW / 2
         return f"M2 {y - 9}C48 {y - 18} 48 {y + 18} 6 {y + 9}"
@@ -92,7 +93,7 @@ class PathRow:
 
 @dataclass(frozen=True)
 class Path:
-    """The critical path: rows by their first segments, and what it consists of."""
+    """The critical path: rows by their first segments, and the totals of its parts."""
 
     rows: Sequence[PathRow]
     totals: Sequence[Mapping[str, Any]]
@@ -101,7 +102,7 @@ class Path:
 
 
 def critical_path(details: Mapping[str, Any]) -> Path | None:
-    """None where it is not known."""
+    """The critical path; None if it is not known."""
     known = details.get("critical_path") or {}
     segments = known.get("segments", [])
     if not segments:

@@ -1,4 +1,4 @@
-"""Two runs of explain: what became of the states and of the causes."""
+"""The comparison of two runs of explain: the changes of states and causes."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ _SHOWN = 0.005
 
 @dataclass(frozen=True)
 class Change:
-    """Before and after; shares of thread time, None where a run has no such cause."""
+    """States and causes before and after, as shares of thread time; None if a run has no such
+    cause."""
 
     wall_s: tuple[float, float]
     states: Mapping[str, tuple[float, float]]
     causes: tuple[tuple[str, str, float | None, float | None], ...]  # category, name, shares
-    parts: tuple[str, str] = ("", "")  # of which parts of the records they are; empty: the whole
+    parts: tuple[str, str] = ("", "")  # the parts of the records; empty: the whole
 
     def record(self) -> dict[str, Any]:
-        """For JSON."""
+        """The change for JSON."""
         return {
             "wall_s": list(self.wall_s),
             "parts": list(self.parts),
@@ -39,7 +40,7 @@ class Change:
         }
 
     def lines(self) -> list[RenderableType]:
-        """For a terminal."""
+        """The change for a terminal."""
         before, after = self.wall_s
         lines: list[RenderableType] = [Text(f"Time: {before:.3g} s before, {after:.3g} s after.")]
         for when, part in zip(("Before", "After"), self.parts, strict=True):
@@ -56,7 +57,7 @@ class Change:
 
     @property
     def failed(self) -> bool:
-        """A share says nothing of speed."""
+        """Always false, because a share shows nothing about speed."""
         return False
 
 
@@ -65,7 +66,7 @@ def _share(value: float | None) -> str:
 
 
 def change(before: Mapping[str, Any], after: Mapping[str, Any]) -> Change:
-    """From the documents of two runs."""
+    """The change between the documents of two runs."""
     shares = [
         {(c["category"], c["name"]): c["share"] for c in each["causes"]} for each in (before, after)
     ]

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 @lru_cache(maxsize=1 << 16)
 def demangled(name: str) -> str:
-    """As C++ writes it; other names as they are."""
+    """The name in the form of C++; other names unchanged."""
     import cxxfilt
 
     if not name.startswith(("_Z", "__Z")):
@@ -21,8 +21,8 @@ def demangled(name: str) -> str:
 
 
 def _prefix(name: str) -> str:
-    """What stands before the template arguments of a name that the demangler does not know, such
-    as those of clang that have constraints."""
+    """The part before the template arguments of a name that the demangler does not know, such as
+    clang's names with constraints."""
     begin = re.match(r"_?_ZN[rVK]*(St)?", name)
     if begin is None:
         return name

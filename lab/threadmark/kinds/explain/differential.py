@@ -30,12 +30,12 @@ from threadmark.model.errors import LabError
 from threadmark.model.workload import PLACE
 
 _ROUNDS = 3
-_FEWEST = 2  # that tell how much like runs differ
+_FEWEST = 2  # that show the difference of like runs
 _BUDGET_S = 60.0
 
 
 def perform(wanted: invocation.Wanted, turns: Turns, store: Path, *, as_json: bool) -> int:
-    """Run it all and say what the comparison says; returns the exit status."""
+    """Run the comparison and print its answer; returns the exit status."""
     turns.check(wanted)
     for count in turns.counts:
         _with(wanted, count).check()
@@ -63,7 +63,7 @@ def _with(wanted: invocation.Wanted, threads: int) -> invocation.Wanted:
 
 @dataclass
 class _Session:
-    """The runs, as they are made."""
+    """The runs of the comparison."""
 
     wanted: invocation.Wanted
     turns: Turns
@@ -76,7 +76,7 @@ class _Session:
     _shown: bool = False
 
     def run(self) -> None:
-        """All rounds, or what an interrupt leaves of them."""
+        """Make all rounds, or those before an interrupt."""
         began = time.monotonic()
         most = self.turns.rounds or _ROUNDS
         while len(self.rounds) < most and not self.interrupted:
@@ -132,7 +132,7 @@ class _Session:
         return found
 
     def _one(self, threads: int) -> Run | None:
-        """One run; None where it was interrupted."""
+        """One run; None if it was interrupted."""
         path = self.folder / "last.tmr"
         echo = not self._shown
         self._shown = True

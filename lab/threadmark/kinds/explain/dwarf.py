@@ -1,8 +1,8 @@
-"""A lean reader of DWARF 2 to 5: units, and entries whose attributes are read when asked for.
+"""A lean reader of DWARF 2 to 5: units, and entries whose attributes are read on demand.
 
-pyelftools builds an object of each attribute; a program of 100 MB takes it minutes. Here a unit is
-looked at only where it holds an address that is asked for, and then passed over quickly. What is
-damaged or not known raises one of ODD; nothing loops on a damaged file, since each step goes on.
+pyelftools builds an object of each attribute; a program of 100 MB takes it minutes. This reader
+looks only at a unit that has a wanted address, and passes over it quickly. Damaged or unknown data
+raises one of ODD. No loop hangs on a damaged file, because each step goes on.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from threadmark.kinds.explain.dwarf_shapes import Shape, Shapes, after, leb, sig
 from threadmark.kinds.explain.elf import Elf, Section
 
 ODD = (IndexError, KeyError, ValueError, OverflowError, TypeError, AttributeError, RecursionError)
-_MOST_ENTRIES = 4_000_000  # that are passed over in one file; a few seconds
+_MOST_ENTRIES = 4_000_000  # passed over in one file; a few seconds
 _MOST_UNITS = 200_000
 
 
@@ -51,21 +51,21 @@ class Unit:
 
     @cached_property
     def data(self) -> bytes:
-        """Its bytes, the header too."""
+        """The bytes of the unit with the header."""
         return self.dwarf.section(".debug_info").cut(self.start, self.end - self.start)
 
     @cached_property
     def root(self) -> Entry:
-        """Its first entry."""
+        """The first entry of the unit."""
         return self.entry(self.first)
 
     def entry(self, offset: int) -> Entry:
-        """The entry at an offset from the begin of the unit."""
+        """The entry at an offset from the beginning of the unit."""
         code, at = leb(self.data, offset)
         return Entry(self, offset, at, self.shapes[code])
 
     def passed(self, at: int, shape: Shape) -> int:
-        """Where the attributes of an entry that begin at `at` end."""
+        """The end of the attributes of an entry that begin at `at`."""
         if shape.size is not None:
             return at + shape.size
         data = self.data
@@ -75,18 +75,18 @@ class Unit:
 
     @cached_property
     def base(self) -> int:
-        """The address that ranges and locations count from."""
+        """The base address of ranges and locations."""
         return self.root.number(At.LOW) or 0
 
     def table(self, name: int, other: int = 0) -> int:
-        """Where the unit's part of a table begins."""
+        """The beginning of the unit's part of a table."""
         found = self.root.value(name)
         if found is None and other:
             found = self.root.value(other)
         return found[1] if found and isinstance(found[1], int) else 0
 
     def address(self, number: int) -> int:
-        """One of the table of addresses."""
+        """An address of the table of addresses, by its number."""
         at = self.table(At.ADDRESSES_BASE, At.GNU_ADDRESSES_BASE) + number * self.address_size
         return self.dwarf.section(".debug_addr").number(at, self.address_size)
 
@@ -113,7 +113,7 @@ class Entry:
 
     @property
     def place(self) -> int:
-        """Its offset in the section."""
+        """The offset of the entry in the section."""
         return self.unit.start + self.offset
 
     def value(self, name: int) -> tuple[int, int | str | bytes] | None:
@@ -142,7 +142,7 @@ class Entry:
         return self._meant(form, (signed_leb if signed else leb)(data, at)[0])
 
     def _meant(self, form: int, number: int) -> int | str:
-        """What a number stands for."""
+        """The value that a number stands for."""
         unit = self.unit
         section = unit.dwarf.section
         width = unit.offset_size
@@ -162,17 +162,17 @@ class Entry:
         return number
 
     def number(self, name: int) -> int | None:
-        """An attribute that is a number."""
+        """An attribute with a number as its value."""
         found = self.value(name)
         return found[1] if found and isinstance(found[1], int) else None
 
     def text(self, name: int) -> str:
-        """An attribute that is a text; empty without one."""
+        """An attribute with a text as its value; empty without one."""
         found = self.value(name)
         return found[1] if found and isinstance(found[1], str) else ""
 
     def follow(self, name: int) -> Entry | None:
-        """The entry that an attribute refers to; None for one of another file."""
+        """The entry that an attribute refers to; None for an entry of another file."""
         found = self.value(name)
         if found is None or not isinstance(found[1], int):
             return None
@@ -182,7 +182,7 @@ class Entry:
         return self.unit.dwarf.entry(found[1]) if found[0] == numbers.REF_ADDR else None
 
     def children(self) -> Iterator[Entry]:
-        """The entries directly below."""
+        """The entries directly below this entry."""
         if not self.shape.parent:
             return
         unit = self.unit
@@ -230,14 +230,14 @@ class Dwarf:
         return self._elf.section(name) or Section(b"", 0, 0)
 
     def spend(self, entries: int) -> None:
-        """Note work; ValueError where it becomes more than a name is worth."""
+        """Note work; ValueError if it becomes more than a name is worth."""
         self._left -= entries
         if self._left < 0:
             raise ValueError("too much")
 
     @cached_property
     def starts(self) -> list[int]:
-        """Where the units begin."""
+        """The offsets of the units."""
         info = self.section(".debug_info")
         found: list[int] = []
         at = 0

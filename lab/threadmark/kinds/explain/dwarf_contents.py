@@ -1,5 +1,5 @@
-"""What one unit of debug information has: its functions by address, its variables, what each entry
-lies in, and the names of its source files."""
+"""The contents of a unit of debug information: its functions by address, its variables, the
+container of each entry, and the names of its source files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from threadmark.kinds.explain.dwarf_shapes import after, leb
 _DEEPEST = 32
 _MOST_RANGES = 2_000_000
 _MOST_FILES = 20_000
-_NAME, _FOLDER = 1, 2  # what a line table says of a file
+_NAME, _FOLDER = 1, 2  # fields of a file in a line table
 
 
 @dataclass
@@ -24,22 +24,22 @@ class Contents:
     """The outline of a unit."""
 
     functions: list[tuple[int, int, int]] = field(default_factory=list)  # low, high, offset
-    variables: list[int] = field(default_factory=list)  # offsets of those outside of functions
-    locals: list[int] = field(default_factory=list)  # offsets of those inside, no parameters
+    variables: list[int] = field(default_factory=list)  # offsets of variables outside of functions
+    locals: list[int] = field(default_factory=list)  # offsets of variables inside, no parameters
     begins: list[int] = field(default_factory=list)  # offsets of classes, functions, namespaces
     ends: list[int] = field(default_factory=list)
-    parents: list[int] = field(default_factory=list)  # number of the one that it lies in, or -1
+    parents: list[int] = field(default_factory=list)  # number of the container of each, or -1
 
 
 @lru_cache(maxsize=256)
 def contents(unit: Unit) -> Contents:
-    """All of a unit, passed over once."""
+    """The outline of a unit, from one pass."""
     found = Contents()
     data, shapes = unit.data, unit.shapes
     at, end = unit.first, len(data)
-    inside: list[int] = []  # of each entry that is open, the container that it is or lies in
+    inside: list[int] = []  # for each open entry, its nearest container (or itself)
     within = -1
-    local = 0  # how many open entries are functions
+    local = 0  # the number of open functions
     functions: list[bool] = []
     count = 0
     while at < end:
@@ -83,8 +83,8 @@ def contents(unit: Unit) -> Contents:
 
 @lru_cache(maxsize=64)
 def _units(dwarf: Dwarf) -> list[tuple[int, int, int]]:
-    """The code of all units: low, high, offset of the unit. g++ lists it in a section of its own;
-    clang does not, but has it at the begin of each unit."""
+    """The code of all units: low, high, offset of the unit. g++ lists it in a section of its own.
+    clang has it only at the beginning of each unit."""
     try:
         found = listed_code(dwarf.section(".debug_aranges"))
     except ODD:
@@ -126,7 +126,7 @@ def function_at(unit: Unit, address: int) -> Entry | None:
 
 
 def holder(entry: Entry) -> Entry | None:
-    """The innermost class, function or namespace that an entry lies in."""
+    """The innermost class, function or namespace around an entry."""
     outline = contents(entry.unit)
     at = bisect_right(outline.begins, entry.offset) - 1
     while at >= 0:
@@ -149,17 +149,18 @@ def declared(entry: Entry) -> Entry:
 
 
 def _earlier(entry: Entry) -> Entry | None:
-    """What an entry completes: the inlined function, or the declaration."""
+    """The entry that an entry completes: the inlined function, or the declaration."""
     return entry.follow(At.ORIGIN) or entry.follow(At.SPECIFICATION)
 
 
 def name_of(entry: Entry) -> str:
-    """The name of an entry, without what it lies in."""
+    """The name of an entry, without its containers."""
     return declared(entry).text(At.NAME)
 
 
 def outer_names(entry: Entry) -> list[str]:
-    """Names of what an entry lies in, the outermost first. Those without a name are left out."""
+    """Names of an entry's containers, the outermost first. Containers without a name are left
+    out."""
     found: list[str] = []
     at: Entry | None = declared(entry)
     for _ in range(_DEEPEST):

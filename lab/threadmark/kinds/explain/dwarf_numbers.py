@@ -30,9 +30,9 @@ class At:
 FUNCTIONS = frozenset([Tag.SUBPROGRAM, Tag.INLINED])
 CLASSES = frozenset([Tag.CLASS, Tag.STRUCTURE, Tag.UNION])
 CONTAINERS = CLASSES | {Tag.NAMESPACE, Tag.SUBPROGRAM}
-# How long the value of a form is, where no number of bytes.
+# The sizes of forms without a fixed number of bytes.
 LEB, BLOCK1, BLOCK2, BLOCK4, BLOCK, STRING = -1, -2, -3, -4, -5, -6
-OFFSET, ADDRESS = -7, -8  # as long as the unit says
+OFFSET, ADDRESS = -7, -8  # of the unit's size
 SIZES = {
     0x01: ADDRESS, 0x03: BLOCK2, 0x04: BLOCK4, 0x05: 2, 0x06: 4, 0x07: 8, 0x08: STRING,
     0x09: BLOCK, 0x0A: BLOCK1, 0x0B: 1, 0x0C: 1, 0x0D: LEB, 0x0E: OFFSET, 0x0F: LEB,

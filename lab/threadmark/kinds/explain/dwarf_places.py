@@ -1,5 +1,5 @@
-"""Where a variable lies while the program is at an address, as far as debug information says it
-without running anything: a root such as a register, and a distance from what that has."""
+"""The place of a variable while the program is at an address, as far as debug information shows it
+without a run: a root such as a register, and a distance from the root's value."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ _CONSTANTS = {0x08: 1, 0x0A: 2, 0x0C: 4, 0x0E: 8}  # operation -> bytes; the nex
 
 @dataclass(frozen=True)
 class Value:
-    """What a root has plus an offset. Roots: ('register', n), ('entry', n) for a register when the
-    function began, ('frame',), ('address',), ('variable', offset of its entry), and ('word', value)
-    for what memory has."""
+    """The value of a root plus an offset. Roots: ('register', n), ('entry', n) for a register when
+    the function began, ('frame',), ('address',), ('variable', offset of its entry), and ('word',
+    value) for a word in memory."""
 
     root: tuple[object, ...]
     offset: int = 0
 
     def plus(self, more: int) -> Value:
-        """A value farther on."""
+        """The value plus an offset."""
         return Value(self.root, self.offset + more)
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a variable is: its `value` is known, or else its address."""
+    """The place of a variable: its `value` is known, or else its address."""
 
     value: Value | None = None
     address: Value | None = None
@@ -48,7 +48,7 @@ def place_of(entry: Entry, function: Entry, address: int) -> Place | None:
 
 
 def value_of(entry: Entry, name: int, function: Entry, address: int) -> Value | None:
-    """The value of an attribute that is an expression."""
+    """The value of an attribute with an expression."""
     what = expression(entry, name, address)
     found = _Evaluation(entry.unit, function, address).of(what) if what else None
     return _result(found)
@@ -64,12 +64,13 @@ def register_of(entry: Entry) -> int | None:
 
 
 def _result(place: Place | None) -> Value | None:
-    """What an expression that is no location comes to."""
+    """The result of an expression that is no location."""
     return (place.value or place.address) if place is not None else None
 
 
 class _UnknownError(ValueError):
-    """The expression has something that is not known before the program runs, or not here."""
+    """The expression needs a value that is not known before the program runs, or not known to this
+    module."""
 
 
 class _Evaluation:
@@ -85,7 +86,7 @@ class _Evaluation:
         self._at = 0
 
     def of(self, data: bytes) -> Place | None:
-        """None for what is not known."""
+        """The place that an expression gives; None if it is not known."""
         if len(data) == 1 and _REGISTER <= data[0] < _BASED:
             return Place(value=Value(("register", data[0] - _REGISTER)))
         self._data, self._at = data, 0
@@ -129,7 +130,7 @@ class _Evaluation:
             push(Value(_ABSOLUTE, self._unit.address(self._leb())))
         elif code in (0xA3, 0xF3):
             push(self._at_entry())
-        elif code != 0x96:  # that one does nothing
+        elif code != 0x96:  # a no-operation
             self._compute(code)
 
     def _compute(self, code: int) -> None:
@@ -157,7 +158,7 @@ class _Evaluation:
             raise _UnknownError
 
     def _at_entry(self) -> Value:
-        """What a register had when the function began."""
+        """The value of a register when the function began."""
         length = self._leb()
         code = self._bytes(1)
         if length != 1 or not _REGISTER <= code < _BASED:
@@ -165,7 +166,7 @@ class _Evaluation:
         return Value(("entry", code - _REGISTER))
 
     def _optimised_away(self) -> Value:
-        """A pointer that is nowhere: what it refers to is a variable."""
+        """A pointer without a place, to a known variable."""
         unit = self._unit
         target = self._bytes(unit.offset_size if unit.version > 2 else unit.address_size)
         offset = self._signed_leb()

@@ -1,4 +1,4 @@
-"""Lists of addresses in DWARF 2 to 5: which code an entry covers, where a variable is at an
+"""Lists of addresses in DWARF 2 to 5: the code of an entry, and the place of a variable at an
 address."""
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from threadmark.kinds.explain.dwarf_shapes import leb
 from threadmark.kinds.explain.elf import Section
 
 _MOST = 100_000  # ranges of one entry
-_LONG = 0xFFFFFFF0  # lengths from here on mean something else
-_WINDOWS = (1 << 12, 1 << 16, 1 << 22)  # bytes of one list, whose length is not said
+_LONG = 0xFFFFFFF0  # lengths from here on have another meaning
+_WINDOWS = (1 << 12, 1 << 16, 1 << 22)  # bytes of one list, whose length is unknown
 _BASE_NUMBER, _NUMBERS, _NUMBER_LENGTH, _OFFSETS, _EVERYWHERE = 1, 2, 3, 4, 5
 _EXPRESSIONS = frozenset([0x18, 0x09, 0x0A, 0x03, 0x04])  # forms
 
 
 def covered(entry: Entry) -> list[tuple[int, int]]:
-    """The code of a unit, function or block: first address and the one behind the last."""
+    """The code of a unit, function or block: first address and end."""
     low, high = entry.value(At.LOW), entry.value(At.HIGH)
     if low and high and isinstance(low[1], int) and isinstance(high[1], int):
         absolute = high[0] == ADDR or high[0] in ADDRESS_NUMBERS
@@ -36,7 +36,7 @@ def covered(entry: Entry) -> list[tuple[int, int]]:
 
 
 def listed_code(section: Section) -> list[tuple[int, int, int]]:
-    """What .debug_aranges has: first address, the one behind the last, offset of the unit."""
+    """The entries of .debug_aranges: first address, end, offset of the unit."""
     data = section.cut(0, section.size)
     found: list[tuple[int, int, int]] = []
     at = 0
@@ -53,13 +53,13 @@ def listed_code(section: Section) -> list[tuple[int, int, int]]:
 
 
 def holds(entry: Entry, address: int) -> bool:
-    """Whether an address lies in its code."""
+    """Whether an address lies in the code of the entry."""
     return any(low <= address < high for low, high in covered(entry))
 
 
 def expression(entry: Entry, name: int, address: int) -> bytes:
-    """Where a variable lies, or an expression's value, while the program is at an address; empty
-    where that is not known."""
+    """The expression of an attribute that holds while the program is at an address; empty if there
+    is none."""
     found = entry.value(name)
     if found is None:
         return b""
@@ -90,7 +90,7 @@ def _listed(unit: Unit, at: int, *, located: bool) -> Iterator[tuple[int, int, b
 def _pairs(
     unit: Unit, section: Section, at: int, located: bool
 ) -> Iterator[tuple[int, int, bytes]]:
-    """Lists before DWARF 5."""
+    """The pairs of lists before DWARF 5."""
     size = unit.address_size
     base, highest = unit.base, (1 << 8 * size) - 1
     while True:
@@ -110,7 +110,8 @@ def _pairs(
 
 
 def _coded(unit: Unit, data: bytes, located: bool) -> Iterator[tuple[int, int, bytes]]:
-    """Lists of DWARF 5. Those of locations have one code more than those of ranges."""
+    """The entries of lists of DWARF 5. Lists of locations have one code more than lists of
+    ranges."""
     size = unit.address_size
     base, at = unit.base, 0
 

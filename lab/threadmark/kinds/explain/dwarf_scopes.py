@@ -1,5 +1,5 @@
-"""The functions at an address as debug information has them, inlined ones too, with their
-parameters and variables."""
+"""The functions at an address in debug information, including inlined ones, with their parameters
+and variables."""
 
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ _HEADERS = re.compile(r"/usr/(lib|include)/.*|.*/include/c\+\+/.*|.*/lib/gcc/.*"
 
 @dataclass(frozen=True)
 class Variable:
-    """A parameter or variable: the entry with its name and type, and where it lies, if known."""
+    """A parameter or variable: the entry with its name and type, and its place, if known."""
 
     entry: Entry
     parameter: bool
     places: tuple[Place, ...] = ()
-    offset: int = 0  # of the entry that says where it lies, in the section
+    offset: int = 0  # in the section, of the entry with its place
     is_global: bool = False
 
     @property
     def name(self) -> str:
-        """Its name; empty for a parameter without one."""
+        """The name; empty for a parameter without one."""
         return name_of(self.entry)
 
     @property
     def is_object(self) -> bool:
-        """Whether it is the object whose member function or closure the function is."""
+        """Whether the variable is the object of a member function or closure."""
         return self.parameter and self.name in ("this", "__closure")
 
 
@@ -64,17 +64,17 @@ class Scope:
     """One function at an address."""
 
     entry: Entry
-    at: tuple[str, int]  # source file and line that are executed in it
+    at: tuple[str, int]  # source file and line of the executed code in it
     variables: list[Variable] = field(default_factory=list)
 
     @property
     def name(self) -> str:
-        """With namespaces and classes, without template arguments."""
+        """The name with namespaces and classes, without template arguments."""
         return qualified(declared(self.entry))
 
     @property
     def is_library(self) -> bool:
-        """Whether the standard library or a header of the system has it."""
+        """Whether the function is in the standard library or a header of the system."""
         if is_library(declared(self.entry)):
             return True
         return bool(_HEADERS.fullmatch(place(self.entry)[0])) or self._is_of_the_system
@@ -88,15 +88,15 @@ class Scope:
 
 @dataclass
 class Level:
-    """The functions of one frame of a stack, the innermost first, and what was passed in the
-    registers of the call that they wait in."""
+    """The functions of one frame of a stack, the innermost first, and the values in the registers
+    of the call that they wait in."""
 
     scopes: list[Scope]
     passed: dict[int, Value]
 
 
 def level(dwarf: Dwarf, address: int, at: tuple[str, int]) -> Level | None:
-    """The functions at an address inside of a call; `at` is the source line there."""
+    """The functions at an address inside a call; `at` is the source line there."""
     unit = unit_at(dwarf, address)
     function = function_at(unit, address) if unit else None
     if function is None:
@@ -115,7 +115,7 @@ def level(dwarf: Dwarf, address: int, at: tuple[str, int]) -> Level | None:
 
 
 def functions_at(dwarf: Dwarf, address: int) -> list[str]:
-    """The names of the functions at an address with what they lie in, the innermost first."""
+    """The names of the functions at an address with their containers, the innermost first."""
     unit = unit_at(dwarf, address)
     function = function_at(unit, address) if unit else None
     if function is None:
@@ -127,7 +127,7 @@ def functions_at(dwarf: Dwarf, address: int) -> list[str]:
 
 @lru_cache(maxsize=1 << 12)
 def _inlined(function: Entry) -> list[tuple[int, int, int, Entry]]:
-    """What is inlined in a function: first address, the one behind the last, depth."""
+    """The inlined calls in a function: first address, end, depth."""
     found: list[tuple[int, int, int, Entry]] = []
 
     def look(entry: Entry, depth: int) -> None:
@@ -152,7 +152,7 @@ class _Level:
         self.passed: dict[int, Value] = {}
 
     def look(self, entry: Entry) -> None:
-        """At one function, then at the one that is inlined in it there."""
+        """Look at one function, then at the function that is inlined in it there."""
         if len(self.chain) >= _DEEPEST:
             return
         self.chain.append(entry)
@@ -189,7 +189,7 @@ class _Level:
 
 
 def _merged(entry: Entry, here: list[Entry], function: Entry, address: int) -> list[Variable]:
-    """The variables of a function: those with a place here, then the others that it declares."""
+    """The variables of a function: first those with a place here, then its other declarations."""
     found: dict[Entry, Variable] = {}
     for each in here:
         origin = each.follow(At.ORIGIN) or each
@@ -217,7 +217,7 @@ def _all_variables(entry: Entry, depth: int) -> Iterator[Entry]:
 
 
 def _quiet(entry: Entry, function: Entry, address: int) -> Place | None:
-    """The place of a variable; none where its description is damaged."""
+    """The place of a variable; None if its description is damaged."""
     try:
         return place_of(entry, function, address)
     except (IndexError, KeyError, ValueError, OverflowError):

@@ -1,4 +1,4 @@
-"""Abbreviations of DWARF: which attributes an entry has, in which forms, and how long they are."""
+"""Abbreviations of DWARF: the attributes of an entry, their forms and their sizes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LONGEST = 140  # bits of a number, with padding
 
 
 def leb(data: bytes, at: int) -> tuple[int, int]:
-    """An unsigned LEB128 number and where it ends."""
+    """An unsigned LEB128 number and its end."""
     number = shift = 0
     while True:
         byte = data[at]
@@ -25,7 +25,7 @@ def leb(data: bytes, at: int) -> tuple[int, int]:
 
 
 def signed_leb(data: bytes, at: int) -> tuple[int, int]:
-    """A signed one."""
+    """A signed LEB128 number and its end."""
     number, end = leb(data, at)
     bits = 7 * (end - at)
     return (number - (1 << bits) if data[end - 1] & 0x40 else number), end
@@ -33,18 +33,17 @@ def signed_leb(data: bytes, at: int) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Shape:
-    """What an abbreviation declares."""
+    """The declaration of an abbreviation."""
 
     tag: int
     parent: bool  # it has children
     attributes: tuple[tuple[int, int, int, int], ...]  # name, form, size, implicit value
-    size: int | None  # of all attributes together, where that is always the same
+    size: int | None  # of all attributes together, if always the same
     names: frozenset[int]
 
 
 class Shapes:
-    """The abbreviations of a unit, read as far as they are asked for: the first entry of a unit
-    uses the first of them."""
+    """The abbreviations of a unit, read on demand: the first entry of a unit uses the first one."""
 
     def __init__(self, section: Section, at: int, offset_size: int, address_size: int) -> None:
         self._data = section
@@ -84,7 +83,7 @@ class Shapes:
 
 
 def after(data: bytes, at: int, size: int) -> int:
-    """Where a value of a form of that size ends."""
+    """The end of a value of a form of that size."""
     if size >= 0:
         return at + size
     if size == numbers.LEB:

@@ -1,4 +1,5 @@
-"""Types of debug information: their names, sizes and members, and what lies at an offset of one."""
+"""Types of debug information: their names, sizes and members, and the object at an offset of a
+type."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ def bare(kind: Entry | None) -> Entry | None:
 
 
 def pointed(kind: Entry | None) -> Entry | None:
-    """What a pointer or reference refers to, with its other names; None for other types."""
+    """The type that a pointer or reference refers to, with its other names; None for other
+    types."""
     plain = bare(kind)
     return type_of(plain) if plain is not None and plain.tag in POINTERS else None
 
@@ -64,7 +66,8 @@ def names(kind: Entry) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1 << 14)
 def qualified(kind: Entry) -> str:
-    """Its name with namespaces and classes, without template arguments; empty without a name."""
+    """The name of a type with namespaces and classes, without template arguments; empty without a
+    name."""
     own = name_of(kind).partition("<")[0]
     if not own:
         return ""
@@ -81,8 +84,8 @@ def qualified(kind: Entry) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def full_name(function: Entry) -> str:
-    """The name of a function with all that it lies in, as a demangler writes it, but without
-    arguments of what it lies in."""
+    """The name of a function with its containers, as a demangler writes it, but without the
+    arguments of the containers."""
     found = [name_of(function)]
     at: Entry | None = declared(function)
     for _ in range(_DEEPEST):
@@ -99,14 +102,14 @@ def full_name(function: Entry) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def is_library(kind: Entry) -> bool:
-    """Whether it is a type of the library: its own members say nothing to a person."""
+    """Whether the type is of the library: a user does not know its own members."""
     name = qualified(kind)
     return name.split("::")[0] in _LIBRARY or bool(_LIBRARY_CLASS.fullmatch(name))
 
 
 @lru_cache(maxsize=1 << 14)
 def size(kind: Entry | None, depth: int = 0) -> int:
-    """In bytes; 0 where it is not known."""
+    """The size in bytes; 0 if it is not known."""
     plain = bare(kind)
     if plain is None or depth > _DEEPEST:
         return 0
@@ -135,7 +138,7 @@ def parts(kind: Entry) -> tuple[Entry, ...]:
 
 @lru_cache(maxsize=1 << 12)
 def complete(kind: Entry) -> Entry:
-    """The class itself where `kind` only declares it: one of the same name in the unit."""
+    """The class itself if `kind` only declares it: the class of the same name in the unit."""
     if At.DECLARATION not in kind.shape.names or kind.tag not in CLASSES:
         return kind
     from threadmark.kinds.explain.dwarf_contents import contents
@@ -151,7 +154,7 @@ def complete(kind: Entry) -> Entry:
 
 @lru_cache(maxsize=1 << 12)
 def arguments(kind: Entry) -> tuple[Entry, ...]:
-    """The types that a template was made for."""
+    """The types of a template's arguments."""
     found = [type_of(each) for each in _template_parts(kind) if each.tag == Tag.TEMPLATE_TYPE]
     return tuple(each for each in found if each is not None)
 
@@ -165,7 +168,7 @@ def _template_parts(kind: Entry) -> Iterator[Entry]:
 
 
 def is_closure(kind: Entry) -> bool:
-    """Whether it is the class of a lambda: a class without a name that can be called."""
+    """Whether the type is the class of a lambda: a class without a name that can be called."""
     if kind.tag not in CLASSES or kind.text(At.NAME).partition("<")[0].strip("<"):
         lambdas = kind.text(At.NAME).startswith(("<lambda", "(lambda"))
         if not lambdas:
@@ -179,13 +182,13 @@ def is_closure(kind: Entry) -> bool:
 def at_offset(
     kind: Entry | None, offset: int, fits: Fits
 ) -> tuple[tuple[Entry, ...], Entry] | None:
-    """The members of a class that lead to an object of a type that fits at an offset, and that
-    type; members of library classes are left out. None without such an object."""
+    """The members of a class that lead to an object of a fitting type at an offset, and that type;
+    members of library classes are left out. None without such an object."""
     return _down(kind, offset, lambda each, _: each if fits(names(each)) else None)
 
 
 def pointer_at(kind: Entry | None, offset: int) -> tuple[tuple[Entry, ...], Entry] | None:
-    """The same for a pointer or reference that lies at an offset: what it refers to."""
+    """The same for a pointer or reference at an offset: the type that it refers to."""
     return _down(kind, offset, lambda each, within: None if within else pointed(bare(each)))
 
 
@@ -195,8 +198,8 @@ def _down(
     end: Callable[[Entry, int], Entry | None],
     depth: int = 0,
 ) -> tuple[tuple[Entry, ...], Entry] | None:
-    """The members that lead to the first type of which `end` says, with the offset in it, what is
-    wanted there."""
+    """The members that lead to the first type for which `end`, called with the offset in it, gives
+    a result."""
     plain = bare(kind)
     if kind is None or plain is None or depth > _DEEPEST or offset < 0:
         return None

@@ -1,4 +1,4 @@
-"""A mapped file as it lies on the disk: its segments, data symbols and bytes of code."""
+"""A mapped file on the disk: its segments, data symbols and bytes of code."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Section:
     size: int
 
     def cut(self, at: int, length: int) -> bytes:
-        """Some of them; fewer at the end."""
+        """Some bytes of the section; fewer at the end."""
         if at < 0:
             raise ValueError("section")
         end = min(at + length, self.size)
@@ -45,7 +45,7 @@ class Section:
         return int.from_bytes(found, "little")
 
     def places(self, wanted: bytes, most: int) -> list[int]:
-        """Where these bytes are, at most so many."""
+        """The places of these bytes, at most `most`."""
         found: list[int] = []
         at = self.data.find(wanted, self.start, self.start + self.size)
         while at >= 0 and len(found) < most:
@@ -60,7 +60,7 @@ class Section:
 
 
 class Elf:
-    """One file. ELFError or OSError where it cannot be read."""
+    """One file. ELFError or OSError if it cannot be read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -75,7 +75,7 @@ class Elf:
 
     @cached_property
     def static(self) -> bool:
-        """Whether it is a program that needs no loader: the libraries are in it."""
+        """Whether the file is a program that needs no loader, because the libraries are in it."""
         if any(segment["p_type"] == "PT_INTERP" for segment in self._file.iter_segments()):
             return False
         return self._file["e_type"] == "ET_EXEC" or bool(self._flags & _IS_PROGRAM)
@@ -90,11 +90,11 @@ class Elf:
 
     @cached_property
     def described(self) -> bool:
-        """Whether it has debug information."""
+        """Whether the file has debug information."""
         return self._file.get_section_by_name(".debug_info") is not None
 
     def section(self, name: str) -> Section | None:
-        """A section by its name; None without it, or where it is too large to unpack."""
+        """A section by its name; None if there is none, or if it is too large to unpack."""
         found = self._file.get_section_by_name(name)
         if found is None or found["sh_type"] == "SHT_NOBITS":
             return None
@@ -105,7 +105,7 @@ class Elf:
         return Section(self._mapped, at, max(0, min(found["sh_size"], len(self._mapped) - at)))
 
     def addresses(self, name: str) -> tuple[int, int] | None:
-        """Where a section begins and ends in memory; None without it."""
+        """The begin and end of a section in memory; None if there is none."""
         found = self._file.get_section_by_name(name)
         return (found["sh_addr"], found["sh_addr"] + found["sh_size"]) if found else None
 
@@ -115,7 +115,7 @@ class Elf:
 
     @cached_property
     def build_id(self) -> str:
-        """In hexadecimal digits; empty if it has none."""
+        """The build-id in hexadecimal digits; empty if there is none."""
         for section in self._file.iter_sections():
             if isinstance(section, NoteSection):
                 for note in section.iter_notes():
@@ -124,7 +124,8 @@ class Elf:
         return ""
 
     def bias(self, low: int, offset: int) -> int | None:
-        """What is added to addresses of the file where the part at `offset` is mapped at `low`."""
+        """The difference between memory and file addresses if the part at `offset` is mapped at
+        `low`."""
         for address, _, at, size in self.loads:
             begin = at - at % _PAGE
             if begin <= offset < max(at + size, begin + 1):
@@ -132,11 +133,11 @@ class Elf:
         return None
 
     def holds(self, address: int) -> bool:
-        """Whether an address of the file lies in a segment of it, .bss too."""
+        """Whether an address of the file lies in one of its segments, including .bss."""
         return any(low <= address < low + size for low, size, _, _ in self.loads)
 
     def code(self, address: int, before: int, after: int) -> tuple[int, bytes]:
-        """The address of the first byte, and bytes round an address."""
+        """The address of the first byte, and bytes around an address."""
         for low, _, at, size in self.loads:
             if low <= address < low + size:
                 first = max(low, address - before)
@@ -146,7 +147,8 @@ class Elf:
         return address, b""
 
     def called(self, address: int) -> int | None:
-        """The function that the instruction before an address calls, if it says which."""
+        """The function that the instruction before an address calls, if the instruction names
+        it."""
         first, code = self.code(address, _CALL, 0)
         if self.machine != "EM_X86_64" or len(code) != _CALL or code[0] != _CALL_NEAR:
             return None
@@ -169,11 +171,11 @@ class Elf:
         return sorted((a, size, name, data) for a, data, size, name in found.values())
 
     def exported(self, name: str) -> set[int]:
-        """The addresses of the functions with this name, of which there may be versions."""
+        """The addresses of the functions with this name, which may have versions."""
         return {a for a, _, each, data in self._symbols if each == name and not data}
 
     def has_both(self, name: str, other: str) -> bool:
-        """Whether two exported names are of one function."""
+        """Whether two exported names belong to one function."""
         table = self._file.get_section_by_name(".dynsym")
         if not isinstance(table, SymbolTableSection):
             return False
@@ -188,7 +190,8 @@ class Elf:
         return [(a, size, name) for a, size, name, data in self._symbols if data]
 
     def datum(self, address: int) -> tuple[str, int, int] | None:
-        """Name, address and size of the object at an address; none that only lies near."""
+        """Name, address and size of the object that contains an address, not of one that only lies
+        near."""
         at = bisect.bisect_right(self._data, address, key=lambda each: each[0]) - 1
         if at < 0:
             return None
@@ -197,7 +200,7 @@ class Elf:
 
 
 def opened(paths: Iterable[Path], build_id: str) -> Elf | None:
-    """The first file that is readable and of this build; any build where none is known."""
+    """The first file that is readable and of this build; of any build if `build_id` is empty."""
     for path in paths:
         try:
             elf = Elf(path)
@@ -209,7 +212,7 @@ def opened(paths: Iterable[Path], build_id: str) -> Elf | None:
 
 
 def debug_paths(path: str, build_id: str) -> list[Path]:
-    """Where the separate debug information of a file may lie."""
+    """The possible paths of the separate debug information of a file."""
     own = Path(path)
     found = []
     if len(build_id) > 2:

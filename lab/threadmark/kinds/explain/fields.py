@@ -1,4 +1,4 @@
-"""After a run that measured cells: explains those that do not scale, the worst first."""
+"""Explains the cells of a measured run that do not scale, the worst first."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BAD = (Kind.SLOWER, Kind.CONTENDED, Kind.NONE, Kind.POORLY)
 
 
 def worst(judged: Iterable[Judged]) -> list[Cell]:
-    """The cells that decided that something does not scale, the slowest first."""
+    """The cells that decided a verdict of not scaling, the slowest first."""
     found = [
         (each.verdict.speedup.estimate, replace(each.cell, threads=each.verdict.at_threads))
         for each in judged
@@ -48,8 +48,8 @@ class Fields:
     failed: list[str] = field(default_factory=list)
 
     def explain(self, cells: Sequence[Cell], console: Console) -> None:
-        """Explain as many of these as there is time for, each as a run of the same store, and note
-        what was left out. An interrupt leaves what was done."""
+        """Explain as many of these cells as the budget allows, each as a run of the same store, and
+        note the rest. An interrupt keeps the finished ones."""
         if cells:
             probe.recorder()
         begin = time.monotonic()

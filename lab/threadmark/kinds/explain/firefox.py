@@ -1,7 +1,7 @@
 """A run as a processed profile of the Firefox Profiler, version 54 of its format.
 
 Samples of running code and waits are both samples, with the milliseconds that they stand for as
-weights; a wait is a marker too. Each thread has tables of its own, as that version wants it.
+weights. A wait is also a marker. Each thread has its own tables, as that version requires.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ def _samples(
     for begin, end, state, name, number, _ in thread["waits"]:
         what = timeline["objects"][name]
         stack = tables.stack(number, state, f"[{' '.join(filter(None, (_shown(state), what)))}]")
-        # The graph divides the time between two samples, so that a wait needs one at each end.
+        # The graph divides the time between two samples, so a wait needs a sample at each end.
         half = (end - begin) / 2000
         rows += [(begin / 1000, stack, half), (max(begin, end - 1) / 1000, stack, half)]
     rows.sort(key=lambda row: row[0])

@@ -13,7 +13,7 @@ _BOXES = 1200  # of one graph, the heaviest
 _NARROWEST = 0.05  # per cent of the width
 _DEEPEST = 64
 _SHADES = 4  # so that neighbours differ
-_STEPS = ((4, "g4"), (2, "g3"), (1.25, "g2"), (0.8, "g1"))  # growth from which a colour holds
+_STEPS = ((4, "g4"), (2, "g3"), (1.25, "g2"), (0.8, "g1"))  # the least growth of each colour
 
 
 @dataclass
@@ -47,7 +47,8 @@ class Graph:
 
 
 def graphs(details: Mapping[str, Any]) -> list[Graph]:
-    """On and off the processor, and what grew with the threads; those that have stacks."""
+    """The graphs on and off the processor, and of the growth with threads; only those with
+    stacks."""
     on, off = flames.on_processor(details), flames.off_processor(details)
     found = [
         _graph("off", "Waiting", "Width: time of waits, all threads together.",
@@ -67,7 +68,7 @@ def graphs(details: Mapping[str, Any]) -> list[Graph]:
 
 
 def _tree(stacks: Iterable[tuple[Sequence[str], float, float]]) -> _Node:
-    """Stacks are innermost first."""
+    """The tree of `stacks`, which are innermost first."""
     root = _Node("all")
     for frames, weight, before in stacks:
         node = root
@@ -80,7 +81,8 @@ def _tree(stacks: Iterable[tuple[Sequence[str], float, float]]) -> _Node:
 
 
 def _graph(number: str, title: str, hint: str, root: _Node, colour: str) -> Graph:
-    """The outermost functions are at the bottom. An empty colour means that of growth."""
+    """The boxes of a tree, with the outermost functions at the bottom. An empty colour selects the
+    colours of growth."""
     if root.weight <= 0:
         return Graph(number, title, hint, (), 0)
     boxes: list[Box] = []
@@ -106,7 +108,7 @@ def _graph(number: str, title: str, hint: str, root: _Node, colour: str) -> Grap
 
 
 def micros(value: float) -> str:
-    """A time in microseconds in the unit that suits it, as a page shows it."""
+    """A time in microseconds in a suitable unit, in the form of the page."""
     return table.micros(value).replace(" us", " \N{MICRO SIGN}s")
 
 

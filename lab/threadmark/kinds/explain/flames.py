@@ -1,4 +1,4 @@
-"""Stacks in other people's formats: collapsed lines and speedscope's JSON."""
+"""Stacks in formats of other tools: collapsed lines and speedscope's JSON."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from threadmark.model.cell import Stored
 
-RUNNING = "running"  # stacks of a run, as details.py has them
+RUNNING = "running"  # the key of stacks in details.py
 WAITING = "waiting"
 Weighed = tuple[Sequence[str], int]  # functions, innermost first, and microseconds
 
@@ -19,7 +19,7 @@ def on_processor(details: Mapping[str, Any]) -> list[Weighed]:
 
 
 def off_processor(details: Mapping[str, Any]) -> list[Weighed]:
-    """Stacks of waits; what is waited for stands as the innermost function."""
+    """Stacks of waits; the awaited thing stands as the innermost function."""
     return [
         ([f"[{activity.replace('_', ' ')}]", *frames], us)
         for frames, us, activity, _ in details[WAITING]

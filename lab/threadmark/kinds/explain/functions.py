@@ -20,7 +20,7 @@ _Stack = tuple[Sequence[str], int, str]  # innermost first; samples or microseco
 
 @dataclass
 class _Part:
-    """What one function costs: samples of running code, or microseconds of waits."""
+    """The cost of one function: samples of running code, or microseconds of waits."""
 
     inclusive: int = 0
     exclusive: int = 0
@@ -42,7 +42,7 @@ class Function:
     hot_code: Sequence[tuple[str, str, int]] = ()  # place, instruction, samples
 
     def record(self) -> dict[str, Any]:
-        """The same as plain values."""
+        """The function as plain values."""
         found: dict[str, Any] = {"function": self.name}
         for title, part, total in (
             ("running_samples", self.running, self.samples),
@@ -63,7 +63,7 @@ class Function:
         return found
 
     def lines(self, width: int, *, utf8: bool) -> list[Text]:
-        """What a terminal shows."""
+        """The lines for a terminal."""
         page = Page(width, utf8=utf8)
         page.fill("", self.name, f"{'samples':>8}{'waits':>10}")
         for title, name in (("with its callees", "inclusive"), ("in itself", "exclusive")):
@@ -103,11 +103,11 @@ class Function:
 
 @dataclass(frozen=True)
 class Total:
-    """What a function costs in all of its stacks, in microseconds."""
+    """The cost of a function in all of its stacks, in microseconds."""
 
     name: str
     running_us: int
-    itself_us: int  # of the running time, without what it calls
+    itself_us: int  # of the running time, without its callees
     waiting_us: int
 
 
@@ -126,8 +126,8 @@ def totals(details: Mapping[str, Any]) -> list[Total]:
 
 
 def function(details: Mapping[str, Any], name: str) -> Function:
-    """The function that `name` names, whole or from a '::' on. LabError where no function or more
-    than one has that name."""
+    """The function with this name, whole or from a '::' on. LabError if no function or more than
+    one has that name."""
     running: list[_Stack] = [(frames, count, "") for frames, count in details.get(RUNNING, [])]
     waiting: list[_Stack] = [tuple(each[:3]) for each in details.get(WAITING, [])]
     names = {each for frames, _, _ in (*running, *waiting) for each in frames}
@@ -162,8 +162,8 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _part(stacks: Iterable[_Stack], name: str) -> _Part:
-    """A function that calls itself counts once in a stack: its outermost call has the caller, and
-    its innermost one the callee."""
+    """The part of a function. A function that calls itself counts once in a stack: its outermost
+    call has the caller, and its innermost call has the callee."""
     part = _Part()
     for frames, weight, activity in stacks:
         places = [place for place, each in enumerate(frames) if each == name]

@@ -1,6 +1,7 @@
-"""What code of a file refers to in other files: functions that it calls and objects that it reads.
+"""The names in other files that a file's code refers to: functions that it calls and objects that
+it reads.
 
-The file's own relocations say that, so that it needs no symbols of the program and no debug
+The file's own relocations show them, so this module needs no symbols of the program and no debug
 information. For x86-64 only.
 """
 
@@ -24,14 +25,14 @@ _LONGEST_STUB = 16
 
 
 class Imports:
-    """Those of one file."""
+    """The imports of one file."""
 
     def __init__(self, elf: Elf) -> None:
         self._elf = elf
 
     def called(self, address: int) -> str:
-        """The linker's name of the function that the call before an address calls; empty for one
-        of the file itself."""
+        """The linker's name of the function that the call before an address calls; empty for a
+        function of the file itself."""
         if not self._slots:
             return ""
         first, code = self._elf.code(address, 6, 0)
@@ -42,27 +43,28 @@ class Imports:
         return ""
 
     def begin(self, address: int) -> int | None:
-        """Where the function at an address begins; None where no table says it."""
+        """The beginning of the function at an address; None if no table has it."""
         at = bisect_right(self._begins, address) - 1
         return self._begins[at] if at >= 0 else None
 
     def near(self, address: int, around: int) -> frozenset[str]:
-        """Names that the code at most so many bytes before or behind an address refers to."""
+        """Names that the code at most `around` bytes before or behind an address refers to."""
         if not self._slots:
             return frozenset()
         first, code = self._elf.code(address, around, around)
         begin, end = self._function(address)
         found = set()
         for at in range(max(0, begin - first), min(len(code), end - first) - 3):
-            # Where instructions begin does not matter: hardly any other bytes hit a name.
+            # The search ignores the borders of instructions, because hardly any other bytes hit a
+            # name.
             target = first + at + 4 + _signed(code[at : at + 4])
             stub = self._stub(target) if at and code[at - 1] in (_CALL, _JUMP) else ""
-            # An instruction may have a byte behind the distance.
+            # An instruction may have one byte behind the distance.
             found.add(stub or self._slots.get(target) or self._slots.get(target + 1, ""))
         return frozenset(found - {""})
 
     def _stub(self, target: int) -> str:
-        """The function to which the code at `target` jumps, if that is all it does."""
+        """The function to which the code at `target` jumps, if the code only jumps."""
         low, high = self._stubs
         if not low <= target < high:
             return ""
@@ -76,7 +78,7 @@ class Imports:
 
     @cached_property
     def _stubs(self) -> tuple[int, int]:
-        """Where the procedure linkage tables lie."""
+        """The bounds of the procedure linkage tables."""
         names = (".plt", ".plt.got", ".plt.sec")
         found = [each for each in map(self._elf.addresses, names) if each]
         return (min(a for a, _ in found), max(b for _, b in found)) if found else (0, 0)
@@ -90,7 +92,7 @@ class Imports:
 
     @cached_property
     def _begins(self) -> list[int]:
-        """Where functions begin: the sorted table of .eh_frame_hdr."""
+        """The beginnings of functions: the sorted table of .eh_frame_hdr."""
         table, place = self._elf.section(".eh_frame_hdr"), self._elf.addresses(".eh_frame_hdr")
         if table is None or place is None or table.cut(0, 4) != b"\x01\x1b\x03\x3b":
             return []
@@ -99,7 +101,8 @@ class Imports:
 
     @cached_property
     def _slots(self) -> dict[int, str]:
-        """The linker's names of what addresses of the file are filled with."""
+        """The linker's names of the objects whose addresses the loader writes into the file's
+        words."""
         symbols, texts = self._elf.section(".dynsym"), self._elf.section(".dynstr")
         if self._elf.machine != "EM_X86_64" or symbols is None or texts is None:
             return {}

@@ -1,7 +1,7 @@
-"""What the instruction before a sample does: a sample lands behind the one that was waited for.
+"""The effect of the instruction before a sample: a sample lands behind the instruction that waited.
 
-Two questions are answered for x86-64: is it atomic, and at which address; does the sample lie in a
-short loop that only waits. For other machines nothing is said.
+The module answers two questions for x86-64: is the instruction atomic, and at which address; does
+the sample lie in a short loop that only waits. For other machines there is no answer.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _COUNTS = frozenset([
 
 @cache
 def decoder() -> Any:
-    """Of x86-64, with operands."""
+    """The decoder of x86-64, with operands."""
     import capstone
 
     found = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
@@ -44,8 +44,8 @@ def decoder() -> Any:
 
 
 def operand(code: bytes, first: int, address: int, bias: int | None) -> Operand | None:
-    """Of the instruction that ends at `address`; `code` begins at `first`. All are addresses of the
-    file, which `bias` makes absolute."""
+    """The operand of the instruction that ends at `address`; `code` begins at `first`. All are
+    addresses of the file, which `bias` makes absolute."""
     body = _body(code, first, address)
     waits = _loop(body, bias) if body else None
     if waits is not None:
@@ -67,7 +67,7 @@ def operand(code: bytes, first: int, address: int, bias: int | None) -> Operand 
 
 def retried(code: bytes, address: int) -> bool:
     """Whether a compare-exchange that fails goes back to `address`, where `code` begins, or before
-    it. A loop that also goes on when the exchange succeeded repeats nothing."""
+    it. A loop that also goes on after a success repeats nothing."""
     last = max(code.rfind(each) for each in _EXCHANGES)
     read = list(decoder().disasm(code[: last + _LOOP], address)) if last >= 0 else []
     at = {each.address: place for place, each in enumerate(read)}
@@ -83,7 +83,7 @@ def retried(code: bytes, address: int) -> bool:
         jump = next((n for n in range(place, min(place + _NEAR, len(read))) if _leaves(read[n])), 0)
         if not jump:
             continue
-        # The jump of the success, behind which the failure goes on, or that of the failure.
+        # The jump of the success, behind which the failure goes on, or the jump of the failure.
         if read[jump].mnemonic == _of_success([e.mnemonic for e in read[place + 1 : jump]]):
             failed = jump + 1
         else:
@@ -96,8 +96,8 @@ def retried(code: bytes, address: int) -> bool:
 
 
 def _of_success(between: Sequence[str]) -> str:
-    """The jump that is taken after an exchange that did not fail, by what lies between the two:
-    nothing, or the result is kept as a number and that is tested."""
+    """The jump after an exchange that did not fail, by the code between the two: none, or code that
+    keeps the result as a number and tests it."""
     kept = [place for place, each in enumerate(between) if each == "sete"]
     tested = kept and any(each in ("test", "cmp") for each in between[kept[0] :])
     return "jne" if tested else "je"
@@ -121,8 +121,8 @@ def text_before(code: bytes, first: int) -> str:
 
 
 def _before(code: bytes, first: int) -> Any | None:
-    """The last instruction of `code`. Instructions differ in length, so that `code` is read from
-    several places on; most of the readings soon agree where instructions begin."""
+    """The last instruction of `code`. Instructions differ in length, so `code` is read from several
+    places on. Most of these readings soon agree on the beginnings of instructions."""
     votes: Counter[int] = Counter()
     last: dict[int, Any] = {}
     for start in range(min(LONGEST + 1, len(code))):
@@ -146,7 +146,7 @@ def writes_memory(instruction: Any) -> bool:
 
 
 def _body(code: bytes, first: int, address: int) -> list[Any]:
-    """The instructions of the short loop round an address; empty if there is none."""
+    """The instructions of the short loop around an address; empty if there is none."""
     end = None
     for each in decoder().disasm(code[address - first :], address):
         if each.mnemonic.startswith("j"):
@@ -163,13 +163,13 @@ def _body(code: bytes, first: int, address: int) -> list[Any]:
     if not body or body[-1].address + body[-1].size != end:
         return []
     jumps = (target_of(each) for each in body if each.mnemonic == "jmp")
-    # What follows a jump out of it is no part of the loop.
+    # Code after a jump out of the loop is no part of it.
     return body if all(to is None or begin <= to < end for to in jumps) else []
 
 
 def _counts(body: Sequence[Any], bias: int | None) -> Operand | None:
     """The one word that a loop reads again and again while it only counts; else None. Work that a
-    flag stops may look the same, so that more than this must tell that it waits."""
+    flag stops may look the same, so further evidence of a wait is needed."""
     from capstone import x86
 
     words = set()
@@ -195,7 +195,7 @@ def _counts(body: Sequence[Any], bias: int | None) -> Operand | None:
 
 
 def _loop(body: Sequence[Any], bias: int | None) -> Operand | None:
-    """The word that a loop waits for; None if it does something."""
+    """The word that a loop waits for; None if the loop works."""
     if not _only_waits(body) and not _repeats(body):
         return None
     for each in body:
@@ -231,8 +231,8 @@ def _only_waits(body: Sequence[Any]) -> bool:
 
 
 def _repeats(body: Sequence[Any]) -> bool:
-    """Whether a loop does the same each time until another thread changes what it reads: it writes
-    no memory, and no register has a value that the time before gave it."""
+    """Whether a loop does the same each time until another thread changes the word that it reads:
+    it writes no memory, and no register has a value from the previous turn."""
     inside = {each.address for each in body[1:]}
     changed: set[str] = set()
     kept: set[str] = set()  # registers that are read before they are written
@@ -240,7 +240,7 @@ def _repeats(body: Sequence[Any]) -> bool:
         if each.mnemonic.startswith(("lock", "xchg", "rep")) or writes_memory(each):
             return False
         if each.mnemonic.startswith("j") and target_of(each) in inside:
-            return False  # what it leaves out may have another value each time
+            return False  # skipped code may give another value each time
         reads, writes = ({_plain(each.reg_name(r)) for r in of} for of in each.regs_access())
         if each.mnemonic.startswith("cmov"):
             reads |= writes
@@ -252,7 +252,7 @@ def _repeats(body: Sequence[Any]) -> bool:
 
 
 def target_of(instruction: Any) -> int | None:
-    """Where a jump goes, if the instruction says it."""
+    """The target of a jump, if the instruction has it."""
     from capstone import x86
 
     operands = instruction.operands
@@ -262,7 +262,7 @@ def target_of(instruction: Any) -> int | None:
 
 
 def memory(instruction: Any, bias: int | None, *, loops: bool) -> Operand | None:
-    """What an instruction reads or writes in memory."""
+    """The operand that an instruction reads or writes in memory."""
     from capstone import x86
 
     for each in instruction.operands:
@@ -285,7 +285,7 @@ def memory(instruction: Any, bias: int | None, *, loops: bool) -> Operand | None
 
 
 def _plain(register: str) -> str:
-    """'rax', 'eax' and 'al' as the record names it: 'ax'; 'r8d' as 'r8'."""
+    """The record's name of a register: 'ax' for 'rax', 'eax' and 'al'; 'r8' for 'r8d'."""
     name = register.lower()
     if name[:1] == "r" and name[1:2].isdigit():
         return name.rstrip("bwd")

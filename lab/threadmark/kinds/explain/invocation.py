@@ -1,4 +1,4 @@
-"""One invocation of `explain`: record or take a record, analyse it, keep it, say what it says."""
+"""One invocation of `explain`: record or take a record, analyse it, keep it, print the answer."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from threadmark.store.store import Store
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the command line asks for."""
+    """The options of the command line."""
 
     words: tuple[str, ...]
     pid: int | None = None
@@ -50,13 +50,13 @@ class Wanted:
 
     @property
     def record(self) -> Path | None:
-        """The record that is to be analysed; None where one is to be made."""
+        """The record to analyse; None if the command makes one."""
         if self.pid is None and len(self.words) == 1 and probe.is_record(Path(self.words[0])):
             return Path(self.words[0])
         return None
 
     def check(self) -> None:
-        """LabError for what contradicts itself."""
+        """LabError for options that contradict each other."""
         if self.pid is None and not self.words:
             raise LabError("Name a program (./threadmark explain -- ./prog), a record or --pid.")
         if self.words and self.words[0].startswith("-"):
@@ -113,7 +113,7 @@ class Wanted:
         return {name: text for name, text in given.items() if text is not None}
 
     def options(self) -> list[str]:
-        """For the recorder."""
+        """The options for the recorder."""
         found = ["--follow"] if self.follow else []
         for name, value in (("--delay", self.delay), ("--duration", self.duration)):
             found += [name, f"{value:f}"] if value is not None else []
@@ -126,7 +126,7 @@ class Wanted:
 
 
 def perform(wanted: Wanted, store: Path, *, as_json: bool) -> int:
-    """Do it; returns the exit status."""
+    """Run the invocation; returns the exit status."""
     wanted.check()
     path = wanted.record
     if path is None:
@@ -142,14 +142,14 @@ def perform(wanted: Wanted, store: Path, *, as_json: bool) -> int:
 
 
 def record_path(store: Path, number: int) -> Path:
-    """Where the record of a run is kept: beside its store."""
+    """The path of the record of a run: beside its store."""
     name = "" if store.name == DEFAULT_STORE.name else f"{store.name.removesuffix('.db')}-"
     return store.with_name(f"explain-{name}{number}.tmr")
 
 
 def make_folder(store: Path) -> None:
-    """The folder of a store and of its records. LabError, before anything runs, where it or a store
-    that is there cannot be used."""
+    """Make the folder of a store and of its records. LabError, before anything runs, if the folder
+    or an existing store cannot be used."""
     try:
         store.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -163,25 +163,25 @@ def make_folder(store: Path) -> None:
 
 @contextmanager
 def temporary(store: Path) -> Iterator[Path]:
-    """Where a record is written that has no number yet; what is left there is removed."""
+    """The path of a record without a number; the file is removed at the end."""
     make_folder(store)
     path = store.with_name(f".explain-{os.getpid()}.tmr")
     try:
         yield path
     finally:
-        with suppress(OSError):  # what went wrong with the folder was said, or is not worth more
+        with suppress(OSError):  # errors of the folder were reported, or do not matter
             path.unlink(missing_ok=True)
 
 
 @contextmanager
 def unseen() -> Iterator[Output]:
-    """Where a program prints of which nobody wants to see it."""
+    """The output of a program that no user wants to see."""
     with Output(echo=False, apart=True) as output:
         yield output
 
 
 def _analysed_once(path: Path, store: Path, part: Part) -> tuple[int, dict[str, Any], Path]:
-    """The analysis of a new record, which is kept under the run's number, whole."""
+    """Analyse a new record and keep the whole record under the run's number."""
     failed: PartError | None = None
     try:
         number, found = analysed(path, store, part)
@@ -205,8 +205,7 @@ def analysed(
     store: Path,
     part: Part = WHOLE,
 ) -> tuple[int, dict[str, Any]]:
-    """Say what a part of a record says and keep that as a run; returns its number and its
-    document."""
+    """Analyse a part of a record and keep that as a run; returns its number and its document."""
     return answered(cut(probe.load(path), part), path, store, {}, {})
 
 
@@ -217,8 +216,8 @@ def answered(
     about: Mapping[str, Any],
     asked: Mapping[str, Any],
 ) -> tuple[int, dict[str, Any]]:
-    """The same for a record that was read from `path`. `about` is put into the document, `asked`
-    into the request of the run."""
+    """The same for a record that was read from `path`. `about` goes into the document, `asked` into
+    the request of the run."""
     symbols = Symbols(recording)
     found, details = analyse(recording, symbols, knowledge(), choosing.helping)
     found["limits"] += [each for each in symbols.limits() if each not in found["limits"]]
@@ -260,7 +259,7 @@ def keep(
 def say(
     number: int, found: dict[str, Any], store: Path, *, as_json: bool, record: Path | None = None
 ) -> None:
-    """Print a run and where its record lies."""
+    """Print a run and the path of its record."""
     with Store.open(store, create=False) as opened:
         stored = opened.load(number)
     if as_json:

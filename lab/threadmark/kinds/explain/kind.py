@@ -1,4 +1,4 @@
-"""The kind of `explain`: a run is one record of one program, analysed when it was made."""
+"""The kind of `explain`: a run is one record of one program, analysed at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from threadmark.model.errors import LabError
 from threadmark.present import plain
 
 ANSWER = "answer"  # the document of the contract
-DETAILS = "details"  # what the page and the exports need beside it
+DETAILS = "details"  # the further data of the page and the exports
 
 
 class Explanation(RunKind):
@@ -76,7 +76,7 @@ class Explanation(RunKind):
 
 
 def _details(stored: Stored) -> dict[str, Any]:
-    """What the answer does not have. LabError for a run that an earlier version analysed."""
+    """The data beside the answer. LabError for a run that an earlier version analysed."""
     found = stored.documents.get(DETAILS, {})
     if "timeline" not in found:
         raise LabError(

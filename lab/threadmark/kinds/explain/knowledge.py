@@ -1,6 +1,6 @@
-"""Reads what is known of libraries: functions.toml, and a file of knowledge/ for each known cause.
+"""Reads the knowledge of libraries: functions.toml, and a file of knowledge/ for each known cause.
 
-A file of knowledge/ is complete in itself. Its name is what others and the answer call it.
+A file of knowledge/ is complete in itself. Other files and the answer refer to it by its name.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class _Version(Struct, forbid_unknown_fields=True):
 
 
 class _Piece(Struct, forbid_unknown_fields=True):
-    """`what`: an object of a library, for which threads wait (`lock`) or which they write by atomic
-    instructions (`word`), `code` of one, or `advice` for an object of the program's own, which
-    keeps its name."""
+    """`what`: an object of a library that threads wait for (`lock`) or write by atomic instructions
+    (`word`), `code` of a library, or `advice` for an object of the program's own, which keeps its
+    name."""
 
     what: Literal["lock", "word", "code", "advice"]
     category: Literal[
@@ -99,7 +99,7 @@ _Read = TypeVar("_Read", _Piece, _Functions)
 
 @cache
 def knowledge() -> Knowledge:
-    """All of it. LabError for a file that is not as it must be."""
+    """The knowledge. LabError for an invalid file."""
     return load(FOLDER)
 
 
@@ -138,18 +138,18 @@ def load(folder: Path) -> Knowledge:
 
 
 def category(name: str) -> str:
-    """The category of the cause that a file is for."""
+    """The category of a file's cause."""
     return _read(FOLDER / f"{name}.toml", _Piece).category
 
 
 def examples(path: Path) -> tuple[str, ...]:
-    """The stacks that a file says it is for."""
+    """The example stacks of a file."""
     return tuple(_read(path, _Piece).examples)
 
 
 @cache
 def remedy(piece: Piece) -> str:
-    """What to write instead, in a sentence: its own, or the first of its card."""
+    """The remedy in a sentence: the piece's own, or the first of its card."""
     if piece.remedy:
         return piece.remedy
     try:

@@ -1,4 +1,4 @@
-"""Objects of wanted types that the variables of a function lead to, and how they are called."""
+"""Objects of wanted types that the variables of a function lead to, and their names."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from threadmark.kinds.explain.dwarf_types import (
 from threadmark.kinds.explain.lock_types import WITHOUT_OBJECTS, is_like_a_lock
 
 _DEEPEST = 8
-_MOST = 2000  # types that are looked at for one variable
+_MOST = 2000  # types for one variable, at most
 _HOPS = 2  # pointers, references and containers on the way
 Fits = Callable[[tuple[str, ...]], bool]
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """An object: a variable, or what members of it lead to."""
+    """An object: a variable, or an object that its members lead to."""
 
     variable: Variable
     path: tuple[Entry, ...]
@@ -51,26 +51,26 @@ class Candidate:
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """The names on the way to it; that of the object itself is the last."""
+        """The names on the way to the object; its own name is the last."""
         found = [_plain(name_of(each)) for each in self.path]
         first = [] if self.variable.is_object else [self.variable.name]
         return tuple(each for each in first + found if each)
 
     @property
     def is_alias(self) -> bool:
-        """Whether it is a parameter that refers to an object of the caller."""
+        """Whether the variable is a parameter that refers to an object of the caller."""
         refers = pointed(type_of(self.variable.entry)) is not None
         return self.variable.parameter and refers and not self.path
 
     @cached_property
     def owner(self) -> Entry | None:
-        """The class that has the member it is called by."""
+        """The class of the member that names the object."""
         spoken = self._spoken
         return holder(spoken[0]) if spoken and not self._is_capture(spoken[0]) else None
 
     @cached_property
     def _spoken(self) -> tuple[Entry, ...]:
-        """The members that its name has: from the last whose class says more than the lock."""
+        """The members in its name: from the last member whose class tells more than the lock."""
         path = self.path
         if self.is_closure and path and _plain(name_of(path[0])) == "this":
             path = path[1:]
@@ -113,7 +113,7 @@ class Candidate:
 
 
 def _plain(name: str) -> str:
-    """A captured variable without the mark that g++ gives its member."""
+    """The name of a captured variable without g++'s mark."""
     return name.removeprefix("__") or name
 
 
@@ -127,7 +127,7 @@ def _says_something(owner: Entry, kind: Entry) -> bool:
 
 
 def _captured_at(member: Entry) -> str:
-    """Where the variable that a lambda captured is declared."""
+    """The place at which a variable that a lambda captured is declared."""
     closure = holder(member)
     function = holder(closure) if closure is not None else None
     wanted = _plain(name_of(member))
@@ -183,7 +183,7 @@ def of_variable(variable: Variable, fits: Fits) -> list[Candidate]:
 
 
 def at_value(value: Value, variables: list[Variable], fits: Fits) -> Candidate | None:
-    """The object that lies at a value, by what is known of where the variables are."""
+    """The object at a value, from the known places of the variables."""
     direct = None
     for variable in variables:
         found = _inside(value, variable, fits)
@@ -220,7 +220,7 @@ def _inside(value: Value, variable: Variable, fits: Fits) -> Candidate | None:
 def _behind(
     value: Value, pointer: Value, variables: list[Variable], fits: Fits
 ) -> Candidate | None:
-    """The object that a member which is a pointer leads to."""
+    """The object that a pointer member leads to."""
     for variable in variables:
         kind = type_of(variable.entry)
         target = pointed(kind)

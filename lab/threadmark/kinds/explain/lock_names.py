@@ -1,8 +1,8 @@
 """The name of the lock that a call stack waits for, from debug information alone.
 
-The innermost function of the program says which object it locks: first by where its variables and
-the arguments of the call lie, which is exact; else by types, where one object fits; else by the
-words of the source line. A function that only locks what it was given leads on to its caller.
+The innermost function of the program tells which object it locks: first by the places of its
+variables and of the call's arguments, which is exact; else by types, if one object fits; else by
+the words of the source line. A function that only locks its argument leads on to its caller.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _LINES_BEFORE = 2
 _MOST_GLOBALS = 20_000
 _ARGUMENTS = (5, 4)  # registers of the first and the second argument, x86-64
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_CALLERS = 3  # functions that a lock may be handed on by
+_CALLERS = 3  # functions that may pass a lock on
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Named:
     where: str
 
 
-Passed = tuple[Value, Entry | None]  # an address, and the type of what lies there if it is known
+Passed = tuple[Value, Entry | None]  # an address, and the type there if known
 _UNDECIDED = Named("", "")  # several objects fit
 
 
@@ -62,7 +62,7 @@ class Step:
 
     scope: Scope
     level: int
-    inner: tuple[Scope, ...]  # those that are inlined in it there, the innermost first
+    inner: tuple[Scope, ...]  # functions inlined in it there, the innermost first
 
 
 def name_of_lock(
@@ -73,10 +73,10 @@ def name_of_lock(
     region: str = "",
     written: Value | None = None,
 ) -> Named | None:
-    """`levels`: the frames of the stack from the innermost, None where nothing is known; `called`:
-    functions of libraries that it waits in; `datum`: the object at an address of the file that a
-    frame lies in; `region`: where the object lies; `written`: what the innermost instruction
-    writes to, if it was sampled there."""
+    """`levels`: the frames of the stack from the innermost, None if a frame is not known; `called`:
+    functions of libraries that it waits in; `datum`: the object at an address of a frame's file;
+    `region`: the memory of the object; `written`: the target of the innermost instruction, if it
+    was sampled there."""
     kind = kind_of(activity, called)
     if not kind:
         return None
@@ -97,7 +97,7 @@ class _Search:
     ) -> None:
         self._levels = levels
         self._wanted = Wanted(kind)
-        # Where the address that a thread waits at is not the object's, it may be a global one.
+        # If the thread's wait address is not the object's, the object may be a global one.
         self._by_address = kind in APART
         self._everywhere = kind in APART or activity == "relock"
         self._datum = datum
@@ -124,7 +124,7 @@ class _Search:
     def _in(
         self, step: Step, values: Sequence[Passed], fits: Fits, *, everywhere: bool
     ) -> Candidate | Named | None:
-        """What a function locks; with `everywhere` perhaps a global variable."""
+        """The object that a function locks; with `everywhere` perhaps a global variable."""
         for value, kind in values:
             if value.root == ("address",) and self._by_address and kind and fits(names(kind)):
                 known = self._datum(step.level, value.offset)
@@ -136,7 +136,7 @@ class _Search:
         return self._guess(step, fits, everywhere=everywhere)
 
     def _locked(self, step: Step) -> Iterator[Passed]:
-        """What may be the address of the lock, the likeliest first."""
+        """The possible addresses of the lock, the likeliest first."""
         level = self._levels[step.level]
         if level is not None:
             yield from ((level.passed[r], None) for r in _ARGUMENTS if r in level.passed)
@@ -157,7 +157,7 @@ class _Search:
         return _chosen(near, step.scope)
 
     def _farther(self, number: int, found: Candidate) -> Named:
-        """The name in the caller, where the function only locks what it was given."""
+        """The name in the caller, if the function only locks its argument."""
         named = Named(found.name, found.where)
         step, tail = self._steps[number], ""
         for outer in self._steps[number + 1 : number + 1 + _CALLERS]:
@@ -202,7 +202,7 @@ def _steps(levels: Sequence[Level | None]) -> Iterator[Step]:
 
 
 def _globals(step: Step, fits: Fits, *, few: bool) -> list[Candidate]:
-    """Global variables; beside others only those that the source line names."""
+    """Global variables; with `few` only those that the source line names."""
     unit = step.scope.entry.unit
     words = _words(step.scope, _LINES_BEFORE) if few else None
     found = []
@@ -217,8 +217,8 @@ def _globals(step: Step, fits: Fits, *, few: bool) -> list[Candidate]:
 
 
 def _only_local(found: Candidate, step: Step) -> Named | None:
-    """The one local variable of the type in the source file: what a thread was given lies on the
-    stack of a function that is not on this one."""
+    """The only local variable of the type in the source file: a thread's argument lies on the stack
+    of a function of another thread."""
     wanted = frozenset(names(found.kind))
     unit = step.scope.entry.unit
     different = {}
@@ -237,7 +237,7 @@ def _share(wanted: frozenset[str], other: tuple[str, ...]) -> bool:
 
 
 def _handed_on(found: Candidate, scope: Scope) -> tuple[str, Variable | None, Entry | None]:
-    """What the caller has: text that its name gets, the parameter, and the type there."""
+    """The link to the caller: the text to add to its name, the parameter, and the type there."""
     if found.is_alias and not found.variable.is_object:
         return "", found.variable, found.kind
     this = next((v for v in scope.variables if v.is_object), None)
@@ -252,9 +252,9 @@ def _handed_on(found: Candidate, scope: Scope) -> tuple[str, Variable | None, En
 
 
 def _chosen(found: list[Candidate], scope: Scope) -> Candidate | Named | None:
-    """The one that is meant, or the class that has all of them; None where there is none."""
+    """The intended candidate, or the class that has all of them; None if there is none."""
     different: dict[str, Candidate] = {}
-    for each in found:  # g++ has a variable without a place for each that a lambda captured
+    for each in found:  # g++ lists captured variables of a lambda again, without places
         if each.name and (each.name not in different or not different[each.name].where):
             different[each.name] = each
     if len(different) <= 1:
@@ -275,8 +275,8 @@ def _chosen(found: list[Candidate], scope: Scope) -> Candidate | Named | None:
 
 
 def _words(scope: Scope, before: int) -> frozenset[str]:
-    """The words of the source line that is executed and some before it; none without the source
-    as it was when the program was built."""
+    """The words of the executed source line and of some lines before it; none if the source has
+    changed since the build."""
     path, line = scope.at
     lines = _source(path, scope.entry.unit.dwarf.built_at)
     text = lines[max(0, line - 1 - before) : line] if 0 < line <= len(lines) else []

@@ -1,5 +1,5 @@
-"""Which types a thread can wait for: those of the standard library, of POSIX, and classes of a
-program whose names say that they are locks."""
+"""The types that a thread can wait for: types of the standard library, of POSIX, and classes of a
+program with names of locks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _ACTIVITIES = {
     "event": "futex",
     "false_sharing": "atomic",
 }
-# A function of the library that waits says more than the system call that it waits in.
+# The library's waiting function tells more than its system call.
 _CALLS = {
     "mutex": _STD + r"(recursive_|timed_|recursive_timed_)?mutex::.*|_*pthread_mutex_\w+",
     "rwlock": _STD + r"(__)?shared_(timed_)?mutex(_\w+)?::.*|_*pthread_rwlock_\w+",
@@ -55,7 +55,7 @@ _CALLS = {
     "atomic": _STD + r"(__atomic_base|atomic|atomic_flag)::.*",
     "spin": r"_*pthread_spin_\w+",
 }
-# Where the address that a thread waits at is none of the object's: a pool has it.
+# Kinds whose wait address is not in the object: a pool has it.
 APART = frozenset(["barrier", "semaphore", "atomic", "future", "futex"])
 _LIKE_LOCKS = frozenset([
     "mutex", "lock", "spinlock", "rwlock", "futex", "spin", "semaphore", "sem", "barrier", "latch",
@@ -64,7 +64,7 @@ _LIKE_LOCKS = frozenset([
 _SPLIT = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 _TAILS = frozenset(["t", "type", "impl", "base"])
 HOLDERS = re.compile(_STD + r"(unique_lock|shared_lock|lock_guard|scoped_lock)")
-# Template arguments of these are no objects that they have.
+# The template arguments of these types are no members of theirs.
 WITHOUT_OBJECTS = re.compile(
     _STD + r"(allocator|default_delete|hash|less|greater|equal_to|char_traits|function|"
     r"unique_lock|shared_lock|lock_guard|scoped_lock|\w*iterator\w*|ratio|chrono::.*)"
@@ -72,8 +72,8 @@ WITHOUT_OBJECTS = re.compile(
 
 
 def kind_of(activity: str, called: Sequence[str]) -> str:
-    """The kind of what a thread waits for. `called`: the functions of libraries that it waits in,
-    the innermost first. Empty for no lock, but a call of a library may say that there is one."""
+    """The kind of thing that a thread waits for. `called`: the functions of libraries that it waits
+    in, the innermost first. Empty for no lock, unless a call of a library shows one."""
     kind = _ACTIVITIES.get(activity, activity)
     if activity == "relock":
         return kind
@@ -83,7 +83,7 @@ def kind_of(activity: str, called: Sequence[str]) -> str:
 
 
 class Wanted:
-    """The types that are looked for."""
+    """The wanted types."""
 
     def __init__(self, kind: str) -> None:
         kinds = [kind] if kind in _TYPES else list(_ANY)
@@ -91,16 +91,16 @@ class Wanted:
         self._words = frozenset(" ".join(_WORDS.get(each, "") for each in kinds).split())
 
     def standard(self, names: tuple[str, ...]) -> bool:
-        """Whether a type with these names is one of a library."""
+        """Whether a type with these names is a wanted type of a library."""
         return any(self._pattern.fullmatch(each) for each in names)
 
     def own(self, names: tuple[str, ...]) -> bool:
-        """The same, or a class of the program whose name says so."""
+        """The same, or a class of the program with such a name."""
         return self.standard(names) or any(_last_word(each) in self._words for each in names)
 
 
 def is_of_a_library(names: tuple[str, ...]) -> bool:
-    """Whether a type with these names is a lock, condition or the like of a library."""
+    """Whether a type with these names is a lock, condition or similar type of a library."""
     return any(re.fullmatch(text, each) for text in _TYPES.values() for each in names)
 
 

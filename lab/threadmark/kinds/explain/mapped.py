@@ -1,8 +1,8 @@
-"""What is known of one mapped file: functions, lines and objects at its addresses.
+"""One mapped file: functions, lines and objects at its addresses.
 
 Functions, inlined ones and lines come from symbolic, objects from ELF symbol tables and debug
-information by pyelftools, names from the C++ run time's own demangler by cxxfilt. Where the file is
-not here, the record's own symbols and code of it tell functions and objects.
+information by pyelftools, names from the C++ run time's own demangler by cxxfilt. If the file is
+not on this machine, the record's own symbols and code of it give functions and objects.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from symbolic.symcache import SymCache
 
 _LIBRARIES = ("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/usr/local/lib/", "/lib32/")
-_NEAR = 96  # bytes of code round a place
+_NEAR = 96  # bytes of code around a place
 _HEADERS = "/include/c++/"  # in the path of each header of the standard library
-_BORDERS = ("_init", "_fini")  # all that a stripped file has before code without names
+_BORDERS = ("_init", "_fini")  # the only names before code in a stripped file
 _LIBRARY_NAMESPACES = ("std::", "__gnu_cxx::", "__cxxabiv1::", "operator new", "operator delete")
 
 
 class File:
-    """What is known of one mapped file."""
+    """One mapped file."""
 
     def __init__(self, module: Module, carried: Carried | None = None) -> None:
         self.module = module
@@ -56,18 +56,19 @@ class File:
         self._aliases: dict[str, str] = {}
         self._imports = Imports(self.elf) if self.elf else None
         self._lines: Any = _lines(apart) or _lines(self.elf)
-        # Addresses of a symcache count from the first segment, which a program that is linked for
-        # a fixed address has far from 0.
+        # Addresses of a symcache count from the first segment, which is far from 0 in a program
+        # that is linked for a fixed address.
         self._first = self.elf.loads[0][0] if self.elf and self.elf.loads else 0
         # A static program has the C library in it. Its own functions are those with debug
-        # information. Without any they are those of C++, since the C library has none of these.
+        # information. If there is none, they are the functions of C++, because the C library has
+        # none of these.
         self._mixed = self.own and self.elf is not None and self.elf.static
         self._dwarf = dwarf_of(self.debug) if self.own and self.debug else None
         self._described = self.debug is not None and self.debug.described
 
     @property
     def changed(self) -> bool:
-        """Whether the file is no longer, or not here, what was recorded."""
+        """Whether the file differs from the recorded file, or is not on this machine."""
         return self.elf is None and self.module.path.startswith("/")
 
     def functions(self, address: int) -> tuple[Frame, ...]:
@@ -90,14 +91,14 @@ class File:
         return tuple(frames) or (self._without_name(address, located),)
 
     def _without_name(self, address: int, located: str) -> Frame:
-        """A function of a stripped file, called by where it begins: all places in it are one."""
+        """A function of a stripped file, named by its beginning: all places in it have one name."""
         begin = self._imports.begin(address) if self._imports else None
         name = located if begin is None else f"{self.name}+{begin:#x}"
         return Frame(name, located, self.name, self.own)
 
     def _names(self, found: list[Any], address: int) -> list[str]:
-        """The names of functions. g++ gives an inlined one that no other file can see no name for
-        the linker; what it lies in stands in the debug information only."""
+        """The names of functions. g++ gives an inlined function with internal linkage no linker's
+        name; only the debug information has its containers."""
         names = [plain_name(demangled(each.symbol or "")) for each in found]
         if self._dwarf is None or all(each.symbol[:2] == "_Z" for each in found[:-1]):
             return names
@@ -110,7 +111,8 @@ class File:
                 longer = plain_name(whole)
                 if each.symbol[:2] != "_Z" and longer.endswith(f"::{names[number]}"):
                     names[number] = longer
-        # Nothing says it in minimal debug information (-g1); the header tells whose function it is.
+        # Minimal debug information (-g1) does not have them; the header tells the owner of the
+        # function.
         return [
             f"std::{name}" if "::" not in name and _HEADERS in each.full_path else name
             for each, name in zip(found, names, strict=True)
@@ -139,15 +141,15 @@ class File:
         return foreign and plain != "main"
 
     def between(self, address: int, inner: tuple[File, int] | None) -> tuple[Frame, ...]:
-        """The function of this file that is called before `address` where it did not return but
-        jumped to the one at `inner`: a call as the last step of a function leaves no frame of that
-        function. Without `inner` the stack begins behind that call."""
+        """The function of this file that the call before `address` calls, if it did not return but
+        jumped to the function at `inner`: a call as the last step of a function leaves no frame of
+        that function. Without `inner` the stack begins behind that call."""
         target = self.elf.called(address) if self.elf else None
         if target is None or not self._begins(target):
             return ()
         missing = self.functions(target)[-1:]
         if inner is None or inner[0].name.startswith(AGENT):
-            # A function that jumps to one that takes a lock never holds it: its caller does.
+            # A function that jumps to a locking function never holds the lock: its caller does.
             names = {missing[0].name, *self.near(target)}
             return () if any(map(takes_a_lock, names)) else missing
         if inner[0] is not self:
@@ -160,9 +162,9 @@ class File:
         return () if same else missing
 
     def called(self, address: int, inner: tuple[File, int] | None) -> tuple[Frame, ...]:
-        """The function of another file that is called before `address` where it jumped on to the
-        one at `inner`, or where that file does not name it. Without `inner` the stack begins
-        behind that call, which is known to be of a function of the C++ library."""
+        """The function of another file that the call before `address` calls, if it jumped on to the
+        function at `inner`, or if that file does not name it. Without `inner` the stack begins
+        behind that call, which is known to be a call of the C++ library."""
         name = self._imports.called(address) if self._imports else ""
         if not name or (inner is None and not name.startswith("_ZNSt")):
             return ()
@@ -181,7 +183,7 @@ class File:
         return begun is not None and self.elf is not None and begun in self.elf.exported(name)
 
     def near(self, address: int) -> frozenset[str]:
-        """Functions and objects of other files that the code round an address refers to."""
+        """Functions and objects of other files that the code around an address refers to."""
         names = self._imports.near(address, _NEAR) if self._imports else ()
         return frozenset(plain_name(demangled(each)) for each in names)
 
@@ -190,8 +192,7 @@ class File:
         return bool(found) and bool(found[-1].sym_addr + self._first == address)
 
     def level(self, address: int) -> Level | None:
-        """The functions at an address with what debug information says of them; None for those of
-        a library."""
+        """The functions at an address with their debug information; None for those of a library."""
         if not self.own or self._dwarf is None:
             return None
         found = self._found(address)
@@ -229,7 +230,7 @@ class File:
 
 @dataclass(frozen=True)
 class _Found:
-    """A function as symbolic says it, of which only the symbol is known."""
+    """A function in the form of symbolic, with only its symbol."""
 
     symbol: str
     sym_addr: int

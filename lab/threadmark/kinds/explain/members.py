@@ -1,4 +1,4 @@
-"""Where a global variable is declared, and which of its members lies at an offset."""
+"""The declaration of a global variable, and its member at an offset."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ def of(elf: Elf, address: int, offset: int) -> Datum | None:
 
 @lru_cache(maxsize=4096)
 def _variable(dwarf: Dwarf, address: int) -> Entry | None:
-    """The variable. Only the units that hold its address are read: a big program has thousands."""
+    """The variable. Only the units with its address are read, because a big program has
+    thousands."""
     for unit in _units(dwarf, address):
         outline = contents(unit)
         for offset in (*outline.variables, *outline.locals):
@@ -58,7 +59,7 @@ def _variable(dwarf: Dwarf, address: int) -> Entry | None:
 
 
 def _units(dwarf: Dwarf, address: int) -> Iterator[Unit]:
-    """The units in which the address stands, or those whose table of addresses has it."""
+    """The units with the address in their bytes or in their table of addresses."""
     found = set()
     wanted = bytes([_ADDRESS]) + address.to_bytes(8, "little")
     for at in dwarf.section(".debug_info").places(wanted, _MOST_HITS):
@@ -72,7 +73,7 @@ def _units(dwarf: Dwarf, address: int) -> Iterator[Unit]:
 
 @lru_cache(maxsize=16)
 def _tables(dwarf: Dwarf) -> dict[int, int]:
-    """Where the tables of addresses of units begin, and their units."""
+    """The beginnings of the units' tables of addresses, and their units."""
     found = {}
     for start in dwarf.starts:
         try:
@@ -120,8 +121,8 @@ def _path(kind: Entry | None, offset: int, depth: int = 0) -> str:
 
 
 def _in_container(kind: Entry | None, offset: int, depth: int) -> str | None:
-    """The path through a class of the library, such as std::array, whose own members say nothing
-    to a person; None where it leads to no lock and to no class of the program."""
+    """The path through a class of the library, such as std::array, whose own members a user does
+    not know; None if it leads to no lock and to no class of the program."""
     plain = bare(kind)
     if kind is None or plain is None or depth > _DEEPEST:
         return None

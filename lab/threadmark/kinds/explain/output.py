@@ -1,4 +1,5 @@
-"""What the runs of a comparison print: into files, so that nobody else works while they run."""
+"""The output of a comparison's runs goes into files, so that no other process works while they
+run."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ from threadmark.measure import printed
 
 
 class Output:
-    """Standard output and error of one run. With `echo` they are copied to those of the lab while
-    the run goes on, with `apart` both to its error."""
+    """Standard output and error of one run. With `echo` they are copied to those of the lab during
+    the run, with `apart` both to its error."""
 
     def __init__(self, *, echo: bool, apart: bool) -> None:
         self.echo = echo
@@ -22,7 +23,7 @@ class Output:
         self.interrupted = False
 
     def __enter__(self) -> Output:
-        # The program and the lab share the place in the file, so that it is written at its end.
+        # The program and the lab share the position in the file, so all writes append.
         self.out: IO[bytes] = TemporaryFile("a+b")
         self.err: IO[bytes] = TemporaryFile("a+b")
         self._copied = [0, 0]
@@ -38,7 +39,7 @@ class Output:
         self.err.close()
 
     def copy(self) -> None:
-        """Copy what came since the last time."""
+        """Copy the output since the last copy."""
         if not self.echo:
             return
         for place, (source, to) in enumerate(zip((self.out, self.err), self._to, strict=True)):
@@ -48,12 +49,12 @@ class Output:
             to.flush()
 
     def last_number(self, pattern: re.Pattern[str]) -> float | None:
-        """The group of the last match in the output, else in what was printed as errors."""
+        """The group of the last match in the output, else in the error output."""
         found = (printed.last_number(source, pattern) for source in (self.out, self.err))
         return next((each for each in found if each is not None), None)
 
     def last_words(self) -> str:
-        """The last line that was printed as an error."""
+        """The last line of the error output."""
         return printed.last_words(self.err)
 
 

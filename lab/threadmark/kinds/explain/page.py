@@ -1,6 +1,6 @@
-"""The run as one HTML file: answer, threads over time, locks, flame graphs, who woke whom.
+"""The run as one HTML file: answer, threads over time, locks, flame graphs, wake-ups.
 
-All but the callers and callees of a function is there without its script, which zooms and searches.
+Its script zooms and searches. Only the callers and callees of a function need the script.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from threadmark.model.places import hint
 from threadmark.present import pages
 from threadmark.present.wording import at_most, printable
 
-_FUNCTIONS = 400  # that can be searched for
+_FUNCTIONS = 400  # for the search
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"  # of holders
 _BARS = 17  # of the histogram of processors
 _LEAST = 0.001  # share of a state in the legend
 _PARTY = 0.005  # share of a stack of holders or waiters
-_AT_WORK = ("serial_dependency", "imbalance")  # whose holders work rather than hold
+_AT_WORK = ("serial_dependency", "imbalance")  # their holders work rather than hold
 
 
 def page(stored: Stored, found: Mapping[str, Any], details: Mapping[str, Any]) -> str:
@@ -74,7 +74,7 @@ def page(stored: Stored, found: Mapping[str, Any], details: Mapping[str, Any]) -
 
 
 def _commands(stored: Stored) -> dict[str, str]:
-    """That show the same in a terminal, and more."""
+    """The commands that show the same in a terminal, and more."""
     number = stored.run.id
     return {
         "show": hint(stored.store, "show", number),
@@ -84,7 +84,7 @@ def _commands(stored: Stored) -> dict[str, str]:
 
 
 def _cause(cause: Mapping[str, Any]) -> dict[str, Any]:
-    """A cause in the words of the page; `remedy` is empty where none is known."""
+    """A cause in the words of the page; `remedy` is empty if none is known."""
     what = table.category(cause["category"])
     remedy = cause.get("remedy") or ""
     holds = "Who worked" if cause["category"] in _AT_WORK else "Who held it"
@@ -111,13 +111,13 @@ def _capital(words: str) -> str:
 
 
 def _states(states: Mapping[str, float]) -> list[tuple[str, str, float]]:
-    """Name, words and share of those that occur, the largest first."""
+    """Name, words and share of the states that occur, the largest first."""
     ordered = sorted(states.items(), key=lambda each: -each[1])
     return [(n, table.state(n), share) for n, share in ordered if share >= _LEAST]
 
 
 def _histogram(shares: Sequence[float]) -> list[tuple[str, float]]:
-    """How many processors, and for what share of the time; ranges of them where there are many."""
+    """The numbers of processors with their shares of the time; in ranges if there are many."""
     step = -(-(len(shares) - 1) // (_BARS - 1)) if len(shares) > _BARS else 1
     found = [("0", shares[0])] if shares else []
     for begin in range(1, len(shares), step):
@@ -166,7 +166,7 @@ def _lock(lock: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _stacks(details: Mapping[str, Any]) -> dict[str, Any]:
-    """For the script: names, and stacks of their numbers with microseconds first."""
+    """The stacks for the script: names, and stacks of their numbers with microseconds first."""
     names: dict[str, int] = {}
 
     def numbered(stacks: Sequence[flames.Weighed]) -> list[list[int]]:

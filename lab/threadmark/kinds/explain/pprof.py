@@ -13,14 +13,14 @@ from typing import Any
 from threadmark.kinds.explain.flames import RUNNING, WAITING
 from threadmark.model.cell import Stored
 
-_Sample = tuple[Sequence[str], tuple[int, ...], str]  # innermost first; values; what is waited for
+_Sample = tuple[Sequence[str], tuple[int, ...], str]  # innermost first; values; the awaited thing
 # Fields of profile.proto, by message.
 _SAMPLE_TYPE, _SAMPLE, _MAPPING, _LOCATION, _FUNCTION, _STRING = 1, 2, 3, 4, 5, 6
 _TIME_NANOS, _DURATION_NANOS, _PERIOD_TYPE, _PERIOD, _COMMENT, _DEFAULT_TYPE = 9, 10, 11, 12, 13, 14
 
 
 def waits(stored: Stored, command: Sequence[str], details: Mapping[str, Any]) -> bytes:
-    """Waits as Go's profiles of mutexes have them: contentions, and the delay."""
+    """Waits in the form of Go's profiles of mutexes: contentions, and the delay."""
     samples = [
         (frames, (count, us * 1000), activity.replace("_", " "))
         for frames, us, activity, count in details[WAITING]
@@ -30,7 +30,7 @@ def waits(stored: Stored, command: Sequence[str], details: Mapping[str, Any]) ->
 
 
 def processor(stored: Stored, command: Sequence[str], details: Mapping[str, Any]) -> bytes:
-    """Running code as a profile of the processor has it: samples, and their time."""
+    """Running code in the form of a CPU profile: samples, and their time."""
     each_ns = details["sample_ns"]
     samples = [(frames, (count, count * each_ns), "") for frames, count in details[RUNNING]]
     types = (("samples", "count"), ("cpu", "nanoseconds"))
@@ -68,7 +68,7 @@ def _profile(
     for name, number in places.items():
         line = _bytes(4, _number(1, number))
         parts.append(_bytes(_LOCATION, _number(1, number) + _number(2, 1) + line))
-        # Without a name for the linker, as pprof would demangle one that is the same once more.
+        # There is no linker's name, because pprof would demangle an equal name once more.
         parts.append(_bytes(_FUNCTION, _number(1, number) + _number(2, strings[name])))
     file = strings[command[0] if command else ""]
     parts.append(_bytes(_MAPPING, _number(1, 1) + _number(5, file) + _number(7, 1)))  # has names

@@ -1,4 +1,4 @@
-"""The recorder of probe/: found in a build, built where it is absent, and run."""
+"""The recorder of probe/: found in a build, built if it is absent, and run."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ RECORDER = "threadmark-record"
 AGENT = "libthreadmark-agent.so"
 _PRESET = "gcc-libstdc++"
 _TARGETS = (RECORDER, "threadmark-agent")
-_COPY_S = 0.1  # between two copies of what the program prints
-_PRINTED = b"{"  # how a line of JSON begins, and no binary record
+_COPY_S = 0.1  # between two copies of the program's output
+_PRINTED = b"{"  # the beginning of a line of JSON, and of no binary record
 
 
 def recorder(*, build: bool = True) -> Path:
-    """The newest recorder that has its agent beside it. LabError where there is none and it cannot
-    be built."""
+    """The newest recorder that has its agent beside it. LabError if there is none and it cannot be
+    built."""
     found = [each for each in BUILD.glob(f"*/probe/{RECORDER}") if each.with_name(AGENT).is_file()]
     if found:
         return max(found, key=lambda each: each.stat().st_mtime)
@@ -73,7 +73,7 @@ def record(
     output: Output | None = None,
 ) -> int:
     """Run the recorder with this terminal, or with its output into files; returns its exit status.
-    With `apart` what the program prints goes to stderr. An interrupt ends the recording, not the
+    With `apart` the program's output goes to stderr. An interrupt ends the recording, not the
     lab."""
     line = [str(recorder()), "-o", str(into), *options]
     out, err = (output.out, output.err) if output else (2 if apart else None, None)
@@ -84,7 +84,7 @@ def record(
         while True:
             try:
                 return process.wait(wakes)
-            except KeyboardInterrupt:  # the terminal told the recorder and the program too
+            except KeyboardInterrupt:  # the terminal also interrupted the recorder and the program
                 interrupts += 1
                 if interrupts == 2:
                     _say_it_goes_on(process.pid)
@@ -102,8 +102,8 @@ def record(
 
 
 def _say_it_goes_on(recorder: int) -> None:
-    """To a user who interrupts again: programs may ignore an interrupt, or use it themselves. The
-    program is the recorder's first child; the command of --load comes after it."""
+    """Tells a user who interrupts again that programs may ignore an interrupt, or use it
+    themselves. The program is the recorder's first child; the command of --load comes after it."""
     children = Path(f"/proc/{recorder}/task/{recorder}/children")
     with suppress(OSError):
         for pid in children.read_text(encoding="ascii").split()[:1]:
@@ -115,7 +115,7 @@ def _say_it_goes_on(recorder: int) -> None:
 
 
 def load(path: Path) -> Recording:
-    """A record as the recorder wrote it, or as it printed it. LabError for anything else."""
+    """A record in the binary or the printed form of the recorder. LabError for anything else."""
     try:
         with path.open("rb") as file:
             if file.read(1) == _PRINTED:
@@ -149,5 +149,5 @@ def _printed(path: Path) -> Iterator[bytes]:
 
 
 def is_record(path: Path) -> bool:
-    """Whether a file is no program, so that it can only be a record."""
+    """Whether a file is no program, so it can only be a record."""
     return path.is_file() and not os.access(path, os.X_OK)

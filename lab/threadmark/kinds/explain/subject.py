@@ -1,5 +1,5 @@
-"""A cell of the matrix or of the catalogue as the subject of an explanation: it is run as the lab
-runs it, under the recorder, for as long as its threads need to show what they do."""
+"""A cell of the matrix or of the catalogue as the subject of an explanation. It runs as the lab
+runs it, under the recorder, for as long as the analysis needs."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class Subject:
 
 
 def perform(text: str, store: Path, *, install: bool, as_json: bool) -> int:
-    """Explain the cell of that name and say what was found; returns the exit status."""
+    """Explain the cell of that name and print the answer; returns the exit status."""
     subject = named(text, Console(stderr=True), install=install)
-    probe.recorder()  # is built before a processor is needed
+    probe.recorder()  # it is built before a processor is needed
     with Cage(default_limits()) as cage:
         number, found = explain(subject, cage, store)
     say(number, found, store, as_json=as_json)
@@ -57,7 +57,7 @@ def perform(text: str, store: Path, *, install: bool, as_json: bool) -> int:
 
 
 def named(text: str, console: Console, *, install: bool) -> Subject:
-    """The cell of that name, with its executable built. LabError where it cannot be had."""
+    """The cell of that name, with its executable built. LabError if there is none."""
     cell = parse(text)
     known = discovery.sources()
     check_name("program", cell.program, known)
@@ -75,7 +75,7 @@ def named(text: str, console: Console, *, install: bool) -> Subject:
 
 
 def of_executable(cell: Cell, executable: Executable, seed: int = 1) -> Subject:
-    """The cell as a subject. LabError where the executable has no such cell."""
+    """The cell as a subject. LabError if the executable has no such cell."""
     if executable.fault:
         raise LabError(f"{executable.path} cannot be used: it {executable.fault}")
     kinds = (each for each in registry.every() if isinstance(each, CellKind))
@@ -105,8 +105,8 @@ def of_executable(cell: Cell, executable: Executable, seed: int = 1) -> Subject:
 def explain(
     subject: Subject, cage: Cage, store: Path, of: int | None = None
 ) -> tuple[int, dict[str, Any]]:
-    """Record a process of it and keep what its record says; returns the number of that run and its
-    document. `of` is the run that measured the cell. LabError where the process does not end well.
+    """Record a process of it and keep the analysis; returns the number of that run and its
+    document. `of` is the run that measured the cell. LabError if the process does not end well.
     """
     with temporary(store) as path:
         row = _recorded(subject, cage, path)
@@ -158,22 +158,22 @@ def _recorded(subject: Subject, cage: Cage, path: Path) -> Row:
 
 
 def _repeats(row: Row, whole: Recording) -> list[dict[str, Any]]:
-    """The repeats that count, less those that had begun when the recording did, if others are
+    """The repeats that count, less those that had begun before the recording, if others are
     left."""
     counted = [each for each in row.repeats if each.get("warmup") is False]
     return [each for each in counted if each["began_ns"] >= whole.began_ns] or counted
 
 
 def _cut(subject: Subject, repeats: Sequence[dict[str, Any]], whole: Recording) -> Recording:
-    """What was recorded of them, without what the harness did between them."""
+    """The recording of the repeats, without the harness's work between them."""
     several = len({each.tid for each in whole.threads.values()}) > 1
     harness = {whole.pid} if several and not subject.kind.first_thread_works else set()
     return only_repeats(whole, [(e["began_ns"], e["ended_ns"]) for e in repeats], harness)
 
 
 def _about(cell: Cell, repeats: Sequence[dict[str, Any]], recording: Recording) -> dict[str, Any]:
-    """The cell and what its executable said of these repeats, as means, and how many tasks there
-    were in what was recorded of them."""
+    """The cell, the means of its executable's values for these repeats, and the number of tasks in
+    their recording."""
     figures = ("wall_ns", "cpu_ns", "run_delay_ns", "tasks", "operations")
     said = {
         name: statistics.fmean(each[name] for each in repeats)

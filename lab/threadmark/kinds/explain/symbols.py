@@ -32,7 +32,7 @@ _REGISTERS = (  # in DWARF's order, x86-64
     *("ax", "dx", "cx", "bx", "si", "di", "bp", "sp"),
     *(f"r{number}" for number in range(8, 16)),
 )
-_AROUND = 96  # bytes of code that are looked at on each side of a sample
+_AROUND = 96  # bytes of code on each side of a sample
 
 
 def _is_of_program(frame: Frame) -> bool:
@@ -76,8 +76,8 @@ class Symbols:
         return self._files[key]
 
     def _frames(self, stack: int, exact: bool = False) -> tuple[Frame, ...]:
-        """A stack, innermost first. All but the first address of an `exact` one are returns, which
-        lie behind the call."""
+        """A stack, innermost first. All but the first address of an `exact` stack are return
+        addresses, which lie behind the call."""
         found: list[Frame] = []
         inner: tuple[File, int] | None = None
         for file, address, call in self._calls(stack, exact):
@@ -96,14 +96,14 @@ class Symbols:
         return with_libraries_of_thread(found)
 
     def _calls(self, stack: int, exact: bool) -> Iterator[tuple[File | None, int, int]]:
-        """The frames of a stack: their files, addresses, and addresses inside of the calls."""
+        """The frames of a stack: their files, addresses, and addresses inside the calls."""
         exact = exact or stack in self._recording.exact
         for depth, (module, address) in enumerate(self._recording.stacks.get(stack, ())):
             call = address if exact and depth == 0 else address - 1
             yield self.file(module), address, call
 
     def _datum(self, module: int, address: int) -> tuple[str, str] | None:
-        """Name and place of the object at an address of a module; module 0: an absolute one."""
+        """Name and place of the object at an address of a module; module 0: an absolute address."""
         if module:
             file = self.file(module)
             return file.datum(address) if file else None
@@ -116,8 +116,8 @@ class Symbols:
         return None
 
     def _member_at_call(self, stack: int, kind: str, region: str = "") -> tuple[str, str] | None:
-        """Name and place of what a stack waits for or holds, from the debug information of the
-        functions on it; `kind`: the activity or what the object is; `region`: where it lies."""
+        """Name and place of the object that a stack waits for or holds, from the debug information
+        of the functions on it; `kind`: the activity or the kind of object; `region`: its memory."""
         calls = list(islice(self._calls(stack, exact=False), _LOOKED_AT))
         written = self._written(stack)
         if written is not None:  # a sample lies behind the instruction that it stands for
@@ -135,7 +135,7 @@ class Symbols:
         return (found.name, found.where) if found else None
 
     def _written(self, stack: int) -> Value | None:
-        """Where the atomic instruction writes that a sampled stack stopped behind."""
+        """The target of the atomic instruction behind which a sampled stack stopped."""
         frames = self._recording.stacks.get(stack, ())
         operand = self.operand(*frames[0]) if frames and stack in self._recording.exact else None
         if operand is None or operand.loops or operand.index or operand.base not in _REGISTERS:
@@ -143,7 +143,7 @@ class Symbols:
         return Value(("register", _REGISTERS.index(operand.base)), operand.offset)
 
     def _operand(self, module: int, address: int) -> Operand | None:
-        """Of the instruction before an address."""
+        """The operand of the instruction before an address."""
         file = self.file(module)
         if file is None:
             return None
@@ -151,15 +151,15 @@ class Symbols:
         return operand(code, first, address, file.bias) if code else None
 
     def _retried(self, module: int, address: int) -> bool:
-        """Whether a compare-exchange that fails has the program's code at an address done again.
-        A library's loop may run tasks, which are done once."""
+        """Whether a failing compare-exchange repeats the program's code at an address. A library's
+        loop may run tasks, which are done once."""
         file = self.file(module)
         if file is None or not file.own:
             return False
         return retried(self._code(file, address, 0, RETRY)[1], address)
 
     def instruction(self, module: int, address: int) -> tuple[str, str]:
-        """Place and text of the instruction at an address; a text that is not known is empty."""
+        """Place and text of the instruction at an address; an unknown text is empty."""
         file = self.file(module)
         if file is None:
             return f"{address:#x}", ""
@@ -167,7 +167,7 @@ class Symbols:
         return f"{file.name}+{address:#x}", text(code, first)
 
     def before(self, module: int, address: int) -> str:
-        """The instruction that ends at an address, as text."""
+        """The text of the instruction that ends at an address."""
         file = self.file(module)
         if file is None:
             return ""
@@ -175,8 +175,8 @@ class Symbols:
         return text_before(code, first)
 
     def awaited(self, stack: int) -> tuple[str, str] | None:
-        """Name and place of the object that the innermost code of the program in a stack looks at
-        when the function that it calls returns."""
+        """Name and place of the object that the innermost code of the program in a stack reads when
+        the function that it calls returns."""
         for number, address in self._recording.stacks.get(stack, ()):
             file = self.file(number)
             if file is None or file.own:
@@ -186,7 +186,7 @@ class Symbols:
         return None
 
     def _near(self, stack: int) -> frozenset[str]:
-        """What the innermost code of the program in a stack refers to in libraries."""
+        """The names in libraries that the innermost code of the program in a stack refers to."""
         for file, _, call in self._calls(stack, exact=False):
             if file is None or file.own:
                 return file.near(call) if file else frozenset()
@@ -194,13 +194,13 @@ class Symbols:
 
     @staticmethod
     def _code(file: File, address: int, before: int, after: int) -> tuple[int, bytes]:
-        """Of x86-64, where it is known."""
+        """The code around an address, for x86-64 and if it is known."""
         if file.elf and file.elf.machine != "EM_X86_64":
             return address, b""
         return (file.elf or file.carried).code(address, before, after)
 
     def limits(self) -> list[str]:
-        """What could not be named, in sentences."""
+        """The failures to find names, in sentences."""
         changed = sorted({f.name for f in self._files.values() if f.changed})
         if not changed:
             return []

@@ -1,4 +1,4 @@
-"""The answer as lines of a terminal: the first ten say what there is to know."""
+"""The answer as lines of a terminal: the first ten have the main results."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Page:
         self.lines: list[Text] = []
 
     def say(self, first: str, sentence: str, style: str = "") -> None:
-        """One paragraph: `first` stands before its first line, its other lines hang under it."""
+        """One paragraph: `first` stands before its first line, the others are indented."""
         import textwrap
 
         text = _shown(sentence)
@@ -84,7 +84,7 @@ class Page:
         self.lines += [Text(line, style=style) for line in lines]
 
     def fill(self, first: str, middle: str, last: str) -> None:
-        """One line with `last` at its right end; `middle` is cut off where it does not fit."""
+        """One line with `last` at its right end; `middle` is cut off if it does not fit."""
         room = self._room(first, last)
         text = _shown(middle)
         if not self.utf8:
@@ -94,8 +94,8 @@ class Page:
         self.lines.append(Text(f"{first}{text:<{room}} {last}".rstrip()))
 
     def stack(self, first: str, frames: Sequence[str], last: str) -> str:
-        """Frames for a line of `fill`. Where they do not fit, those of libraries before the first
-        one of the program give way, the outer ones first: a reader looks for the program's."""
+        """Frames for a line of `fill`. If they do not fit, library frames before the first one of
+        the program are left out, the outer ones first: a reader looks for the program's."""
         whole = " < ".join(frames)
         own = next((at for at, each in enumerate(frames) if at and not _of_library(each)), 0)
         if len(_shown(whole)) <= self._room(first, last) or own < 2:
@@ -111,7 +111,7 @@ class Page:
 
 
 def lines(found: Mapping[str, Any], width: int, *, utf8: bool) -> list[Text]:
-    """What `show` and `explain` print."""
+    """The output of `show` and `explain`."""
     page = Page(width, utf8=utf8)
     _head(page, found)
     for number, cause in enumerate(found["causes"], 1):
@@ -162,7 +162,7 @@ def _cause(page: Page, number: int, cause: Mapping[str, Any], found: Mapping[str
         return
     words = "" if cause["words"] == category(cause["category"]) else cause["words"]
     page.say(" " * 10, "; ".join(filter(None, (words, gain(cause)))))
-    if cause.get("remedy"):  # runs of before know none
+    if cause.get("remedy"):  # older runs have none
         page.say(" " * 10 + "instead  ", cause["remedy"] + versions(cause.get("versions", ())))
     held, waited = cause["holders"], cause["waiters"]
     by = "done by  " if cause["category"] in ("serial_dependency", "imbalance") else "held by  "
@@ -203,7 +203,7 @@ def _headline(cause: Mapping[str, Any]) -> str:
 
 
 def gain(cause: Mapping[str, Any]) -> str:
-    """What the program could gain without the cause; empty where nothing is promised."""
+    """The possible gain without the cause; empty if there is no promise."""
     bound = cause["bound"]
     if bound is None or bound < _BETTER:
         return ""
@@ -225,8 +225,8 @@ def _bounded(bound: float | None) -> str:
 
 
 def _path(found: Mapping[str, Any]) -> str:
-    """'On the critical path: 62 % parse, 30 % cache_mutex (waiting for a lock).' Nothing where the
-    causes say as much: nothing is wrong, or no work of one thread keeps the others."""
+    """'On the critical path: 62 % parse, 30 % cache_mutex (waiting for a lock).' Empty if the
+    causes tell as much: nothing is wrong, or no work of one thread keeps the others."""
     parts = [each for each in found.get("critical_path", []) if each["share"] >= _ON_PATH]
     category = found["causes"][0]["category"]
     if category in ("none", "unknown") or not any(each["state"] == "useful" for each in parts):
@@ -239,7 +239,7 @@ def _path(found: Mapping[str, Any]) -> str:
 
 
 def versions(known: Sequence[Mapping[str, Any]]) -> str:
-    """Which version of a library the program has, where that says something."""
+    """The program's version of a library, if that has a meaning for the cause."""
     found = []
     for each in known:
         here = f"{each['library']} {each['here']} here"
@@ -251,12 +251,12 @@ def versions(known: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _of_library(function: str) -> bool:
-    """Whether a name is one of the C++ or C library's, as far as a name tells."""
+    """Whether a name looks like one of the C++ or C library's."""
     return function.startswith(("std::", "__", "operator ", "[")) or function in _OF_C
 
 
 def _shown(text: str) -> str:
-    """Fit for a terminal, and without the namespace that has no name."""
+    """The text for a terminal, without the unnamed namespace."""
     return printable(text).replace("(anonymous namespace)::", "")
 
 
@@ -269,7 +269,7 @@ def _seconds(value: float) -> str:
 
 
 def micros(value: float) -> str:
-    """A time in microseconds in the unit that suits it."""
+    """A time in microseconds in a suitable unit."""
     for unit, factor in (("s", 1e6), ("ms", 1e3)):
         if value >= factor:
             return f"{value / factor:.3g} {unit}"

@@ -1,4 +1,4 @@
-"""What the command line says of a comparison of numbers of threads."""
+"""The options of a comparison of numbers of threads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST = 4096  # threads
 
 @dataclass(frozen=True)
 class Turns:
-    """What the command line says of a comparison."""
+    """The options of a comparison."""
 
     threads: str | None = None
     variable: str | None = None  # of the environment
@@ -26,7 +26,7 @@ class Turns:
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """The numbers of threads, upwards."""
+        """The numbers of threads in ascending order."""
         words = (self.threads or "").split(",")
         numbers = {int(word) for word in words if word.strip().isdecimal()}
         if len(numbers) != len(words) or len(numbers) < 2 or min(numbers) != 1:
@@ -36,7 +36,7 @@ class Turns:
         return tuple(sorted(numbers))
 
     def options(self) -> list[str]:
-        """Those that `try` has too."""
+        """The options that `try` also has."""
         given = {
             "--threads": self.threads,
             "--threads-env": self.variable,
@@ -45,7 +45,7 @@ class Turns:
         return [word for name, value in given.items() if value for word in (name, value)]
 
     def check(self, wanted: invocation.Wanted) -> None:
-        """LabError for what contradicts itself."""
+        """LabError for options that contradict each other."""
         if self.threads is None:
             raise LabError(
                 "--threads-env, --rounds, --progress and --counter are for a comparison; give "

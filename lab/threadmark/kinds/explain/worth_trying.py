@@ -1,4 +1,4 @@
-"""The fixes of ./threadmark try that can help with the causes that were found."""
+"""The fixes of ./threadmark try that can help with the causes."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from threadmark.fixes.target import target_of
 from threadmark.model.places import named
 
 _MOST = 8  # fixes
-_CAUSES = 2  # that are looked at
+_CAUSES = 2  # at most
 _BETTER = 1.08  # a bound below is not worth an attempt
 
 
 def worth_trying(
     found: Mapping[str, Any], words: Sequence[str], store: Path, asked: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Of an answer: the fixes that can help with its first causes, with their bounds, and the
-    command that tries them and keeps what it found in `store`; nothing where no fix can help.
-    `asked` are the options of the comparison of numbers of threads that the command has too."""
+    """The fixes that can help with the first causes of an answer, with their bounds, and the
+    command that tries them and keeps the result in `store`; empty if no fix can help. `asked` are
+    the options of the comparison of numbers of threads that the command also has."""
     promising = [each for each in found["causes"][:_CAUSES] if (each["bound"] or 0) >= _BETTER]
     names = list(choosing.helping(promising))
     if not names or not words:
