@@ -10,18 +10,18 @@ from threadmark.model.errors import LabError
 
 
 def run() -> int:
-    """The exit status of the command line."""
+    """Run the command line; returns the exit status."""
     restore_locale()
     return guarded(_run)
 
 
 def _run() -> int:
     try:
-        from threadmark.cli import main  # finds the checkout, or makes it of a wheel
+        from threadmark.cli import main  # finds the checkout, or unpacks it from a wheel
     except LabError as problem:
         print(f"threadmark: {problem}", file=sys.stderr)
         return problem.exit_code
-    except KeyboardInterrupt:  # while the modules were loaded
+    except KeyboardInterrupt:  # while the modules loaded
         print("threadmark: interrupted before the command began.", file=sys.stderr)
         return 130
     return main(sys.argv[1:])

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 INTERRUPTED = 130  # what a shell reports for a command ended by Ctrl-C
 TERMINATED = 143
 _OF_CHECKOUT = ("check", "docs", "test")  # a wheel has neither tests nor documents
-_OF_ALL = ("completion",)  # commands that are about all commands
+_OF_ALL = ("completion",)  # commands about all commands
 
 
 class Terminated(BaseException):
-    """SIGTERM, or the terminal was closed; raised so that every `with` and `finally` cleans up as
-    for Ctrl-C."""
+    """SIGTERM, or the terminal was closed. It is raised so that every `with` and `finally` cleans
+    up as for Ctrl-C."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -92,9 +92,9 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _check_values(arguments: Sequence[str]) -> None:
-    """LabError for an option with an empty value, such as of a variable that is not set."""
+    """LabError for an option with an empty value, such as that of an unset variable."""
     for word, following in pairwise([*arguments, "--"]):
-        if word == "--":  # what follows belongs to a program
+        if word == "--":  # the rest belongs to a program
             return
         if word.startswith("--") and (following == "" or re.fullmatch(r"--[\w-]+=", word)):
             option = word.rstrip("=")
@@ -102,7 +102,7 @@ def _check_values(arguments: Sequence[str]) -> None:
 
 
 def _negative(arguments: Sequence[str]) -> str:
-    """The sentence about an option whose value looks like an option, because it is negative."""
+    """The sentence about an option whose negative value looks like an option."""
     for word, following in pairwise(arguments):
         if word.startswith("--") and re.match(r"-[\d.]", following):
             return f"{word} takes no negative value, so not {following}"
@@ -118,7 +118,7 @@ def application(modules: Iterable[str]) -> cyclopts.App:
         help="I added threads. Why is it not faster, and what makes it faster?",
         version=_version,
         help_format="markdown",
-        suppress_keyboard_interrupt=False,  # Ctrl-C is ours to answer, see main()
+        suppress_keyboard_interrupt=False,  # main() answers Ctrl-C
     )
     for name in modules:
         importlib.import_module(name).command(app)
@@ -132,12 +132,13 @@ def _version() -> str:
 
 
 def _named(arguments: Sequence[str]) -> str:
-    """The command as a sentence names it; only its first word, because the rest may be long."""
+    """The name of the command in a sentence: only its first word, because the rest may be long."""
     return f"`{shlex.join(['./threadmark', *arguments[:1]])}`"
 
 
 def _advice(arguments: Sequence[str]) -> str:
-    """The ending of the sentence about an interrupted command: how a run goes on, if one does."""
+    """The end of the sentence about an interrupted command: the way to resume a run, if there is
+    one."""
     command = next(iter(arguments), "")
     session = sys.modules.get("threadmark.kinds.session")  # half loaded, perhaps
     begun = getattr(getattr(session, "Session", None), "begun", False)

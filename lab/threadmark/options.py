@@ -160,7 +160,7 @@ class WorkloadOptions:
     stop: _Text = ""
 
     def of(self, words: tuple[str, ...]) -> Workload:
-        """With the program."""
+        """The workload of the options and the program."""
         return Workload(
             words, self.threads, self.threads_env, self.progress, self.metric, self.check,
             self.prepare, self.ready, self.load, self.stop,
@@ -168,7 +168,7 @@ class WorkloadOptions:
 
 
 def options_given() -> bool:
-    """Whether the command line chooses anything itself, which --resume then must agree with."""
+    """Whether the command line makes any choice itself, with which --resume must then agree."""
     words = sys.argv[2:]
     names = {each.partition("=")[0] for each in words if each.startswith("--")}
     how = {"--resume", "--store", "--json", "--dry-run", "--report", "--no-report"}

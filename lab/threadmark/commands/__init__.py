@@ -1,4 +1,5 @@
-"""One file per command. A file here is found by its name and registers itself with `command(app)`.
+"""One file per command. The lab finds a file by its name; the file registers itself with
+`command(app)`.
 
 A module whose name would be a keyword ends with an underscore (`import_`); the command does not.
 """

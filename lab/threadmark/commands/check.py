@@ -40,7 +40,8 @@ def check(
 
 
 def perform(level: Level, only: tuple[str, ...], *, install: bool) -> int:
-    """Run the checks up to `level`; the last line says how many passed. Returns the exit status."""
+    """Run the checks up to `level`; the last line has the number that passed. Returns the exit
+    status."""
     from rich.console import Console
 
     from threadmark.model.names import check_name

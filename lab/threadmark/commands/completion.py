@@ -1,4 +1,4 @@
-"""`threadmark completion`: what makes a shell complete the commands and their options."""
+"""`threadmark completion`: the script by which a shell completes the commands and their options."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def command(app: cyclopts.App) -> None:
             bash, zsh or fish.
         """
         script = app.generate_completion(prog_name="threadmark", shell=shell)
-        if shell == "bash":  # file names where the script knows no word
+        if shell == "bash":  # file names if the script knows no word
             script = script.replace("complete -F", "complete -o default -F")
         sys.stdout.write(script)
 

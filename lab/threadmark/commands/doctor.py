@@ -1,4 +1,5 @@
-"""`threadmark doctor`: is this machine fit for measuring, and how small a difference is seen?"""
+"""`threadmark doctor`: is this machine fit for measuring, and how small a difference does it
+show?"""
 
 from __future__ import annotations
 
@@ -90,7 +91,8 @@ def _noise(pairs: int) -> Noise | None:
         def once(task: Task) -> float:
             return noise.sample(lambda: attempt(task))
 
-        # The longest that still ends within 30 ms: short ones measure the clock and the caches.
+        # The longest cell that still ends within 30 ms, because short ones measure the clock and
+        # the caches.
         tasks = [Task(cell, 0, 1, 10.0) for cell in cells]
         times = {task: once(task) for task in tasks}
         fitting = [task for task in tasks if times[task] < 30e6] or tasks

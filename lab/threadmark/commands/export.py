@@ -79,7 +79,7 @@ def export(
 
 
 def _other_kind(which: str, kind: RunKind, form: str, store: Path) -> str:
-    """What to do where runs of another kind have the format."""
+    """The remedy if only runs of another kind have the format."""
     plural = "s" * (len(kind.formats) > 1)
     return (
         f"{which} is of {kind.command}, which has the format{plural} {_either(kind, 'and')}; for "

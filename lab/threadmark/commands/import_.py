@@ -1,4 +1,4 @@
-"""`threadmark import`: other people's results as a run of the store."""
+"""`threadmark import`: published results as a run of the store."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def import_(
     from threadmark.store import inncabs_csv
     from threadmark.store.store import Store
 
-    rows = inncabs_csv.read(path)  # all of it before the store is touched
+    rows = inncabs_csv.read(path)  # read all before touching the store
     machine = {
         "processor": "4 x Intel Xeon E5-4650, 32 cores, 64 hardware threads",
         "source": "github.com/PeterTh/inncabs, results; medians of five repeats",

@@ -1,4 +1,4 @@
-"""`threadmark list`: what can be measured here, and the runs of a store."""
+"""`threadmark list`: the programs of this machine, and the runs of a store."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ def _print(sections: dict[str, list[dict[str, object]]]) -> None:
 
 
 def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
-    """Of the columns in a terminal. Without room for all, the widest are folded between words, and
-    within words only where nothing else helps."""
+    """The widths of the columns in a terminal. If there is no room for all, the widest are folded
+    between words, and within words only as a last resort."""
     columns = list(zip(*rows, strict=True))
     found = [max(map(len, column)) for column in columns]
     words = [max(len(word) for cell in column for word in cell.split()) for column in columns]

@@ -1,4 +1,5 @@
-"""`threadmark setup`: install what may be installed, and say what is absent and what needs it."""
+"""`threadmark setup`: install the packages that may be installed, and list the absent ones with
+their users."""
 
 from __future__ import annotations
 
@@ -85,7 +86,7 @@ def setup(
 
 
 def _show(rows: Sequence[Mapping[str, str]], *, install: bool) -> None:
-    """What is missing, as a table."""
+    """The missing packages, as a table."""
     from rich.console import Console
     from rich.table import Table
 

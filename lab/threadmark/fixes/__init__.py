@@ -1,1 +1,2 @@
-"""Fixes that need no edit of a program: what they set, when they can help, and what they risk."""
+"""Fixes that need no edit of a program: their settings, the cases in which they can help, and their
+risks."""

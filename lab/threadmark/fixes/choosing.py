@@ -1,6 +1,6 @@
-"""The fixes that there are, and those that a program can have.
+"""All fixes, and the fixes that a program can have.
 
-A fix is a file in known/ with an instance FIX. No other file says which fixes there are.
+A fix is a file in known/ with an instance FIX. No other file lists the fixes.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ from threadmark.fixes import known
 from threadmark.fixes.fix import Candidate, Fix, NotApplicableError, Target
 from threadmark.model.names import check_name
 
-# What a program gains most from, by the experience of others, where nothing is known of it. Kinds
-# that few programs can have are known to concern the program, or were asked for.
+# The kinds from which programs gain most, in the experience of others, if the program is unknown.
+# Kinds that few programs can have are present only if they concern the program or were requested.
 _KINDS = (
     "allocator", "openmp", "tasks", "compiler", "linker", "malloc", "mutex", "locale", "stdio",
     "threads", "affinity",
 )  # fmt: skip
-_TOGETHER = ("openmp",)  # kinds whose fixes do different things
+_TOGETHER = ("openmp",)  # kinds whose fixes have different effects
 
 
 def every() -> list[Fix]:
-    """All of them: first one of each kind, the likeliest kinds first, then the second ones."""
+    """All fixes: the first of each kind, the likeliest kinds first, then the second of each
+    kind."""
     names = [each.name for each in pkgutil.iter_modules(known.__path__)]
     found = [importlib.import_module(f"{known.__name__}.{name}").FIX for name in names]
     found.sort(key=lambda fix: (not fix.usual, fix.name))
@@ -38,8 +39,9 @@ def every() -> list[Fix]:
 
 
 def applicable(target: Target, only: Iterable[str] = ()) -> tuple[list[Candidate], dict[str, str]]:
-    """The fixes that a program can have, and of the others why not. Those that hardly can help, by
-    what it calls, come last. LabError for a name in `only` that no fix has."""
+    """The fixes that a program can have, and the reasons against the others. Fixes that can hardly
+    help, by the functions that it calls, come last. LabError for a name in `only` that no fix
+    has."""
     fixes = sorted(every(), key=lambda fix: fix.hope(target))
     wanted = list(only)
     for name in wanted:
@@ -56,13 +58,13 @@ def applicable(target: Target, only: Iterable[str] = ()) -> tuple[list[Candidate
 
 
 def hopeless(target: Target) -> set[str]:
-    """Names of the fixes that hardly can help a program, by what it calls."""
+    """Names of the fixes that can hardly help a program, by the functions that it calls."""
     return {fix.name for fix in every() if fix.hope(target) > 1}
 
 
 def helping(causes: Sequence[Mapping[str, Any]]) -> dict[str, list[int]]:
-    """The fixes that can help with causes that explain named, the likeliest first, each with the
-    places of these causes."""
+    """The fixes that can help with causes of explain, the likeliest first, each with the places of
+    these causes."""
     found: dict[str, list[int]] = {}
     for at, cause in enumerate(causes):
         places = [(place, fix.name) for fix in every() if (place := fix.place(cause)) is not None]
@@ -74,8 +76,8 @@ def helping(causes: Sequence[Mapping[str, Any]]) -> dict[str, list[int]]:
 def at_least(
     fixes: Iterable[Mapping[str, Any]], causes: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """The fixes for other causes than those that `fixes` have their bounds of: a fix is worth at
-    least what each cause is worth that it helps with."""
+    """The fixes for causes that `fixes` have no bounds of. A fix is worth at least as much as each
+    cause that it helps with."""
     known = {each["name"]: each["bound"] for each in fixes}
     found = []
     for name, places in helping(causes).items():

@@ -1,4 +1,4 @@
-"""The interface of a fix: a setting that a program can be run under, without building it anew."""
+"""The interface of a fix: a setting under which a program can run without a new build."""
 
 from __future__ import annotations
 
@@ -14,38 +14,39 @@ PRELOAD = "LD_PRELOAD"
 
 
 class NotApplicableError(Exception):
-    """Why a program cannot have a fix, or need not: one clause without a full stop."""
+    """The reason for which a program cannot have a fix, or need not: one clause without a full
+    stop."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """What is known of a program before it runs. `libraries` are the names of the shared libraries
-    that it is linked with; None where it is a script, whose programs are not known."""
+    """A program before its run. `libraries` are the names of the shared libraries that it is linked
+    with; None for a script, because its programs are not known."""
 
     path: str
     dynamic: bool  # the loader looks at LD_PRELOAD for it
     libraries: frozenset[str] | None
     glibc: tuple[int, ...]  # version; () for another C library
-    processors: tuple[int, ...]  # that it may use
+    processors: tuple[int, ...]  # available to it
     all_processors: tuple[int, ...]  # of the machine
-    threads: int | None  # the most that it is to be run with, where that is an argument of it
+    threads: int | None  # the most of its runs, if an argument sets them
     environment: Mapping[str, str]
     libraries_at: Mapping[str, str] = field(default_factory=dict)  # name -> path
-    builds: bool = False  # whether it can be built with other flags
-    symbols: frozenset[str] | None = None  # dynamic ones of it and of its own libraries, if known
+    builds: bool = False  # it can be built with other flags
+    symbols: frozenset[str] | None = None  # dynamic, of it and of its own libraries, if known
 
     def needs_build(self) -> None:
-        """NotApplicableError where nobody said how the program is built."""
+        """NotApplicableError if the user gave no command that builds the program."""
         if not self.builds:
             raise NotApplicableError("it needs --build CMD")
 
     def needs_loader(self) -> None:
-        """NotApplicableError for a program that no library can be preloaded for."""
+        """NotApplicableError for a program without a loader that preloads libraries."""
         if not self.dynamic:
             raise NotApplicableError("the program is static or set-uid, so it takes no preload")
 
     def needs_glibc(self, *version: int) -> None:
-        """NotApplicableError where this is no glibc, or an older one."""
+        """NotApplicableError if the C library is no glibc, or an older one."""
         if self.libraries is not None and not self.dynamic:
             raise NotApplicableError("the program is static, so it reads no tunables of glibc")
         if not self.glibc:
@@ -57,20 +58,20 @@ class Target:
             )
 
     def calls(self, *functions: str) -> bool | None:
-        """Whether it, or a library that it brings, may call one of these; None: not known. A name
-        that is the end of another one has no place of its own in a table of names."""
+        """Whether the program, or a library that it brings, may call one of these functions; None:
+        not known. In a table of names, a name that is the end of another has no place of its
+        own."""
         if self.symbols is None:
             return None
         return any(each.endswith(functions) for each in self.symbols)
 
     def links(self, *beginnings: str) -> bool:
-        """Whether it is linked with a library of which the name begins so."""
+        """Whether the program is linked with a library whose name begins with one of these."""
         return any(each.startswith(beginnings) for each in self.libraries or ())
 
 
 class Flags(NamedTuple):
-    """What a compiler is told more than it is: of all sources and when it links, and of sources in
-    C++ alone."""
+    """Additional flags of a compiler: for all sources and the link, and for C++ sources alone."""
 
     every: tuple[str, ...] = ()
     cxx: tuple[str, ...] = ()
@@ -80,7 +81,7 @@ class Flags(NamedTuple):
 
     @property
     def all(self) -> tuple[str, ...]:
-        """For sources in C++."""
+        """The flags for sources in C++."""
         return self.every + self.cxx
 
 
@@ -89,8 +90,8 @@ NO_FLAGS = Flags()
 
 @dataclass(frozen=True)
 class Setting:
-    """What a process gets. `setup` is what an image needs besides, as lines of a Dockerfile, and
-    `in_image` says where the image has a path of this machine."""
+    """The changes to a process. `setup` has the further needs of an image, as lines of a
+    Dockerfile, and `in_image` maps a path of this machine to its path in the image."""
 
     variables: Mapping[str, str] = field(default_factory=dict)
     preload: tuple[str, ...] = ()  # paths
@@ -100,11 +101,11 @@ class Setting:
     setup: tuple[str, ...] = ()
     in_image: Mapping[str, str] = field(default_factory=dict)
     variables_set_threads: bool = False
-    flags: Flags = NO_FLAGS  # of a build of its own
+    flags: Flags = NO_FLAGS  # of its own build
     program: str = ""  # that build, in the place of the program
 
     def __or__(self, other: Setting) -> Setting:
-        """Both at once; of a variable the second one's value counts."""
+        """Both settings at once; for a variable in both, the second value counts."""
         return Setting(
             {**self.variables, **other.variables},
             self.preload + other.preload,
@@ -119,18 +120,18 @@ class Setting:
         )
 
     def words(self, command: Sequence[str]) -> tuple[str, ...]:
-        """What is started in the place of a command."""
+        """The words to start in the place of a command."""
         program = (self.program,) if self.program else command[:1]
         return (*self.prefix, *program, *command[1:])
 
     @property
     def sets_threads(self) -> bool:
-        """Whether it says how many threads there are, by an argument or by a variable."""
+        """Whether the setting sets the number of threads, by an argument or by a variable."""
         return self.threads is not None or self.variables_set_threads
 
     def changes(self, environment: Mapping[str, str]) -> dict[str, str]:
-        """The variables that the setting gives a process, with their values. A list of libraries
-        or of tunables has what `environment` has in it too."""
+        """The variables that the setting gives a process, with their values. A list of libraries or
+        of tunables also has the entries of `environment`."""
         found = dict(self.variables)
         if self.preload:
             old = environment.get(PRELOAD, "")
@@ -141,7 +142,7 @@ class Setting:
         return found
 
     def line(self, command: Sequence[str], environment: Mapping[str, str]) -> str:
-        """The command with the setting, to be typed into a shell."""
+        """The command with the setting, for a shell."""
         set_ = [f"{name}={shlex.quote(value)}" for name, value in self.changes(environment).items()]
         return " ".join([*set_, shlex.join([*self.prefix, *command])])
 
@@ -160,36 +161,37 @@ class Setting:
 
 
 def _escaped(value: str) -> str:
-    """Fit to stand between the quotes of an ENV line."""
+    """The text for the quotes of an ENV line."""
     return re.sub(r'(["\\$])', r"\\\1", value)
 
 
 @dataclass(frozen=True)
 class Fix:
-    """`kind`: of the fixes of a kind a program keeps one. `helps`: categories of causes of explain
-    that it can help with, the likeliest first; "mutex/locale" are causes of the category mutex of
-    which the name or the piece of knowledge has locale in it. `calls`: functions; the fix does
-    nothing for a program that calls none of them. `telling`: few programs call them, and those are
-    likely to gain. `usual`: it comes before the others of its kind."""
+    """A fix. `kind`: a program keeps one fix of a kind. `helps`: categories of causes of explain
+    that the fix can help with, the likeliest first; "mutex/locale" are causes of the category mutex
+    with locale in their name or piece of knowledge. `calls`: functions; the fix does nothing for a
+    program that calls none of them. `telling`: few programs call them, and those are likely to
+    gain. `usual`: the fix comes before the others of its kind."""
 
     name: str
     kind: str
     what: str
     helps: tuple[str, ...]
     risk: str
-    setting: Callable[[Target], Setting]  # NotApplicableError where there is none
+    setting: Callable[[Target], Setting]  # NotApplicableError if there is none
     calls: tuple[str, ...] = ()
     telling: bool = False
     usual: bool = False
 
     def hope(self, target: Target) -> int:
-        """By what the program calls: 0 where it is likely to gain, 2 where it hardly can."""
+        """By the functions that the program calls: 0 if it is likely to gain, 2 if it hardly
+        can."""
         called = target.calls(*self.calls) if self.calls else None
         return 2 if called is False else 0 if called and self.telling else 1
 
     def place(self, cause: Mapping[str, object]) -> tuple[bool, int] | None:
-        """Where a cause of explain is in `helps`, behind the fixes that are for just such causes;
-        None where the fix cannot help with it."""
+        """The place of a cause of explain in `helps`, behind the fixes that are for just such
+        causes; None if the fix cannot help with it."""
         about = f"{cause.get('name', '')} {cause.get('knowledge', '')}".lower()
         for place, each in enumerate(self.helps):
             category, _, word = each.partition("/")
@@ -211,7 +213,7 @@ class Candidate:
 
     @staticmethod
     def of(fix: Fix, target: Target) -> Candidate:
-        """NotApplicableError where the program cannot have it."""
+        """The fix for a program. NotApplicableError if the program cannot have it."""
         return Candidate(fix.name, fix.kind, fix.what, fix.risk, fix.setting(target))
 
 

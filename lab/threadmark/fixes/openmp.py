@@ -1,4 +1,4 @@
-"""Settings of OpenMP, as several fixes need them."""
+"""Settings of OpenMP for several fixes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings that preload a library, as several fixes need them."""
+"""Settings that preload a library, for several fixes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from threadmark.model.errors import LabError
 from threadmark.setup import allocators
 from threadmark.setup.preload_library import preload_library
 
-IN_IMAGE = "/usr/local/lib"  # the folder of an image that libraries are copied to
+IN_IMAGE = "/usr/local/lib"  # the folder of an image for copied libraries
 
 
 def allocator(name: str) -> Callable[[Target], Setting]:
@@ -66,7 +66,7 @@ def copied(library: Path) -> tuple[tuple[str, ...], str]:
 
 
 def tunables(*names: str, since: tuple[int, int] = (2, 26)) -> Callable[[Target], Setting]:
-    """Settings of glibc's own, which has them since a version."""
+    """Tunables of glibc, which has them since a version."""
 
     def setting(target: Target) -> Setting:
         target.needs_glibc(*since)

@@ -1,4 +1,4 @@
-"""What a program is started with under a setting: its words, and who gets which variables."""
+"""The start of a program under a setting: its words, and the variables of each process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Start(NamedTuple):
 def start(
     workload: Workload, setting: Setting, count: int, environment: Mapping[str, str]
 ) -> Start:
-    """With a number of threads as it is; the setting may have another one."""
+    """The start with a number of threads; the setting may replace the number."""
     threads = setting.threads or count
     given = {**environment, **workload.variables(count)}
     own = workload.variables(threads)

@@ -1,4 +1,4 @@
-"""What is known of a program before it runs: read from its file and from what the loader says."""
+"""The properties of a program before its run, from its file and from the loader."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from threadmark.machine import host
 
 _LISTED = re.compile(r"^\s*(\S+) => (/\S+)", re.MULTILINE)
 _LIST_S = 10
-# Libraries that come with the compiler and the system, whose own calls a program need not make.
+# Libraries that come with the compiler and the system. Their own calls are not the program's.
 _OF_SYSTEM = re.compile(
     r"ld-|lib(c|m|dl|rt|pthread|stdc\+\+|c\+\+|c\+\+abi|gcc_s|atomic|gomp|omp|iomp5|tbb\w*)\.so"
 )
@@ -28,7 +28,7 @@ _ONLINE = Path("/sys/devices/system/cpu/online")
 
 
 def target_of(program: str, environment: Mapping[str, str], threads: int | None) -> Target:
-    """Of a program that can be started."""
+    """The target of a program that can be started."""
     path = shutil.which(program) or program
     loader = _loader(path)
     listed = _libraries(loader, path, environment) if loader else {}
@@ -54,8 +54,8 @@ def _own(listed: Mapping[str, str]) -> list[str]:
 
 
 def _symbols(paths: Iterable[str]) -> frozenset[str] | None:
-    """The names in the dynamic tables of files; None where one cannot be read, or where more files
-    may be loaded while the program runs."""
+    """The names in the dynamic tables of files; None if a file cannot be read, or if more files may
+    be loaded while the program runs."""
     names: set[str] = set()
     for path in paths:
         try:
@@ -89,7 +89,8 @@ def _loader(path: str) -> str | None:
 
 
 def _libraries(loader: str, path: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """Name -> path of what the loader would load; nothing where it does not say."""
+    """Name -> path of the libraries that the loader would load; empty if the loader does not list
+    them."""
     try:
         done = subprocess.run(
             [loader, "--list", path],

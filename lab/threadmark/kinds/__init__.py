@@ -1,1 +1,1 @@
-"""What a run may be of: a folder for each kind, and their interface."""
+"""The kinds of run: a folder for each kind, and their interface."""

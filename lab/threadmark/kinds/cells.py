@@ -1,4 +1,4 @@
-"""A kind of run whose rows are processes of cells, which a schedule chose."""
+"""A kind of run whose rows are processes of cells that a schedule chose."""
 
 from __future__ import annotations
 
@@ -28,43 +28,44 @@ class CellKind(RunKind):
 
     formats: ClassVar[tuple[str, ...]] = ("csv", "json", "google-benchmark", "summary")
     compares_cells = True
-    # The options of its command for fields of its requests that have another name, "" for none.
+    # The options of its command for request fields with another name; "" for none.
     options: ClassVar[Mapping[str, str]] = {}
-    # Whether its programs are those about contention.
+    # Whether its programs are the contention programs.
     contends: ClassVar[bool] = False
-    # Whether the first thread of a process takes part in what is measured where there are others.
+    # Whether the first thread of a process takes part in the measurement if there are others.
     first_thread_works: ClassVar[bool] = True
 
     def programs(self, executables: Sequence[Executable]) -> list[dict[str, object]]:
-        """What `list` says of the programs that it measures."""
+        """The output of `list` for the programs that it measures."""
         return []
 
     @abstractmethod
     def select(
         self, request: Request, executables: Sequence[Executable], absent: Sequence[Absence]
     ) -> Selection:
-        """The cells of a request. LabError for a name that nothing has."""
+        """The cells of a request. LabError for an unknown name."""
 
     def measures(self, executable: Executable) -> bool:
-        """Whether it is a program of this kind, whose cells can be explained."""
+        """Whether the executable is a program of this kind, so that explain can explain its
+        cells."""
         return False
 
     def steady(
         self, request: Request, cell: Cell, executable: Executable, seconds: float
     ) -> list[str]:
-        """The command line of a process that does nothing but this cell for that long, after one
+        """The command line of a process that runs only this cell for that long, after one
         warm-up."""
         raise NotImplementedError
 
     @abstractmethod
     def schedule(self, request: Request, selection: Selection) -> Schedule:
-        """The order in which they are measured."""
+        """The order of measuring."""
 
     @abstractmethod
     def runner(
         self, request: Request, selection: Selection, cage: Cage, rows: Sequence[Row]
     ) -> Runner:
-        """What runs the processes. `rows` are those of the part of the run that is resumed."""
+        """The function that runs the processes. `rows` are those of the resumed part of the run."""
 
     @abstractmethod
     def processes(self, rows: Sequence[Row]) -> Sequence[Sequence[Row]]:
@@ -72,15 +73,15 @@ class CellKind(RunKind):
 
     @abstractmethod
     def observe(self, rows: Sequence[Row]) -> Observation:
-        """What a schedule is to know of a process, by its rows."""
+        """The observation of a process for a schedule, by its rows."""
 
     @abstractmethod
     def judged(self, found: Any) -> Sequence[Judged]:
-        """The verdicts that two runs can be compared by."""
+        """The verdicts for a comparison of two runs."""
 
     @abstractmethod
     def summaries(self, found: Any) -> Iterator[dict[str, Any]]:
-        """Each verdict with what a document may publish of it."""
+        """The fields of each verdict that a document may publish."""
 
     def document(self, stored: Stored, found: Any) -> dict[str, Any]:
         from threadmark.kinds.explain import beside
@@ -108,7 +109,7 @@ class CellKind(RunKind):
 
         _check_programs(question, (a, b))
         outcome = comparison.compare_runs(a.rows, b.rows, partial(_same_executable, a.run, b.run))
-        # Judged with all others: their samples have a part in each verdict.
+        # The judge gets all rows, because their samples have a part in each verdict.
         said = [
             [
                 each

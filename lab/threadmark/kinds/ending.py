@@ -1,4 +1,4 @@
-"""How the cells of a run ended, for its last line and for --fail-on."""
+"""The endings of the cells of a run, for its last line and for --fail-on."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ NOTHING = "none"  # of --fail-on
 
 
 def endings(rows: Sequence[Row]) -> dict[Status, list[Cell]]:
-    """The cells by each way in which one of their processes ended, in the order of Status. A
-    time-out that may be due to what else used the processors is none."""
+    """The cells by each ending of one of their processes, in the order of Status. A time-out that
+    may be due to other load on the processors does not count."""
     found: dict[Status, set[Cell]] = {}
     for row in fair(rows):
         found.setdefault(row.status, set()).add(row.cell)
@@ -21,7 +21,8 @@ def endings(rows: Sequence[Row]) -> dict[Status, list[Cell]]:
 
 
 def last_line(run: int, ended: Mapping[Status, Sequence[Cell]], status: int) -> str:
-    """What a run that has such cells ends with: how many of each, one by name, the exit status."""
+    """The last line of a run with such cells: the number of each ending, one cell by name, the exit
+    status."""
     words = {Status.OUT_OF_MEMORY: "out of memory"}
     parts = [f"{len(cells)} {words.get(each, each.value)}" for each, cells in ended.items()]
     first = next(iter(ended.values()))[0]

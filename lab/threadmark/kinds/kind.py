@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Question:
-    """What `compare` is asked. An empty tuple of programs means all; with `fail_above` (0.05 = 5 %)
-    the answer also says whether A is slower by more than that."""
+    """The question of `compare`. An empty tuple of programs means all; with `fail_above` (0.05 = 5
+    %) the answer also tells whether A is slower by more than that."""
 
     names: tuple[str, str]  # of A and B, as they were typed
     programs: tuple[str, ...] = ()
@@ -28,7 +28,7 @@ class Question:
 
     @property
     def options(self) -> list[str]:
-        """Those that were given."""
+        """The options that were given."""
         given = {
             "--programs": self.programs,
             "--every-thread-count": self.every_thread_count,
@@ -38,13 +38,13 @@ class Question:
 
 
 class Answer(Protocol):
-    """What `compare` says."""
+    """The answer of `compare`."""
 
     def record(self) -> dict[str, Any]:
         """The fields of its JSON."""
 
     def lines(self) -> list[RenderableType]:
-        """What it prints."""
+        """The printed lines."""
 
     @property
     def failed(self) -> bool:
@@ -52,45 +52,45 @@ class Answer(Protocol):
 
 
 class Detail(Protocol):
-    """A part of a run that is asked for by its name."""
+    """A part of a run, by its name."""
 
     def record(self) -> dict[str, Any]:
         """The fields of its JSON."""
 
     def lines(self, width: int, *, utf8: bool) -> list[Text]:
-        """What a terminal of `width` characters shows."""
+        """The lines for a terminal of `width` characters."""
 
 
 class RunKind(ABC):
     """A kind of run. `found` is always what its judge() returned for the same run."""
 
-    command: ClassVar[str]  # that makes such runs; it also names their JSON document
-    profiles: ClassVar[tuple[str, ...]]  # which runs of a store are of this kind
+    command: ClassVar[str]  # makes such runs; it also names their JSON document
+    profiles: ClassVar[tuple[str, ...]]  # the profiles of this kind's runs in a store
     formats: ClassVar[tuple[str, ...]] = ("json",)
     compares_cells: ClassVar[bool] = False  # else the options of `compare` have no meaning
 
     @abstractmethod
     def judge(self, stored: Stored) -> Any:
-        """All that the run says."""
+        """The whole result of the run."""
 
     @abstractmethod
     def table(self, stored: Stored, found: Any, width: int, *, utf8: bool) -> list[Text]:
-        """What a terminal of `width` characters shows, with marks in ASCII unless `utf8`."""
+        """The lines for a terminal of `width` characters, with marks in ASCII unless `utf8`."""
 
     @abstractmethod
     def page(self, stored: Stored, found: Any) -> str:
         """The run as one HTML file that needs no network."""
 
     def picture(self, stored: Stored, found: Any) -> str:
-        """The run as one SVG picture. LabError where the kind has none."""
+        """The run as one SVG picture. LabError if the kind has none."""
         raise LabError(f"A run of {self.command} has no picture; name an .html file with --output.")
 
     @abstractmethod
     def record(self, stored: Stored, found: Any) -> dict[str, Any]:
-        """What the run says as plain values for JSON."""
+        """The result of the run as plain values for JSON."""
 
     def export(self, stored: Stored, found: Any, form: str) -> str | bytes:
-        """The run in one of `formats`. LabError where this run lacks what the format needs."""
+        """The run in one of `formats`. LabError if this run lacks data that the format needs."""
         return self.json(stored, found)
 
     def json(self, stored: Stored, found: Any) -> str:
@@ -98,7 +98,7 @@ class RunKind(ABC):
         return plain.dumps(self.document(stored, found)) + "\n"
 
     def document(self, stored: Stored, found: Any) -> dict[str, Any]:
-        """What `show --json` prints: the run, what it says, and its rows."""
+        """The output of `show --json`: the run, its result, and its rows."""
         fields = {
             "judged_by": version(),
             "run": plain.finite(plain.run_record(stored.run)),
@@ -108,14 +108,14 @@ class RunKind(ABC):
         return plain.document(self.command, fields)
 
     def function(self, stored: Stored, name: str) -> Detail:
-        """Callers and callees of one function. LabError where the kind has no stacks."""
+        """Callers and callees of one function. LabError if the kind has no stacks."""
         raise LabError(f"Runs of {self.command} have no stacks; name one of explain.")
 
     @abstractmethod
     def agree(self, a: Stored, b: Stored, question: Question) -> Answer:
-        """How two runs of this kind compare."""
+        """The comparison of two runs of this kind."""
 
     def sides(self, stored: Stored, question: Question) -> Answer:
-        """How the two sides of one run compare that the question names. LabError where a run of
+        """The comparison of the two sides of one run that the question names. LabError if a run of
         this kind has no sides."""
         raise LabError(f"A run of {self.command} has no sides; compare two of its runs.")

@@ -1,4 +1,5 @@
-"""What --dry-run prints of a run: its cells, what is not available and why, and the time."""
+"""The output of --dry-run for a run: its cells, the unavailable cells with reasons, and the
+time."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ def lines(
     *,
     utf8: bool,
 ) -> list[Text]:
-    """A line for each cell, and one paragraph for each reason why others are not available."""
+    """A line for each cell, and one paragraph for each reason for which others are not
+    available."""
     page = TextPage(max(width, 60), utf8=utf8)
     page.lines += [Text(printable(_line(each))) for each in cells]
     groups: dict[tuple[str, str], list[Cell]] = {}

@@ -15,7 +15,7 @@ from threadmark.model.workload import Workload, progress_pattern, signal_number
 
 
 def cell_of(workload: Workload, variant: str, threads: int) -> Cell:
-    """The cell of such a run; 0 threads stand for what the program chooses."""
+    """The cell of such a run; 0 threads stand for the program's own choice."""
     name = PurePath(workload.words[0]).name
     return Cell(name, "custom", "program", variant, "", "", threads)
 
@@ -28,8 +28,8 @@ def one_run(
     under: tuple[Mapping[str, str], Setting],
     cage: Cage,
 ) -> Row:
-    """Run it once in a round, in an environment and with a setting, which the program alone gets.
-    LabError where --prepare is at fault."""
+    """Run the program once in a round, in an environment and with a setting, which only the program
+    gets. LabError if --prepare is at fault."""
     given, setting = under
     command, environment, own = start(workload, setting, cell.threads, given)
     started = datetime.now(UTC).isoformat(timespec="milliseconds")

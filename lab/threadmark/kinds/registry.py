@@ -1,9 +1,9 @@
-"""The kinds of run that there are.
+"""All kinds of run.
 
 A kind is a folder beside this file. Its COMMAND is the command that makes its runs, and RESUMABLE
-says whether that has --resume; without it the command has not. Its module `command` registers that
+tells whether that command has --resume; by default it has not. Its module `command` registers that
 command, and its module `kind` has an instance KIND of RunKind. Nothing else in the lab depends on
-which kinds there are.
+the set of kinds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def commands() -> dict[str, str]:
 
 
 def is_resumable(command: str) -> bool:
-    """Whether it is the command of a kind whose runs go on with --resume. Loads nothing but the
+    """Whether the command is that of a kind whose runs go on with --resume. Loads nothing but the
     folders, because an interrupt may have left other modules half loaded."""
     found = {each.COMMAND: each for each in map(_import, _names())}
     return getattr(found.get(command), "RESUMABLE", False)
@@ -39,7 +39,7 @@ def kind_of(stored: Stored) -> RunKind:
 
 
 def kind_of_all(runs: Sequence[Stored]) -> RunKind:
-    """The one kind of these runs. LabError where they are of several."""
+    """The one kind of these runs. LabError if they are of several."""
     found = [_of(each.run) for each in runs]
     if len(set(found)) > 1:
         parts = [f"run {s.run.id} of {k.command}" for s, k in zip(runs, found, strict=True)]

@@ -39,20 +39,20 @@ from threadmark.present.wording import say
 from threadmark.setup import allocators, discovery, preparation
 from threadmark.store.store import Store
 
-_BAD = (Status.WRONG, Status.CRASHED)  # a run says so in its last line, whatever --fail-on says
+_BAD = (Status.WRONG, Status.CRASHED)  # shown in the last line, whatever --fail-on says
 _INTERRUPTED = 130  # what a shell reports for a command ended by Ctrl-C
 
 
 def thread_counts(options: Measuring, profile: Profile) -> tuple[int, ...]:
-    """The numbers of threads that are asked for, else those of the profile on this machine."""
+    """The requested numbers of threads, else those of the profile on this machine."""
     if options.threads:
         return effort.parse_threads(options.threads)
     return effort.thread_counts(profile, host.cores(host.processors()))
 
 
 def perform(kind: CellKind, options: Measuring, request: Request) -> int:
-    """Do what a command line asks for; `request` needs only what is special to its kind. Returns
-    the exit status."""
+    """Run a command line; `request` needs only the fields special to its kind. Returns the exit
+    status."""
     folder = str(options.executables.absolute()) if options.executables else ""
     whole = replace(
         request,
@@ -92,7 +92,7 @@ class Session:
     def run(self) -> None:
         """Measure a new run."""
         with Store.open(self.options.store, create=True):
-            pass  # a store that cannot be used is said before minutes of building
+            pass  # report an unusable store before minutes of building
         selection = self._selection()
         with Store.open(self.options.store, create=True) as store:
             facts = host.facts()
@@ -104,7 +104,7 @@ class Session:
             notes.append(
                 f"The order of measuring was drawn with --order-seed {request.order_seed}."
             )
-            with store.at_once():  # a resumed run cannot tell what a killed lab did not write
+            with store.at_once():  # a resumed run cannot know what a killed lab did not write
                 run_id = store.start_run(request.profile, request.seed, request.as_json(), facts)
                 for sentence in notes:
                     store.add_note(run_id, sentence)
@@ -113,7 +113,7 @@ class Session:
             self._measure(store, run_id, selection)
 
     def resume(self, *, given: bool) -> None:
-        """Go on with the newest unfinished run, or list what is left of it."""
+        """Go on with the newest unfinished run, or list its remaining cells."""
         with Store.open(self.options.store, create=False) as store:
             run_id = store.unfinished(self.kind.profiles)
             if run_id is None:
@@ -175,7 +175,7 @@ class Session:
         print_table(Console(), partial(plan.lines, cells, selection.unavailable, seconds))
 
     def _selection(self) -> Selection:
-        # Wrong names are said before minutes of building.
+        # Report wrong names before minutes of building.
         allocators.absent(self.request.allocators)
         if not self.request.executables:
             known = {
@@ -198,7 +198,7 @@ class Session:
                 targets=discovery.targets(self.request.programs),
             )
         )
-        # What other commands have built does not change what a run measures.
+        # Builds of other commands do not change the cells of a run.
         unasked = set() if folder else discovery.on_request() - set(self.request.programs)
         executables = [each for each in ready.executables if each.program not in unasked]
         selection = self.kind.select(self.request, executables, ready.absent)
@@ -212,11 +212,11 @@ class Session:
         return replace(selection, cells=cells)
 
     def _observed(self, rows: Sequence[Row]) -> list[Observation]:
-        """What stored rows say to a schedule."""
+        """The observations of stored rows for a schedule."""
         return [self.kind.observe(each) for each in self.kind.processes(rows)]
 
     def _complaints(self, others: list[int]) -> list[str]:
-        """What the instant checks of the machine say; also told at once."""
+        """The complaints of the instant checks of the machine, which are also printed at once."""
         found = [f"{each.what}; {each.remedy}" for each in examination.instant()]
         if others:
             listed = ", ".join(map(str, others))
@@ -234,7 +234,7 @@ class Session:
         measurement = Measurement(store, run_id, request, selection)
         with Cage(default_limits()) as cage, Progress(self.console) as progress:
             for process in kind.processes(rows):
-                if process[-1].cell in selection.cells:  # others have rows that say why not
+                if process[-1].cell in selection.cells:  # others have rows with reasons
                     progress.after(process[-1].cell, process[0].status)
             run = kind.runner(request, selection, cage, rows)
             measurement.measure(schedule, run, kind.observe, progress, spent_s)
@@ -247,7 +247,7 @@ class Session:
             self.status = _INTERRUPTED
 
     def _explain(self, store: Store, run_id: int, selection: Selection) -> bool:
-        """Explain the cells of which the run says that they do not scale. False: interrupted."""
+        """Explain the cells that do not scale according to the run. False: interrupted."""
         from threadmark.kinds.explain.fields import Fields, worst
 
         found = self.kind.judged(self.kind.judge(store.load(run_id)))
@@ -261,7 +261,7 @@ class Session:
         return True
 
     def _show(self, store: Store, run_id: int) -> None:
-        """Print what came out, write the report, and set the exit status."""
+        """Print the results, write the report, and set the exit status."""
         kind, stored = self.kind, store.load(run_id)
         found = kind.judge(stored)
         if self.options.report:
@@ -284,7 +284,7 @@ class Session:
 
 
 def _draw() -> int:
-    """A seed of the order that no other run is likely to have, short enough to type again."""
+    """A seed of the order that is unlikely to repeat, and short enough to type again."""
     return secrets.randbelow(1_000_000)
 
 

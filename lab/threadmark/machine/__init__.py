@@ -1,1 +1,1 @@
-"""Facts of this machine, and what the kernel says of processes."""
+"""Facts of this machine, and the kernel's view of processes."""

@@ -31,7 +31,8 @@ class Group:
     version: int
 
     def limit(self, value: int) -> None:
-        """Bytes of memory (swap included where the system counts it) or number of threads."""
+        """Set the limit: bytes of memory (with swap if the system counts it) or number of
+        threads."""
         if self.controller == "pids":
             _write(self.folder / "pids.max", value)
         elif self.version == 2:
@@ -39,8 +40,8 @@ class Group:
             with contextlib.suppress(OSError):
                 _write(self.folder / "memory.swap.max", 0)
         else:
-            # The second limit may never be below the first: which goes first depends on the old
-            # values. It is absent where the system does not count swap.
+            # The second limit may never be below the first, so their order depends on the old
+            # values. The second is absent if the system does not count swap.
             swap_too = self.folder / "memory.memsw.limit_in_bytes"
             with contextlib.suppress(OSError):
                 _write(swap_too, value)
@@ -49,7 +50,7 @@ class Group:
                 _write(swap_too, value)
 
     def events(self) -> int:
-        """How often the limit struck so far: processes killed or threads refused."""
+        """The number of times that the limit struck so far: processes killed or threads refused."""
         names = {
             ("memory", 2): ("memory.events", "oom_kill"),
             ("memory", 1): ("memory.oom_control", "oom_kill"),
@@ -70,7 +71,7 @@ class Group:
         _write(self.folder / ("tasks" if self.version == 1 else "cgroup.procs"), 0)
 
     def kill(self) -> None:
-        """Kill what is in the group until it is empty."""
+        """Kill the members of the group until it is empty."""
         kill_members(self.folder)
 
     def remove(self) -> None:
@@ -79,7 +80,7 @@ class Group:
 
 
 def make(controller: str, lab: str, limit: int) -> Group | None:
-    """A new group for `controller` with its limit, or None where the system lets us make none."""
+    """A new group for `controller` with its limit, or None if the system allows none."""
     for parent, version in _parents(controller):
         sweep(parent)
         folder = parent / f"{_PREFIX}{lab}"
@@ -97,7 +98,7 @@ def make(controller: str, lab: str, limit: int) -> Group | None:
 def sweep(parent: Path) -> None:
     """Remove the groups of labs that have ended, with everything that still runs in them.
 
-    Only of labs whose end can be seen: those of another container may still measure.
+    Only of labs whose end is visible, because those of another container may still measure.
     """
     for folder in parent.glob(f"{_PREFIX}*"):
         if is_left_over(folder.name.removeprefix(_PREFIX)):
@@ -105,7 +106,7 @@ def sweep(parent: Path) -> None:
 
 
 def kill_members(folder: Path) -> None:
-    """Kill every process in the group; returns when none is seen in it or after 5 s."""
+    """Kill every process in the group; returns when none is visible in it or after 5 s."""
     with contextlib.suppress(OSError):
         _write(folder / "cgroup.kill", 1)
     deadline = time.monotonic() + 5
@@ -124,7 +125,7 @@ def members(folder: Path) -> list[int]:
 
 
 def remove(folder: Path) -> None:
-    """Empty and delete a group; what has just died may keep it busy for a moment."""
+    """Empty and delete a group; a process that has just died may keep it busy for a moment."""
     deadline = time.monotonic() + 2
     while folder.exists():
         kill_members(folder)
@@ -137,7 +138,7 @@ def remove(folder: Path) -> None:
 
 
 def enclosing_limit(file_v1: str, file_v2: str, controller: str) -> int | None:
-    """The smallest limit that the groups around this process set, from it up to the root."""
+    """The smallest limit of the groups around this process, from its own up to the root."""
     found = []
     for mount, own, version in _hierarchies(controller):
         folder = mount / own
@@ -152,7 +153,7 @@ def enclosing_limit(file_v1: str, file_v2: str, controller: str) -> int | None:
 
 
 def _parents(controller: str) -> Iterator[tuple[Path, int]]:
-    """Where a group may be made: below our own, then (for root on version 2) at the top."""
+    """The possible parents of a group: our own group, then (for root on version 2) the top."""
     for mount, own, version in _hierarchies(controller):
         places = [mount / own] if version == 1 else [mount / own, (mount / own).parent, mount]
         for place in dict.fromkeys(places):
@@ -192,7 +193,8 @@ def _unescaped(field: str) -> str:
 
 
 def _usable(group: Group, limit: int) -> bool:
-    """Set the limit and let a child join; whether both worked, as each may be forbidden."""
+    """Set the limit and let a child join; returns whether both worked, because each may be
+    forbidden."""
     try:
         group.limit(limit)
     except OSError:

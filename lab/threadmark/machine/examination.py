@@ -1,4 +1,4 @@
-"""Judges the machine before figures are taken on it: each complaint comes with its remedy.
+"""Judges the machine before a measurement: each complaint comes with its remedy.
 
 `instant` takes a tenth of a second and belongs to every run; `thorough` looks longer.
 """
@@ -17,20 +17,20 @@ _CPU = Path("/sys/devices/system/cpu")
 
 @dataclass(frozen=True)
 class Complaint:
-    """What spoils figures here, and what to do about it. Neither ends with a full stop."""
+    """A disturbance of figures on this machine, and its remedy. Neither ends with a full stop."""
 
     what: str
     remedy: str
 
 
 def instant() -> list[Complaint]:
-    """What can be told in a tenth of a second."""
+    """The complaints that take a tenth of a second to find."""
     remedy = "end them or measure later (./threadmark doctor looks for them)"
     return [*_busy(0.1, remedy), *_frequency(), *_room(), *_quota()]
 
 
 def thorough() -> list[Complaint]:
-    """What can be told in two seconds."""
+    """The complaints that take two seconds to find."""
     users = _users()
     unseen = "they are short, or not visible from here, so measure later or on an idle machine"
     busy = _busy(1.0, "end them or measure later" if users else unseen)
@@ -38,7 +38,7 @@ def thorough() -> list[Complaint]:
 
 
 def facts() -> dict[str, str]:
-    """What was found, complaint or not, in words."""
+    """The findings, complaint or not, in words."""
     order = host.processors()
     found = limits.default_limits()
     groups = {name: _group(name) for name in ("memory", "pids")}
@@ -122,7 +122,7 @@ def _room() -> list[Complaint]:
 
 
 def _quota() -> list[Complaint]:
-    """A control group may give less time than the processors that are visible."""
+    """The complaint that a control group gives less time than the visible processors."""
     texts = [
         host.read(Path("/sys/fs/cgroup/cpu.max")).split()[:1],
         host.read(Path("/sys/fs/cgroup/cpu/cpu.cfs_quota_us")).split()[:1],
@@ -182,7 +182,7 @@ def _clock() -> list[Complaint]:
 
 
 def _resolution_ns() -> int:
-    """The smallest step of the steady clock that was seen."""
+    """The smallest observed step of the steady clock."""
     steps = []
     for _ in range(200):
         first = time.monotonic_ns()

@@ -1,4 +1,4 @@
-"""The machine: processors in the order they are filled, and the facts that are kept with a run."""
+"""The machine: processors in the order of use, and the facts that a run keeps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 from threadmark.model.places import ROOT
 
 _CPU = Path("/sys/devices/system/cpu")
-_MEMORY_SHARE = 0.01  # by which a virtual machine's memory may differ between two boots
+_MEMORY_SHARE = 0.01  # allowed difference of a virtual machine's memory between two boots
 _OF_FIGURES = {  # facts that must stay the same while a run is measured
     "processor": "the processor",
     "order": "the processors in the order of use",
@@ -44,7 +44,7 @@ class Processor:
 
 
 def processors() -> list[Processor]:
-    """What this process may use, in the order in which threads are given it.
+    """The processors that this process may use, in the order in which threads get them.
 
     Sockets are filled one after the other; second hardware threads of a core come after all cores.
     """
@@ -64,16 +64,16 @@ def processors() -> list[Processor]:
 
 
 def cores(order: Sequence[Processor]) -> int:
-    """How many physical cores these processors belong to."""
+    """The number of physical cores of these processors."""
     return len({each.core for each in order})
 
 
 def turned(threads: int, order: Sequence[Processor], turn: int) -> Sequence[Processor]:
-    """`order` with other processors for these threads in each turn, where there are others: of the
-    first socket, if one holds all threads, else of all cores.
+    """`order` with other processors for these threads in each turn, if there are others: of the
+    first socket if one socket holds all threads, else of all cores.
 
-    What slows one core all the time slows now the one thread of the serial program and now another
-    one, so that it shows in the spread and not in the speed-up.
+    A disturbance that slows one core all the time hits now the one thread of the serial program and
+    now another thread. So it shows in the spread and not in the speed-up.
     """
     first = [each for each in order if each.sibling == order[0].sibling]
     near = [each for each in first if each.package == first[0].package]
@@ -85,12 +85,12 @@ def turned(threads: int, order: Sequence[Processor], turn: int) -> Sequence[Proc
 
 
 def cpus_for(threads: int, order: Sequence[Processor]) -> tuple[int, ...]:
-    """The processors that `threads` threads are bound to; all of them when there are fewer."""
+    """The processors for `threads` bound threads; all of them if there are fewer."""
     return tuple(sorted(each.number for each in order[:threads]))
 
 
 def expand(text: str) -> list[int]:
-    """The numbers in a list as the kernel writes it: '0-2,8' is 0, 1, 2, 8."""
+    """The numbers in a list in the kernel's form: '0-2,8' is 0, 1, 2, 8."""
     result: list[int] = []
     for part in text.split(","):
         first, _, last = part.partition("-")
@@ -100,7 +100,7 @@ def expand(text: str) -> list[int]:
 
 
 def facts() -> dict[str, Any]:
-    """What a reader needs in order to judge the figures; all of it quick to find."""
+    """The facts that a reader needs to judge the figures; all are quick to find."""
     order = processors()
     return {
         "processor": _processor_name(),
@@ -122,7 +122,7 @@ def facts() -> dict[str, Any]:
 
 
 def changes(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """What of these facts differs although figures depend on it; one phrase for each.
+    """The differing facts on which figures depend; one phrase for each.
 
     The name of the host, a boot, the load and the lab's own version change no figure.
     """
@@ -134,7 +134,7 @@ def changes(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
 
 
 def _about_equal(name: str, before: Any, now: Any) -> bool:
-    """Whether this is memory that differs no more than balloons and boots make it differ."""
+    """Whether this is memory whose difference balloons and boots explain."""
     return name == "memory_bytes" and bool(before) and abs(now / before - 1) <= _MEMORY_SHARE
 
 
@@ -156,7 +156,7 @@ def commit() -> str:
 
 
 def read(path: Path) -> str:
-    """The text of a file of /proc or /sys; empty where there is none."""
+    """The text of a file of /proc or /sys; empty if there is none."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
@@ -184,7 +184,7 @@ def _memory_bytes() -> int:
 
 
 def _caches(number: int) -> dict[str, str]:
-    """Size of each level of cache, as the kernel writes it: {'L1d': '48K', 'L2': '2048K'}."""
+    """Size of each level of cache in the kernel's form: {'L1d': '48K', 'L2': '2048K'}."""
     result = {}
     for index in sorted((_CPU / f"cpu{number}/cache").glob("index*")):
         kind = {"Data": "d", "Instruction": "i"}.get(read(index / "type"), "")

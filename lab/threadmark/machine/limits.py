@@ -1,4 +1,4 @@
-"""How much memory and how many threads a program can have on this machine."""
+"""The memory and the number of threads that a program can have on this machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SHARE_OF_MEMORY = 0.8  # the rest is for the system and the lab
 
 @dataclass(frozen=True)
 class Limits:
-    """What a program may use. `thread_source` says where the cap comes from, for the reader."""
+    """The limits of a program. `thread_source` names the origin of the cap for the reader."""
 
     memory_bytes: int
     threads: int
@@ -20,7 +20,7 @@ class Limits:
 
 
 def default_limits() -> Limits:
-    """Four fifths of the memory that is free now; half of the threads that the system can have."""
+    """Four fifths of the free memory; half of the threads that the system can have."""
     sources = {
         "pid_max": _number(Path("/proc/sys/kernel/pid_max")),
         "threads-max": _number(Path("/proc/sys/kernel/threads-max")),
@@ -34,7 +34,7 @@ def default_limits() -> Limits:
 
 
 def available_memory() -> int:
-    """Bytes that can be used without swapping, by the machine and by the groups we are in."""
+    """Bytes that are usable without swapping, by the machine and by our groups."""
     available = 0
     for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
         if line.startswith("MemAvailable:"):

@@ -1,4 +1,4 @@
-"""What the processors did while a program ran: did others, or the hypervisor, take its time?
+"""The load of the processors while a program ran: did others, or the hypervisor, take its time?
 
 Figures of /proc/stat count in ticks of 10 ms, so a short program gives a coarse answer.
 """
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
-_SHARE = 0.1  # of the processors' time: above it figures are marked
-_FEWEST_TICKS = 3  # what is counted in whole ticks per processor is off by one or two
+_SHARE = 0.1  # of the processors' time: more marks the figures
+_FEWEST_TICKS = 3  # whole ticks per processor are off by one or two
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Counters:
 
 @dataclass(frozen=True)
 class Load:
-    """Seconds that were not the program's own, summed over the processors it was given."""
+    """Seconds that were not the program's own, summed over its processors."""
 
     others_s: float
     steal_s: float
@@ -53,7 +53,7 @@ def read(cpus: Sequence[int]) -> Counters:
 
 
 def between(before: Counters, after: Counters, own_s: float) -> Load:
-    """What happened from `before` to `after`, less the program's own `own_s`."""
+    """The load from `before` to `after`, less the program's own `own_s`."""
     return Load(
         others_s=max(0.0, after.busy_s - before.busy_s - own_s),
         steal_s=max(0.0, after.steal_s - before.steal_s),
@@ -64,10 +64,11 @@ def between(before: Counters, after: Counters, own_s: float) -> Load:
 def disturbance(
     seen: Load, wall_s: float, repeats: Sequence[Mapping[str, Any]], threads: int
 ) -> str:
-    """Why the program's threads may not have run at the same time; empty if nothing was seen.
+    """The reason for which the program's threads may not have run at the same time; empty if none
+    is known.
 
     A wait for a processor (`run_delay_ns`) counts only beside some use by others: a program that
-    makes more threads than there are processors makes its own threads wait, and that is its doing.
+    makes more threads than there are processors makes its own threads wait.
     """
     capacity_s = wall_s * seen.processors
     if capacity_s <= 0:

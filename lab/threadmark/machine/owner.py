@@ -1,7 +1,7 @@
-"""Who measures: a lab is named by its host, boot, pid namespace, process and that process's start.
+"""The identity of a measuring lab: its host, boot, pid namespace, process and that process's start.
 
 Labs of several containers may see the same control groups, and labs of several hosts the same
-store. A process number alone says nothing about a process of another namespace, boot or host.
+store. A process number alone has no meaning in another namespace, boot or host.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class Owner:
 
 
 class Fate(Enum):
-    """What this process can know of another lab: whether its run can be taken over, with words."""
+    """The knowledge of this process about another lab: whether its run can be taken over, in
+    words."""
 
     ENDED = ""
     LIVES = "is being measured by process {pid} on {host}; wait for it"
@@ -50,9 +51,9 @@ def this() -> Owner:
 
 
 def fate(owner: Owner, alone: Callable[[], bool]) -> Fate:
-    """Whether a lab other than this one still runs, as far as it can be known here.
+    """Whether a lab other than this one still runs, as far as this process can know.
 
-    `alone` says whether no other lab of this kernel measures into the store of the run.
+    `alone` tells whether no other lab of this kernel measures into the store of the run.
     """
     here = this()
     if owner.boot != here.boot or (not here.boot and owner.host != here.host):
@@ -66,7 +67,8 @@ def fate(owner: Owner, alone: Callable[[], bool]) -> Fate:
 
 
 def claim(owner: Owner, alone: Callable[[], bool]) -> str:
-    """What keeps this process from going on with the run of `owner`, with a remedy; or nothing."""
+    """The reason that keeps this process from going on with the run of `owner`, with a remedy; or
+    empty."""
     return fate(owner, alone).value.format(pid=owner.pid, host=owner.host)
 
 
@@ -78,7 +80,7 @@ def is_left_over(label: str) -> bool:
 
 
 def _place(owner: Owner) -> str:
-    """Short for what a process number belongs to."""
+    """A short name of the place that a process number belongs to."""
     text = f"{owner.boot or owner.host} {owner.namespace}"
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 

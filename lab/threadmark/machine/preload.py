@@ -1,7 +1,7 @@
-"""What the dynamic loader is given: libraries to load first, and where else to look for libraries.
+"""The variables of the dynamic loader: libraries to load first, and further folders with libraries.
 
-LD_PRELOAD separates its entries by spaces and colons and has no way to quote them, so a library
-below a folder with one of these is named by a link.
+LD_PRELOAD separates its entries by spaces and colons and has no quotes, so a library below a folder
+with such a character gets a link.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _DESCRIBE_S = 10
 
 
 def preloadable(library: Path) -> str:
-    """A path of `library` that LD_PRELOAD takes as one: its own, or that of a link to it.
+    """A path of `library` that is one entry of LD_PRELOAD: its own, or that of a link to it.
 
-    The links are in a folder that this user alone can write. LabError where there can be none.
+    The links are in a folder that only this user can write. LabError if there can be none.
     """
     if not set(" :") & set(str(library)):
         return str(library)
@@ -45,16 +45,16 @@ def preloadable(library: Path) -> str:
 
 
 def surroundings(executable: Path) -> dict[str, str]:
-    """The environment variables that a program of ours starts with, whoever starts the lab."""
+    """The environment variables of our programs, whichever user starts the lab."""
     return {"LC_ALL": "C.UTF-8", **library_path(executable)}
 
 
 @cache
 def library_path(executable: Path) -> dict[str, str]:
-    """LD_LIBRARY_PATH of the lab for a program that does not start without it, nothing for others.
+    """LD_LIBRARY_PATH of the lab for a program that does not start without it, empty for others.
 
-    Programs are built with the paths of their libraries in them, but a compiler that is not
-    installed where the system looks leaves out those of its own.
+    Programs are built with the paths of their libraries in them, but a compiler outside the
+    system's folders leaves out the paths of its own libraries.
     """
     found = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if os.environ.get(name)}
     return found if found and not _starts(executable, {}) and _starts(executable, found) else {}

@@ -1,4 +1,4 @@
-"""Facts on processes from /proc: when one began, what it uses, which ones carry a mark."""
+"""Facts on processes from /proc: their start, their memory, and the processes with a mark."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ MARK = "THREADMARK_LAB"  # environment variable that every measured program carr
 
 
 def start_time(pid: int) -> str:
-    """When a process began, in clock ticks since boot: with the pid it names a process for good.
+    """The start of a process, in clock ticks since boot. Together with the pid it names a process
+    for good.
 
-    Empty for a process that has ended, also if nobody has waited for it yet.
+    Empty for a process that has ended, also if its parent has not waited for it yet.
     """
     fields = _stat(pid)
     return "" if not fields or fields[0] in "ZX" else fields[19]
@@ -52,8 +53,8 @@ def children(pid: int) -> list[int]:
 
 
 def restore_locale() -> None:
-    """Give LC_CTYPE the value that this process was started with. Python sets it where the locale
-    is C, and the programs that the lab starts would take that for the user's choice."""
+    """Give LC_CTYPE its value from the start of this process. Python sets it if the locale is C,
+    and the programs that the lab starts would take that for the user's choice."""
     given = _environment(os.getpid())
     found = next((each for each in given if each.startswith(b"LC_CTYPE=")), None)
     if found is not None:
@@ -74,12 +75,12 @@ def kill_marked(lab: str) -> None:
 
 
 def kill_if(pid: int, wanted: Callable[[int], bool]) -> None:
-    """Kill `pid` if it is still the process that is wanted: its number may be that of another by
-    now. A process that has ended or is not ours is left."""
+    """Kill `pid` if it is still the wanted process, because another may have its number by now. A
+    process that has ended or is not ours is left."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         descriptor = os.pidfd_open(pid)
         try:
-            if wanted(pid):  # so the descriptor is of such a process, or of one that has ended
+            if wanted(pid):  # so the descriptor is of such a process, or of an ended one
                 signal.pidfd_send_signal(descriptor, signal.SIGKILL)
         finally:
             os.close(descriptor)

@@ -1,4 +1,4 @@
-"""Standard output and error of the lab: they can be written, or the exit status says otherwise.
+"""Standard output and error of the lab: the exit status tells if they cannot be written.
 
 The status must not be that of a command whose answer is no.
 """
@@ -14,13 +14,13 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-_CLOSED = 128 + signal.SIGPIPE  # what a shell reports for a command that its reader has left
+_CLOSED = 128 + signal.SIGPIPE  # what a shell reports for a command without a reader
 _UNWRITTEN = 2
 _NAMES = {1: "Standard output", 2: "Standard error"}
 
 
 def guarded(run: Callable[[], int]) -> int:
-    """What `run` returns once all that it printed is written, or the status for what is not."""
+    """The result of `run` when all of its output is written, or the status for unwritten output."""
     _fill()
     out = _stream(1, getattr(sys.stdout, "encoding", "utf-8"), by_lines=os.isatty(1))
     err = _stream(2, getattr(sys.stderr, "encoding", "utf-8"), by_lines=True)
@@ -31,16 +31,16 @@ def guarded(run: Callable[[], int]) -> int:
             err.flush()
             return status
         except _UnwrittenError as problem:
-            if problem.number != errno.EPIPE:  # nobody reads of a pipe that it is closed
+            if problem.number != errno.EPIPE:  # a closed pipe has no reader for a message
                 with contextlib.suppress(_UnwrittenError):
                     print(f"threadmark: {problem}", file=err)
-            for each in (out, err):  # what is left in their buffers goes nowhere
+            for each in (out, err):  # the rest of their buffers goes nowhere
                 os.dup2(os.open(os.devnull, os.O_WRONLY), each.fileno())
             return _CLOSED if problem.number == errno.EPIPE else _UNWRITTEN
 
 
 class _UnwrittenError(Exception):
-    """No OSError, which is answered where a file of the lab is written, and by rich."""
+    """This is no OSError, because writers of the lab's files and rich catch those."""
 
     def __init__(self, stream: int, error: OSError) -> None:
         self.number = error.errno
@@ -57,7 +57,7 @@ class _File(io.FileIO):
 
 
 def _fill() -> None:
-    """Put /dev/null where a standard stream is closed, so that no other file gets its number."""
+    """Open /dev/null for each closed standard stream, so that no other file gets its number."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -66,6 +66,6 @@ def _fill() -> None:
 
 
 def _stream(number: int, encoding: str, *, by_lines: bool) -> io.TextIOWrapper:
-    """A character that the locale has not got must not end a run."""
+    """A stream that replaces characters outside the locale, because they must not end a run."""
     file = io.BufferedWriter(_File(number, "w", closefd=False))
     return io.TextIOWrapper(file, encoding, errors="replace", line_buffering=by_lines)

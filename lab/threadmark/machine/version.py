@@ -1,4 +1,4 @@
-"""Which Threadmark this is: the version in pyproject.toml and the commit of the checkout."""
+"""The version of Threadmark from pyproject.toml, and the commit of the checkout."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from threadmark.model.places import ROOT
 
 
 def version() -> str:
-    """'0.1.0 (0123456789ab)'; a '+' after the commit says that tracked files differ from it."""
+    """'0.1.0 (0123456789ab)'; a '+' after the commit means that tracked files differ from it."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     commit = host.commit()
     return f"{settings['project']['version']}{f' ({commit})' if commit else ''}"

@@ -1,1 +1,1 @@
-"""Starts programs and keeps what they left."""
+"""Starts programs and keeps their results."""

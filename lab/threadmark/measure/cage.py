@@ -1,7 +1,7 @@
 """The cage a program runs in: memory by resident set, number of threads, and nothing outlives it.
 
 Memory is never limited by address space: threads reserve much of it, so that would refuse threads.
-Control groups hold the limits where they can be written; else the lab polls the resident set and an
+Control groups hold the limits if they can be written; else the lab polls the resident set and an
 interposed pthread_create counts threads.
 """
 
@@ -39,8 +39,8 @@ class Cage:
         self.limits = limits
         self.lab = owner.this().label()
         self.preload: Path | None = None
-        # The least that a child took from the lab to its program. On a busy machine all may take
-        # longer than this, which is then no part of their way.
+        # The least time of a child from the lab to its program. On a busy machine all children may
+        # take longer; the excess is no part of that time.
         self.leaving_s = 0.01
         make = cgroups.make if use_groups else _no_group
         self.memory = make("memory", self.lab, limits.memory_bytes)
@@ -80,8 +80,8 @@ class Cage:
         _libc.prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
     def environment(self, chosen: Mapping[str, str]) -> dict[str, str]:
-        """What a program gets to see: what was `chosen` for it and what the cage needs. Nothing of
-        the user's, whose settings would change figures."""
+        """The environment of a program: the `chosen` variables and those of the cage. It has none
+        of the user's variables, which would change figures."""
         result = {processes.MARK: self.lab, **chosen}
         own = [preloadable(self.preload)] if self.preload else []
         libraries = own + [each for each in (chosen.get("LD_PRELOAD", ""),) if each]
@@ -92,8 +92,8 @@ class Cage:
         return result
 
     def entrance(self, cpus: tuple[int, ...], mask: Set[int]) -> Callable[[], None]:
-        """What the child does between fork and exec; `mask` are the signals that it is to block.
-        The lab has one thread, so this is safe."""
+        """The actions of the child between fork and exec; `mask` has the signals that it must
+        block. This is safe because the lab has one thread."""
         parent = os.getpid()
 
         def enter() -> None:
@@ -109,7 +109,7 @@ class Cage:
         return enter
 
     def empty(self) -> None:
-        """Kill and reap whatever the last program left behind."""
+        """Kill and reap all processes that the last program left behind."""
         for group in self._groups:
             group.kill()
         deadline = time.monotonic() + 5
@@ -125,5 +125,5 @@ class Cage:
 
 
 def _no_group(controller: str, lab: str, limit: int) -> cgroups.Group | None:
-    """For tests: as on a machine whose control groups cannot be written."""
+    """For tests: acts as a machine whose control groups cannot be written."""
     return None

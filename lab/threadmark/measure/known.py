@@ -1,4 +1,4 @@
-"""What is known of the cells of a run so far, and what follows from it: no clock, no files."""
+"""The state of the cells of a run so far, and its consequences: no clock, no files."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from threadmark.judge.evidence import FEWEST_ROUNDS, fastest, means_by_round, ro
 from threadmark.measure.observation import Observation
 from threadmark.model.cell import Cell
 
-_FIRST_GUESS_S = 0.15  # a process of which nothing is known
+_FIRST_GUESS_S = 0.15  # for an unknown process
 
 
 @dataclass(frozen=True)
 class Prospect:
-    """What more rounds would do to the verdict of a cell."""
+    """The effect of more rounds on the verdict of a cell."""
 
-    rounds: float  # in all, after which it is expected to be definite; infinite on a limit
-    sure: bool  # it is definite, and would be at a higher level
+    rounds: float  # in all, until it should be definite; infinite on a limit
+    sure: bool  # it is definite, also at a higher level
 
 
-# For each (speed-ups in rounds, threads) of cells that are measured together.
+# Prospects for each (speed-ups in rounds, threads) of cells that are measured together.
 Prospects = Callable[[Sequence[tuple[Sequence[float], int]]], Sequence[Prospect]]
 
 
 @dataclass
 class State:
-    """What is known of a cell."""
+    """The state of a cell."""
 
     # (round, value) of the undisturbed processes
     evidence: list[tuple[int, float]] = field(default_factory=list)
@@ -38,11 +38,11 @@ class State:
     failures: int = 0
     retaken: int = 0  # disturbed samples that were taken again
     open: bool = True
-    sure: bool = False  # more rounds are not expected to change its verdict
+    sure: bool = False  # more rounds should not change its verdict
     _by_round: dict[int, float] | None = None
 
     def take(self, seen: Observation) -> None:
-        """Take note of a process."""
+        """Learn from a process."""
         if seen.time_ns is not None:
             self.times_ns.append(seen.time_ns)
         if seen.value is not None:
@@ -63,7 +63,7 @@ class State:
 
     @property
     def cost_s(self) -> float | None:
-        """What a process of it takes; None before there was one."""
+        """The usual cost of a process of the cell; None before the first."""
         return median(self.costs_s) if self.costs_s else None
 
 
@@ -80,8 +80,8 @@ class Known(UserDict[Cell, State]):
         self.main = {cell.column: cell for cell in sorted(self, key=lambda cell: cell.threads)}
 
     def base(self, cell: Cell) -> Cell | None:
-        """The fastest serial cell of the same problem that never failed, with which `cell` is
-        compared; any of them while none has evidence."""
+        """The fastest serial cell of the same problem that never failed, which is the base of
+        `cell`; any of them while none has evidence."""
         known = [each for each in self._serial.get(cell.problem, []) if not self[each].failures]
         found = fastest({each: self[each].values for each in known})
         return found or next((each for each in known if self[each].rounds), None)
@@ -96,8 +96,8 @@ class Known(UserDict[Cell, State]):
         return min(times, default=None)
 
     def rounds_missing(self, prospects: Prospects) -> dict[Cell, float]:
-        """How many rounds the verdict of each open cell still lacks: 0 where it is sure, at least 1
-        elsewhere. Nothing of cells that decide no verdict or have nothing to be compared with."""
+        """The number of rounds that the verdict of each open cell still lacks: 0 if it is sure,
+        else at least 1. Cells that decide no verdict or have no base are left out."""
         bases = {problem: self.base(serial[0]) for problem, serial in self._serial.items()}
         speedups = {
             cell: round_ratios(self[base].by_round, state.by_round)
@@ -114,7 +114,7 @@ class Known(UserDict[Cell, State]):
         return missing
 
     def cost_s(self, cell: Cell) -> float:
-        """Seconds that a process of the cell takes, as far as one can tell."""
+        """The estimated seconds of a process of the cell."""
         if (known := self[cell].cost_s) is not None:
             return known
         alike = [self[each].cost_s for each in self._serial.get(cell.problem, [])]

@@ -25,12 +25,12 @@ from threadmark.model.request import Request, Selection
 from threadmark.setup import allocators
 from threadmark.store.store import Store
 
-# Runs the process of a task, and returns what it left in rows.
+# Runs the process of a task, and returns its rows.
 Runner = Callable[[Task], Sequence[Row]]
 
 
 class Watcher(Protocol):
-    """Who shows how a measurement gets on."""
+    """Shows the progress of a measurement."""
 
     def before(self, cell: Cell, done: int, total: int, left_s: float) -> None:
         """`cell` is about to run; `done` of `total` processes have ended."""
@@ -57,8 +57,8 @@ class Attempts:
         under: Sequence[str] = (),
         heard: Callable[[bytes], None] | None = None,
     ) -> tuple[Attempt, Ending, Limits]:
-        """Run `argv` for a cell to its end, as the command that ends the line `under`. `heard` is
-        told what was printed. LabError when the executable was built anew."""
+        """Run `argv` for a cell to its end, as the command that ends the line `under`. `heard` gets
+        the output. LabError if the executable was rebuilt."""
         cell = task.cell
         executable = self._cells[cell]
         if executable.changed():
@@ -87,7 +87,7 @@ class Attempts:
             cage=self._cage,
             cpus=cpus,
             # A program prints a line at its start, after the warm-up, after each repeat and at its
-            # end: the limit as a whole is for one that prints more than that.
+            # end. The limit of the whole is for programs that print more than that.
             limits=TimeLimits((3 + task.repeats) * task.repeat_limit_s, task.repeat_limit_s),
             environment=environment,
             heard=heard,
@@ -105,7 +105,8 @@ class Measurement:
         self.selection = selection
 
     def start(self) -> None:
-        """Keep what the executables say, and a row for each cell that cannot be measured."""
+        """Keep the descriptions of the executables, and a row for each cell that cannot be
+        measured."""
         for executable in self.selection.executables:
             self.store.add_description(self.run_id, executable.platform, executable.description)
         executables = {each.path.name: each for each in self.selection.cells.values()}
@@ -131,8 +132,8 @@ class Measurement:
         watcher: Watcher,
         spent_s: float,
     ) -> None:
-        """Run what the schedule says, and keep the rows of each process before the next starts.
-        `spent_s` was spent before the run was interrupted."""
+        """Run the schedule, and keep the rows of each process before the next starts. `spent_s` was
+        spent before the interruption of the run."""
         start = time.monotonic() - spent_s
         while task := schedule.next(time.monotonic() - start):
             left_s = schedule.remaining_s(time.monotonic() - start)
@@ -143,7 +144,7 @@ class Measurement:
             watcher.after(task.cell, rows[0].status)
 
     def finish(self, schedule: Schedule) -> None:
-        """Say what was left out and close the run."""
+        """Note the omissions and close the run."""
         self.store.append_all(
             self.run_id,
             [Row(cell, 0, Status.DROPPED, why) for cell, why in schedule.dropped().items()],
@@ -153,7 +154,7 @@ class Measurement:
         self.store.finish(self.run_id)
 
     def _remarks(self) -> list[str]:
-        """How much the machine was disturbed, in a sentence."""
+        """The disturbance of the machine, in a sentence."""
         cells: dict[Cell, list[Row]] = defaultdict(list)
         for row in self.store.rows(self.run_id):
             cells[row.cell].append(row)
@@ -170,7 +171,7 @@ class Measurement:
 
 
 def fingerprint(cells: dict[Cell, Executable]) -> dict[str, str]:
-    """What must be the same for a run to go on: executable -> SHA-256 of it."""
+    """The identity that a resumed run must keep: executable -> its SHA-256."""
     return {f"{each.platform}/{each.path.name}": each.digest for each in cells.values()}
 
 

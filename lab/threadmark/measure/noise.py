@@ -1,7 +1,8 @@
-"""What compare() says of two copies of one cell: how often it errs, and what it can see here.
+"""The answers of compare() for two copies of one cell: its rate of errors, and the smallest
+difference that it sees on this machine.
 
 A pair of copies takes ROUNDS rounds, each in a random order like those of a run. Under a random
-order a time of one copy is as likely above that of the other as below, whatever the noise, so that
+order a time of one copy is equally likely above and below that of the other, whatever the noise. So
 Student's t errs in about 5 % of the pairs; rare long samples make it err less, because they widen
 the intervals (Efron, J. Am. Stat. Assoc. 64, 1969).
 """
@@ -22,21 +23,23 @@ from threadmark.model.cell import Row, Status
 from threadmark.model.errors import LabError
 
 ROUNDS = 6  # samples per side, as in the quick profile
-TRIES = 10  # processes of which one must be undisturbed
-POWER = 0.8  # of the smallest difference: how often it is seen
-FEWEST_PAIRS = 20  # fewer do not tell what is seen in four pairs of five
+TRIES = 10  # processes; one must be undisturbed
+POWER = 0.8  # the probability of seeing the smallest difference
+FEWEST_PAIRS = 20  # fewer do not show the difference seen in four of five
 
 
 @dataclass(frozen=True)
 class Noise:
-    """How the comparison answered for pairs of equals. A pair counts alone; a comparison of many
-    pairs sees a little less than `smallest`, because they share what they know of the noise."""
+    """The answers of the comparison for pairs of equals. A pair counts alone; a comparison of many
+    pairs sees a little less than `smallest`, because the pairs share their knowledge of the
+    noise."""
 
     cell: str
     pairs: int
     false_alarms: int
-    # (0.02 = 2 %) seen with probability POWER in this cell, its sides measured back to back; other
-    # cells, as of several threads, have a noise of their own. None: too few pairs.
+    # The difference (0.02 = 2 %) seen with probability POWER in this cell, its sides measured back
+    # to back. Other cells, such as those of several threads, have their own noise. None: too few
+    # pairs.
     smallest: float | None
 
     @property
@@ -51,7 +54,7 @@ class Noise:
         return int(low), int(high)
 
     def complaints(self) -> list[Complaint]:
-        """What is wrong if there are more false alarms than the rule predicts."""
+        """The complaint if there are more false alarms than the rule predicts."""
         if self.false_alarms <= self.expected[1]:
             return []
         remedy = (
@@ -62,7 +65,7 @@ class Noise:
 
     @property
     def words(self) -> list[str]:
-        """What was found, complaint or not."""
+        """The findings, complaint or not."""
         found = [f"false alarms: {self._counted} ({self.cell})"]
         if self.false_alarms < self.expected[0]:
             found.append(
@@ -103,8 +106,8 @@ def noise(
         seen(done)
         found = geometric_mean([_round(measure, draw) for _ in range(ROUNDS)])
         alarms += found.excludes(1.0)
-        # A copy that takes (1 + d) times as long is seen as slower when d is above the first, one
-        # that takes 1 / (1 + d) as long is seen as faster when d is above the second.
+        # The comparison sees a copy that takes (1 + d) times as long as slower if d is above the
+        # first, and a copy that takes 1 / (1 + d) as long as faster if d is above the second.
         limits += [1 / found.low, found.high]
     smallest = None
     if pairs >= FEWEST_PAIRS:
@@ -113,8 +116,8 @@ def noise(
 
 
 def sample(attempt: Callable[[], Row]) -> float:
-    """The time of a process that nothing disturbed, in ns: others are no evidence for `compare`
-    either. LabError where a process fails or TRIES in a row are disturbed."""
+    """The time of an undisturbed process, in ns, because `compare` does not use others either.
+    LabError if a process fails or TRIES in a row are disturbed."""
     for _ in range(TRIES):
         row = attempt()
         if row.status is not Status.OK or row.sample_ns is None:

@@ -1,4 +1,4 @@
-"""What a schedule is told of a process that has ended."""
+"""The observation of an ended process for a schedule."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Observation:
 
 
 def observation(row: Row) -> Observation:
-    """What a process says that left one row, whose sample is a time."""
+    """The observation of a process with one row, whose sample is a time."""
     return Observation(
         row.cell,
         row.round,

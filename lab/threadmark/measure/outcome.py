@@ -1,6 +1,7 @@
 """From the end of a process to a row: every way of ending has exactly one status and a sentence.
 
-Nothing that the program printed is trusted: it may be cut off, hostile or of another program.
+The module trusts no output of the program, because it may be cut off, hostile or of another
+program.
 """
 
 from __future__ import annotations
@@ -31,35 +32,36 @@ _FIGURES = (  # of a repeat, all of them numbers
 )  # fmt: skip
 _MOST = 10**18  # of any figure; 10^18 ns are 31 years
 _LINES = 10_000  # far more than a start, an end and the repeats of a block
-# What the dynamic loader prints of a library that is absent, or that it runs the program without.
+# Messages of the dynamic loader about a library that is absent, or without which it runs the
+# program.
 _LOADER = ("from LD_PRELOAD cannot be preloaded", "error while loading shared libraries")
 _NO_MEMORY = ("bad_alloc", "Out of memory allocating")  # of C++ libraries, of libgomp
-_NO_THREAD = "Resource temporarily unavailable"  # EAGAIN, as C++ libraries and libgomp print it
+_NO_THREAD = "Resource temporarily unavailable"  # EAGAIN in C++ libraries and libgomp
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """One process of a cell: what was started and under which limits."""
+    """One process of a cell: its command and its limits."""
 
     cell: Cell
     round: int
     command: tuple[str, ...]
-    environment: dict[str, str]  # all of it but the mark of the lab
+    environment: dict[str, str]  # all but the mark of the lab
     cpus: tuple[int, ...]
     repeat_limit_s: float
-    repeats: int | None  # None where the program says how many it makes
+    repeats: int | None  # None if the program chooses the number
     started_at: str
 
 
 @dataclass(frozen=True)
 class _Said:
-    """What a program printed, as far as it is what was agreed."""
+    """The output of a program, as far as it follows the format."""
 
     start: dict[str, Any]
     repeats: tuple[dict[str, Any], ...]
     end: dict[str, Any]
-    fault: str  # what breaks the agreement; empty if nothing does
-    no_figure: str  # the first figure that is none; it is left out of `repeats`
+    fault: str  # the violation of the format; empty if there is none
+    no_figure: str  # the first invalid figure; it is not in `repeats`
 
 
 def judge(attempt: Attempt, ending: Ending, limits: Limits) -> Row:
@@ -109,7 +111,7 @@ def _status(attempt: Attempt, ending: Ending, said: _Said, limits: Limits) -> tu
     code = ending.exit_code
     printed = ending.errors.splitlines()
     lacks = next((line for line in printed if any(words in line for words in _LOADER)), "")
-    if lacks:  # the program may even have run, but with another allocator than was asked for
+    if lacks:  # the program may even have run, but with another allocator
         return Status.UNAVAILABLE, f"a library could not be loaded: {lacks.strip()[:300]}"
     if code == 2:
         told = _last_line(ending.errors) or "no reason given"
@@ -135,7 +137,7 @@ def _killed_by_lab(
 
 
 def _awaited(attempt: Attempt, said: _Said) -> str:
-    """What a program had to do before its next line; each has the same limit."""
+    """The step of a program before its next line; each step has the same limit."""
     if not said.start:
         return "the start of the program"
     if sum(each.get("warmup") is False for each in said.repeats) == attempt.repeats:
@@ -144,7 +146,7 @@ def _awaited(attempt: Attempt, said: _Said) -> str:
 
 
 def _as_told(attempt: Attempt, said: _Said, status: Status, limits: Limits) -> tuple[Status, str]:
-    """A program that ended in an orderly way: believe it where it agrees with itself."""
+    """The status of a program that ended in an orderly way, if its output is consistent."""
     told = str(said.end.get("status"))
     reason = " ".join(str(said.end.get("reason", "")).split())[:400]
     if told != status:
@@ -169,7 +171,7 @@ def _as_told(attempt: Attempt, said: _Said, status: Status, limits: Limits) -> t
 
 
 def _broken(ending: Ending, said: _Said, limits: Limits) -> tuple[Status, str]:
-    """A program that ended without the agreed last words: find out why from the traces."""
+    """The status of a program that ended without the required last line, from its traces."""
     if ending.signal is not None:
         how = f"ended by {_signal_name(ending.signal)}"
     else:
@@ -189,7 +191,7 @@ def _refusal(limits: Limits, detail: str) -> str:
 
 
 def _other_request(attempt: Attempt, start: dict[str, Any]) -> str:
-    """What ran if it is not what was asked for."""
+    """The difference between the run and the request, if any."""
     cell = attempt.cell
     asked = {
         "program": cell.program,
@@ -233,7 +235,7 @@ def _parse(output: str) -> _Said:
 
 def _line(text: str) -> dict[str, Any]:
     """The plain values of one JSON object; empty for all else (NaN and Infinity are no JSON)."""
-    try:  # not msgspec, which refuses a line for one 1e400 or half a surrogate pair in it
+    try:  # msgspec would refuse a line with one 1e400 or half a surrogate pair
         found = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return {}
@@ -248,7 +250,7 @@ def _refuse(constant: str) -> float:
 
 def _plain(value: object) -> str | int | float | None:
     r"""A value that JSON and UTF-8 can write again: a question mark for half a surrogate pair
-    (JSON's \ud800), None for lists, objects and infinity (as which 1e400 is read)."""
+    (JSON's \ud800), None for lists, objects and infinity (the value of 1e400)."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     return value if isinstance(value, int | float) and abs(value) != math.inf else None
@@ -274,8 +276,8 @@ def _sample(repeats: tuple[dict[str, Any], ...]) -> float | None:
 
 
 def _peak(repeats: tuple[dict[str, Any], ...], from_system: int) -> int:
-    """Largest resident set. The system's own figure for a process includes what the lab had at
-    the fork, so the program's word comes first."""
+    """Largest resident set. The system's own figure for a process includes the lab's memory at the
+    fork, so the program's figure comes first."""
     told = [each.get("max_rss_bytes") for each in repeats]
     return max((int(each) for each in told if each), default=from_system)
 

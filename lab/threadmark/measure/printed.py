@@ -1,4 +1,4 @@
-"""What programs print: into files, so that nobody else works while they run."""
+"""The output of programs in files, so that no other process works while they run."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import IO
 
-_LONGEST = 1 << 20  # of a line that is searched
-_LAST = 4096  # bytes that may have the last words
+_LONGEST = 1 << 20  # of a searched line
+_LAST = 4096  # bytes of the end to search for the last words
 
 
 def number(text: str) -> float | None:
@@ -31,7 +31,7 @@ def last_number(source: IO[bytes], pattern: re.Pattern[str]) -> float | None:
 
 
 def digest(source: IO[bytes]) -> str:
-    """The SHA-256 of all of it."""
+    """The SHA-256 of the output."""
     source.seek(0)
     found = hashlib.sha256()
     for block in iter(lambda: source.read(1 << 16), b""):
@@ -40,7 +40,7 @@ def digest(source: IO[bytes]) -> str:
 
 
 def last_words(source: IO[bytes]) -> str:
-    """The last line that has any."""
+    """The last line with words."""
     source.seek(0, 2)
     source.seek(max(0, source.tell() - _LAST))
     lines = [line.strip() for line in source.read().decode("utf-8", "replace").splitlines()]
@@ -48,13 +48,13 @@ def last_words(source: IO[bytes]) -> str:
 
 
 def said(source: IO[bytes]) -> str:
-    """The last words as the end of a sentence; nothing where there are none."""
+    """The last words as the end of a sentence; empty if there are none."""
     last = last_words(source)
     return f"; it said: {last}" if last else ""
 
 
 def _lines(source: IO[bytes]) -> Iterator[str]:
-    """Lines; a carriage return ends one too."""
+    """The lines; a carriage return also ends a line."""
     source.seek(0)
     for block in iter(lambda: source.readline(_LONGEST), b""):
         yield from block.decode("utf-8", "replace").splitlines()

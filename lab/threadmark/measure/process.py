@@ -1,7 +1,7 @@
-"""Runs one process in the cage, ends it at its limits, and reports how it ended. It judges nothing,
-see outcome.py.
+"""Runs one process in the cage, ends it at its limits, and reports its end. The judgement is in
+outcome.py.
 
-Everything happens in the lab's only thread: the kernel tells of output and of the end through file
+Everything happens in the lab's only thread: the kernel reports output and the end through file
 descriptors, so nothing runs beside the measured program but a wake-up now and then.
 """
 
@@ -31,14 +31,14 @@ _MOMENT = struct.Struct("d")
 
 @dataclass(frozen=True)
 class TimeLimits:
-    """Seconds that a process may take as a whole, and until it prints something (again)."""
+    """Seconds that a process may take as a whole, and until its next output."""
 
     whole_s: float
     silent_s: float
 
 
 class Killed(StrEnum):
-    """Why the lab ended a program."""
+    """The reason for which the lab ended a program."""
 
     NO = ""
     TIME = "time"
@@ -48,7 +48,7 @@ class Killed(StrEnum):
 
 @dataclass(frozen=True)
 class Ending:
-    """How a process ended and what it used."""
+    """The end of a process and its use of resources."""
 
     output: str
     errors: str  # the end of stderr
@@ -60,13 +60,13 @@ class Ending:
     max_rss_bytes: int
     memory_events: int  # processes that the kernel killed at the memory limit
     thread_events: int  # threads refused by the control group
-    load: load.Load  # what else the processors did meanwhile
-    not_started: str = ""  # why there was no process at all
+    load: load.Load  # other load of the processors meanwhile
+    not_started: str = ""  # the reason for having no process at all
 
 
 @dataclass
 class _Streams:
-    """What a running program has printed so far; `heard` is told of all of it when it grows."""
+    """The output of a running program so far; `heard` gets all of it when it grows."""
 
     heard: Callable[[bytes], None] | None = None
     output: bytearray = field(default_factory=bytearray)
@@ -87,7 +87,7 @@ def execute(
     heard: Callable[[bytes], None] | None = None,
 ) -> Ending:
     """Run `command` to its end or to a limit. When this returns or raises, no child is left.
-    `heard` is told what the program has printed so far, each time that it prints."""
+    `heard` gets the output so far, each time that the program prints."""
     before = load.read(cpus)
     memory_events = cage.memory.events() if cage.memory else 0
     thread_events = cage.pids.events() if cage.pids else 0
@@ -131,7 +131,7 @@ def execute(
 
 
 class NotStartedError(Exception):
-    """Why there is no process."""
+    """The reason for having no process."""
 
 
 @contextlib.contextmanager
@@ -142,12 +142,12 @@ def spawned(
     environment: Mapping[str, str],
     files: tuple[int, int, int],
 ) -> Iterator[tuple[subprocess.Popen[bytes], float]]:
-    """A process in the cage, which leads a session of its own, and when its program was started, by
-    time.monotonic(). `files` are its standard input, output and error, as descriptors or what
-    subprocess has for them. What is left of it and of others in the cage dies with the block,
-    unless it was reaped. NotStartedError where there is none."""
-    # Python ignores what a signal's handler raises in the hooks that it runs around a fork, so that
-    # Ctrl-C would be lost there.
+    """A process in the cage, which leads its own session, and the start of its program by
+    time.monotonic(). `files` are its standard input, output and error, as descriptors or
+    subprocess's constants. The process and others in the cage die with the block, unless they were
+    reaped. NotStartedError if there is none."""
+    # Python ignores the exceptions of signal handlers in its hooks around a fork, so Ctrl-C would
+    # be lost there.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     entrance = cage.entrance(cpus, mask)
     moment = mmap.mmap(-1, _MOMENT.size)  # shared with the child
@@ -157,7 +157,7 @@ def spawned(
         _MOMENT.pack_into(moment, 0, time.monotonic())
 
     try:
-        _MOMENT.pack_into(moment, 0, time.monotonic())  # for a child that a signal ends before
+        _MOMENT.pack_into(moment, 0, time.monotonic())  # in case a signal ends the child earlier
         child = subprocess.Popen(
             command,
             stdin=files[0],
@@ -192,7 +192,7 @@ def _watch(
     cage: Cage,
     limits: TimeLimits,
 ) -> Killed:
-    """Read what the program prints until it ends or must be ended; returns why."""
+    """Read the program's output until it ends or must be ended; returns the reason."""
     with selectors.DefaultSelector() as selector:
         selector.register(pidfd, selectors.EVENT_READ)
         for index, pipe in enumerate(pipes):
@@ -200,7 +200,8 @@ def _watch(
         heard = time.monotonic()
         end = heard + limits.whole_s
         while True:
-            # Beyond the deadline one look is due: the lab itself may have stood still meanwhile.
+            # One look is due beyond the deadline, because the lab itself may have stood still
+            # meanwhile.
             left = max(0.0, min(end, heard + limits.silent_s) - time.monotonic())
             events = selector.select(left if cage.memory else min(left, _POLL_S))
             printed = len(streams.output)
@@ -223,7 +224,7 @@ def _watch(
 
 
 def _drain(pipe: object, streams: _Streams, is_output: bool) -> bool:
-    """Take what is in the pipe without waiting; returns whether it is still open."""
+    """Read the pipe without waiting; returns whether it is still open."""
     descriptor = pipe if isinstance(pipe, int) else pipe.fileno()  # type: ignore[attr-defined]
     while not streams.too_much():
         try:
@@ -257,13 +258,13 @@ def _open_files(child: subprocess.Popen[bytes]) -> Iterator[tuple[int, list[obje
 
 
 def kill_group(leader: int) -> None:
-    """Kill a process that was spawned, which is not yet reaped, and what it started."""
+    """Kill a spawned process that is not yet reaped, and its group."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(leader, signal.SIGKILL)
 
 
 def reap(child: subprocess.Popen[bytes]) -> tuple[resource.struct_rusage, int]:
-    """Wait for the end; returns what it used and its status."""
+    """Wait for the end; returns the used resources and the status."""
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     return usage, status
@@ -275,7 +276,7 @@ def has_ended(child: subprocess.Popen[bytes]) -> bool:
 
 
 def how_ended(code: int) -> str:
-    """The status of a process in words, as subprocess has it."""
+    """The status of a process (subprocess's returncode) in words."""
     if code >= 0:
         return f"ended with exit status {code}"
     try:

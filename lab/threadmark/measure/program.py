@@ -1,6 +1,6 @@
-"""Runs a program of the user's own once, as it is or under a setting, and says what it took.
+"""Runs a program of the user's own once, as it is or under a setting, and returns its costs.
 
-What it prints goes to files, so that nobody but the program works meanwhile.
+Its output goes to files, so that only the program works meanwhile.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from threadmark.measure.process import (
 from threadmark.model.cell import Status
 from threadmark.model.errors import LabError
 
-READY_S = 60.0  # that a server is waited for
-_ASIDE_S = 120.0  # that a command beside the program may take
-_ENDS_S = 10.0  # that a program may take to end after its signal
+READY_S = 60.0  # longest wait for a server
+_ASIDE_S = 120.0  # longest time of a command beside the program
+_ENDS_S = 10.0  # longest time of a program to end after its signal
 _OUTPUT_BYTES = 1 << 30  # more on stdout or stderr is a fault of the program
-_PRINTED = 4096  # bytes of a command beside the program that are read
+_PRINTED = 4096  # bytes to read of a command beside the program
 _FIRST_LOOK_S, _LAST_LOOK_S = 0.005, 0.1  # between two looks at a program's memory
 _TRIES_S = 0.05  # between two tries of --ready
 
 
 @dataclass(frozen=True)
 class Job:
-    """What one run is. `variables` are for the program alone, beside the environment that the
-    commands of the shell get too, which are all but its words."""
+    """One run. `variables` are for the program alone, beside the environment that the shell
+    commands also get. All but the program's own words are shell commands."""
 
     words: tuple[str, ...]
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Result:
-    """How a run ended. `seconds` are for a unit of work, or 1 / the metric."""
+    """The end of a run. `seconds` are for a unit of work, or 1 / the metric."""
 
     status: Status
     reason: str = ""
@@ -74,8 +74,8 @@ class _FailedError(Exception):
 
 
 def run(job: Job, environment: Mapping[str, str], cage: Cage, limit_s: float) -> Result:
-    """One run; when this returns or raises, no child is left. LabError where --prepare is at fault,
-    or where there is nothing to start."""
+    """One run; when this returns or raises, no child is left. LabError if --prepare is at fault, or
+    if there is nothing to start."""
     with _Files() as files:
         runner = _Run(job, environment, cage, limit_s, files)
         try:
@@ -93,10 +93,10 @@ def run(job: Job, environment: Mapping[str, str], cage: Cage, limit_s: float) ->
 
 
 class _Files:
-    """Of one run: what the program printed, and what the load did."""
+    """The files of one run: the output of the program and of the load."""
 
     def __enter__(self) -> _Files:
-        # The program and the lab share the place in a file, so that it is written at its end.
+        # The program and the lab share the position in a file, so all writes append.
         self.out: IO[bytes] = TemporaryFile("a+b")
         self.err: IO[bytes] = TemporaryFile("a+b")
         self.load: IO[bytes] = TemporaryFile("a+b")
@@ -180,8 +180,8 @@ class _Run:
         return self._value(wall_s, self.files.load)
 
     def aside(self, option: str, command: str, stdin: int = subprocess.DEVNULL) -> tuple[int, str]:
-        """A command beside the program: its status and what it printed, of --check the last words.
-        LabError where --prepare fails or does not end."""
+        """Run a command beside the program; returns its status and output (for --check its last
+        words). LabError if --prepare fails or does not end."""
         with TemporaryFile("a+b") as out:
             with self._shell(command, out, stdin) as (child, _):
                 ended = self._wait(child, time.monotonic() + _ASIDE_S, watched=False)
@@ -216,7 +216,7 @@ class _Run:
         return spawned(words, self.cage, cpus, self.cage.environment(environment), files)
 
     def _wait(self, child: subprocess.Popen[bytes], until: float, *, watched: bool) -> bool:
-        """Whether it ended in time. One that is `watched` is looked at meanwhile."""
+        """Whether the child ended in time. The lab looks at a `watched` child meanwhile."""
         pidfd = os.pidfd_open(child.pid)
         try:
             pause = _FIRST_LOOK_S
@@ -243,7 +243,7 @@ class _Run:
             raise _FailedError(Status.CRASHED, f"it printed more than {_OUTPUT_BYTES >> 20:,} MiB")
 
     def _ended(self, child: subprocess.Popen[bytes], wall_s: float) -> None:
-        """End what still runs, and keep what it used."""
+        """End the child if it still runs, and keep its use of resources."""
         kill_group(child.pid)
         usage, _ = reap(child)
         self.facts |= {
@@ -274,7 +274,7 @@ class _Run:
         raise _FailedError(Status.CRASHED, f"it {how_ended(code)}{printed.said(errors)}")
 
     def _value(self, wall_s: float, output: IO[bytes]) -> float:
-        """Seconds for a unit of work, of a run that ended well."""
+        """Seconds for a unit of work in a run that ended well."""
         job = self.job
         if job.check:
             output.seek(0)

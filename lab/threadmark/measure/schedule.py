@@ -1,21 +1,20 @@
-"""Which cell is measured next, with which limits, and when it is enough. Pure: no clock, no files.
-It is long because order, limits and budget rest on the same few figures of a cell.
+"""Decides the next cell, its limits, and the end. Pure: no clock, no files. It is long because
+order, limits and budget rest on the same few figures of a cell.
 
-A round is one process of every cell that is to go on, problem by problem in a random order, so that
-what is compared is measured side by side. In round 0 the serial cells of a problem come first,
+A round is one process of every cell that goes on, problem by problem in a random order, so that
+compared cells are measured side by side. In round 0 the serial cells of a problem come first,
 because their times set the limits of the others.
 
-With a budget every cell gets three rounds first. Then those whose verdict is not sure go on, with
-what they are compared with: as many as are expected to become definite in the time that is left,
-the cheapest first, because a speed-up that lies on a limit would take all of it. What is
-left brings all cells to `min_samples`. Where three rounds of all do not fit, whole columns are left
-out, because a verdict needs every number of threads. Without a budget all cells get `min_samples`,
-and those that are not sure `max_samples`. In the end the cells go on whose median is not known
-well.
+With a budget every cell gets three rounds first. Then cells without a sure verdict go on, together
+with their bases: as many as should become definite in the remaining time, the cheapest first,
+because a speed-up on a limit would take all of it. The time after that brings all cells to
+`min_samples`. If three rounds of all do not fit, whole columns are left out, because a verdict
+needs every number of threads. Without a budget all cells get `min_samples`, and unsure ones
+`max_samples`. In the end the cells with an imprecise median go on.
 
 A cell that failed is closed: timeout, refused and out_of_memory cost their limit each time, and one
-process shows all. Only crashed and wrong get a second try, if cheap, to tell an accident from a
-rule, and what was disturbed is taken again, both in the next round.
+process is enough. Only crashed and wrong get a second try, if cheap, to tell an accident from a
+rule. Disturbed samples are taken again. Both happen in the next round.
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ from threadmark.measure.shortfall import sentences
 from threadmark.model.cell import Cell, Status
 from threadmark.model.effort import Profile
 
-_BLOCK_NS = 45e6  # a sample of less is the median of several repeats: a short disturbance is none
+_BLOCK_NS = 45e6  # a shorter sample is the median of several repeats, against short disturbances
 _CHEAP_S = 1.0
-_NO_SERIAL_S = 10.0  # limit where no serial time is known
-_PATIENCE = 3  # times its median: what ended once is not to be stopped for a noisy moment
+_NO_SERIAL_S = 10.0  # limit if no serial time is known
+_PATIENCE = 3  # times its median: a noisy moment must not stop a cell that ended once
 _OVERHEAD_S = 0.01  # of the lab, per process
-_MAX_RETAKEN = 3  # samples of a cell that are taken again because something disturbed them
+_MAX_RETAKEN = 3  # disturbed samples of a cell that are taken again
 _SHARE_DISTURBED = 0.1  # of all samples; beyond it the machine is busy, and repeats do not help
 
 
@@ -53,10 +52,11 @@ class Task:
 
 
 class Schedule:
-    """Ask `next` for a task, tell `record` what its process said, until there is none.
+    """Call `next` for a task and `record` with the observation of its process, until there is no
+    task.
 
-    `uncertainty` gives the relative half width of the 95 % interval of the median; `prospects` say
-    what more rounds would do to verdicts, by default nothing.
+    `uncertainty` gives the relative half width of the 95 % interval of the median; `prospects` give
+    the effect of more rounds on verdicts, by default none.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Schedule:
         self._shortened: dict[Cell, str] = {}  # given up for lack of time
 
     def record(self, seen: Observation) -> None:
-        """Take note of a process, new or of the part of the run that is being resumed."""
+        """Learn from a process, new or of the resumed part of the run."""
         state = self._cells.get(seen.cell)
         if state is None:
             return
@@ -109,13 +109,14 @@ class Schedule:
             state.open = False
 
     def replay(self, seen: Iterable[Observation]) -> float:
-        """Take note of what an interrupted run has measured; returns the seconds it took."""
+        """Learn from the processes of an interrupted run; returns the seconds it took."""
         spent_s = 0.0
         for each in seen:
             self.record(each)
             spent_s += each.cost_s
             if each.cell in self._cells:
-                # A round is one moment: what is measured after the interruption is of another one.
+                # A round is one moment, so a process after the interruption belongs to another
+                # round.
                 self._round = max(self._round, each.round)
         return spent_s
 
@@ -125,7 +126,7 @@ class Schedule:
             if self.budget_s is not None and elapsed_s >= self.budget_s:
                 self._give_up()
                 return None
-            if self._begins:  # only now one sees what the first processes of the cells take
+            if self._begins:  # only now the costs of the first processes are known
                 self._trim(elapsed_s)
             if not self._queue and not self._fill(elapsed_s):
                 return None
@@ -139,8 +140,8 @@ class Schedule:
         return done, done + sum(map(self._missing, self._cells))
 
     def remaining_s(self, elapsed_s: float = 0.0) -> float:
-        """Seconds that the run goes on, by what is known so far: until all cells have the fewest
-        samples or, with a budget, the most, as far as it goes."""
+        """The estimated seconds that the run goes on: until all cells have the fewest samples or,
+        with a budget, the most that the budget allows."""
         if self.budget_s is None:
             return self._need_s()
         most, more_s = self.profile.max_samples, 0.0
@@ -158,21 +159,21 @@ class Schedule:
         return [c for c, state in self._cells.items() if state.open and len(state.rounds) < most]
 
     def _need_s(self) -> float:
-        """Seconds for all that is missing."""
+        """Seconds for all missing samples."""
         return sum(self._missing(cell) * self._cells.cost_s(cell) for cell in self._cells)
 
     def left(self) -> list[Cell]:
-        """Cells that need more processes, by what is known so far."""
+        """Cells that need more processes, as known so far."""
         return [cell for cell in self._cells if self._missing(cell)]
 
     def dropped(self) -> dict[Cell, str]:
-        """Cells of which nothing could be measured for lack of time, with the reason."""
+        """Cells without any measurement for lack of time, with the reason."""
         return {
             cell: reason for cell, reason in self._shortened.items() if not self._cells[cell].rounds
         }
 
     def notes(self) -> list[str]:
-        """What was cut short, in sentences."""
+        """The omissions, in sentences."""
         loose = filter(self._is_loose, self._cells)
         return sentences(self._cells, self._shortened, loose, self.profile, self.budget_s)
 
@@ -193,20 +194,20 @@ class Schedule:
         return bool(self._queue)
 
     def _shuffle(self, cells: list[Cell]) -> None:
-        """What is compared stays together: a shared machine is slow for seconds, then for both."""
+        """Shuffle the cells, but keep compared cells together: a shared machine is slow for
+        seconds, then for both."""
         draw = random.Random(f"{self._seed}:{self._round}")
         places = {cell.problem: draw.random() for cell in cells}
 
-        def waits(cell: Cell) -> bool:  # because the serial time sets its limit
+        def waits(cell: Cell) -> bool:  # the serial time sets its limit
             return cell.backend != "serial" and self._cells.serial_s(cell) is None
 
         cells.sort(key=lambda cell: (places[cell.problem], waits(cell), draw.random()))
 
     def _unsure(self, elapsed_s: float) -> list[Cell]:
-        """Cells whose verdict is not sure and is expected to become definite in the time that is
-        left, if they get all of it, with what they are compared with; all of them, if there is no
-        such cell. Before a cell has `min_samples`, what it lacks in all is not known well enough to
-        give it up."""
+        """Cells whose unsure verdict should become definite in the remaining time, if they get all
+        of it, together with their bases; all unsure cells if there is no such cell. Before a cell
+        has `min_samples`, its lack is not known well enough to give it up."""
         found = self._cells.rounds_missing(self._prospects)
         least, most = self.profile.min_samples, self.profile.max_samples
         missing = {}
@@ -237,8 +238,7 @@ class Schedule:
         return self._in_time(few, elapsed_s)
 
     def _uncertain(self, elapsed_s: float) -> list[Cell]:
-        """Cells whose median is not known well enough, and what others are compared with; the
-        least known first."""
+        """Cells with an imprecise median, and bases of others; the least precise first."""
         wide = {
             cell: self._width(cell)
             for cell, state in self._cells.items()
@@ -249,7 +249,7 @@ class Schedule:
 
     def _width(self, cell: Cell) -> float:
         values = self._cells[cell].values
-        if not values:  # a machine that is never calm is not to keep a run going without a budget
+        if not values:  # a machine that is never calm must not keep a run without a budget going
             return 0.0 if self.budget_s is None else math.inf
         return self._uncertainty(values)
 
@@ -257,8 +257,7 @@ class Schedule:
         return math.inf if self.budget_s is None else self.budget_s - elapsed_s
 
     def _in_time(self, cells: Sequence[Cell], elapsed_s: float) -> list[Cell]:
-        """As many of `cells`, from the first, as there is time for, with what they are compared
-        with."""
+        """As many of `cells`, from the first, as there is time for, together with their bases."""
         found: dict[Cell, None] = {}
         left_s = self._left_s(elapsed_s)
         for cell in cells:
@@ -272,9 +271,9 @@ class Schedule:
 
     def _trim(self, elapsed_s: float) -> None:
         """Give up the extra cells, then whole columns, until the rest fits the budget: first
-        columns that have failed, then other allocators, then the costliest. Serial cells stay:
-        without them no other one has a speed-up. What was given up in a slower moment comes
-        back."""
+        columns that have failed, then other allocators, then the costliest. Serial cells stay,
+        because without them no other cell has a speed-up. Cells that were given up in a slower
+        moment come back."""
         if self.budget_s is None:
             return
         for cell in self._shortened:
@@ -303,11 +302,11 @@ class Schedule:
                 self._shorten(cell)
 
     def _may_drop(self, cell: Cell) -> bool:
-        """Whether others have a verdict without it."""
+        """Whether other cells have a verdict without this cell."""
         return cell.backend != "serial"
 
     def _extra(self, cell: Cell) -> bool:
-        """Whether no verdict rests on it: one thread of what runs on more."""
+        """Whether no verdict rests on the cell: one thread of a variant that runs on more."""
         return (
             cell.backend != "serial" and cell.threads < 2 <= self._cells.main[cell.column].threads
         )
@@ -329,8 +328,8 @@ class Schedule:
         state = self._cells[cell]
         block = 1
         if state.times_ns:
-            # Odd, so that the median of a block has the same median as a single repeat, and the
-            # first sample (a block of one) may stand beside the others.
+            # The block is odd, so that the median of a block has the same median as a single
+            # repeat, and the first sample (a block of one) may stand beside the others.
             block = math.ceil(min(_BLOCK_NS / max(1.0, state.times_ns[0]), self.profile.max_block))
             block -= 1 - block % 2
         block = max(1, block)

@@ -1,4 +1,4 @@
-"""What a run could not measure as it should, in sentences for its notes."""
+"""The shortfalls of a run's measurements, in sentences for its notes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ def sentences(
     profile: Profile,
     budget_s: float | None,
 ) -> list[str]:
-    """`shortened` cells were given up for lack of time, of `loose` ones the median is not known
-    well enough."""
+    """`shortened` cells were given up for lack of time; `loose` cells have an imprecise median."""
     result, least = [], profile.min_samples
     few = {cell for cell, state in cells.items() if state.open and len(state.rounds) < least}
     sure = [cell for cell in sorted(few) if cells[cell].sure]

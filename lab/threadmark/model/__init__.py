@@ -1,1 +1,1 @@
-"""The vocabulary of the lab: what every part speaks in."""
+"""The vocabulary of all parts of the lab."""

@@ -1,4 +1,4 @@
-"""Cell, Row, Run: what is measured and what is kept. All modules of the lab speak in these."""
+"""Cell, Row, Run: the measured unit, its result, and the whole. All modules of the lab use them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NAMED = 20  # more names than this hide a message; the matrix marks each such c
 
 
 class Status(StrEnum):
-    """How one process of a cell ended. Anything but `ok` carries a reason and no sample."""
+    """The end of one process of a cell. Anything but `ok` carries a reason and no sample."""
 
     OK = "ok"
     WRONG = "wrong"
@@ -27,7 +27,7 @@ class Status(StrEnum):
 
     @property
     def ran(self) -> bool:
-        """Whether a process was there to end."""
+        """Whether there was a process."""
         return self not in (Status.UNAVAILABLE, Status.DROPPED)
 
 
@@ -46,18 +46,18 @@ class Cell:
 
     @property
     def problem(self) -> tuple[object, ...]:
-        """What cells with the same serial time have in common."""
+        """The common fields of cells with the same serial time."""
         return self.program, self.size, self.arguments, self.platform, self.allocator
 
     @property
     def column(self) -> tuple[object, ...]:
-        """What the cells of one verdict have in common."""
+        """The common fields of the cells of one verdict."""
         return *self.problem, self.backend, self.variant
 
 
 @dataclass(frozen=True)
 class Row:
-    """What one process of a cell left behind; the unit of sampling."""
+    """The result of one process of a cell; the unit of sampling."""
 
     cell: Cell
     round: int
@@ -67,13 +67,13 @@ class Row:
     repeats: tuple[dict[str, Any], ...] = ()  # the executable's own JSON lines, warm-ups included
     command: tuple[str, ...] = ()  # exactly what was executed
     started_at: str = ""  # UTC, ISO 8601
-    disturbed: str = ""  # why threads may not have run at the same time; empty: nothing was seen
+    disturbed: str = ""  # why threads may not have run at the same time; empty: no sign
     facts: dict[str, Any] = field(default_factory=dict)  # exit code, limits, rss, steal, load, ...
 
 
 @dataclass(frozen=True)
 class Run:
-    """One `run` (or `import`): what was asked, on what machine, and whether it ended."""
+    """One `run` (or `import`): its request, its machine, and whether it ended."""
 
     id: int
     started_at: str
@@ -82,19 +82,19 @@ class Run:
     seed: int
     request: dict[str, Any]  # the options as given, enough for --resume
     machine: dict[str, Any]  # processor, topology, kernel, limits, tool versions, commit
-    notes: tuple[str, ...] = ()  # what was dropped or unavailable, in sentences
+    notes: tuple[str, ...] = ()  # dropped or unavailable cells, in sentences
 
 
 @dataclass(frozen=True)
 class Stored:
-    """All that the store has of a run: its rows in the order of measuring, and what its executables
-    said of themselves, each with `platform_name` added."""
+    """All data of a run in the store: its rows in the order of measuring, and the descriptions of
+    its executables, each with `platform_name` added."""
 
     run: Run
     rows: Sequence[Row]
     descriptions: Sequence[dict[str, Any]]
     documents: Mapping[str, Any] = field(default_factory=dict)  # of a kind without cells, by name
-    store: Path = DEFAULT_STORE  # where it lies
+    store: Path = DEFAULT_STORE  # its path
 
 
 def columns(cells: Sequence[Cell]) -> str:

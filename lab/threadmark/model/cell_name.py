@@ -1,4 +1,4 @@
-"""A cell in one word, as a person writes it and as messages name it."""
+"""A cell in one word, for the user's input and for messages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from threadmark.model.request import SIZES
 
 FORM = "PROGRAM/BACKEND:VARIANT/PLATFORM/THREADS[/SIZE[/ALLOCATOR]] [NAME=VALUE ...]"
 _FEWEST, _MOST = 4, 6  # parts
-_THREADS = 4096  # what an executable takes
+_THREADS = 4096  # most of an executable
 
 
 def cell_name(cell: Cell) -> str:
@@ -23,7 +23,7 @@ def cell_name(cell: Cell) -> str:
 
 
 def parse(text: str) -> Cell:
-    """The cell of that name; what is not given is as in `run`. LabError for what is no name."""
+    """The cell of that name; missing parts are as in `run`. LabError for an invalid name."""
     place, *words = text.split(" ")
     arguments = tuple(sorted((name, value) for name, _, value in (w.partition("=") for w in words)))
     parts = place.split("/")

@@ -1,4 +1,4 @@
-"""Profiles: how much is measured and how exactly, as data."""
+"""Profiles: the amount and the precision of measuring, as data."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ class Profile:
     limit_factor: float
     limit_ceiling_s: float
     budget_s: float | None = None
-    max_block: int = 1  # most repeats per process that are taken as one sample
+    max_block: int = 1  # most repeats per process for one sample
     max_threads: int | None = None
     min_threads: int = 1
-    left_out: tuple[str, ...] = ()  # variants that are measured only when asked for
+    left_out: tuple[str, ...] = ()  # variants that are measured only on request
 
 
 def thread_counts(profile: Profile, cores: int) -> tuple[int, ...]:
-    """1, 2, 4, ... and the number of cores itself. A profile with little time begins with 2: what
-    runs on one thread decides no verdict. Two threads of one core share its units, so their
-    speed-up says more about the core than about the program."""
+    """1, 2, 4, ... and the number of cores itself. A profile with little time begins with 2,
+    because one thread decides no verdict. Two threads of one core share its units, so their
+    speed-up shows more about the core than about the program."""
     most = min(cores, profile.max_threads or cores)
     powers = [1 << power for power in range(most.bit_length()) if 1 << power <= most]
     return tuple(each for each in sorted({*powers, most}) if each >= min(profile.min_threads, most))
@@ -47,15 +47,17 @@ def thread_counts(profile: Profile, cores: int) -> tuple[int, ...]:
 def time_budget_s(profile: Profile, threads: tuple[int, ...]) -> float | None:
     """Seconds for a run with these thread counts; None without a bound.
 
-    The profile's is for one count that decides verdicts. Each further one needs three fifths of it,
-    because the serial cells are measured once. Nobody waits for more than twice of it.
+    The profile's budget is for one count that decides verdicts. Each further count needs three
+    fifths of it, because the serial cells are measured once. The budget is never more than twice
+    the profile's.
     """
     counts = sum(each > 1 for each in threads)
     return profile.budget_s and profile.budget_s * min(2.0, 1 + 0.6 * max(0, counts - 1))
 
 
 def parse_threads(text: str) -> tuple[int, ...]:
-    """'1,2,8' or '1-4' as numbers. LabError for anything else, or beyond what a program takes."""
+    """'1,2,8' or '1-4' as numbers. LabError for anything else, or for more than a program's
+    limit."""
     result: set[int] = set()
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")

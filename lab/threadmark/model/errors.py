@@ -1,4 +1,5 @@
-"""The one exception of the lab: a sentence for the person, with what to do. All else is a bug."""
+"""The only exception of the lab: a sentence for the user, with a remedy. Any other exception is a
+bug."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from __future__ import annotations
 class LabError(Exception):
     """Stops the command: `message` goes to stderr as one sentence, `exit_code` to the shell.
 
-    The message says what is wrong and ends with the remedy.
+    The message names the fault and ends with the remedy.
     """
 
     def __init__(self, message: str, exit_code: int = 2) -> None:

@@ -1,4 +1,4 @@
-"""An executable, what it says of itself, and what a build left out."""
+"""An executable, its description, and the backends that a build left out."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 
 from threadmark.model.cell import Cell
 
-CONTENTION = "threads"  # what a contention program has in the place of a backend
+CONTENTION = "threads"  # in the place of a contention program's backend
 
 
 @dataclass(frozen=True)
 class Executable:
-    """One program with one backend on one platform. `fault` says why it cannot be used.
+    """One program with one backend on one platform. `fault` is the reason for which it cannot be
+    used.
 
     `stamp` changes when the file does, and is read in no time.
     """
@@ -28,7 +29,7 @@ class Executable:
     fault: str = ""
 
     def changed(self) -> bool:
-        """Whether the file is another one by now, or gone."""
+        """Whether the file has changed, or is gone."""
         try:
             return stamp_of(self.path) != self.stamp
         except OSError:
@@ -36,22 +37,23 @@ class Executable:
 
     @property
     def variants(self) -> dict[str, bool]:
-        """Name -> whether more than one thread is of use to it."""
+        """Name -> whether the variant can use more than one thread."""
         return {each["name"]: each["parallel"] for each in self.description.get("variants", [])}
 
     def names(self, field: str) -> tuple[str, ...]:
-        """What its cells may have in that field, which is no number."""
+        """The possible values of its cells in that field, which is no number."""
         return tuple(self.variants) if field == "variant" else (str(getattr(self, field)),)
 
     @property
     def contends(self) -> bool:
-        """Whether it is a contention program, of the catalogue and not of `run`."""
+        """Whether the executable is a contention program, of the catalogue and not of `run`."""
         return self.backend == CONTENTION
 
     def offer(
         self, cell: Cell, cells: dict[Cell, Executable], unavailable: dict[Cell, str]
     ) -> None:
-        """Put one of its cells where it belongs: other allocators replace that of glibc alone."""
+        """Put a cell into the cells or the unavailable ones: other allocators replace only that of
+        glibc."""
         c_library = str(self.description.get("platform", {}).get("c_library", ""))
         if cell.allocator != "glibc" and c_library.startswith("musl"):
             unavailable[cell] = (
@@ -62,7 +64,7 @@ class Executable:
 
     @property
     def forms(self) -> dict[str, dict[str, Any]]:
-        """Name -> `meaning`, `quick`, `lacks` of the ways in which the program does the same."""
+        """Name -> `meaning`, `quick`, `lacks` of the equivalent forms of the program."""
         return {each["name"]: each for each in self.description.get("forms", [])}
 
     @property
@@ -81,6 +83,6 @@ class Absence:
 
 
 def stamp_of(path: Path) -> tuple[int, ...]:
-    """What changes when the file does. OSError when there is none."""
+    """A value that changes with the file. OSError if there is no file."""
     state = path.stat()
     return (state.st_mtime_ns, state.st_size, state.st_ino)

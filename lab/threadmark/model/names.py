@@ -1,4 +1,4 @@
-"""Names that a person typed, against those that there are."""
+"""Checks names that a user typed against the known ones."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ def check_name(kind: str, name: str, names: Iterable[str]) -> None:
 
 
 def closest(word: str, choices: Sequence[str] | dict[str, str]) -> str:
-    """The ending of a sentence about an unknown `word`: the nearest choice, if any is near."""
+    """The end of a sentence about an unknown `word`: the nearest choice, if any is near."""
     near = difflib.get_close_matches(word, list(choices), n=1)
     return f" (did you mean '{near[0]}'?)" if near else ""

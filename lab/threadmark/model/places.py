@@ -1,7 +1,7 @@
-"""Where things are when nothing is said.
+"""The default places of files.
 
 An installed wheel brings the sources of the programs as data. They are copied into the user's cache
-once, because builds write beside them; that copy then is what a checkout is otherwise.
+once, because builds write beside them; that copy then serves as the checkout.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ INSTALLED = _PACKAGED.is_dir()
 
 def cached(packaged: Path, cache: Path, prefix: Path) -> Path:
     """The copy of `packaged` below `cache` for the Python environment `prefix`, made if absent.
-    Raises LabError where it cannot be written."""
+    Raises LabError if it cannot be written."""
     digest = hashlib.sha256(str(prefix).encode())
     for path in sorted(each for each in packaged.rglob("*") if each.is_file()):
         digest.update(str(path.relative_to(packaged)).encode() + path.read_bytes())
@@ -58,7 +58,7 @@ DEFAULT_STORE = Path("results/threadmark.db") if INSTALLED else ROOT / "results/
 
 
 def hint(store: Path, *words: object) -> str:
-    """What is to be typed for a command about a run of `store`, which is named unless it is the
+    """The command line for a command about a run of `store`, with the store's name unless it is the
     usual one."""
     return shlex.join(["./threadmark", *map(str, words), *named(store)])
 
@@ -70,7 +70,7 @@ def named(store: Path) -> list[str]:
 
 
 def report_path(store: Path, run_id: int) -> Path:
-    """Where the report of a run goes: beside its store, whose name tells stores of a folder apart
-    unless it is the usual one."""
+    """The path of the report of a run: beside its store, with the store's name unless it is the
+    usual one."""
     name = "" if store.name == DEFAULT_STORE.name else f"{store.name.removesuffix('.db')}-"
     return store.with_name(f"report-{name}{run_id}.html")

@@ -1,4 +1,4 @@
-"""What a person asks for, and which cells that is."""
+"""A user's request, and its cells."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SIZES = ("smoke", "quick", "full")
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be measured; an empty tuple means all."""
+    """The request; an empty tuple means all."""
 
     programs: tuple[str, ...] = ()
     backends: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ class Request:
     executables: str = ""  # a folder to take them from instead of the build
 
     def check(self) -> None:
-        """LabError for a number that cannot be."""
+        """LabError for an impossible number."""
         if self.budget_s is not None and not 0 < self.budget_s < 1e9:
             raise LabError("--budget is a positive number of seconds; change it.")
         for name, seed in (("--seed", self.seed), ("--order-seed", self.order_seed or 0)):
@@ -40,12 +40,12 @@ class Request:
                 raise LabError(f"{name} goes from 0 to 2^63 - 1; change it.")
 
     def agrees(self, stored: Request) -> bool:
-        """Whether it asks for the same as a stored request, whatever order that one drew."""
+        """Whether it requests the same as a stored request, whatever order that one drew."""
         seed = stored.order_seed if self.order_seed is None else self.order_seed
         return replace(self, order_seed=seed) == stored
 
     def check_left(self, cells: Iterable[Cell], executables: Sequence[Executable]) -> None:
-        """LabError for a name of which the other options leave no cell."""
+        """LabError for a name without a cell under the other options."""
         fitting = [cell for cell in cells if self._fits(cell)]
         for field in ("backend", "program", "variant"):
             there = {getattr(cell, field) for cell in fitting}
@@ -56,10 +56,10 @@ class Request:
                     raise LabError(f"{what}; {remedy}.")
 
     def _fits(self, cell: Cell) -> bool:
-        """Whether it is asked for, not only the base of what is."""
+        """Whether the cell is requested, and not only the base of requested cells."""
         if self.backends and cell.backend not in self.backends:
             return False
-        # Of an absent backend the variants are not known.
+        # The variants of an absent backend are not known.
         return not self.variants or cell.variant in (*self.variants, "any")
 
     def _asked(self, field: str) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ class Request:
         return names
 
     def _remedy(self, field: str, name: str, executables: Sequence[Executable]) -> str:
-        """Which other option to change, and what there is for it."""
+        """The other option to change, and its possible values."""
         having = [each for each in executables if name in each.names(field)]
         for other in ("platform", "program", "backend", "variant"):
             asked = self._asked(other) if other != field else ()
@@ -78,12 +78,13 @@ class Request:
         return "leave one of them out"
 
     def as_json(self) -> dict[str, Any]:
-        """For the store; `from_json` gives it back."""
+        """The request for the store; `from_json` reads it back."""
         return asdict(self)
 
     @staticmethod
     def from_json(stored: dict[str, Any]) -> Request:
-        """The request of a stored run; before order_seed, `seed` was that of the order too."""
+        """The request of a stored run; in runs without order_seed, `seed` was also that of the
+        order."""
         lists = {name: tuple(each) for name, each in stored.items() if isinstance(each, list)}
         return Request(**{"order_seed": stored["seed"], **stored, **lists})
 
@@ -97,5 +98,5 @@ class Selection:
 
     @property
     def executables(self) -> list[Executable]:
-        """Those that are used, each once."""
+        """The used executables, each once."""
         return list({each.path: each for each in self.cells.values()}.values())

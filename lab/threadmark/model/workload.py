@@ -1,4 +1,4 @@
-"""What the command line says of a program of the user's own that is to be run many times."""
+"""The command line's description of a user's program that is run many times."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ PLACE = "{threads}"
 
 @dataclass(frozen=True)
 class Workload:
-    """The program and how its runs are measured; `threads` is a list such as 1,2. All but the
-    program's own words are commands of the shell; an empty text is one that was not given."""
+    """The program and the way its runs are measured; `threads` is a list such as 1,2. All but the
+    program's own words are shell commands; an empty text means not given."""
 
     words: tuple[str, ...]
     threads: str = ""
@@ -32,11 +32,12 @@ class Workload:
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """The numbers of threads, upwards; 0 alone stands for what the program chooses."""
+        """The numbers of threads in ascending order; 0 alone stands for the program's own
+        choice."""
         return parse_threads(self.threads) if self.threads else (0,)
 
     def no_program(self, command: str) -> None:
-        """LabError where no program is named, or a word that is meant as an option."""
+        """LabError if there is no program, or if the first word is meant as an option."""
         if not self.words:
             raise LabError(f"Name a program: ./threadmark {command} -- ./prog arguments")
         if self.words[0].startswith("-"):
@@ -46,7 +47,8 @@ class Workload:
             )
 
     def faults(self, command: str, *, is_built: bool = False) -> None:
-        """LabError for what contradicts itself. What `is_built` first need not be there yet."""
+        """LabError for options that contradict each other. A program that `is_built` first may be
+        absent."""
         self.no_program(command)
         if not is_built and shutil.which(self.words[0]) is None:
             raise LabError(
@@ -80,11 +82,11 @@ class Workload:
         return tuple(word.replace(PLACE, str(count)) for word in self.words)
 
     def variables(self, count: int) -> dict[str, str]:
-        """The variables of the environment that say that number."""
+        """The environment variables with that number."""
         return {self.threads_env: str(count)} if self.threads_env else {}
 
     def as_json(self) -> dict[str, Any]:
-        """For the store."""
+        """The workload for the store."""
         return asdict(self)
 
     def _options(self) -> dict[str, str]:
@@ -107,7 +109,7 @@ def signal_number(text: str) -> int:
 
 
 def progress_pattern(text: str) -> re.Pattern[str]:
-    """The expression of --progress. LabError where it is none, or has not one group."""
+    """The expression of --progress. LabError if it is invalid, or does not have one group."""
     try:
         pattern = re.compile(text)
     except re.error as error:
@@ -118,5 +120,5 @@ def progress_pattern(text: str) -> re.Pattern[str]:
 
 
 def threads_in_words(count: int) -> str:
-    """'2 threads'; nothing for 0, which stands for what the program chooses."""
+    """'2 threads'; empty for 0, which stands for the program's own choice."""
     return f"{count:,} thread{'s' * (count != 1)}" if count else ""

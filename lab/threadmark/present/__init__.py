@@ -1,1 +1,1 @@
-"""What people and programs read: terminal, pages, JSON."""
+"""The output for people and programs: terminal, pages, JSON."""

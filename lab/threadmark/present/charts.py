@@ -1,8 +1,8 @@
 """The charts of the report as Vega-Lite, without data: the page fills in the rows it needs.
 
 Names of programs, backends and variants are input. They only ever travel as data, never inside a
-Vega expression. Colour and shape together name a series, and the colours are those of Okabe and
-Ito, which people of every colour vision can tell apart.
+Vega expression. Colour and shape together name a series. The colours are those of Okabe and Ito,
+which people of every colour vision can tell apart.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Series:
         )
 
     def tooltip(self, *more: alt.Tooltip) -> list[alt.Tooltip]:
-        """What every mark says when it is pointed at."""
+        """The tooltip of every mark."""
         return [alt.Tooltip("backend:N"), alt.Tooltip("variant:N"), *more]
 
 
@@ -141,7 +141,7 @@ def efficiency() -> Chart:
 
 
 def _overhead(series: Series) -> Chart:
-    """Nanoseconds that a task costs on one thread beyond the serial time, logarithmic."""
+    """Nanoseconds of a task on one thread beyond the serial time, logarithmic."""
     points = alt.Chart(alt.NamedData("points"))
     y = alt.Y("program:N", title=None, sort=None)
     x = alt.X(
@@ -175,6 +175,7 @@ def _samples(series: Series) -> Chart:
             fillOpacity=fill,
             tooltip=tooltip,
         ),
-        # Last, because the first layer gives the order of the lines, and some lack a median.
+        # The medians come last, because the first layer gives the order of the lines, and some lack
+        # a median.
         points.mark_tick(thickness=2, size=16, color="#888888").encode(alt.X("median:Q"), y),
     ).properties(width="container", height=alt.Step(20))

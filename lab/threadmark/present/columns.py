@@ -1,5 +1,5 @@
-"""The columns of the matrix in the terminal: their order, their heads, the gaps between them, how
-they fold."""
+"""The columns of the matrix in the terminal: their order, their heads, the gaps between them, and
+their folding."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Column = tuple[str, str]  # backend, variant
 
 
 def order(column: Column) -> tuple[bool, Column]:
-    """For sorting: the serial programs come last."""
+    """The key for sorting: the serial programs come last."""
     return column[0] == "serial", column
 
 
@@ -22,12 +22,12 @@ def gaps(part: Sequence[Column]) -> list[tuple[Column, str]]:
 
 
 def width(part: Sequence[Column], wide: Mapping[Column, int]) -> int:
-    """Characters that these columns and their gaps take."""
+    """The width of these columns and their gaps in characters."""
     return sum(len(gap) + wide[at] for at, gap in gaps(part))
 
 
 def longest_part(name: str) -> int:
-    """Characters of the longest part of a name, which has its parts between underscores."""
+    """The length of the longest part of a name, which has its parts between underscores."""
     return max(map(len, name.replace("_", "_ ").split()), default=0)
 
 

@@ -1,4 +1,4 @@
-"""A comparison as a terminal shows it and as plain values for JSON."""
+"""A comparison as lines of a terminal and as plain values for JSON."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from threadmark.present.wording import printable
 
 @dataclass(frozen=True)
 class Compared:
-    """What `compare` found. `names` are the sides as they were typed; `agreement` is None for two
-    sides of one run, `gate` unless --fail-above was given."""
+    """The result of `compare`. `names` are the sides as typed; `agreement` is None for two sides of
+    one run, `gate` unless --fail-above was given."""
 
     names: tuple[str, str]
     outcome: Outcome
@@ -63,7 +63,7 @@ class Compared:
         return fields
 
     def lines(self) -> list[RenderableType]:
-        """What a terminal shows."""
+        """The lines for a terminal."""
         a, b = self.names
         title = f"A = {a}, B = {b}; ratio = time(A) / time(B), 95 % interval"
         lines: list[RenderableType] = [Text(printable(title), "bold")]
@@ -128,7 +128,7 @@ def _cell_record(cell: Cell) -> dict[str, Any]:
 
 
 def _section(pair: Pair) -> str:
-    """What a group of pairs has in common, A and B both named where they differ."""
+    """The common part of a group of pairs, with A and B both named if they differ."""
     fields = ("platform", "size", "allocator", "backend", "variant")
     both = [(getattr(pair.a, field), getattr(pair.b, field)) for field in fields]
     parts = [x if x == y else f"{x} | {y}" for x, y in both if x or y]

@@ -1,4 +1,4 @@
-"""What went wrong in a run, said once per cause: the list under every matrix."""
+"""The failures of a run, once per cause: the list under every matrix."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from threadmark.model.cell import Status
 
 @dataclass(frozen=True)
 class Failure:
-    """Cells that failed in one way for one reason: all that these names can be combined to."""
+    """Cells that failed in one way for one reason: all combinations of these names."""
 
     status: Status
     reason: str
@@ -64,13 +64,13 @@ def _products(places: Iterable[tuple[Any, ...]]) -> list[tuple[tuple[Any, ...], 
 
 
 def alike(reason: str, program: str) -> str:
-    """What reasons that count as one have in common: all but the figures and the program."""
+    """The common part of reasons that count as one: all but the figures and the program."""
     named = re.sub(rf"\b{re.escape(program)}\b", "*", reason)
     return re.sub(r"\d[\d.,]*", "#", named)
 
 
 def uncertainties(judged: Iterable[Judged]) -> list[tuple[str, int]]:
-    """Why verdicts are unclear, and how many are for each reason; an example where figures
+    """The reasons for unclear verdicts, with the number of verdicts for each; an example if figures
     differ."""
     causes: dict[str, list[str]] = defaultdict(list)
     for each in judged:

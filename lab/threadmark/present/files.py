@@ -1,8 +1,8 @@
-"""Files that are written at once or not at all, and files that something is added to.
+"""Files that are written at once or not at all, and files that grow by additions.
 
-A link is followed. What is no regular file, such as a device or a pipe, is written to and stays
-what it is. A database of SQLite, which a store is, is never written over. `option` names the file
-on the command line. The LabError for a file that cannot be written says it.
+A link is followed. A special file, such as a device or a pipe, is written to and stays a special
+file. A database of SQLite, such as a store, is never overwritten. `option` names the file on the
+command line, and the LabError for a file that cannot be written has that name.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from pathlib import Path
 
 from threadmark.model.errors import LabError
 
-_DATABASE = b"SQLite format 3\0"  # the first bytes of one
+_DATABASE = b"SQLite format 3\0"  # the first bytes of a database
 
 
 def write_atomically(path: Path, content: str | bytes, option: str) -> int:
     """Put `content` into `path` all at once: a reader sees the old file or the new, never a part.
     Returns the bytes written."""
     if isinstance(content, str):
-        # A command may hold a path whose bytes are no UTF-8.
+        # The content may have a path whose bytes are no UTF-8.
         content = content.encode("utf-8", "backslashreplace")
     with _explained(path, option):
         if _is_special(path):
@@ -34,7 +34,7 @@ def write_atomically(path: Path, content: str | bytes, option: str) -> int:
 
 
 def check_place(path: Path, option: str) -> None:
-    """LabError where write_atomically() could not write the file; nothing is left."""
+    """LabError if write_atomically() could not write the file; no file is left behind."""
     with _explained(path, option):
         if _is_special(path):
             _check_special(path)
@@ -45,7 +45,7 @@ def check_place(path: Path, option: str) -> None:
 
 
 def append(path: Path, content: str, option: str) -> None:
-    """Add `content` to the end of a file, which is made where it is absent."""
+    """Add `content` to the end of a file, which is made if it is absent."""
     with _explained(path, option):
         if not _is_special(path):
             _target(path, option)
@@ -54,7 +54,7 @@ def append(path: Path, content: str, option: str) -> None:
 
 
 def check_appendable(path: Path, option: str) -> None:
-    """LabError where append() could not; the file stays as it is, and absent."""
+    """LabError if append() could not write the file; the file stays as it is, or absent."""
     with _explained(path, option):
         if path.is_file():
             _target(path, option)
@@ -85,13 +85,13 @@ def _replace(target: Path, content: bytes) -> int:
 
 
 def _is_special(path: Path) -> bool:
-    """Whether it is there and no regular file."""
+    """Whether the file exists and is no regular file."""
     return path.exists() and not path.is_file()
 
 
 def _check_special(path: Path) -> None:
-    """OSError where it cannot be written. It is not opened: the reader of a pipe would see an end
-    of it."""
+    """OSError if the file cannot be written. The function does not open it, because the reader of a
+    pipe would see an end."""
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if not os.access(path, os.W_OK):
@@ -101,7 +101,7 @@ def _check_special(path: Path) -> None:
 def _target(path: Path, option: str) -> Path:
     """The file that `path` names, through links. LabError for a database."""
     target = Path(os.path.realpath(path))
-    if target.is_symlink():  # it leads back to itself
+    if target.is_symlink():  # the link leads back to itself
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
     if target.exists():
         with target.open("rb") as file:

@@ -1,9 +1,10 @@
-"""Rows in other people's formats: CSV and the JSON of Google Benchmark.
+"""Rows in formats of other tools: CSV and the JSON of Google Benchmark.
 
 Google Benchmark's tools/compare.py pairs entries by `name`, takes every entry of a name as a
 repetition of it, needs real_time, cpu_time and time_unit of each, heeds no label, and tests with
-Mann-Whitney. Failed and disturbed processes and those without a processor time are therefore left
-out there (they would be compared as times) and counted in the context; CSV and JSON keep all.
+Mann-Whitney. So failed and disturbed processes and those without a processor time are left out of
+that format (its tool would compare them as times) and counted in the context; CSV and JSON keep
+all.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ FIELDS = (
     "run", "program", "size", "arguments", "backend", "variant", "platform", "allocator", "threads",
     "round", "status", "reason", "sample_ns", "disturbed", "started_at", "command", *_MEASURED,
 )  # fmt: skip
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a spreadsheet recognises code in a cell
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # beginnings of code in a cell of a spreadsheet
 
 
 def to_csv(stored: Stored) -> str:
@@ -45,7 +46,7 @@ def to_csv(stored: Stored) -> str:
 
 
 def to_google_benchmark(stored: Stored) -> str:
-    """What `benchmark --benchmark_out_format=json` writes: context, and an entry per ok process.
+    """The format of `benchmark --benchmark_out_format=json`: context, and an entry per ok process.
 
     LabError when no process of the run has its processor time, which each entry must have.
     """
@@ -92,7 +93,7 @@ def to_google_benchmark(stored: Stored) -> str:
 
 
 def _left_out(row: Row) -> str:
-    """Why a row has no entry; empty when it has one."""
+    """The reason for which a row has no entry; empty if it has one."""
     if row.sample_ns is None:
         return "failed"
     if row.disturbed:
@@ -113,7 +114,8 @@ def _known_of(machine: dict[str, Any]) -> dict[str, Any]:
 
 
 def benchmark_name(cell: Cell) -> str:
-    """The cell as Google Benchmark names things: fib/quick/tbb:futures/gcc-libstdc++/threads:2."""
+    """The name of a cell in Google Benchmark's style:
+    fib/quick/tbb:futures/gcc-libstdc++/threads:2."""
     arguments = [f"{k}:{v}" for k, v in cell.arguments]
     parts = (cell.program, cell.size, *arguments, f"{cell.backend}:{cell.variant}", cell.platform)
     return "/".join((*filter(None, (*parts, cell.allocator)), f"threads:{cell.threads}"))

@@ -1,4 +1,4 @@
-"""How the kinds of verdict look, in the terminal and on pages."""
+"""The look of the kinds of verdict, in the terminal and on pages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from threadmark.judge.verdict import Kind
 
 @dataclass(frozen=True)
 class Mark:
-    """How a kind of verdict looks: `symbol`, `plain` without UTF-8, or `word` and no figure."""
+    """The look of a kind of verdict: `symbol`, `plain` without UTF-8, or `word` and no figure."""
 
     style: str
     meaning: str

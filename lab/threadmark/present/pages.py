@@ -1,4 +1,4 @@
-"""A run as one HTML file that needs no network: what the pages of all kinds have in common.
+"""A run as one HTML file that needs no network: the common part of the pages of all kinds.
 
 Everything that came from an executable (names, reasons, commands) is untrusted: Jinja escapes it in
 the page, `|tojson` escapes it in the data, and the script puts it in as text, never as markup.
@@ -23,11 +23,11 @@ _FOLDER = Path(__file__).parent
 
 
 class Explanation(Protocol):
-    """Why a cell does not scale: a section of the page."""
+    """The explanation of a cell that does not scale: a section of the page."""
 
     @property
     def run(self) -> int:
-        """The run that says it."""
+        """The run of the explanation."""
 
     @property
     def name(self) -> str:
@@ -39,10 +39,10 @@ class Explanation(Protocol):
 
     @property
     def command(self) -> str:
-        """What shows all of it in a terminal."""
+        """The command that shows the explanation in a terminal."""
 
     def lines(self, width: int) -> list[str]:
-        """All of it."""
+        """The lines of the explanation."""
 
 
 def page(
@@ -57,9 +57,9 @@ def page(
 ) -> str:
     """The page of a run as text, by the template page.html.j2 of the `folder` of its kind.
 
-    `data` is for the script of the page, `fields` for the template, which needs `processes`, their
-    number, from every kind; `counted` are the verdicts of the tiles at the top, and `explained` the
-    explanations of cells.
+    `data` is for the script of the page, `fields` for the template, which needs `processes`, the
+    number of processes, from every kind; `counted` are the verdicts of the tiles at the top, and
+    `explained` the explanations of cells.
     """
     import vl_convert
 
@@ -82,7 +82,7 @@ def page(
 
 
 def environment(folder: Path) -> jinja2.Environment:
-    """Templates of `folder` and those beside this file; what they are given is escaped."""
+    """Templates of `folder` and those beside this file; their values are escaped."""
     import jinja2
 
     found = jinja2.Environment(

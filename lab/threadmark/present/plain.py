@@ -36,7 +36,7 @@ def row_record(row: Row) -> dict[str, Any]:
 
 
 def judged_record(judged: Judged) -> dict[str, Any]:
-    """A verdict with what it rests on."""
+    """A verdict with its basis."""
     cell, verdict, base = judged.cell, judged.verdict, judged.base
     record: dict[str, Any] = finite({
         "program": cell.program,

@@ -1,6 +1,6 @@
-"""What a person sees while cells are measured; on stderr, so that stdout holds results only.
+"""The progress display during measuring; on stderr, so that stdout holds only results.
 
-Drawn by hand between two processes: a thread that draws would compete with the measured program.
+It is drawn between two processes, because a drawing thread would compete with the measured program.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ class Progress:
         self._draw(text)
 
     def note(self, sentence: str) -> None:
-        """What goes on, where it is no cell."""
+        """Show a sentence when no cell runs."""
         if self._due():
             self._draw(Text(sentence))
 
     def pause(self) -> None:
-        """Take the line away, so that something else can be printed."""
+        """Take the line away for other output."""
         self._drawn = -1e9
         if self._terminal:
             self._live.update(Text(), refresh=True)

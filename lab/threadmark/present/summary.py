@@ -1,4 +1,5 @@
-"""A run in few bytes, for documents that publish its figures: what was asked, where, and verdicts.
+"""A run in few bytes, for documents that publish its figures: the request, the machine, and
+verdicts.
 
 Each verdict has its speed-ups with their intervals and the number of processes behind them; single
 repeats are left out. `tools/figures` reads these files in docs/runs/.
@@ -19,12 +20,13 @@ from threadmark.model.effort import IMPORTED
 from threadmark.present import plain
 
 SCHEMA = "threadmark/summary/1"
-_OPTIONS = {"arguments": "arg", "budget_s": "budget"}  # of a request, where the command differs
+_OPTIONS = {"arguments": "arg", "budget_s": "budget"}  # of a request, if the command differs
 _LEFT_OUT = ("commit", "executables", "host", "order")  # of the machine's facts
 
 
 def to_summary(stored: Stored, command: str, verdicts: Iterable[dict[str, Any]]) -> str:
-    """The document as JSON, a verdict a line, so that two of them can be compared line by line."""
+    """The document as JSON, one verdict per line, so that two documents can be compared line by
+    line."""
     run = stored.run
     head = {
         "schema": SCHEMA,
@@ -46,8 +48,8 @@ def to_summary(stored: Stored, command: str, verdicts: Iterable[dict[str, Any]])
 
 
 def command(run: Run, name: str, options: Mapping[str, str]) -> str:
-    """The command line that asks for the same run, with all that was left to defaults: `name` is
-    the command, `options` are those of fields of the request that have another name, or none."""
+    """The command line that requests the same run, with all defaults written out: `name` is the
+    command, `options` are the options of request fields with another name, or with none."""
     if run.profile == IMPORTED:
         return shlex.join(["./threadmark", "import", str(run.request["import"])])
     words = ["./threadmark", name]
@@ -68,7 +70,7 @@ def command(run: Run, name: str, options: Mapping[str, str]) -> str:
 
 
 def _processes(rows: Sequence[Row]) -> dict[str, Any]:
-    """How many were run, how they ended, and how many of the good ones were disturbed."""
+    """The number of processes, their endings, and the number of good ones that were disturbed."""
     ran = [row for row in rows if row.status.ran]
     return {
         "run": len(ran),
@@ -104,7 +106,7 @@ def verdict_summary(judged: Judged) -> dict[str, Any]:
 
 
 def _point(judged: Judged, threads: int) -> dict[str, Any]:
-    """How the processes at one number of threads ended, their median time, the speed-up."""
+    """The endings of the processes at one number of threads, their median time, the speed-up."""
     rows = judged.rows[threads]
     ended = Counter("disturbed" if row.disturbed else row.status.value for row in rows)
     point: dict[str, Any] = {"n": dict(sorted(ended.items()))}
@@ -121,5 +123,5 @@ def _limits(interval: Interval) -> list[Any]:
 
 
 def short(value: Any) -> Any:
-    """Five figures: more would only make the file larger."""
+    """The value with five figures, because more would only make the file larger."""
     return plain.finite(float(f"{value:.5g}")) if isinstance(value, float) else value

@@ -1,4 +1,4 @@
-"""Table II as text: the paper's labels, ours where they differ, and what cannot be true."""
+"""Table II as text: the paper's labels, ours if they differ, and impossible points."""
 
 from __future__ import annotations
 

@@ -15,11 +15,11 @@ from threadmark.present.failures import Failure
 from threadmark.present.wording import printable
 
 _GAP = "  "  # between two columns
-_NAME = 16  # of a name in a table that is too wide: the longest name of a fix, and a plus
+_NAME = 16  # of a name in a too wide table: the longest name of a fix, and a plus
 
 
 def print_table(console: Console, table: Callable[..., Sequence[Text]]) -> None:
-    """Print what `table` gives for the width and the characters of a terminal."""
+    """Print the lines of `table` for the width and the characters of a terminal."""
     utf8 = console.encoding.lower().replace("-", "") == "utf8"
     for line in table(console.width, utf8=utf8):
         console.print(line, soft_wrap=True, highlight=False)
@@ -35,7 +35,7 @@ class TextPage:
         self.lines: list[Text] = []
 
     def say(self, sentence: str, style: str = "") -> None:
-        """Add one paragraph; its later lines hang under the first."""
+        """Add one paragraph; its later lines are indented."""
         if not self.utf8:
             sentence = sentence.encode("ascii", "replace").decode()
         wrapped = textwrap.wrap(printable(sentence), self.width, subsequent_indent="  ")
@@ -47,8 +47,8 @@ class TextPage:
         self.say(title, "bold")
 
     def columns(self, rows: Sequence[Sequence[str]], styles: Sequence[str]) -> None:
-        """Rows, the first of which has the heads. The first cell of a row is its name. Where they
-        are too wide, names have several lines, and columns stand in blocks."""
+        """Add rows, the first of which has the heads. The first cell of a row is its name. If the
+        rows are too wide, names have several lines, and columns stand in blocks."""
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         if sum(widths) + len(_GAP) * (len(widths) - 1) > self.width:
             widths[0] = min(widths[0], _NAME)
@@ -73,7 +73,7 @@ class TextPage:
         return blocks
 
     def title(self, run: Run, rows: int) -> None:
-        """Which run it is, and how much was measured."""
+        """The identity of the run, and the amount of measuring."""
         when = run.started_at[:16].replace("T", " ")
         parts = [f"run {run.id}", run.profile, f"{when} UTC", f"{rows} rows"]
         self.say(self.dot.join(parts + ([] if run.finished_at else ["unfinished"])), "bold")
@@ -86,8 +86,8 @@ class TextPage:
         where: Callable[[Failure], str],
         counted: Sequence[Judged] | None = None,
     ) -> None:
-        """Each cause of failure once, with the cells that it hit as `where` names them. Of the
-        `counted`, or else of all, it says how many are unclear."""
+        """Each cause of failure once, with its cells as `where` names them, and the number of
+        unclear verdicts among the `counted`, or else among all."""
         found = failures.grouped(judged)
         causes = failures.uncertainties(judged if counted is None else counted)
         if found or causes:
@@ -107,7 +107,7 @@ class TextPage:
 
 
 def spread(names: Iterable[str], limit: int) -> str:
-    """At most `limit` names, and how many more there are."""
+    """At most `limit` names, and the number of the rest."""
     listed = [printable(name) for name in names]
     rest = len(listed) - limit
     return ", ".join(listed[:limit]) + (f" and {rest} more" if rest > 0 else "")

@@ -1,4 +1,4 @@
-"""Figures and names as people read them, in a terminal and in the report."""
+"""Figures and names for people, in a terminal and in the report."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def speed(value: float, *, rough: bool = False) -> str:
     return f"{value:.{1 if value >= 9.995 or (rough and value >= 0.995) else 2}f}"
 
 
-LARGE = 10.0  # a larger bound says no more than that
+LARGE = 10.0  # a larger bound has no further meaning
 
 
 def at_most(bound: float) -> str:
@@ -41,7 +41,7 @@ def capital(text: str) -> str:
 
 
 def say(console: Console, sentence: str) -> None:
-    """Print one sentence for the person."""
+    """Print one sentence for the user."""
     console.print(
         printable(sentence), highlight=False, markup=False, soft_wrap=not console.is_terminal
     )

@@ -1,1 +1,1 @@
-"""What must be there before something can be measured: packages, builds, executables."""
+"""The prerequisites of measuring: packages, builds, executables."""

@@ -1,4 +1,5 @@
-"""Allocators: the C library's own, that one set otherwise, and those that replace it by preloading.
+"""Allocators: the C library's own, its other settings, and allocators that replace it by
+preloading.
 
 Each is a few environment variables, so that every program can be measured with every allocator.
 """
@@ -23,9 +24,10 @@ _LIBRARIES = {
     "tcmalloc": (("libtcmalloc_minimal.so.4", "libtcmalloc.so.4"), "libtcmalloc-minimal4"),
     "tbbmalloc": (("libtbbmalloc_proxy.so.2",), "libtbbmalloc2"),
 }
-# What a library of the Python environment needs from there; it does not say where to look for it.
+# Libraries of the Python environment that another library there needs, without a path of its own to
+# them.
 _COMPANIONS = {"libtbbmalloc_proxy.so.2": "libtbbmalloc.so.2"}
-# Settings of glibc's own: without the caches of its threads each call takes the lock of an arena,
+# Settings of glibc's malloc: without the caches of threads each call takes the lock of an arena;
 # with one arena all threads take the same lock.
 _TUNABLES = {
     "glibc-no-tcache": "glibc.malloc.tcache_count=0",
@@ -37,8 +39,8 @@ _ENVIRONMENT = ROOT / ".venv/lib"  # oneTBB's libraries come with the Python env
 
 
 def setting(name: str) -> tuple[dict[str, str], str]:
-    """(environment variables that choose it, why it cannot be had): one of them is empty, both are
-    for `glibc`. LabError for a name that is no allocator.
+    """(environment variables that choose it, reason for its absence): one of them is empty, both
+    are for `glibc`. LabError for a name that is no allocator.
     """
     check_name("allocator", name, NAMES)
     if name in _TUNABLES:
@@ -50,13 +52,13 @@ def setting(name: str) -> tuple[dict[str, str], str]:
 
 
 def absent(names: Iterable[str]) -> dict[str, str]:
-    """Those of `names` that cannot be had, with the reason. LabError for an unknown name."""
+    """The absent allocators among `names`, with the reason. LabError for an unknown name."""
     found = {name: setting(name)[1] for name in names}
     return {name: reason for name, reason in found.items() if reason}
 
 
 def package(name: str) -> str:
-    """The Debian package that brings a library. LabError for a name that has none."""
+    """The Debian package with a library. LabError for a name without one."""
     check_name("allocator", name, _LIBRARIES)
     return _LIBRARIES[name][1]
 
@@ -69,7 +71,8 @@ def _is_glibc() -> bool:
 
 
 def library(name: str) -> tuple[str, str]:
-    """(value for LD_PRELOAD, why there is none): one of them is empty, both are for glibc's own.
+    """(value for LD_PRELOAD, reason for having none): one of them is empty, both are for glibc's
+    own.
 
     LabError for a name that is no allocator.
     """
@@ -89,7 +92,7 @@ def library(name: str) -> tuple[str, str]:
 
 
 def _loader_cache() -> dict[str, str]:
-    """Library -> path, as the dynamic loader knows them."""
+    """Library -> path, from the cache of the dynamic loader."""
     for ldconfig in ("/sbin/ldconfig", "ldconfig"):
         try:
             done = subprocess.run([ldconfig, "-p"], check=False, capture_output=True, text=True)

@@ -31,8 +31,8 @@ _UNKNOWN = re.compile(
 
 @dataclass(frozen=True)
 class Result:
-    """How a request ended. `refusal` says why it would end so again; it is empty where a later try
-    may succeed, as after a failure of the network."""
+    """The end of a request. `refusal` is the reason for which it would end so again; it is empty if
+    a later try may succeed, as after a failure of the network."""
 
     done: bool
     refusal: str = ""
@@ -52,7 +52,8 @@ def privilege() -> list[str] | None:
     sudo = shutil.which("sudo")
     if sudo is None:
         return None
-    # In a session of its own as apt-get later: there a password typed on this terminal is unknown.
+    # The question runs in its own session, as apt-get later does: a password typed on this terminal
+    # is unknown there.
     ask = [sudo, "-n", "true"]
     done = subprocess.run(ask, check=False, capture_output=True, start_new_session=True)
     if done.returncode != 0:
@@ -61,12 +62,12 @@ def privilege() -> list[str] | None:
 
 
 def means(prefix: Sequence[str]) -> str:
-    """How packages are installed with this prefix of `privilege`, for the person."""
+    """The way in which packages are installed with this prefix of `privilege`, for the user."""
     return "apt-get by sudo" if prefix else "apt-get as root"
 
 
 def install_command(names: Sequence[str]) -> str:
-    """What a person types to bring these packages."""
+    """The command line by which a user installs these packages."""
     prefix = "" if os.geteuid() == 0 else "sudo "
     return f"{prefix}apt-get install -y --no-install-recommends {' '.join(names)}"
 
@@ -97,15 +98,15 @@ def install(
 def unpack(names: Sequence[str], folder: Path, log: Path, *, lists: Path | None = None) -> Result:
     """Download `names` with private lists and unpack them below `folder`; needs no privilege.
 
-    Only for packages that work from any place (headers, data): nothing of theirs is run. The lists
-    are kept in `folder`, or in `lists`.
+    This is only for packages that work from any place (headers, data), because none of their
+    scripts run. The lists are kept in `folder`, or in `lists`.
     """
     if not available() or shutil.which("dpkg") is None:
         return Result(False, "there is no apt-get")
     state, cache, work = (
         (lists or folder) / "apt" / each for each in ("state", "cache", "packages")
     )
-    shutil.rmtree(work, ignore_errors=True)  # of a try that was interrupted
+    shutil.rmtree(work, ignore_errors=True)  # of an interrupted try
     for each in (state / "lists/partial", cache / "archives/partial", work):
         each.mkdir(parents=True, exist_ok=True)
     private = [
@@ -118,7 +119,7 @@ def unpack(names: Sequence[str], folder: Path, log: Path, *, lists: Path | None 
     download = [*private, "-q", "download", *names]
     done = any((state / "lists").glob("*_Packages*")) and _run(download, log, work)[0]
     refusal = ""
-    if not done:  # no lists, or older ones than the archive
+    if not done:  # no lists, or lists older than the archive
         whole, _ = _run([*private, *_UPDATE], log)
         done, said = _run(download, log, work)
         refusal = _refusal(said, fresh=whole)
@@ -129,7 +130,7 @@ def unpack(names: Sequence[str], folder: Path, log: Path, *, lists: Path | None 
 
 
 def _refusal(said: str, *, fresh: bool) -> str:
-    """Why apt-get would refuse again, in its own words; empty where it may not."""
+    """The reason for which apt-get would refuse again, in its own words; empty if it may not."""
     removed = _REMOVED.search(said)
     if removed and "remove is disabled" in said:
         names = [each.rstrip("*") for each in removed[1].split()]
@@ -140,7 +141,7 @@ def _refusal(said: str, *, fresh: bool) -> str:
 
 
 def _run(command: Sequence[str], log: Path, folder: Path | None = None) -> tuple[bool, str]:
-    """Run one command, again while another apt-get works; (whether it succeeded, what it said)."""
+    """Run one command, again while another apt-get works; returns (success, output)."""
     deadline = time.monotonic() + _LOCK_S
     while True:
         done, said = _run_once(command, log, folder)

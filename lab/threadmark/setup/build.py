@@ -1,4 +1,4 @@
-"""Builds a preset with CMake and ninja. What cannot be built costs its platform, not the run."""
+"""Builds a preset with CMake and ninja. A failed build costs its platform, not the run."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _ERROR = re.compile(r"error:|CMake Error|No space left|Permission denied|Read-on
 
 Report = Callable[[str], None]
 
-APPS = "apps"  # the project of the applications, which is built as a preset is and is no platform
+APPS = "apps"  # the project of the applications: built like a preset, but no platform
 
 
 def build(preset: str, *, tests: bool, report: Report, targets: Sequence[str] = ()) -> str:
-    """Configure if needed and build `targets`, by default all; returns why it failed, in one
-    sentence, or nothing.
+    """Configure if needed and build `targets`, by default all; returns the reason of a failure in
+    one sentence, or an empty text.
 
     LabError when nothing at all could be built here: no CMake, full disk, read-only folder.
     """
@@ -47,13 +47,13 @@ def _build(preset: str, *, tests: bool, report: Report, targets: Sequence[str]) 
                 report(f"{preset}: configuring")
                 if not _run(_configure(preset, tests), out, report, preset):
                     return _failure(preset, log)
-                # A build with tests also serves those who do not ask for them.
+                # A build with tests also serves a request without tests.
                 both = {wanted, _configuration(preset, tests=False)}
                 stamp.write_text("\n".join(both), encoding="ascii")
             line = [_ninja(), "-C", str(folder), "-k", "0", "-j", _jobs(), *targets]
             if not _run(line, out, report, preset):
                 return _failure(preset, log)
-            # Programs that were removed or renamed must not be measured any more.
+            # A run must not measure programs that were removed or renamed.
             _run([_ninja(), "-C", str(folder), "-t", "cleandead"], out, report, preset)
     except OSError as error:
         raise LabError(
@@ -65,10 +65,10 @@ def _build(preset: str, *, tests: bool, report: Report, targets: Sequence[str]) 
 def build_platforms(
     platforms: Sequence[Platform], *, tests: bool, report: Report, targets: Sequence[str] = ()
 ) -> dict[str, str]:
-    """Build `targets` of each, by default all; returns the platforms that are not to be had, with
-    the reason.
+    """Build `targets` of each platform, by default all; returns the platforms that failed, with the
+    reason.
 
-    LabError when none is.
+    LabError if all failed.
     """
     failed = {}
     for each in platforms:
@@ -83,7 +83,7 @@ def build_platforms(
 
 
 def _configuration(preset: str, tests: bool) -> str:
-    """Changes when a library came or went, so that CMake looks again."""
+    """A value that changes when a library came or went, so that CMake looks again."""
     inputs = [preset, tests, packages.present(), (ROOT / "CMakePresets.json").read_text("utf-8")]
     lock = ROOT / ".venv/requirements.lock"
     inputs.append(lock.read_text("utf-8") if lock.exists() else "")
@@ -98,7 +98,7 @@ def _configure(preset: str, tests: bool) -> list[str]:
         line.append("-DCMAKE_BUILD_TYPE=Release")
     else:
         line = ["cmake", "-S", str(ROOT), "--preset", preset]
-        # Always, because CMake keeps the last value.
+        # The option is always given, because CMake keeps the last value.
         line.append(f"-DTHREADMARK_APPS={'ON' if _has_apps() else 'OFF'}")
     line.append(f"-DCMAKE_MAKE_PROGRAM={_ninja()}")
     line.append(f"-DCMAKE_PREFIX_PATH={';'.join(places)}")
@@ -106,7 +106,7 @@ def _configure(preset: str, tests: bool) -> list[str]:
 
 
 def _has_apps() -> bool:
-    """Whether the applications were built: contention programs about them come with them."""
+    """Whether the applications were built: their contention programs come with them."""
     return (BUILD / APPS / "configured").exists()
 
 

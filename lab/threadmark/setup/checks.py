@@ -1,4 +1,4 @@
-"""Checks of this checkout, as data: what `test` and `check` run, one by one.
+"""Checks of this checkout, as data; `test` and `check` run them one by one.
 
 A check is one line here. Each is a command.
 """
@@ -45,7 +45,7 @@ _PARALLEL = (
 
 
 class Level(IntEnum):
-    """Which command runs a check: each includes those before it."""
+    """The command that runs a check: each level includes those before it."""
 
     TEST = 0
     CHECK = 1
@@ -54,8 +54,8 @@ class Level(IntEnum):
 
 @dataclass(frozen=True)
 class Check:
-    """`preset` is built first, then of each preset in `also` one target that no test needs. `lacks`
-    says why the check cannot run here; then it is skipped."""
+    """One check. `preset` is built first, then one target that no test needs of each preset in
+    `also`. `lacks` gives the reason for which the check cannot run here; then it is skipped."""
 
     name: str
     level: Level
@@ -66,9 +66,9 @@ class Check:
 
 
 def checks() -> list[Check]:
-    """All of them, in the order in which they run: what fails soonest comes first."""
+    """All checks in the order of running: the ones that fail soonest come first."""
     python = [sys.executable, "-P", "-m"]
-    # Tests that share what they build, as those of one compiler, stay together.
+    # Tests that share a build, such as those of one compiler, stay together.
     beside = ["-n", _jobs(), "--dist", "loadgroup"]
     found = [
         Check(
@@ -87,7 +87,7 @@ def checks() -> list[Check]:
         Check("docs", Level.CHECK, lambda: [*python, "threadmark", "docs"]),
     ]
     for platform in platforms.platforms():
-        if platform.optional:  # it builds programs alone, and others may not have it
+        if platform.optional:  # it only builds programs, and others may not have it
             continue
         found.append(
             Check(
@@ -130,7 +130,8 @@ def checks() -> list[Check]:
         found.append(Check(name, Level.ALL, command, preset, _lack(gcc), also))
     found += _measurements(gcc)
     sanitized = next((each for each in platforms.platforms() if "clang" in each.compiler), None)
-    # The schedulers of others give false reports under ThreadSanitizer, none under the other.
+    # The schedulers of other libraries give false reports under ThreadSanitizer, but none under
+    # AddressSanitizer.
     for name in ("asan", "tsan", "asan-all", "tsan-all"):
         level = Level.ALL if name.endswith("-all") else Level.CHECK
         found.append(
@@ -254,7 +255,7 @@ def run(check: Check, *, environment: dict[str, str]) -> Count:
 
 
 def environment() -> dict[str, str]:
-    """For the tools of a check: those of our own Python environment come first."""
+    """The environment for the tools of a check: those of our own Python environment come first."""
     own = str(Path(sys.executable).parent)
     return {
         **os.environ,
@@ -274,7 +275,7 @@ def _jobs() -> str:
 
 
 def _lack(platform: platforms.Platform | None, *needs: str) -> Callable[[], str]:
-    """Why a platform, GoogleTest or something else that a check needs is not there."""
+    """The reason for the absence of a platform, GoogleTest or another need of a check."""
 
     def reason() -> str:
         if platform is None:
@@ -290,7 +291,7 @@ def _lack(platform: platforms.Platform | None, *needs: str) -> Callable[[], str]
 
 
 def _lack_of_java(first: Callable[[], str]) -> str:
-    """Why Spark cannot be asked here."""
+    """The reason for which Spark cannot run here."""
     if reason := first():
         return reason
     if shutil.which("java") is None:

@@ -1,5 +1,5 @@
-"""How many tests passed, from what a check printed: its own summary is understood where it is
-pytest's or ctest's, else the check counts as one test."""
+"""The number of passed tests, from the output of a check: a summary of pytest or ctest is read,
+else the check counts as one test."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Count:
-    """Tests by how they ended."""
+    """Tests by their endings."""
 
     passed: int = 0
     failed: int = 0
@@ -23,8 +23,8 @@ class Count:
 
 
 def count(lines: Sequence[str], status: int) -> Count:
-    """Tests in the output of pytest or ctest; one for anything else. `status` has the last word:
-    a tool that failed without naming a failed test counts as one failure."""
+    """Tests in the output of pytest or ctest; one for anything else. `status` decides: a tool that
+    failed without naming a failed test counts as one failure."""
     found = _pytest(lines) or _ctest_count(lines)
     if found is None:
         return Count(passed=1) if status == 0 else Count(failed=1)

@@ -1,6 +1,7 @@
-"""What `--describe` must print, as types: ARCHITECTURE.md, "What an executable says".
+"""The output format of `--describe`, as types: ARCHITECTURE.md, "What an executable says".
 
-Imported only where an executable is asked: msgspec would make each start of the lab slower.
+This module is imported only for a query of an executable, because msgspec would make each start of
+the lab slower.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class _Contention(_Body):
 
 
 def read(printed: bytes, program: str, backend: str) -> tuple[dict[str, Any], str]:
-    """What PROGRAM.BACKEND printed of itself, or why that is of no use."""
+    """The description that PROGRAM.BACKEND printed, or the reason for which it is unusable."""
     try:
         said = json.decode(printed, type=dict[str, Any])
         fault = _fault(said, program, backend)
@@ -97,7 +98,7 @@ def read(printed: bytes, program: str, backend: str) -> tuple[dict[str, Any], st
 
 
 def _fault(said: dict[str, Any], program: str, backend: str) -> str:
-    """What is wrong with a description; raises MsgspecError for what breaks its types."""
+    """The fault of a description; raises MsgspecError for a violation of its types."""
     head = convert(said, _Head)
     if head.contract != _CONTRACT:
         return f"speaks contract {head.contract!s:.40}, the lab speaks {_CONTRACT}"

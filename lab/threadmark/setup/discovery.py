@@ -1,4 +1,4 @@
-"""Executables: what was built, what each says of itself, and why something is not there.
+"""Executables: the built ones, their descriptions, and the reasons for absences.
 
 Descriptions are cached beside the executables, so that a later start runs none of them.
 """
@@ -27,7 +27,7 @@ def find(platforms: Iterable[str], build: Path = BUILD) -> list[Executable]:
 
 
 def sources(root: Path = ROOT) -> dict[str, set[str]]:
-    """Program -> the backends that it can be built with, where they are to be had."""
+    """Program -> the backends that it can be built with, if they are present."""
     bench = root / "bench"
     backends = {each.stem for each in bench.glob("backends/*.hpp")}
     found = {each.stem: backends for each in bench.glob("programs/tasks/*.cpp")}
@@ -35,14 +35,14 @@ def sources(root: Path = ROOT) -> dict[str, set[str]]:
 
 
 def on_request(root: Path = ROOT) -> set[str]:
-    """The programs that a run builds and measures only where they are named, because what they
-    need takes minutes to build: their first line says it."""
+    """The programs that a run builds and measures only if they are named, because their needs take
+    minutes to build. Their first line has a mark."""
     found = root.glob("bench/programs/tasks/*.cpp")
     return {each.stem for each in found if each.read_text("utf-8").startswith("// needs: ")}
 
 
 def targets(programs: Iterable[str], root: Path = ROOT) -> tuple[str, ...]:
-    """What is to be built for a run of these programs, if that is more than the usual."""
+    """The build targets for a run of these programs, if they are more than the usual ones."""
     asked = sorted(on_request(root).intersection(programs))
     return ("all", *asked) if asked else ()
 
@@ -71,7 +71,7 @@ def _of_platform(platform: str, folder: Path) -> list[Executable]:
             continue
         entry = known.get(path.name)
         stamp = stamp_of(path)
-        # A fault may be one of the environment, such as a library that is found by now.
+        # A fault may come from the environment, such as a library that is present by now.
         if entry is None or entry.get("stamp") != list(stamp) or entry.get("fault"):
             said, fault = _describe(path, program, backend)
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -85,7 +85,7 @@ def _of_platform(platform: str, folder: Path) -> list[Executable]:
 
 
 def _describe(path: Path, program: str, backend: str) -> tuple[dict[str, Any], str]:
-    """What the executable says of itself, or why that is of no use."""
+    """The description of the executable, or the reason for which it is unusable."""
     from threadmark.setup import description
 
     try:
@@ -113,7 +113,7 @@ def _load_cache(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def _save_cache(path: Path, entries: dict[str, dict[str, Any]]) -> None:
-    # Only a cache: a read-only build folder costs the next start some time, no more.
+    # This is only a cache: a read-only build folder just costs the next start some time.
     with contextlib.suppress(OSError):
         partial = path.with_suffix(f".{os.getpid()}")
         partial.write_text(json.dumps(entries), encoding="utf-8")

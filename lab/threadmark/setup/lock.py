@@ -1,4 +1,5 @@
-"""One set-up or build at a time in this checkout: two at once would spoil each other's files."""
+"""One set-up or build at a time in this checkout, because two at once would spoil each other's
+files."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ from threadmark.model.places import BUILD
 
 @contextmanager
 def exclusive() -> Iterator[None]:
-    """Hold the lock of the checkout, after waiting for whoever has it. The kernel gives it back
-    when a process ends, in whatever way."""
+    """Hold the lock of the checkout, after waiting for its holder. The kernel releases it when a
+    process ends, in whatever way."""
     try:
         BUILD.mkdir(parents=True, exist_ok=True)
         file = (BUILD / ".lock").open("w")

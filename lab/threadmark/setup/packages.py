@@ -1,6 +1,7 @@
-"""What the system must have, as data: how it is found, what its absence costs, what brings it.
+"""The needs of the lab on the system, as data: their files, the cost of their absence, and their
+packages.
 
-Everything is found by its files, which is instant and also sees what did not come from apt.
+A need is found by its files, which is instant and also sees installations without apt.
 """
 
 from __future__ import annotations
@@ -14,18 +15,18 @@ from pathlib import Path
 from threadmark.model.places import ROOT
 from threadmark.setup import apt, lock
 
-DEPS = ROOT / ".deps"  # where packages are unpacked for a user who may not install
+DEPS = ROOT / ".deps"  # for unpacked packages, if the user may not install
 SYSTEM = Path("/")
 LOG = ROOT / "build/setup.log"
-Report = Callable[[str], None]  # gets one sentence that says what is installed and how
+Report = Callable[[str], None]  # gets one sentence about an installation
 
 
 @dataclass(frozen=True)
 class Need:
-    """One thing from outside. `files` are globs below /, of which `|` separates alternatives; a
-    bare name is looked up in PATH.
+    """One need. `files` are globs below /; `|` separates alternatives; a bare name is looked up in
+    PATH.
 
-    `unpack` says that the package also works unpacked into a private folder.
+    `unpack`: the package also works unpacked into a private folder.
     """
 
     name: str
@@ -108,7 +109,7 @@ NEEDS = (
         "the checks asan and tsan",
         tests_only=True,
     ),
-    # Those who only measure have no use for the nodes; setup and check bring what they need.
+    # Measuring does not use the nodes; setup and check install their needs.
     Need(
         "ZeroMQ",
         ("usr/include/zmq.h", "usr/include/zmq.hpp", "usr/lib/*/libzmq.so"),
@@ -145,20 +146,20 @@ NEEDS = (
 
 
 def missing(*, tests: bool) -> list[Need]:
-    """What is absent; with `tests` also of what only tests need."""
+    """The absent needs; with `tests` also those of tests only."""
     return [each for each in NEEDS if (tests or not each.tests_only) and not each.present()]
 
 
 def present() -> list[str]:
-    """The names of what is there; what a build was configured for."""
+    """The names of the present needs, for which a build was configured."""
     return [each.name for each in NEEDS if each.present()]
 
 
 def bring(*, tests: bool, again: bool, report: Report) -> list[Need]:
-    """Install what is absent and may be installed; returns what is still absent.
+    """Install the absent needs that may be installed; returns those that are still absent.
 
-    `report` is called before each installation. Without `again` nothing is tried that apt-get
-    refused before.
+    The function calls `report` before each installation. Without `again` it skips packages that
+    apt-get refused before.
     """
     with lock.exclusive():
         known = {} if again else refusals()
@@ -179,7 +180,7 @@ def bring(*, tests: bool, again: bool, report: Report) -> list[Need]:
 
 
 def refusals() -> dict[str, str]:
-    """Need -> why apt-get refused it and would again."""
+    """Need -> the reason for which apt-get refused it and would again."""
     try:
         found = json.loads(_tried().read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -188,7 +189,7 @@ def refusals() -> dict[str, str]:
 
 
 def remedy(need: Need) -> str:
-    """The command that brings it."""
+    """The command that installs the need."""
     unpacked = need.unpack and apt.available() and apt.privilege() is None
     return "./threadmark setup" if unpacked else apt.install_command(need.packages)
 
@@ -202,7 +203,7 @@ def _packages(needs: Sequence[Need]) -> list[str]:
 
 
 def _install(needs: Sequence[Need], report: Report) -> dict[str, str]:
-    """Install as much as possible; returns what was refused, with the reason."""
+    """Install as much as possible; returns the refused needs, with the reason."""
     prefix = apt.privilege()
     if prefix is None:
         return {}
@@ -213,6 +214,6 @@ def _install(needs: Sequence[Need], report: Report) -> dict[str, str]:
     fresh = apt.update(prefix, LOG)
     if apt.install(all_at_once, prefix, LOG).done:
         return {}
-    # One that is unknown here, or that another package forbids, must not cost the others.
+    # A need that is unknown here, or that another package forbids, must not cost the others.
     results = {each.name: apt.install(each.packages, prefix, LOG, fresh=fresh) for each in needs}
     return {name: each.refusal for name, each in results.items()}

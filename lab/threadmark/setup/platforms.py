@@ -2,8 +2,9 @@
 
 A preset in CMakePresets.json is a platform when it has the field `vendor.threadmark.packages`, the
 Debian packages it needs; adding a platform edits nothing else. More fields of `vendor.threadmark`:
-`optional`, true for one that is measured only where it is named; `private`, what is unpacked for it
-alone (private.py): the `folder` below .deps, and there `packages` of Debian or `wheels` of PyPI.
+`optional`, true for a platform that is measured only if it is named; `private`, the packages that
+are unpacked for it alone (private.py): the `folder` below .deps, and there `packages` of Debian or
+`wheels` of PyPI.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ _PROBE = "#include <future>\nint main() { return std::async([] { return 0; }).ge
 
 @dataclass(frozen=True)
 class Private:
-    """What a platform has for itself, beside what is installed. `wheels` are lines for pip, with
-    hashes: they bring whole toolchains and come only when asked for."""
+    """The private packages of a platform, beside the installed ones. `wheels` are lines for pip,
+    with hashes: they bring whole toolchains and come only on request."""
 
     folder: Path
     packages: tuple[str, ...] = ()
     wheels: tuple[str, ...] = ()
 
     def present(self) -> bool:
-        """Whether it was brought; it is never there in part."""
+        """Whether the private folder is present; it is never there in part."""
         return self.folder.is_dir()
 
 
@@ -48,7 +49,8 @@ class Platform:
     private: Private | None = None
 
     def missing(self) -> str:
-        """Why programs cannot be built for it, with the remedy; empty if they can."""
+        """The reason for which programs cannot be built for the platform, with the remedy; empty if
+        they can."""
         if self.private and not self.private.present():
             parts = ", ".join(
                 each.split()[0] for each in self.private.packages + self.private.wheels

@@ -1,4 +1,4 @@
-"""The small libraries of lab/preload/, each compiled once, when it is first needed."""
+"""The small libraries of lab/preload/, each compiled once, at its first use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SOURCES = ROOT / "lab/preload"
 
 
 def preload_library(name: str) -> Path | None:
-    """The library that lab/preload/NAME.c gives; None without a C compiler."""
+    """The library of lab/preload/NAME.c; None without a C compiler."""
     source = SOURCES / f"{name}.c"
     library = BUILD / f"preload/{name}.so"
     newest = max(path.stat().st_mtime for path in (source, *SOURCES.glob("*.h")))

@@ -1,4 +1,4 @@
-"""Set-up and build before measuring: what is there afterwards, and why the rest is not."""
+"""Set-up and build before measuring: the present programs, and the reasons for missing ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LOG_S = 15.0  # between two lines of a log
 
 @dataclass(frozen=True)
 class Prepared:
-    """What can be measured, what cannot, and sentences for the person."""
+    """The executables, the absent ones, and sentences for the user."""
 
     executables: list[Executable]
     absent: list[Absence]
@@ -32,7 +32,7 @@ class Prepared:
 def prepare(
     names: tuple[str, ...], console: Console, *, install: bool, targets: Sequence[str] = ()
 ) -> Prepared:
-    """Install what is missing if `install` allows it, build the platforms `names`, look at them.
+    """Install missing packages if `install` allows it, build the platforms `names`, look at them.
 
     No name means all that are not optional. With `targets` nothing else is built.
     """
@@ -48,7 +48,8 @@ def prepare(
 
 
 def chosen(names: tuple[str, ...]) -> list[platforms.Platform]:
-    """The platforms of that name; for none all but the optional. LabError for an unknown one."""
+    """The platforms of these names; all but the optional ones for no name. LabError for an unknown
+    name."""
     known = {each.name: each for each in platforms.platforms()}
     for name in names:
         check_name("platform", name, known)
@@ -56,7 +57,7 @@ def chosen(names: tuple[str, ...]) -> list[platforms.Platform]:
 
 
 def look_at(folder: Path, names: tuple[str, ...]) -> Prepared:
-    """The executables in `folder`/PLATFORM/bin, made by anyone. LabError when there are none."""
+    """The executables in `folder`/PLATFORM/bin, from any source. LabError if there are none."""
     there = sorted(each.parent.name for each in folder.glob("*/bin"))
     for name in names:
         check_name("platform", name, there)
@@ -68,7 +69,7 @@ def look_at(folder: Path, names: tuple[str, ...]) -> Prepared:
 
 
 def look(names: list[str], failed: dict[str, str]) -> Prepared:
-    """What is built now, without building anything."""
+    """The present executables, without a build."""
     executables = discovery.find([each for each in names if each not in failed])
     absent = [absence for name in names for absence in discovery.absences(name)]
     backends = sorted({each.backend for each in executables})
@@ -77,7 +78,7 @@ def look(names: list[str], failed: dict[str, str]) -> Prepared:
 
 
 def bring(console: Console, *, tests: bool, again: bool = False) -> list[packages.Need]:
-    """packages.bring, which says on `console` what it installs before it does."""
+    """packages.bring, which announces each installation on `console`."""
     if not again and not packages.missing(tests=tests):
         return []
     with _status(console, "Installing packages"):
@@ -85,7 +86,7 @@ def bring(console: Console, *, tests: bool, again: bool = False) -> list[package
 
 
 def unpack(console: Console, wanted: list[platforms.Platform]) -> dict[str, str]:
-    """private.bring, which says on `console` what it installs before it does."""
+    """private.bring, which announces each installation on `console`."""
     if all(each.private is None or each.private.present() for each in wanted):
         return {}
     with _status(console, "Unpacking"):
@@ -93,7 +94,7 @@ def unpack(console: Console, wanted: list[platforms.Platform]) -> dict[str, str]
 
 
 def absence(need: packages.Need) -> str:
-    """One line on what is missing, why it was not installed, what needs it and what brings it."""
+    """One line on a missing need: the reason, its users, and the command that installs it."""
     why = packages.refusals().get(need.name)
     because = f" and was not installed, because {why}" if why else ""
     needed = f"it is needed for {need.cost} and comes with: {packages.remedy(need)}"
@@ -116,7 +117,7 @@ def with_status(
 
 
 class _Log:
-    """Writes a line now and then; none while everything is quick."""
+    """Writes a line now and then, but none while everything is quick."""
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         self._console = console

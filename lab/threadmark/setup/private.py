@@ -1,6 +1,7 @@
-"""Brings what a platform has for itself: packages that exclude installed ones, or a toolchain.
+"""Installs the private packages of a platform: packages that exclude installed ones, or a
+toolchain.
 
-It is unpacked into a folder of its own below .deps, where no other platform looks.
+They are unpacked into a folder of their own below .deps, where no other platform looks.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from threadmark.setup.platforms import Platform
 
 
 def bring(platforms: Sequence[Platform], report: packages.Report) -> dict[str, str]:
-    """Unpack what is absent; returns the platforms that stay without it, with the reason.
+    """Unpack the absent packages; returns the platforms that stay without them, with the reason.
 
-    `report` is called before each installation.
+    The function calls `report` before each installation.
     """
     found = {each.name: _bring(each, report) for each in platforms}
     return {name: why for name, why in found.items() if why}
@@ -32,7 +33,7 @@ def _bring(platform: Platform, report: packages.Report) -> str:
         try:
             if private.present():  # another lab was faster
                 return ""
-            shutil.rmtree(partial, ignore_errors=True)  # of a try that was interrupted
+            shutil.rmtree(partial, ignore_errors=True)  # of an interrupted try
             partial.mkdir(parents=True)
             packages.LOG.parent.mkdir(parents=True, exist_ok=True)
             if private.packages:

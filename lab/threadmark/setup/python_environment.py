@@ -1,6 +1,6 @@
 """Makes `.venv` from the lock file; run by the launcher with the system's Python.
 
-The arguments are the checkout and the words of the command, whose --no-install is obeyed.
+The arguments are the checkout and the words of the command; --no-install among them is obeyed.
 
 Only the standard library is used. Works without python3-venv and without pip: pip then comes from
 ensurepip or from Debian's package of its wheel.
@@ -20,7 +20,7 @@ from pathlib import Path
 from threadmark.model.errors import LabError
 from threadmark.setup import apt
 
-_WHEELS = Path("usr/share/python-wheels")  # where Debian's python3-pip-whl puts pip
+_WHEELS = Path("usr/share/python-wheels")  # pip in Debian's python3-pip-whl
 
 _OPTIONS = ("--quiet", "--no-input", "--disable-pip-version-check", "--no-deps", "--require-hashes")
 
@@ -37,7 +37,7 @@ def ready(root: Path) -> bool:
 
 
 def make(root: Path) -> None:
-    """Make the environment anew. Raises LabError with the remedy where that is impossible."""
+    """Make the environment anew. Raises LabError with the remedy if that is impossible."""
     venv = root / ".venv"
     try:
         with (root / ".venv.lock").open("w") as lock:
@@ -74,14 +74,14 @@ def unpack(wheels: Sequence[str], folder: Path) -> None:
 
 
 def unpacked(lock: Path, folder: Path) -> bool:
-    """Whether `folder` has what the lock file names, as unpack_lock() leaves it."""
+    """Whether `folder` has the packages of the lock file, as unpack_lock() leaves them."""
     stamp = folder / "requirements.lock"
     return stamp.exists() and stamp.read_bytes() == lock.read_bytes()
 
 
 def unpack_lock(lock: Path, folder: Path) -> None:
-    """Unpack the packages of a lock file into `folder` where it has not got them. LabError where
-    they cannot be had."""
+    """Unpack the packages of a lock file into `folder` unless it has them. LabError if that
+    fails."""
     if unpacked(lock, folder):
         return
     shutil.rmtree(folder, ignore_errors=True)
@@ -90,7 +90,7 @@ def unpack_lock(lock: Path, folder: Path) -> None:
 
 
 def _pip(python: Path, scratch: Path) -> list[str]:
-    """A command that runs a pip for the interpreter `python`, from the nearest source."""
+    """A command that runs pip for the interpreter `python`, from the nearest source."""
     own = [sys.executable, "-m", "pip", "--python", str(python)]
     if _works(own):
         return own
@@ -129,7 +129,8 @@ def _run(command: list[str]) -> None:
 
 
 def _environment() -> dict[str, str]:
-    # The launcher's PYTHONPATH must not reach pip: it would take the lab for an installed package.
+    # The launcher's PYTHONPATH must not reach pip, because pip would take the lab for an installed
+    # package.
     return {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
 
 

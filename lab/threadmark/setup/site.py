@@ -1,7 +1,7 @@
 """Builds the documents as a site: installs the generator, copies the Markdown files, checks links.
 
-The generator's packages are in a lock file of their own and come below .deps, so that nothing that
-measures waits for them.
+The generator's packages have their own lock file and come below .deps, so that no measuring command
+waits for them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)#\s]+)(#[^)\s]*)?\)|!\[[^\]]*\]\(([^)
 
 
 def build(*, install: bool) -> Path:
-    """The first page of the site. LabError with the findings where a link is broken."""
+    """The first page of the site. LabError with the findings if a link is broken."""
     packages = _packages(install=install)
     stage(ROOT, SOURCE)
     environment = {**os.environ, "PYTHONPATH": str(packages), "NO_MKDOCS_2_WARNING": "1"}
@@ -48,8 +48,9 @@ def build(*, install: bool) -> Path:
 
 
 def _keep_from_network(site: Path) -> None:
-    """Take the theme's stand-in for Workers out of the pages: it would come from the network, and
-    docs/site/file_worker.js is there already. LabError where a page asks for anything else."""
+    """Take the theme's stand-in for Workers out of the pages, because it would come from the
+    network, and docs/site/file_worker.js replaces it. LabError if a page requests any other file
+    from the network."""
     for path in site.rglob("*.html"):
         text = path.read_text(encoding="utf-8").replace(_STAND_IN, "")
         if found := _FETCHED.search(text):
@@ -58,7 +59,7 @@ def _keep_from_network(site: Path) -> None:
 
 
 def _packages(*, install: bool) -> Path:
-    """The folder with the packages of the lock file, installed if absent or other."""
+    """The folder with the packages of the lock file, installed if they are absent or differ."""
     if not python_environment.unpacked(LOCK, _PACKAGES):
         if not install:
             raise LabError(
@@ -76,8 +77,8 @@ def _packages(*, install: bool) -> Path:
 
 def stage(root: Path, source: Path) -> None:
     """Copy the documents of a checkout and the files that they link to, each to the same place
-    below `source`. A link to a folder becomes one to a page that lists the folder. LabError for a
-    link to nothing."""
+    below `source`. A link to a folder becomes a link to a page that lists the folder. LabError for
+    a broken link."""
     shutil.rmtree(source, ignore_errors=True)
     folders: set[Path] = set()
     for path in documents(root):
@@ -99,14 +100,14 @@ def stage(root: Path, source: Path) -> None:
 
 
 def documents(root: Path) -> list[Path]:
-    """The Markdown files that a reader may be sent to: not those of tests and of programs."""
+    """The Markdown files for readers: not those of tests and of programs."""
     folders = ("docs", "apps", "include", "probe")
     found = [each for name in folders for each in (root / name).rglob("*.md")]
     return sorted([*root.glob("*.md"), *found])
 
 
 def _targets(path: Path, text: str) -> Iterator[Path]:
-    """What the relative links of a document are to."""
+    """The targets of the relative links of a document."""
     for match in _LINK.finditer(_without_code(text)):
         target = match[1] or match[3]
         if not re.match(r"[a-z]+:", target):

@@ -1,4 +1,4 @@
-"""Rows and runs as the store holds them: one column per field of the cell, the rest as JSON."""
+"""Rows and runs in the form of the store: one column per field of the cell, the rest as JSON."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def row_values(row: Row) -> tuple[str | int | float | None, ...]:
 
 
 def row_from(stored: sqlite3.Row) -> Row:
-    """The row that was stored."""
+    """The stored row."""
     arguments = tuple((str(name), str(value)) for name, value in json.loads(stored["arguments"]))
     return Row(
         cell=Cell(**{name: stored[name] for name in _CELL[:7]}, arguments=arguments),
@@ -52,7 +52,7 @@ def row_from(stored: sqlite3.Row) -> Row:
 
 
 def run_from(stored: sqlite3.Row, notes: Iterable[str]) -> Run:
-    """The run that was stored, with its notes."""
+    """The stored run, with its notes."""
     return Run(
         id=stored["id"],
         started_at=stored["started_at"],
@@ -66,11 +66,11 @@ def run_from(stored: sqlite3.Row, notes: Iterable[str]) -> Run:
 
 
 def dump(value: Any) -> str:
-    """JSON as it is stored."""
+    """JSON in the form of the store."""
     return json.dumps(value, separators=(",", ":"))
 
 
 def text_of(value: str) -> str:
-    """`value` as SQLite takes it."""
+    """`value` in a form that SQLite accepts."""
     # Paths may carry bytes that are no UTF-8; SQLite would refuse the whole row for them.
     return value.encode("utf-8", "replace").decode("utf-8")

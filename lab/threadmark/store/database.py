@@ -1,4 +1,4 @@
-"""A SQLite file as the store needs it: waits for others, and says in a sentence what is wrong."""
+"""The SQLite file of a store: it waits for other processes, and reports an error in a sentence."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _RESUME = "run, catalogue and students then go on with --resume, others start an
 
 
 def connect(path: Path, *, create: bool) -> sqlite3.Connection:
-    """A connection that waits for other labs; to look, a read-only folder is good enough."""
+    """A connection that waits for other labs; a read-only folder is enough for reading."""
     if path.exists() and not path.is_file():
         raise LabError(f"{path} is no regular file, so it cannot be a store; {_OTHER}")
     quoted = path.resolve().as_uri()
@@ -39,7 +39,7 @@ def connect(path: Path, *, create: bool) -> sqlite3.Connection:
 
 
 def use_wal(db: sqlite3.Connection) -> None:
-    """Let readers and one writer work at the same time, from now on and for all."""
+    """Let readers and one writer work at the same time, from now on and for all processes."""
     # SQLite itself does not wait when two processes switch a new file to WAL at one instant.
     deadline = time.monotonic() + _BUSY_S
     while True:
@@ -54,7 +54,7 @@ def use_wal(db: sqlite3.Connection) -> None:
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turn what SQLite or the system says about the file into a sentence with its remedy."""
+    """Turn an error of SQLite or the system about the file into a sentence with its remedy."""
     try:
         yield
     except sqlite3.DatabaseError as error:
@@ -78,7 +78,7 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def _why(path: Path) -> str:
-    """Why SQLite could not open it, which it does not say."""
+    """The reason for which SQLite could not open the file, which SQLite does not report."""
     if not path.parent.is_dir():
         return f", because {path.parent} is no folder"
     place = path if path.exists() else path.parent

@@ -1,4 +1,5 @@
-"""Whether a lab measures into a store, also one of another container: a lock that the kernel holds.
+"""A lock in the kernel that shows whether a lab measures into a store, also a lab of another
+container.
 
 A lab that measures holds a shared flock on the file of its store. The kernel drops it at the end of
 the lab, also after SIGKILL. SQLite's own locks on this file are of another kind (fcntl).
@@ -23,7 +24,7 @@ class Presence:
     def show(self) -> None:
         """Let others see, until `close`, that this lab measures into the store."""
         self._shown = True
-        with contextlib.suppress(OSError):  # there `alone` fails too, and no lab is passed over
+        with contextlib.suppress(OSError):  # then `alone` also fails, and no lab is missed
             fcntl.flock(self._file(), fcntl.LOCK_SH)
 
     def alone(self) -> bool:
@@ -40,8 +41,8 @@ class Presence:
         return True
 
     def close(self) -> None:
-        """Stop being seen. Only after SQLite's connection is closed: the end of any descriptor of
-        a file ends all fcntl locks that the process has on it."""
+        """End the presence. Must come after the end of SQLite's connection, because closing any
+        descriptor of a file ends all fcntl locks of the process on it."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1

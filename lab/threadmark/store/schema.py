@@ -1,4 +1,4 @@
-"""The tables of a store, and how its file is told from any other."""
+"""The tables of a store, and the identification of its file."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ CREATE TABLE row (
   facts TEXT NOT NULL);
 CREATE INDEX row_of_run ON row (run_id, program, backend);
 """
-# What each version adds to the one before it. A store of an old version is read as it is, and
-# brought up to date when it is written to.
+# The additions of each version. A store of an old version is read as it is, and brought up to date
+# at the first write.
 _ADDED = {
     2: """
 CREATE TABLE document (
@@ -43,7 +43,8 @@ DOCUMENTS = 2  # the first version with documents
 
 
 def statements(version: int) -> list[str]:
-    """What makes the tables of this version out of those of `version`, which is 0 for none."""
+    """The statements that make the tables of this version out of those of `version`, which is 0 for
+    none."""
     parts = [_SQL] if version == 0 else []
     parts += [sql for added, sql in _ADDED.items() if added > version]
     return [each for part in parts for each in part.split(";\n") if each.strip()]

@@ -71,7 +71,7 @@ class Store:
         trace: TracebackType | None,
     ) -> None:
         own, ended = (dump(asdict(each)) for each in (this(), replace(this(), pid=0, started="")))
-        # A start that was rolled back left its number to a run that may be of another lab.
+        # After a rollback of a start, another lab's run may have got its number.
         change = "UPDATE run SET owner = ? WHERE id = ? AND owner = ?"
         with suppress(LabError):  # on a full disk the next lab has to look for the process
             for run_id in self._owned:
@@ -129,7 +129,7 @@ class Store:
             )
 
     def add_description(self, run_id: int, platform: str, description: dict[str, Any]) -> None:
-        """Keep what an executable says of itself; said again, the last word counts."""
+        """Keep the description of an executable; a later one replaces it."""
         key = (
             run_id,
             platform,
@@ -143,7 +143,7 @@ class Store:
             )
 
     def descriptions(self, run_id: int) -> list[dict[str, Any]]:
-        """What the executables of a run said of themselves, each with `platform_name` added."""
+        """The descriptions of the executables of a run, each with `platform_name` added."""
         query = (
             "SELECT platform, json FROM description WHERE run_id = ?"
             " ORDER BY platform, program, backend"
@@ -154,7 +154,7 @@ class Store:
         ]
 
     def add_document(self, run_id: int, name: str, document: Mapping[str, Any]) -> None:
-        """Keep what a kind of run without cells found; said again, the last word counts."""
+        """Keep a document of a run without cells; a later one replaces it."""
         with self._writing() as db:
             db.execute(
                 "INSERT OR REPLACE INTO document VALUES (?, ?, ?)", (run_id, name, dump(document))
@@ -175,8 +175,8 @@ class Store:
         self._owned.discard(run_id)
 
     def unfinished(self, profiles: Sequence[str]) -> int | None:
-        """Of the unfinished measurements with one of `profiles` the newest whose lab has ended,
-        else the newest, if any."""
+        """The newest unfinished measurement with one of `profiles` whose lab has ended, else the
+        newest one, if any."""
         measured = [each for each in profiles if each != IMPORTED]
         places = ", ".join("?" * len(measured))
         query = f"SELECT id, owner FROM run WHERE finished_at = '' AND profile IN ({places})"
@@ -186,7 +186,7 @@ class Store:
         return max(found, key=lambda run_id: (found[run_id], run_id), default=None)
 
     def measuring(self) -> list[int]:
-        """The processes, other than this one, that are seen measuring into this store now."""
+        """The other processes that visibly measure into this store now."""
         found = map(_owner, self._read("SELECT owner FROM run WHERE finished_at = ''"))
         return [owner.pid for owner in found if fate(owner, lambda: False) is Fate.LIVES]
 
@@ -201,7 +201,7 @@ class Store:
         ]
 
     def run(self, run_id: int | str) -> Run:
-        """The run of that number, `latest_run_id` for 'last'. LabError when there is none."""
+        """The run of that number, `latest_run_id` for 'last'. LabError if there is none."""
         if run_id == "last":
             run_id = self.latest_run_id()
         text = str(run_id)
@@ -216,14 +216,14 @@ class Store:
         )
 
     def load(self, run_id: int | str) -> Stored:
-        """All of a run. LabError when there is none of this number."""
+        """All data of a run. LabError if there is no run of this number."""
         run = self.run(run_id)
         rows, documents = self.rows(run.id), self.documents(run.id)
         return Stored(run, rows, self.descriptions(run.id), documents, self.path)
 
     def latest_run_id(self) -> int:
-        """The newest run that was measured, else the newest import; of one that was explained too,
-        that run and not its explanations. LabError for an empty store."""
+        """The newest measured run (not its explanations), else the newest import. LabError for an
+        empty store."""
         query = (
             "SELECT id FROM run ORDER BY json_extract(request, '$.of') IS NOT NULL, profile = ?, "
             "id DESC LIMIT 1"
@@ -247,7 +247,7 @@ class Store:
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """What is written inside is kept as a whole or, after an error or a kill, not at all."""
+        """Writes inside are kept as a whole or, after an error or a kill, not at all."""
         with self._writing():
             yield
 
@@ -266,7 +266,7 @@ class Store:
                     self._db.execute("ROLLBACK")
 
     def _prepare(self, *, create: bool) -> None:
-        self._db.execute("BEGIN")  # another lab may be creating it: all that it wrote, or nothing
+        self._db.execute("BEGIN")  # another lab may be creating it: we see all or nothing
         with ExitStack() as read:
             read.callback(self._db.execute, "ROLLBACK")
             version = schema.version(self._db, self.path)
@@ -287,7 +287,7 @@ class Store:
 
 
 def _owner(stored: sqlite3.Row) -> Owner:
-    """Whose run it is; a store may have it from a lab that knew no namespaces."""
+    """The owner of a run, which may be a lab of a version without namespaces."""
     return Owner(**{"namespace": "", **json.loads(stored["owner"])})
 
 

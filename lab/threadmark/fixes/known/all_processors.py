@@ -1,4 +1,4 @@
-"""All processors of the machine, for what was started on fewer."""
+"""All processors of the machine, for programs that were started on fewer."""
 
 from __future__ import annotations
 

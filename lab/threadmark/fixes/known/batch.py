@@ -1,4 +1,4 @@
-"""The scheduling class for work in the background: longer turns, and waking preempts nobody."""
+"""The scheduling class for work in the background: longer turns, and waking preempts no thread."""
 
 from __future__ import annotations
 

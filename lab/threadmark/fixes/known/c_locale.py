@@ -1,11 +1,11 @@
-"""The locale C, for programs that take theirs from the environment."""
+"""The locale C, for programs that take their locale from the environment."""
 
 from __future__ import annotations
 
 from threadmark.fixes.fix import Fix, NotApplicableError, Setting, Target
 from threadmark.fixes.telling_calls import SETS_LOCALE
 
-_NAMES = ("LC_ALL", "LC_CTYPE", "LC_NUMERIC", "LANG")  # of which the first that is set counts
+_NAMES = ("LC_ALL", "LC_CTYPE", "LC_NUMERIC", "LANG")  # the first that is set counts
 
 
 def _setting(target: Target) -> Setting:

@@ -1,4 +1,4 @@
-"""Half of the threads: more than the program can use cost it time."""
+"""Half of the threads, because threads that the program cannot use cost time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All threads on one processor: what they cost one another by sharing goes away."""
+"""All threads on one processor: the cost of sharing between them goes away."""
 
 from __future__ import annotations
 

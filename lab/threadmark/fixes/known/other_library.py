@@ -37,7 +37,7 @@ def _setting(target: Target) -> Setting:
 
 
 def _found(name: str) -> list[Path]:
-    """The newest first, as the name of the file behind the link tells."""
+    """The libraries, the newest first by the name of the file behind the link."""
     places = [path for each in _PLACES for path in Path("/").glob(each.format(name)[1:])]
     places += ROOT.glob(_OWN.format(name))
     there = [each for each in places if each.exists()]

@@ -1,4 +1,4 @@
-"""More of the processors than others get, where that is allowed."""
+"""A larger share of the processors than others get, if that is allowed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Mutexes whose waiters queue, so that one at a time asks for it and none waits for ever."""
+"""Mutexes whose waiters queue, so that one waiter at a time asks for the mutex and none waits for
+ever."""
 
 from __future__ import annotations
 

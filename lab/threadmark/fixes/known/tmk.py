@@ -7,8 +7,8 @@ from pathlib import Path
 from threadmark.fixes.fix import Fix, Flags, NotApplicableError, Setting, Target
 from threadmark.model.places import ROOT
 
-_STATES = (b"__future_base", b"__assoc_sub_state")  # of libstdc++ and libc++, in names of symbols
-_MOST = 256 << 20  # bytes of a program that are searched
+_STATES = (b"__future_base", b"__assoc_sub_state")  # of libstdc++ and libc++, in symbols
+_MOST = 256 << 20  # searched bytes of a program
 
 
 def _setting(target: Target) -> Setting:

@@ -7,11 +7,11 @@ from pathlib import Path
 from threadmark.fixes.fix import Fix, NotApplicableError, Setting, Target
 
 _NAME = "TMK_NUM_THREADS"
-_MOST = 256 << 20  # bytes of a program that are searched
+_MOST = 256 << 20  # searched bytes of a program
 
 
 def _setting(target: Target) -> Setting:
-    # tmk is headers only, so what tells it is the name of its variable in the program.
+    # tmk has only headers, so the name of its variable in the program identifies it.
     try:
         with Path(target.path).open("rb") as file:
             uses = _NAME.encode() in file.read(_MOST)

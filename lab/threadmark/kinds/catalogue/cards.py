@@ -1,9 +1,9 @@
-"""Cards: what is known of each contention program, from the document beside its source.
+"""Cards of the contention programs, from the document beside each program's source.
 
-A card has one fixed shape: a title, five sections of paragraphs and lists, and in the last one a
-block of code, what it gains, and a paragraph that begins with `Changes:`, which says what the code
-changes in meaning. The section before it lists variants, each with the piece of knowledge by which
-`explain` names its cause, or `nothing` for one that scales.
+A card has a fixed shape: a title, and five sections of paragraphs and lists. The last section has a
+block of code, its gain, and a paragraph that begins with `Changes:`, which tells how the code
+changes the meaning. The section before it lists variants, each with the piece of knowledge by which
+`explain` names its cause, or `nothing` for a variant that scales.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ EXPLAINED = "Explained as"
 SECTIONS = ("What happens", "Evidence", "Since and until", EXPLAINED, "Instead")
 MOST_CODE = 8  # lines
 _CHANGES = "Changes: "
-# No emphasis, links or HTML: a card says `*this` and <future> as they are.
+# No emphasis, links or HTML, because a card has plain `*this` and <future>.
 _MARKDOWN = MarkdownIt("zero").enable(["heading", "fence", "list", "backticks"])
 
 Paragraph = list[tuple[str, bool]]  # pieces of text, each with whether it is code
@@ -31,8 +31,8 @@ Paragraph = list[tuple[str, bool]]  # pieces of text, each with whether it is co
 
 @dataclass(frozen=True)
 class Explained:
-    """A variant, the standard library with which it is so (empty: any), and the names of files of
-    knowledge of which one explains it; none for a variant that scales."""
+    """A variant, the standard library for which this holds (empty: any), and the names of files of
+    knowledge, one of which explains it; none for a variant that scales."""
 
     variant: str
     library: str
@@ -43,16 +43,16 @@ class Explained:
 class Card:
     program: str
     question: str
-    sections: dict[str, list[Paragraph]]  # of the last one what precedes the code
+    sections: dict[str, list[Paragraph]]  # of the last section, the part before the code
     code: Sequence[str]
-    line: int  # of the document where the code begins, from 1
+    line: int  # of the beginning of the code in the document, from 1
     gain: list[Paragraph]
     changes: Paragraph  # without the word
     explained: tuple[Explained, ...] = ()
 
 
 def read(program: str, folder: Path = FOLDER) -> Card | None:
-    """The card of a program; None when it has none. ValueError for one of another shape."""
+    """The card of a program; None if it has none. ValueError for a card of another shape."""
     path = folder / f"{program}.md"
     if not re.fullmatch(r"\w+", program) or not path.is_file():
         return None
@@ -60,7 +60,7 @@ def read(program: str, folder: Path = FOLDER) -> Card | None:
 
 
 def parse(program: str, text: str) -> Card:
-    """The card in `text`. ValueError says what is not as agreed."""
+    """The card in `text`. ValueError names the part of the wrong shape."""
     tokens = _MARKDOWN.parse(text)
     heads = [i for i, token in enumerate(tokens) if token.type == "heading_open"]
     title = re.fullmatch(r"(\w+): (.+)", tokens[1].content) if heads[:1] == [0] else None

@@ -1,7 +1,7 @@
 """From the rows of a run of the catalogue to one Entry per (program, way, platform, allocator).
 
-The one thing to know: a speed-up pairs the windows of one process round by round; nothing is
-compared across processes but gains, which are ratios of medians.
+The one thing to know: a speed-up pairs the windows of one process round by round; only gains, which
+are ratios of medians, compare processes.
 """
 
 from __future__ import annotations
@@ -30,35 +30,35 @@ class Entry:
     geometric means."""
 
     judged: Judged  # its cell has threads 0, its base is None
-    way: Mapping[str, Any]  # what the executable says of it: name, meaning, remedy, use, lacks
+    way: Mapping[str, Any]  # from the executable: name, meaning, remedy, use, lacks
     library: str  # such as 'libstdc++ 12'
     one_ns: float | None  # an operation on one thread
     rates: Mapping[int, float]  # operations per second of one thread, by threads
-    fairness: float | None  # slowest by fastest thread, where the verdict was decided
-    base: str = ""  # what the gains are over: the usual way, or the C library's own allocator
+    fairness: float | None  # slowest by fastest thread, at the verdict's threads
+    base: str = ""  # the base of the gains: the usual way, or the C library's own allocator
     gain_one: float | None = None
-    gain_many: float | None = None  # per thread, where the verdict was decided
+    gain_many: float | None = None  # per thread, at the verdict's threads
 
     @property
     def cell(self) -> Cell:
-        """What it is about, for any number of threads."""
+        """The cell of the entry, for any number of threads."""
         return self.judged.cell
 
     @property
     def remedy(self) -> bool:
-        """Whether this is what to write instead."""
+        """Whether this way is the remedy."""
         return bool(self.way.get("remedy", False))
 
     @property
     def speedup(self) -> float | None:
-        """Where the verdict was decided."""
+        """The speed-up that decided the verdict."""
         found = self.judged.verdict.speedup
         return found.estimate if found else None
 
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All that a run says. `threads` is the largest number of threads that verdicts are on."""
+    """The whole result of a run. `threads` is the largest number of threads of a verdict."""
 
     entries: tuple[Entry, ...]
     calibrations: tuple[Calibration, ...]
@@ -66,12 +66,12 @@ class Catalogue:
 
     @property
     def invalid(self) -> list[Calibration]:
-        """Platforms on which this run cannot be relied on."""
+        """The calibrations of platforms on which this run is not valid."""
         return [each for each in self.calibrations if each.why]
 
     @property
     def said(self) -> list[Judged]:
-        """The verdict of every way but those of the calibration."""
+        """The verdicts of all ways except those of the calibration."""
         return [each.judged for each in self.entries if each.cell.program != CALIBRATION]
 
 
@@ -104,14 +104,15 @@ def judge(rows: Iterable[Row], descriptions: Sequence[Mapping[str, Any]]) -> Cat
 
 
 def _cores(row: Row) -> int:
-    # A row of a store from before cores were counted had one for each of its processors.
+    # A row of an older store has no count of cores. It had a core for each of its processors.
     return int(row.facts.get("cores", len(row.facts.get("cpus", ()))))
 
 
 def observe(rows: Sequence[Row]) -> Observation:
-    """What a schedule is to know of a process: how its verdict's row ended, and its speed-up; that
-    is 1 for a way of one thread, of which nothing is open. A disturbed process has none, however
-    often it was taken again: with few others the interval stays open, and the cell goes on."""
+    """The observation of a process for a schedule: the end of its verdict's row, and its speed-up.
+    The speed-up is 1 for a way of one thread, whose verdict is fixed. A disturbed process has none,
+    however often it was repeated: with few other processes the interval stays open, and the cell
+    goes on."""
     fitting = [row for row in rows if row.cell.threads <= _cores(row)]
     row, alone = max(fitting or rows[:1], key=lambda r: r.cell.threads), rows[0]
     counts = row.status is Status.OK and not row.disturbed
@@ -202,8 +203,8 @@ def _with_gains(
     entries: Sequence[Entry],
     ways: Mapping[tuple[Any, ...], tuple[Mapping[str, Any], Mapping[str, Any]]],
 ) -> tuple[Entry, ...]:
-    """The entries with what each gains: a remedy over the usual way, which is the first one that
-    the program names; any other way over itself with the C library's own allocator."""
+    """The entries with their gains: a remedy's gain over the usual way, which is the first way of
+    the program; any other way's gain over itself with the C library's own allocator."""
     by_cell = {each.cell: each for each in entries}
     usual: dict[tuple[Any, Any], str] = {}
     for platform, program, name in ways:

@@ -1,7 +1,7 @@
 """The kind of `catalogue`: ways to write one operation, which threads do at the same time.
 
-A process gives a row for each number of threads, and the run is not valid where its calibration
-failed.
+A process gives a row for each number of threads. The run is not valid on a platform whose
+calibration failed.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Contention(CellKind):
         threads = max(p for p in (1, *request.threads) if p <= cores)
 
         def uncertainty(speedups: Sequence[float]) -> float:
-            from threadmark.kinds.catalogue import scaling  # brings scipy: not before round one
+            from threadmark.kinds.catalogue import scaling  # it loads scipy: not before round one
 
             return scaling.uncertainty(speedups, threads) if threads > 1 else 0.0
 

@@ -65,7 +65,7 @@ def page(stored: Stored, found: Catalogue, folder: Path = cards.FOLDER) -> str:
 
 
 def _line(entry: Entry, reasons: Mapping[tuple[object, ...], int]) -> dict[str, Any]:
-    """A line of the table: text, and the figure that it is sorted by."""
+    """A line of the table: text, and the figure for sorting."""
     verdict, cell = entry.judged.verdict, entry.cell
     most = verdict.at_threads or 0
     return {
@@ -97,7 +97,8 @@ def _figure(value: float | None, form: str) -> tuple[str, float | None]:
 
 
 def _cells(group: Sequence[Entry]) -> list[dict[str, Any]]:
-    """What the script draws of one program on one platform; each way has its colour and shape."""
+    """The data for the script's drawing of one program on one platform; each way has its colour and
+    shape."""
     found = []
     for index, each in enumerate(group):
         cell, verdict = each.cell, each.judged.verdict
@@ -119,7 +120,7 @@ def _cells(group: Sequence[Entry]) -> list[dict[str, Any]]:
 
 
 def _card(program: str, folder: Path) -> tuple[cards.Card | None, str]:
-    """The card, or why there is none to show."""
+    """The card, or the reason for having none."""
     try:
         card = cards.read(program, folder)
     except ValueError as error:

@@ -1,8 +1,8 @@
 """From the end of a process of the catalogue to its rows: one for each number of threads.
 
-Whether the process counts is decided here, where it is known what else the processors did: fewer
-than three clean rounds beside other processes, processors that slowed together otherwise than is
-usual in the run, or threads that did not run side by side, mark it.
+This module decides whether the process counts, because it knows the other load of the processors.
+These mark a process: fewer than three clean rounds beside other processes, processors that slowed
+together otherwise than is usual in the run, or threads that did not run side by side.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ _FIGURES = (
 
 @dataclass(frozen=True)
 class Asked:
-    """What a process was asked to measure. `use` is the way's, see ARCHITECTURE.md."""
+    """The measurement that a process must make. `use` is the way's, see ARCHITECTURE.md."""
 
     threads: tuple[int, ...]
     use: str
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """The numbers of threads of its lines, one first: that is always measured."""
+        """The numbers of threads of its lines. One thread comes first and is always measured."""
         return tuple(sorted({1, *self.threads}))
 
     def callers(self, threads: int) -> int:
-        """Threads whose windows a line stands for: alone they take turns."""
+        """The number of threads whose windows a line stands for: alone they take turns."""
         if self.use != "threads":
             return 1
         return max(self.counts) if threads == 1 else threads
@@ -81,7 +81,7 @@ def _lines(row: Row, threads: int) -> tuple[dict[str, Any], ...]:
 
 
 def _fault(row: Row, lines: dict[int, tuple[dict[str, Any], ...]]) -> str:
-    """What is wrong with the lines of a process that ended well; empty if nothing is."""
+    """The fault of the lines of a process that ended well; empty if there is none."""
     if sum(map(len, lines.values())) != len(row.repeats):
         return "measured a number of threads that nobody asked for"
     numbers = {p: [each.get("repeat") for each in found] for p, found in lines.items()}
@@ -101,13 +101,13 @@ def _is_count(value: object) -> bool:
 
 
 def _disturbance(row: Row, used: Rounds, ending: Ending, cpus: int) -> str:
-    """Why the process does not count; empty if it does."""
+    """The reason for which the process does not count; empty if it does."""
     callers = int(row.facts["callers"])
     if not used.clean:
         seen = load.disturbance(ending.load, ending.wall_s, used.together, callers)
         if seen:
             return seen
-    # More threads than processors take turns: that is what was asked for.
+    # More threads than processors take turns, as requested.
     if callers > cpus:
         return ""
     if not used.even:

@@ -1,4 +1,4 @@
-"""How much the catalogue measures, by size, and what it is held against. All of it data."""
+"""The amount of measuring of the catalogue, by size, and its calibration, as data."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from threadmark.model.effort import Profile
 CATALOGUE = "catalogue"  # the profile of its runs, whatever their size
 NOT_VALID = 1  # exit status: measured and stored, but the calibration failed
 
-# Undisturbed processes at which a verdict is looked at. Each look spends an equal part of the error
-# that the verdict may make at a limit, so that all looks together keep it (Bonferroni).
+# Numbers of undisturbed processes at which there is a look at a verdict. Each look spends an equal
+# part of the error allowed at a limit, so that all looks together keep it (Bonferroni).
 LOOKS = (5, 9, 15, 21)
 ERROR = 0.05  # two-sided, at each limit
 # No target: sampling goes on until a look is clear.
@@ -52,6 +52,6 @@ PROFILES = {
         ),
     )
 }
-FEWEST_PROCESSES = 3  # whose threads ran side by side; with fewer nothing is said
-CALIBRATION = "calibration"  # the program that all others are held against
-FREE, BOUND = "arithmetic", "shared_atomic"  # its ways: what cannot contend and what must
+FEWEST_PROCESSES = 3  # whose threads ran side by side; fewer give no verdict
+CALIBRATION = "calibration"  # the program that validates all others
+FREE, BOUND = "arithmetic", "shared_atomic"  # its ways: one that cannot contend, and one that must

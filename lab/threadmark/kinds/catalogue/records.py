@@ -1,4 +1,4 @@
-"""The catalogue as plain values for JSON. What is not known is null."""
+"""The catalogue as plain values for JSON. Unknown values are null."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def catalogue_record(found: Catalogue) -> dict[str, Any]:
 
 
 def entry_record(entry: Entry) -> dict[str, Any]:
-    """A verdict with what it rests on. `gain_over` names what the gains are relative to."""
+    """A verdict with its basis. `gain_over` names the base of the gains."""
     known = {
         "library": entry.library,
         "operation": entry.judged.facts.get("operation", ""),
@@ -47,7 +47,7 @@ def entry_record(entry: Entry) -> dict[str, Any]:
 
 
 def summary(entry: Entry) -> dict[str, Any]:
-    """What a document may publish of an entry."""
+    """The fields of an entry that a document may publish."""
     known = {
         "remedy": entry.remedy,
         "one_ns": entry.one_ns,

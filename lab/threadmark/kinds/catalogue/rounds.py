@@ -1,12 +1,12 @@
-"""From the windows of one process to its speed-up: which rounds count, and what they say. Pure.
+"""From the windows of one process to its speed-up: the rounds that count, and their figures. Pure.
 
-A round is a window of each thread alone and one of all together, so that a processor that is slow
-for a while slows both sides of its ratio. A fixed computation beside each window, the yardstick,
-says how fast the processors were in it. When all cores run, their clock may be lower, and two
+A round is a window of each thread alone and a window of all together, so a processor that is slow
+for a while slows both sides of the ratio. A fixed computation beside each window, the yardstick,
+shows how fast the processors were in it. When all cores run, their clock may be lower, and two
 threads of one core share its units: then the yardstick takes longer in every window of all threads
-than in those of one, by a ratio that is usual for the run and the number of threads. A round in
-which that ratio was another one, in which a thread waited for its processor, or in which the
-threads did not run side by side, is left out while enough others remain.
+than in windows of one thread, by a ratio that is usual for the run and the number of threads. A
+round is left out while enough others remain if its ratio differs, if a thread waited for its
+processor in it, or if the threads did not run side by side.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DELAYED = 0.05  # share of a window that a thread may wait for a processor
 OVERLAPPING = 0.8  # least share of a window during which all threads must run
 UNEVEN = 0.1  # logarithm by which the yardstick's ratio in a round may differ from the usual one
 FEWEST_CLEAN = 3
-FEWEST_USUAL = 5  # processes that say what is usual
+FEWEST_USUAL = 5  # processes for the usual ratio
 
 Line = Mapping[str, Any]
 
@@ -35,8 +35,8 @@ class Rounds:
 
     together: tuple[Line, ...]
     alone: tuple[Line, ...]  # of the same rounds
-    clean: bool  # otherwise all even rounds are here, as too few are clean
-    even: bool  # otherwise all are here: the processors kept changing their speed
+    clean: bool  # else all even rounds are here, because too few are clean
+    even: bool  # else all are here: the processors kept changing speed
 
     @property
     def ratios(self) -> list[float]:
@@ -48,7 +48,8 @@ class Rounds:
 
     @property
     def slowings(self) -> list[float]:
-        """How much longer the yardstick took in the window of all threads, in each round."""
+        """The ratio of the yardstick's time in the window of all threads to its time alone, in each
+        round."""
         return [_slowing(p, one) for p, one in zip(self.together, self.alone, strict=True)]
 
     @property
@@ -63,7 +64,7 @@ class Rounds:
 
     @property
     def fairness(self) -> float:
-        """The slowest thread's speed by the fastest one's."""
+        """The slowest thread's speed by the fastest thread's."""
         return plain.median(
             float(each["slowest_per_second"]) / float(each["fastest_per_second"])
             for each in self.together
@@ -80,8 +81,9 @@ def rounds(
 ) -> Rounds:
     """The rounds that count, of the lines at one number of threads and on one thread.
 
-    `callers`: how many threads' windows a line of each stands for. `usual`: the yardstick's time
-    together by its time alone, see Usual. ValueError for lines that do not pair up.
+    `callers`: the number of threads whose windows a line of each stands for. `usual`: the
+    yardstick's time together by its time alone, see Usual. ValueError for lines that do not pair
+    up.
     """
     first, second = _paired(together, alone)
     fewest = min(FEWEST_CLEAN, len(first))
@@ -97,18 +99,18 @@ def rounds(
 
 
 def of_rows(row: Row, alone: Row) -> Rounds:
-    """The rounds of a stored process: its row at some number of threads, and that on one."""
+    """The rounds of a stored process: its row at some number of threads, and its row on one."""
     callers = row.facts["callers"], alone.facts["callers"]
     return rounds(row.repeats, alone.repeats, callers, row.facts.get("usual_slowing", 1.0))
 
 
 class Usual:
-    """The slowing that is usual: the yardstick's time in windows of all threads by that in windows
-    of one, by number of threads and callers. It is the median over the processes of the run so far,
+    """The usual slowing: the yardstick's time in windows of all threads by its time in windows of
+    one, by number of threads and callers. It is the median over the processes of the run so far,
     and over the rounds of each; while there are few processes, a process's own median.
 
-    A neighbour slows a core in both windows of a round, so that it changes the ratio of few rounds
-    however long it stays. What changes the ratio of most processes is a property of the machine.
+    A neighbour slows a core in both windows of a round, so it changes the ratio of few rounds,
+    however long it stays. A change in the ratio of most processes is a property of the machine.
     """
 
     def __init__(self) -> None:
@@ -117,12 +119,12 @@ class Usual:
     def slowing(
         self, threads: int, callers: int, together: Sequence[Line], alone: Sequence[Line]
     ) -> float:
-        """What the rounds of a new process, given by its lines, are held against."""
+        """The reference for the rounds of a new process, given by its lines."""
         seen = self._seen[threads, callers]
         return plain.median(seen) if len(seen) >= FEWEST_USUAL else _own(together, alone)
 
     def learn(self, rows: Iterable[Row]) -> None:
-        """Take note of a process that ended well, by its rows in order of threads."""
+        """Learn from a process that ended well, by its rows in order of threads."""
         alone, *others = rows
         for row in others:
             key = row.cell.threads, int(row.facts["callers"])
@@ -148,7 +150,7 @@ def _measured(lines: Sequence[Line]) -> dict[int, Line]:
 
 
 def _slowing(together: Line, alone: Line) -> float:
-    # Lines of a store from before there was a yardstick have none: then nothing is known.
+    # Lines of an older store have no yardstick: the slowing is then not known.
     return float(together.get("yardstick_ns", 1)) / float(alone.get("yardstick_ns", 1))
 
 

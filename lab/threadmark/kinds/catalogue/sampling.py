@@ -1,4 +1,4 @@
-"""How much the catalogue measures of each way, and in which order."""
+"""The amount and the order of the catalogue's measurements of each way."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from threadmark.model.cell import Cell
 
 class CatalogueSchedule(Schedule):
     """Goes on with a cell until its verdict is clear at a look, and with the calibration as long as
-    with any other cell: it decides about all that was measured beside it."""
+    with any other cell, because the calibration decides about all cells beside it."""
 
     def _uncertain(self, elapsed_s: float) -> list[Cell]:
         found = [c for c in super()._uncertain(elapsed_s) if c.program != CALIBRATION]
@@ -26,4 +26,4 @@ class CatalogueSchedule(Schedule):
         return cell.program != CALIBRATION
 
     def _is_loose(self, cell: Cell) -> bool:
-        return False  # what is still open is `unclear` in the table
+        return False  # open verdicts are `unclear` in the table

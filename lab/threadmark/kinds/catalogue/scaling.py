@@ -1,6 +1,6 @@
 """verdict(): does a way of writing an operation scale? One pure function, its rule in its
-docstring; the looks at which the sampling of a way may end; and the calibration without which
-nothing is said.
+docstring; the looks at which the sampling of a way may end; and the calibration without which there
+is no verdict.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ from threadmark.kinds.catalogue.profiles import (
     LOOKS,
 )
 
-LEAST_FREE = 0.9  # of what the processors give, that arithmetic in registers must reach
-LEAST_GIVEN = 0.75  # efficiency that the processors must leave room for, above EFFICIENT
-MOST_BOUND = 1.0  # speed-up that a counter which all threads share must not exceed
+LEAST_FREE = 0.9  # of the processors' capacity, for arithmetic in registers
+LEAST_GIVEN = 0.75  # least efficiency of the processors, above EFFICIENT
+MOST_BOUND = 1.0  # largest speed-up of a counter that all threads share
 FEWEST_PAIRS = 9
 LEVEL = 1 - ERROR / len(LOOKS)  # of the interval at each look
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """What the two ways of the calibration reached on a platform, on `threads` threads, over all
+    """The results of the two ways of the calibration on a platform, on `threads` threads, over all
     processes of the run. A figure is None if too few rounds were undisturbed."""
 
     platform: str
     threads: int
     free: float | None = None  # median speed-up over all rounds
     bound: float | None = None
-    given: float | None = None  # speed of a processor among all by that of one alone, by yardstick
+    given: float | None = None  # a processor's speed among all by its speed alone, by yardstick
     halves: tuple[Calibration, ...] = ()  # of the rounds, in the order of measuring
 
     @property
     def why(self) -> str:
-        """Why the run is not valid on this platform; empty if it is."""
+        """The reason for which the run is not valid on this platform; empty if it is."""
         if fault := self._fault():
             return fault
         for name, half in zip(("first", "second"), self.halves, strict=False):
@@ -59,7 +59,7 @@ class Calibration:
         return ""
 
     def _fault(self) -> str:
-        """What is wrong with the figures of all rounds."""
+        """The fault of the figures of all rounds."""
         free, bound = f"{CALIBRATION}:{FREE}", f"{CALIBRATION}:{BOUND}"
         if self.free is None or self.given is None:
             return f"{free} has fewer than {FEWEST_PAIRS} undisturbed rounds"
@@ -88,11 +88,11 @@ def calibration(
     bound: Sequence[float],
     slowings: Sequence[float],
 ) -> Calibration:
-    """From the speed-ups of every undisturbed round of the two ways, and from the yardstick's
-    slowings in the rounds of the first one, all in the order of measuring.
+    """The calibration from the speed-ups of every undisturbed round of the two ways, and from the
+    yardstick's slowings in the rounds of the first way, all in the order of measuring.
 
-    Each half of the rounds must pass too, where both have enough of them: the median of all rounds
-    is in order even if the calibration failed in nearly half of the run.
+    Each half of the rounds must also pass, if both have enough rounds: the median of all rounds is
+    in order even if the calibration failed in nearly half of the run.
     """
     every = (free, bound, slowings)
     parts = (
@@ -118,19 +118,19 @@ def interval(speedups: Sequence[float]) -> Interval:
 
 
 def limits(threads: int) -> tuple[float, float, float]:
-    """The speed-ups at which verdicts on this many threads part, from above."""
+    """The limits of speed-ups between the verdicts on this many threads, from above."""
     return EFFICIENT * threads, GAIN, 1 / GAIN
 
 
 def decisive(speedups: Sequence[float], threads: int) -> Sequence[float]:
-    """Those of the speed-ups, in the order of measuring, on which the verdict rests: as many as at
-    the first look that is clear; all where none is.
+    """The speed-ups, in the order of measuring, on which the verdict rests: as many as at the first
+    clear look; all if none is clear.
 
-    The schedule ends sampling at that look, and the judge takes the same ones. A run that ended
-    between two looks is judged by all it has: that spends the error of the look it did not reach.
-    So there are never more looks than LOOKS, and a limit is on the wrong side of a clear interval
-    in at most ERROR / 2 of all cases (Bonferroni; Jennison & Turnbull, Group Sequential Methods,
-    2000, chapter 4, has narrower limits for normal samples of known variance).
+    The schedule ends sampling at that look, and the judge takes the same speed-ups. A run that
+    ended between two looks is judged by all its speed-ups, which spends the error of the look that
+    it did not reach. So there are never more looks than LOOKS, and a limit is on the wrong side of
+    a clear interval in at most ERROR / 2 of all cases (Bonferroni; Jennison & Turnbull, Group
+    Sequential Methods, 2000, chapter 4, has narrower limits for normal samples of known variance).
     """
     passed = [speedups[:look] for look in LOOKS if look <= len(speedups)]
     return next((each for each in passed if is_clear(each, threads)), speedups[: LOOKS[-1]])
@@ -143,7 +143,7 @@ def is_clear(speedups: Sequence[float], threads: int) -> bool:
 
 
 def uncertainty(speedups: Sequence[float], threads: int) -> float:
-    """0 when a look was clear or the last one is passed, so that no more samples are wanted; else
+    """0 when a look was clear or the last look is passed, so that no more samples are needed; else
     the relative half width of the interval."""
     used = decisive(speedups, threads)
     clear = len(used) in LOOKS and is_clear(used, threads)
@@ -158,8 +158,8 @@ def verdict(
     calibrated: Calibration | None,
 ) -> Verdict:
     """Judges one (program, way, platform, allocator). The speed-ups of the points are those of
-    undisturbed processes, in the order of measuring: P times what one thread does among P against
-    what it does alone.
+    undisturbed processes, in the order of measuring: P times the rate of one thread among P, by its
+    rate alone.
 
     The rule, first match wins; N is the largest number of threads that had a core each, S the
     geometric mean of the speed-ups on N that are decisive(), with its interval:
@@ -198,7 +198,7 @@ def verdict(
 
 
 def _gap(most: int, measured: Mapping[int, Point]) -> str:
-    """Why nothing can be said although every process ended well; empty if something can."""
+    """The reason for having no verdict although every process ended well; empty if there is one."""
     if most < 2:
         return "no number of threads above one had a core for each thread"
     point = measured[most]

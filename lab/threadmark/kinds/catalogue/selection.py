@@ -1,4 +1,4 @@
-"""From a request to the processes of the catalogue, and to sentences for what cannot be had.
+"""From a request to the processes of the catalogue, and to sentences for missing ones.
 
 A cell stands for a process: its threads are the most that the process uses.
 """
@@ -26,8 +26,9 @@ def select(
 ) -> Selection:
     """The cells of a request. LabError for a name without a cell.
 
-    The calibration is always among them. Without named allocators all are taken for the first way
-    of programs that say that it matters to them, and the C library's own for everything else.
+    The calibration is always among them. Without named allocators, the first way of programs whose
+    description says that allocators matter gets all allocators, and everything else the C library's
+    own.
     """
     there = [each for each in executables if each.contends]
     _check_names(request, there)
@@ -64,7 +65,7 @@ def select(
 
 
 def asked(request: Request, cell: Cell, executable: Executable) -> Asked:
-    """What a process of this cell is to measure."""
+    """The measurement of a process of this cell."""
     ways = executable.description["variants"]
     return _asked(request, next(each for each in ways if each["name"] == cell.variant))
 
@@ -73,7 +74,7 @@ def arguments(
     request: Request, cell: Cell, executable: Executable, order: Sequence[Processor]
 ) -> list[str]:
     """The command line of a process of this cell. Its threads get the processors in this order, so
-    that a number of threads up to that of the cores has a core for each."""
+    that as many threads as cores have a core each."""
     counts = ",".join(map(str, asked(request, cell, executable).counts))
     line = [str(executable.path), "--run", "--threads", counts]
     if cell.threads <= len(order):

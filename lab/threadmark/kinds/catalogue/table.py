@@ -1,6 +1,6 @@
-"""The catalogue in the terminal: what scales worst first, remedies below their usual way.
+"""The catalogue in the terminal: the worst scaling first, remedies below their usual way.
 
-One table per program and platform; it fits 80 columns, and says the same without colour.
+One table per program and platform; it fits 80 columns, and needs no colour.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from threadmark.present.marks import MARKS
 from threadmark.present.terminal import TextPage, spread
 from threadmark.present.wording import duration, printable
 
-WORDS = {  # a verdict in at most seven characters, and what it means
+WORDS = {  # a verdict in at most seven characters, and its meaning
     Kind.SCALES: ("scales", "at least 0.7 per thread"),
     Kind.POORLY: ("poorly", "scales poorly: gains 10 % or more"),
     Kind.NONE: ("none", "no scaling: within 10 % of one thread"),
@@ -61,8 +61,9 @@ def _where(failure: Failure) -> str:
 
 
 def ordered(entries: Iterable[Entry]) -> list[list[Entry]]:
-    """What was measured, by program and platform, the worst first; in each the usual ways from the
-    worst on, each followed by other allocators, then remedies from the best on."""
+    """The entries by program and platform, the worst first. In each group the usual ways come
+    first, from the worst on, each followed by other allocators, then the remedies from the best
+    on."""
     groups: dict[tuple[str, str], list[Entry]] = defaultdict(list)
     for each in entries:
         measured = each.judged.verdict.kind not in _ABSENT
@@ -110,7 +111,8 @@ def _three(value: float) -> str:
 
 
 def _rank(entry: Entry) -> float:
-    """Failures below everything, what has no speed-up above everything."""
+    """The rank of an entry: failures come before everything, entries without a speed-up after
+    everything."""
     if entry.judged.verdict.kind in WORDS and entry.one_ns is None:
         return -1.0
     return 1e9 if entry.speedup is None else entry.speedup
@@ -132,7 +134,7 @@ class _Page(TextPage):
     """The catalogue, table by table."""
 
     def overview(self, found: Catalogue, *, judges: bool) -> None:
-        """What came out, and whether it can be relied on."""
+        """The results, and their validity."""
         judged = [e for e in found.entries if e.cell.program != CALIBRATION]
         kinds: Counter[Kind] = Counter(e.judged.verdict.kind for e in judged)
         self.say(
@@ -181,7 +183,7 @@ class _Page(TextPage):
             )
 
     def _line(self, name: str, *fields: str, style: str) -> None:
-        # Not a row of rich.table.Table, where a long name is cut or widens its column.
+        # This is no row of rich.table.Table, which cuts a long name or widens its column.
         ns, one, many, speedup, fair, word, gains = fields
         if len(name) > _NAME:  # the figures of a long name stand below it
             self.lines.append(Text(name[: self.width]))
@@ -192,7 +194,7 @@ class _Page(TextPage):
         self.lines.append(line)
 
     def legend(self, used: set[Kind]) -> None:
-        """What the columns and the words mean."""
+        """The meaning of the columns and the words."""
         if not used - set(_ABSENT):
             return
         self.heading("How to read it")

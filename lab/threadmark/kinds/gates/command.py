@@ -1,4 +1,4 @@
-"""`threadmark gate`: fail where a program no longer scales as well as it must."""
+"""`threadmark gate`: fail if a program no longer scales as well as it must."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program must reach, as the command line and a baseline say it."""
+"""The demands on a program, from the command line and a baseline."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ _BIGGEST = 1 << 20  # bytes of a baseline
 
 @dataclass(frozen=True)
 class Demand:
-    """A speed-up over one thread that a number of threads must reach, and how it was asked for."""
+    """A speed-up over one thread that a number of threads must reach, and its wording in the
+    request."""
 
     threads: int
     speedup: float
@@ -30,7 +31,7 @@ class Demand:
 
     @staticmethod
     def from_json(stored: Mapping[str, Any]) -> Demand:
-        """Of a stored run."""
+        """The demand of a stored run."""
         return Demand(stored["threads"], stored["speedup"], stored["words"])
 
 
@@ -60,8 +61,9 @@ def share(text: str) -> float:
 
 
 def of_baseline(path: Path, allowed: float, words: Sequence[str]) -> list[Demand]:
-    """What a baseline asks for, less what is allowed. Its own limits count, so that a
-    lucky baseline fails nobody. LabError for a file that is none, or of another program."""
+    """The demands of a baseline, less the allowed loss. The baseline's own limits count, so that a
+    lucky baseline fails no program. LabError for a file that is no baseline, or one of another
+    program."""
     found = _read(path)
     if found["program"] != list(words):
         raise LabError(
@@ -80,7 +82,7 @@ def of_baseline(path: Path, allowed: float, words: Sequence[str]) -> list[Demand
 
 
 def write_baseline(path: Path, words: Sequence[str], found: Mapping[int, Interval]) -> None:
-    """Keep the speed-ups of a run, to be committed beside the program."""
+    """Keep the speed-ups of a run, for a commit beside the program."""
     fields = {
         "program": list(words),
         "speedups": {str(n): plain.interval_record(each) for n, each in found.items()},

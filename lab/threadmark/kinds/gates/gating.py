@@ -1,4 +1,4 @@
-"""One invocation of `gate`: the rounds, when they suffice, and what is written of them."""
+"""One invocation of `gate`: the rounds, their sufficient number, and the output files."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ MOST_ROUNDS = 200
 STATUS = {Verdict.PASSED: 0, Verdict.FAILED: 1, Verdict.UNDECIDED: 3}
 _LIMIT = 5.0  # times the usual time
 _LEAST_LIMIT_S = 2.0
-_FIRST_SHARE = 0.5  # of the budget that a run of the first round may take
+_FIRST_SHARE = 0.5  # of the budget, for a run of the first round
 _FOR_BASELINE = 12  # rounds
 _SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the command line demands."""
+    """The demands of the command line."""
 
     efficiency: str = ""
     speedup: str = ""
@@ -61,7 +61,7 @@ class Wanted:
     budget: str = ""
 
     def demands(self, workload: Workload) -> list[Demand]:
-        """All of them. LabError where there is none, or what contradicts itself."""
+        """All demands. LabError if there is none, or if they contradict each other."""
         if self.by and self.baseline is None:
             raise LabError("--by is for a baseline; give --no-worse-than FILE too.")
         found = demands.efficiencies(self.efficiency) + demands.speedups(self.speedup)
@@ -78,7 +78,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Outputs:
-    """What is written beside the answer."""
+    """The files beside the answer."""
 
     junit: Path | None = None
     summary: Path | None = None
@@ -92,19 +92,19 @@ class Outputs:
         return self.summary or (Path(of_service) if of_service else None)
 
     def check(self) -> None:
-        """LabError for a form of annotations that there is not."""
+        """LabError for an unknown form of annotations."""
         if self.annotations:
             check_name("form of annotations", self.annotations, reports.FORMS)
 
     def check_places(self) -> None:
-        """LabError where a file cannot be written, before anything is measured."""
+        """LabError if a file cannot be written, before any measurement."""
         if self.junit is not None:
             files.check_place(self.junit, "--junit")
         if self.appended is not None:
             files.check_appendable(self.appended, "--summary")
 
     def write(self, name: str, found: Found, causes: Sequence[str]) -> None:
-        """The files. LabError, after the others, where one of them can no longer be written."""
+        """Write the files. LabError, after the others, if one of them can no longer be written."""
         try:
             if self.junit is not None:
                 files.write_atomically(self.junit, reports.junit(name, found, causes), "--junit")
@@ -120,9 +120,9 @@ class Outputs:
 
 
 def perform(workload: Workload, wanted: Wanted, outputs: Outputs, path: Path) -> int:
-    """Do it; returns the exit status."""
+    """Run the gate; returns the exit status."""
     outputs.check()
-    workload.no_program(KIND.command)  # a wrong option may have been the demand
+    workload.no_program(KIND.command)  # a wrong option may have been meant as the demand
     asked = wanted.demands(workload)
     budget_s = parse_seconds(wanted.budget) if wanted.budget else BUDGET_S
     given = set(workload.counts) - {0}
@@ -167,13 +167,14 @@ def perform(workload: Workload, wanted: Wanted, outputs: Outputs, path: Path) ->
 
 @dataclass
 class Loop:
-    """Rounds of a run with each number of threads, in a random order, until all is decided."""
+    """Rounds of a run with each number of threads, in a random order, until all demands are
+    decided."""
 
     run: Callable[[int, int, float], Row]  # threads, round, limit in seconds
     counts: Sequence[int]
     demands: Sequence[Demand]
     budget_s: float
-    least: int = 0  # rounds that are wanted even where all is decided
+    least: int = 0  # rounds even if all is decided
     seed: int = 0
     clock: Callable[[], float] = time.monotonic
     rows: list[Row] = field(default_factory=list)
@@ -184,8 +185,8 @@ class Loop:
         self._limits: dict[int, float] = {}
 
     def first(self) -> None:
-        """A round that only warms up. LabError where the program is too slow for the budget, but
-        not where it fails."""
+        """A round that only warms up. LabError if the program is too slow for the budget, but not
+        if it fails."""
         took = self._round(0, lambda _: None)
         if not self._failed() and took * (FEWEST + 1) > self.budget_s:
             raise LabError(
@@ -194,7 +195,7 @@ class Loop:
             )
 
     def measure(self, keep: Callable[[Sequence[Row]], None]) -> None:
-        """All rounds; `keep` stores the rows, those of the first round too."""
+        """Make all rounds; `keep` stores the rows, including those of the first round."""
         keep(self.rows)
         for number in range(1, MOST_ROUNDS + 1):
             if self._failed():
@@ -205,7 +206,7 @@ class Loop:
                 return
 
     def _round(self, number: int, keep: Callable[[Sequence[Row]], None]) -> float:
-        """How long it took; it ends where the program fails."""
+        """Make a round, which ends if the program fails; returns its time."""
         counts, before = list(self.counts), self.clock()
         self._order.shuffle(counts)
         for threads in counts:
@@ -218,8 +219,8 @@ class Loop:
         return self.clock() - before
 
     def _first_limit_s(self) -> float:
-        """Of a run of which the usual time is not known: one of half of the budget is too slow
-        to be judged, and the runs of the first round share the budget."""
+        """The limit of a run whose usual time is not known. A run of half of the budget is too slow
+        to judge, and the runs of the first round share the budget."""
         left_s = self.budget_s - (self.clock() - self._began)
         return max(_LEAST_LIMIT_S, min(self.budget_s * _FIRST_SHARE, left_s))
 
@@ -235,7 +236,7 @@ class Loop:
 def _loop(
     workload: Workload, asked: Sequence[Demand], wanted: Wanted, budget_s: float
 ) -> Iterator[Loop]:
-    """The rounds of real runs, while their cage is there."""
+    """The rounds of real runs, while their cage exists."""
     environment = dict(os.environ)
     processors = len(os.sched_getaffinity(0))
     with Cage(default_limits(), cap_threads=False) as cage, Progress(Console(stderr=True)) as line:
@@ -256,7 +257,7 @@ def _loop(
 
 
 def _explained(workload: Workload, found: Found, path: Path) -> dict[str, object]:
-    """What explain says of the program with the threads that fail; nothing where it cannot."""
+    """The answer of explain for the program with the threads that fail; empty if there is none."""
     failed = next(each for each in found.checked if each.verdict is Verdict.FAILED)
     threads = str(failed.demand.threads)
     try:
@@ -267,7 +268,7 @@ def _explained(workload: Workload, found: Found, path: Path) -> dict[str, object
 
 
 def _write_baseline(path: Path, workload: Workload, found: Found) -> None:
-    """Nothing where the program fails. LabError where the speed-ups are not known."""
+    """Write the baseline unless the program fails. LabError if the speed-ups are not known."""
     if found.failure:
         sys.stderr.write(f"threadmark: {path} is not written, because the program failed.\n")
         return

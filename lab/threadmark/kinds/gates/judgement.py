@@ -1,7 +1,7 @@
-"""From the rows of a gate to whether the program passes; pure.
+"""From the rows of a gate to its verdict; pure.
 
-All demands together are wrongly found unmet, or met, with a probability of at most ERROR each,
-however often they are looked at, see threadmark.judge.trials.
+The probability of wrongly finding a demand unmet, over all demands, is at most ERROR, and so is
+that of finding one met, however many looks there are, see threadmark.judge.trials.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from threadmark.kinds.gates.demands import Demand
 from threadmark.model.cell import Row, Status
 from threadmark.model.workload import threads_in_words
 
-KNOWN = 1e6  # a larger limit of a speed-up says that none is known
+KNOWN = 1e6  # a larger limit of a speed-up means not known
 
 
 class Verdict(StrEnum):
-    """Of a demand, and of all of them."""
+    """The verdict of a demand, and of all demands."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -44,9 +44,9 @@ class Checked:
 
 @dataclass(frozen=True)
 class Found:
-    """All that a gate says. `seconds`: medians by the number of threads, of the rounds that count.
-    `failure`: how the program failed, if it did. `disturbed`: rounds that do not count, and what
-    happened in the last."""
+    """The whole result of a gate. `seconds`: medians by the number of threads, of the rounds that
+    count. `failure`: the failure of the program, if any. `disturbed`: rounds that do not count, and
+    the event in the last one."""
 
     checked: Sequence[Checked]
     speedups: Mapping[int, Interval]
@@ -58,13 +58,13 @@ class Found:
 
     @property
     def known(self) -> dict[int, Interval]:
-        """The speed-ups of which enough is known for a baseline."""
+        """The speed-ups that are precise enough for a baseline."""
         return {threads: each for threads, each in self.speedups.items() if each.high < KNOWN}
 
     @property
     def verdict(self) -> Verdict:
-        """One unmet demand fails; one that cannot be decided leaves all undecided. Without demands
-        a speed-up must be known."""
+        """One unmet demand fails; one undecidable demand leaves all undecided. Without demands a
+        speed-up must be known."""
         verdicts = {each.verdict for each in self.checked}
         if self.failure or Verdict.FAILED in verdicts:
             return Verdict.FAILED
@@ -73,7 +73,8 @@ class Found:
 
 
 def judge(rows: Sequence[Row], demands: Sequence[Demand], *, ended: bool = True) -> Found:
-    """What rows say. Before the end only the looks decide, because the end is looked at once."""
+    """The result of rows. Before the end only the looks decide, because the end has only one
+    look."""
     logs, disturbed = _logs(rows)
     failed = next((row for row in rows if row.status is not Status.OK), None)
     checked = [_checked(each, logs.get(each.threads, []), len(demands), ended) for each in demands]
@@ -94,7 +95,7 @@ def judge(rows: Sequence[Row], demands: Sequence[Demand], *, ended: bool = True)
 
 
 def _checked(demand: Demand, logs: Sequence[float], demands: int, ended: bool) -> Checked:
-    """As the first look that decided it, or the end, says."""
+    """The demand as the first look that decided it, or the end, finds it."""
     for count, error in looks_with_errors(len(logs), demands):
         ratio = pairs.interval(logs[:count], error)
         verdict = _verdict(ratio, demand.speedup)
@@ -112,8 +113,8 @@ def _verdict(ratio: Interval, least: float) -> Verdict:
 
 
 def _logs(rows: Iterable[Row]) -> tuple[dict[int, list[float]], dict[int, str]]:
-    """Of each number of threads the logarithms of its speed-ups by rounds, and why rounds do not
-    count."""
+    """The logarithms of the speed-ups of each number of threads by rounds, and the reasons for
+    which rounds do not count."""
     rounds: dict[int, dict[int, float]] = defaultdict(dict)
     disturbed: dict[int, str] = {}
     for row in rows:

@@ -1,4 +1,4 @@
-"""The kind of `gate`: a run has the rows of all rounds, and what was demanded in its request."""
+"""The kind of `gate`: a run has the rows of all rounds, and the demands in its request."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from threadmark.present.terminal import TextPage
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-CAUSES = "causes"  # the document with what explain says
+CAUSES = "causes"  # the document with explain's answer
 
 
 @dataclass(frozen=True)
 class Change:
-    """What became of the speed-ups: of each number of threads before and after."""
+    """The speed-ups of each number of threads before and after."""
 
     speedups: Mapping[int, tuple[float | None, float | None]]
 
     def record(self) -> dict[str, Any]:
-        """For JSON."""
+        """The change for JSON."""
         return {"speedups": {str(threads): list(pair) for threads, pair in self.speedups.items()}}
 
     def lines(self) -> list[RenderableType]:
-        """For a terminal."""
+        """The change for a terminal."""
         said: list[RenderableType] = [Text("Speed-up over one thread, before and after:")]
         for threads, pair in self.speedups.items():
             before, after = ("    -" if each is None else f"{each:5.2f}" for each in pair)
@@ -46,7 +46,7 @@ class Change:
 
     @property
     def failed(self) -> bool:
-        """Two runs demand nothing of one another."""
+        """Always false, because two runs have no demands on one another."""
         return False
 
 
@@ -135,12 +135,12 @@ class Gates(RunKind):
 
 
 def name_of(stored: Stored) -> str:
-    """The program in a word."""
+    """The name of the program in one word."""
     return PurePath(stored.run.request["workload"]["words"][0]).name
 
 
 def causes_of(stored: Stored) -> list[str]:
-    """What explain said, if it was asked."""
+    """The causes of explain, if it ran."""
     return list(stored.documents.get(CAUSES, {}).get("causes", ()))
 
 

@@ -1,4 +1,4 @@
-"""What a gate tells a service that runs it: JUnit, Markdown, annotations."""
+"""The reports of a gate for the service that runs it: JUnit, Markdown, annotations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from threadmark.kinds.gates.judgement import KNOWN, Checked, Found, Verdict
 from threadmark.present.wording import printable
 
 FORMS = ("github", "azure", "none")
-_BLANK = dict.fromkeys(range(32), " ")  # what XML and one line cannot have
+_BLANK = dict.fromkeys(range(32), " ")  # not allowed in XML and in one line
 
 
 def junit(name: str, found: Found, causes: Sequence[str]) -> str:
@@ -62,7 +62,7 @@ def markdown(name: str, found: Found, causes: Sequence[str]) -> str:
 
 
 def annotated(form: str, name: str, found: Found, causes: Sequence[str]) -> list[str]:
-    """Lines that a service shows beside the change; none where it has no such form."""
+    """Lines that a service shows beside the change; none if it has no such form."""
     said = [sentence(each) for each in found.checked if each.verdict is not Verdict.PASSED]
     said += [f"the program failed: {found.failure}"] if found.failure else []
     first = f"; {causes[0]}" if causes and found.verdict is Verdict.FAILED else ""
@@ -98,7 +98,7 @@ def sentence(each: Checked) -> str:
 
 
 def rounds(found: Found) -> str:
-    """Which rounds do not count, if any."""
+    """A sentence about the rounds that do not count, if any."""
     if not found.disturbed:
         return ""
     return (
@@ -120,5 +120,5 @@ def _clean(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """Fit for a table of Markdown."""
+    """The text for a table of Markdown."""
     return _clean(text).replace("|", "\\|").replace("<", "&lt;")

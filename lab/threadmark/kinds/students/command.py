@@ -136,7 +136,7 @@ def students(*, compared: Compared = Compared(), way: Way = Way()) -> int:
 
 
 def check(name: str, value: int, most: int) -> None:
-    """LabError for a number that cannot be."""
+    """LabError for an impossible number."""
     if not 1 <= value <= most:
         raise LabError(f"{name} goes from 1 to {most}; change it.")
 

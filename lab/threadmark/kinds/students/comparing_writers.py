@@ -1,5 +1,5 @@
-"""One invocation of `students`: a session that also writes its table and pages into a folder, and
-that shows what is known when it is interrupted."""
+"""One invocation of `students`: a session that also writes its table and pages into a folder. When
+it is interrupted, it shows the results so far."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _INTERRUPTED = 130
 
 @dataclass(frozen=True)
 class Results:
-    """Where they go. Without `threads` nothing is recorded."""
+    """The places of the results. Without `threads` nothing is recorded."""
 
     folder: Path
     threads: bool
@@ -63,7 +63,7 @@ class Comparison(Session):
     def _record(self, store: Store, stored: Stored) -> None:
         times: dict[Cell, float] = {}
         for row in stored.rows:
-            if row.sample_ns:  # also a disturbed one: it says about how long a record is
+            if row.sample_ns:  # also of disturbed runs: it shows the length of a record
                 times[row.cell] = min(row.sample_ns, times.get(row.cell, row.sample_ns))
         tool = next(iter(KIND.select(self.request, (), ()).cells.values()))
         cells = recordings.chosen(times)
@@ -87,8 +87,8 @@ class Comparison(Session):
 
 
 def perform(request: Request, options: Measuring, results: Results, *, given: bool) -> int:
-    """Do what a command line asks for; `given`: it chooses something that a run consists of, which
-    --resume then must agree with. Returns the exit status."""
+    """Run a command line. `given`: it chooses a part of the run, with which --resume must then
+    agree. Returns the exit status."""
     request.check()
     for name, folder in (
         ("--out", results.folder),

@@ -1,7 +1,7 @@
 """One process of a writer: from a new folder to a row.
 
-Every process is checked: all writers must write the same bytes for a number of students, and the
-writers are different code.
+Every process is checked: all writers must write the same bytes for a number of students, although
+they have different code.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ class Generation:
         self._cells = cells
         self._attempts = Attempts(request, cells, cage)
         self._folder = _folder_in(selection.asked(request).folder)
-        # Also when an interrupt comes while a folder of a process is made or removed.
+        # The folder goes also when an interrupt comes while a folder of a process is made or
+        # removed.
         weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self._written: dict[tuple[object, ...], str] = {}  # problem -> checksum of the files
         for row in rows:
@@ -49,7 +50,7 @@ class Generation:
                 self._written.setdefault(row.cell.problem, str(row.facts.get("written")))
 
     def __call__(self, task: Task) -> Sequence[Row]:
-        """Run the process of a task; LabError where its folder cannot be made."""
+        """Run the process of a task; LabError if its folder cannot be made."""
         made = _folder_in(self._folder)
         try:
             line = selection.command_line(
@@ -73,7 +74,7 @@ class Generation:
                 status, reason = Status.WRONG, "its files differ from those of the other writers"
         ns = float(took[1]) * 1e6 if took and status is Status.OK else None
         repeat = {"event": "repeat", "repeat": 0, "warmup": False, "wall_ns": ns}
-        if attempt.cell.backend != selection.MEMORY:  # whose process also makes what it writes
+        if attempt.cell.backend != selection.MEMORY:  # its process also makes the bytes
             repeat["cpu_ns"] = round(ending.cpu_s * 1e9)
         disturbed = load.disturbance(
             ending.load, ending.wall_s, [repeat] if ns else [], attempt.cell.threads

@@ -1,7 +1,7 @@
 """From the rows of a run to one Entry per writer, number of threads and number of students. Pure.
 
-The one thing to know: a verdict compares a writer with the one that does the same on one thread, in
-the rounds that both have. It has as many threads as had a processor each.
+The one thing to know: a verdict compares a writer with the writer of the same method on one thread,
+in the rounds that both have. Its number of threads is that of threads with a processor each.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ from threadmark.kinds.students.selection import SERIAL, THREADS, students
 from threadmark.kinds.students.tool import Writer, writers
 from threadmark.model.cell import Cell, Row
 
-PUBLISHED = "as_published"  # what all are set beside
+PUBLISHED = "as_published"  # the base of all comparisons
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One line: a writer, and what it took."""
+    """One line: a writer, and its time."""
 
     judged: Judged
     threads: int
-    serial: str  # the writer that it is judged against; empty for one that runs on one thread
+    serial: str  # the writer that it is judged against; empty if it has one thread
     time: Interval | None  # median in ns
     faster: Interval | None  # time of PUBLISHED / time
 
     @property
     def name(self) -> str:
-        """Of the writer."""
+        """The name of the writer."""
         return self.judged.cell.variant
 
     @property
     def students(self) -> int:
-        """How many are written."""
+        """The number of written students."""
         return students(self.judged.cell)
 
 

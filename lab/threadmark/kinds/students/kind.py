@@ -30,8 +30,8 @@ _LIMIT_S = 900.0  # of one process
 
 
 class _Turns(Schedule):
-    """Each cell as many times as was asked for. With a budget any cell may be left out, the
-    costliest first: a line of the table needs no other one."""
+    """Runs each cell the requested number of times. With a budget any cell may be left out, the
+    costliest first, because the lines of the table are independent."""
 
     def _may_drop(self, cell: Cell) -> bool:
         return True

@@ -82,7 +82,7 @@ def _line(entry: Entry) -> dict[str, Any]:
 
 
 def _entry(entry: Entry, names: Sequence[str]) -> dict[str, Any]:
-    """What the script draws of it."""
+    """The data of an entry for the script."""
     colour, shape, _ = _look(names.index(_name(entry)))
     rows = [row for each in entry.judged.rows.values() for row in each if row.sample_ns]
     time = entry.time
@@ -166,6 +166,7 @@ def _samples() -> charts.Chart:
             fillOpacity=opacity,
             tooltip=[alt.Tooltip("line:N", title="writer"), alt.Tooltip("ms:Q", format=".4g")],
         ),
-        # Last, because the first layer gives the order of the lines, and some lack a median.
+        # The medians come last, because the first layer gives the order of the lines, and some lack
+        # a median.
         points.mark_tick(thickness=2, size=16, color="#888888").encode(alt.X("median:Q"), y),
     ).properties(width="container", height=alt.Step(20))

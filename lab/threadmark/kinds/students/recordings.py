@@ -1,5 +1,5 @@
 """Threads over time: after a comparison, one process of each writer with threads is recorded, and
-explain says who runs, who waits and for what."""
+explain shows its running and waiting threads."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from threadmark.present import files
 from threadmark.store.store import Store
 
 RECORDINGS = "recordings"  # the document of the comparison
-LONGEST_S = 3.0  # a record of more is large, and says no more
+LONGEST_S = 3.0  # a longer record is large, and shows no more
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """A writer with the run of explain that says what its threads did."""
+    """A writer with the run of explain about its threads."""
 
     run: int
     name: str
@@ -35,28 +35,28 @@ class Recorded:
 
     @property
     def summary(self) -> str:
-        """The first cause and what it is worth."""
+        """The first cause and its cost."""
         return table.summary(self.answer["causes"][0])
 
     @property
     def command(self) -> str:
-        """What shows all of it."""
+        """The command that shows the whole explanation."""
         return hint(self.store, "report", self.run)
 
     def lines(self, width: int) -> list[str]:
-        """All that it says."""
+        """The lines of the explanation."""
         return [line.plain for line in table.lines(self.answer, width, utf8=True)]
 
 
 def recorded(stored: Stored) -> list[Recorded]:
-    """Those of a comparison, in the order in which they were made."""
+    """The recordings of a comparison, in the order in which they were made."""
     found = stored.documents.get(RECORDINGS, {}).get("writers", [])
     return [Recorded(each["run"], each["name"], each["answer"], stored.store) for each in found]
 
 
 def chosen(times_ns: Mapping[Cell, float]) -> list[Cell]:
-    """Of each writer with threads the largest number of students that takes no longer than
-    LONGEST_S, or the smallest."""
+    """For each writer with threads, the cell with the largest number of students that takes no
+    longer than LONGEST_S, or the smallest."""
     by_name: dict[str, list[Cell]] = {}
     for cell in times_ns:
         if cell.backend == selection.THREADS:
@@ -78,7 +78,7 @@ def record(
     say: Callable[[str], None],
 ) -> None:
     """Record a process of each cell as a run of the same store, named in the comparison. LabError
-    where there is no recorder; an interrupt leaves what was done."""
+    if there is no recorder; an interrupt keeps the finished ones."""
     if cells:
         probe.recorder()
     done: list[Recorded] = []
@@ -102,7 +102,7 @@ def record(
 
 
 def write_pages(store: Store, found: Sequence[Recorded], folder: Path) -> list[Path]:
-    """The page of each recorded run, with its threads over time."""
+    """Write the page of each recorded run, with its threads over time."""
     written = []
     for each in found:
         stored = store.load(each.run)

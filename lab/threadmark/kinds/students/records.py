@@ -9,7 +9,7 @@ from threadmark.present import plain
 
 
 def entry_record(entry: Entry) -> dict[str, Any]:
-    """A line of the table; times in nanoseconds, null where nothing is known."""
+    """A line of the table; times in nanoseconds, null if not known."""
     verdict = entry.judged.verdict
     record: dict[str, Any] = plain.finite({
         "writer": entry.name,

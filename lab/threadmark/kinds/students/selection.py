@@ -1,6 +1,6 @@
 """From a request to cells: one for each writer and number of students.
 
-What has no field of its own in a request stands in its arguments, as name=value.
+Values without a field of their own in a request stand in its arguments, as name=value.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from threadmark.model.executable import Executable
 from threadmark.model.names import check_name
 from threadmark.model.request import Request, Selection
 
-SERIAL, THREADS, MEMORY = "serial", "threads", "memory"  # what stands in the place of a backend
+SERIAL, THREADS, MEMORY = "serial", "threads", "memory"  # in the place of a backend
 LIMIT = "limit"  # the same bytes, written from memory
-MOST_FLUSHED = 500_000  # students; beyond it a writer that flushes each line takes many seconds
+MOST_FLUSHED = 500_000  # students; with more, a writer that flushes each line takes many seconds
 MOST_STUDENTS = 1_000_000_000  # of the program
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What a request says beside its writers."""
+    """The contents of a request beside its writers."""
 
     sizes: tuple[int, ...]  # numbers of students, ascending
     exercises: int
     block: int
     runs: int
-    folder: str  # below which each process writes into a new folder
+    folder: str  # each process writes into a new folder below it
 
     def arguments(self) -> tuple[str, ...]:
-        """For a request."""
+        """The arguments of a request."""
         sizes = ",".join(map(str, self.sizes))
         return (
             f"sizes={sizes}",
@@ -44,7 +44,7 @@ class Asked:
 
 
 def asked(request: Request) -> Asked:
-    """What arguments() wrote."""
+    """The values that arguments() wrote."""
     found = dict(each.split("=", 1) for each in request.arguments)
     return Asked(
         tuple(int(each) for each in found["sizes"].split(",")),
@@ -87,12 +87,12 @@ def select(request: Request, tool: Executable) -> Selection:
 
 
 def students(cell: Cell) -> int:
-    """How many students a cell writes."""
+    """The number of students that a cell writes."""
     return int(dict(cell.arguments)["students"])
 
 
 def command_line(cell: Cell, tool: Executable, seed: int, folder: str) -> list[str]:
-    """What writes the files of a cell into this folder."""
+    """The command line that writes the files of a cell into this folder."""
     given = dict(cell.arguments)
     line = [str(tool.path), "generate", "--writer", cell.variant]
     if cell.backend == MEMORY:
@@ -104,7 +104,7 @@ def command_line(cell: Cell, tool: Executable, seed: int, folder: str) -> list[s
 
 
 def _with_serial(names: tuple[str, ...], known: Mapping[str, Writer]) -> list[str]:
-    """These writers and those with which they are compared."""
+    """These writers, and the writers with which they are compared."""
     wanted = {*names, *(known[name].serial for name in names if known[name].serial in known)}
     return [name for name in known if name in wanted]
 

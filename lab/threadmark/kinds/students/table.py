@@ -21,7 +21,7 @@ _NAME, _THREADS, _TIME, _REACH, _FASTER = 15, 4, 11, 5, 10
 
 
 def lines(stored: Stored, found: Sequence[Entry], width: int, *, utf8: bool) -> list[Text]:
-    """All that a terminal of `width` characters shows."""
+    """The lines for a terminal of `width` characters."""
     page = _Page(width, utf8=utf8)
     page.title(stored.run, len(stored.rows))
     what = selection.asked(Request.from_json(stored.run.request))
@@ -47,7 +47,7 @@ def time(entry: Entry) -> str:
 
 
 def reach(interval: Interval | None) -> str:
-    """How far the interval goes to either side in percent, rounded up."""
+    """The reach of the interval to either side in percent, rounded up."""
     if interval is None or not math.isfinite(interval.half_width):
         return ""
     return f"{math.ceil(100 * interval.half_width - 1e-9)} %"
@@ -93,7 +93,7 @@ class _Page(TextPage):
         return line
 
     def legend(self, found: Sequence[Entry]) -> None:
-        """What the marks mean."""
+        """The meaning of the marks."""
         kinds = {each.judged.verdict.kind for each in found if each.serial}
         used = [mark for kind, mark in MARKS.items() if kind in kinds]
         if used:

@@ -1,4 +1,4 @@
-"""The program tmk-students, and which writers it says that it has."""
+"""The program tmk-students, and the writers in its description."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _ANSWER_S = 10
 
 @dataclass(frozen=True)
 class Writer:
-    """A way to write the files. `threads` 0: as many as are asked for. `serial` is the writer that
-    does the same on one thread."""
+    """A way to write the files. `threads` 0: the requested number. `serial` is the writer of the
+    same method on one thread."""
 
     name: str
     threads: int
@@ -32,7 +32,8 @@ class Writer:
 
 
 def executable(path: Path) -> Executable:
-    """The program with its writers in its description. LabError where it is absent or other."""
+    """The program with its writers in its description. LabError if it is absent or another
+    program."""
     if not path.is_file() or not os.access(path, os.X_OK):
         raise LabError(
             f"{path} is not a program; build it with ./threadmark setup --apps, or name it with "

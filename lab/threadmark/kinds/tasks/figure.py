@@ -1,8 +1,8 @@
 """The matrix of a run as one SVG picture, for documents: programs down, backend and variant across.
 
-Colour is the speed-up at the number of threads where the verdict was decided; the mark, the figure
-and its 95 % interval stand in the field as text, so the picture needs no colour. The picture is
-narrow, because a document on a telephone shows it at two thirds of its size.
+Colour is the speed-up at the number of threads that decided the verdict; the mark, the figure and
+its 95 % interval stand in the field as text, so the picture needs no colour. The picture is narrow,
+because a document on a telephone shows it at two thirds of its size.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _block(title: str, judged: Sequence[Judged]) -> charts.Chart:
         x=alt.X("column:N", title=None, axis=alt.Axis(orient="top", labelAngle=-40)),
         y=alt.Y("program:N", title=None),
     )
-    # A log scale with 1 in its middle: as far from serial means as strong a colour on either side.
+    # A log scale with 1 in its middle: equal distances from serial have equally strong colours.
     scale = alt.Scale(type="log", domain=[0.25, 1, 4], scheme="brownbluegreen", clamp=True)
     legend = alt.Legend(
         orient="bottom",

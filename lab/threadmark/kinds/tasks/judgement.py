@@ -23,8 +23,8 @@ from threadmark.model.cell import Cell, Row, Status
 def judge(rows: Iterable[Row], descriptions: Sequence[Mapping[str, Any]] = ()) -> list[Judged]:
     """One Judged per group of rows that differ in threads and round only, in order of cells.
 
-    `descriptions` are --describe objects: they say which variants can run in parallel. Without one,
-    backend `serial` and variant `deferred` cannot.
+    `descriptions` are --describe objects, which tell the variants that can run in parallel. Without
+    one, backend `serial` and variant `deferred` cannot.
     """
     groups: dict[Cell, dict[int, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
@@ -131,8 +131,8 @@ def _point(rows: Sequence[Row], base: Base | None) -> Point:
 
 
 def _measured(row: Row, key: str) -> float | None:
-    """Median of a figure over the measured repeats of one process; None if it is not reported or
-    0."""
+    """Median of a figure over the measured repeats of one process; None if the figure is 0 or not
+    reported."""
     values = [r[key] for r in row.repeats if not r.get("warmup") and r.get(key)]
     return estimates.median(values) if values else None
 

@@ -103,7 +103,7 @@ class Tasks(CellKind):
 
 
 def runner(request: Request, cells: dict[Cell, Executable], cage: Cage) -> Callable[[Task], Row]:
-    """What runs one process of a cell. LabError when its executable was built anew."""
+    """The function that runs one process of a cell. LabError if its executable was rebuilt."""
     attempts = Attempts(request, cells, cage)
 
     def run(task: Task) -> Row:

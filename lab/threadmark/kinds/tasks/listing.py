@@ -1,4 +1,4 @@
-"""What `list` says of the programs of `run` and of their backends."""
+"""The output of `list` for the programs of `run` and their backends."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def programs(executables: Iterable[Executable]) -> list[dict[str, object]]:
 def backends(
     executables: Iterable[Executable], absent: Iterable[Absence]
 ) -> list[dict[str, object]]:
-    """Each backend of each platform, with its variants, or why it is not there."""
+    """Each backend of each platform, with its variants, or the reason for its absence."""
     variants: dict[tuple[str, str], dict[str, None]] = {}
     states: dict[tuple[str, str], object] = {}
     for each in executables:

@@ -1,4 +1,4 @@
-"""The page of a run: the matrix, and charts of all that stands behind it."""
+"""The page of a run: the matrix, and charts of its data."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _name(judged: Judged) -> str:
 
 
 def _cell(judged: Judged, block: int, reasons: Mapping[tuple[object, ...], int]) -> dict[str, Any]:
-    """What the script needs of one cell: charts and the dialog are made from it."""
+    """The data of one cell for the script, which makes charts and the dialog from it."""
     verdict, cell = judged.verdict, judged.cell
     return {
         "block": block,
@@ -141,12 +141,12 @@ def _point(judged: Judged, threads: int) -> dict[str, Any]:
 
 
 def _short(value: float) -> float | None:
-    """Five figures: more would only make the page larger."""
+    """The value with five figures, because more would only make the page larger."""
     return float(f"{value:.5g}") if math.isfinite(value) else None
 
 
 def figure(judged: Judged) -> str:
-    """Symbol, figure and reach of its interval: '● 1.93 ±2', or '✕' where there is none."""
+    """Symbol, figure and reach of its interval: '● 1.93 ±2', or '✕' if there is none."""
     if MARKS[judged.verdict.kind].word:
         return "✕" if judged.verdict.kind.value not in ("unavailable", "dropped") else "-"
     text = table.figure(judged, utf8=True)

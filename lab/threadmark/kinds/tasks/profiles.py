@@ -1,4 +1,4 @@
-"""The profiles of `run`: how much is measured and how exactly, as data."""
+"""The profiles of `run`: the amount and the precision of measuring, as data."""
 
 from __future__ import annotations
 

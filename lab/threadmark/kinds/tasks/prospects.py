@@ -1,4 +1,4 @@
-"""What more rounds would do to the verdicts of a run, for its schedule. Pure."""
+"""The effect of more rounds on the verdicts of a run, for its schedule. Pure."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ def uncertainty(samples_ns: Sequence[float]) -> float:
     return median_interval(samples_ns).half_width
 
 
-# A verdict that is definite at this level gets no more rounds while others lack some. It is higher
-# than that of the verdicts, because it is asked after each round (Haybittle 1971, Peto 1976).
+# A verdict that is definite at this level gets no more rounds while others lack some. The level is
+# higher than that of the verdicts, because there is a look after each round (Haybittle 1971, Peto
+# 1976).
 _SURE = 0.99
 
 
 def prospects(cases: Sequence[tuple[Sequence[float], int]]) -> list[Prospect]:
-    """What more rounds would do to the verdict of each (speed-ups in rounds, threads), by the
+    """The effect of more rounds on the verdict of each (speed-ups in rounds, threads), by the
     estimates and the spread of all of them.
 
     Each number of threads is judged as if it were the only one. The error of a mean falls with the

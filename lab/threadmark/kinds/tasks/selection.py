@@ -1,4 +1,4 @@
-"""From what a person asks for to the list of cells, and to sentences for what cannot be had."""
+"""From a request to the list of cells, and to sentences for missing cells."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def select(
 ) -> Selection:
     """The cells of a request. LabError for a name without a cell, or an impossible argument.
 
-    Contention programs are not among them: those are the catalogue's.
+    Contention programs are not among them, because they belong to the catalogue.
     """
     executables = [each for each in executables if not each.contends]
     absent = [each for each in absent if each.backend != CONTENTION]
@@ -28,7 +28,7 @@ def select(
         each
         for each in executables
         if _chosen(each.program, request.programs)
-        # Serial is the base of every speed-up, asked for or not.
+        # Serial is the base of every speed-up, requested or not.
         and (_chosen(each.backend, request.backends) or each.backend == "serial")
         and _chosen(each.platform, request.platforms)
     ]
@@ -59,7 +59,7 @@ def select(
 def arguments(
     request: Request, executable: Executable, cell: Cell, repeats: Sequence[str]
 ) -> list[str]:
-    """The command line of one process; `repeats` says how many of them it makes."""
+    """The command line of one process, which makes `repeats` repeats."""
     line = [str(executable.path), "--run", "--threads", str(cell.threads)]
     line += ["--variant", cell.variant, "--size", request.size, "--seed", str(request.seed)]
     line += ["--warmup", "1", *repeats]
@@ -94,7 +94,7 @@ def _cells(
 def _forms(
     request: Request, executable: Executable
 ) -> Iterator[tuple[tuple[tuple[str, str], ...], str]]:
-    """The argument that chooses each form of the program that is asked for, and why it is lacking;
+    """The argument for each requested form of the program, and the reason if the form is lacking;
     no argument for a program without forms."""
     if not executable.forms:
         yield (), ""
@@ -157,7 +157,8 @@ def _check_names(
 def _arguments(request: Request, executable: Executable) -> tuple[str, tuple[tuple[str, str], ...]]:
     """Size and arguments of a program's cells.
 
-    With an argument given, all parameters are part of the cell: then it says by itself what ran.
+    If an argument is given, all parameters are part of the cell, so that the cell alone identifies
+    the run.
     """
     given = {}
     for text in request.arguments:

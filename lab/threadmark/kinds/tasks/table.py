@@ -1,8 +1,8 @@
 """The matrix in the terminal: programs down, backend and variant across, a block per platform.
 
-A mark says the same as the colour, and ASCII marks stand in where the terminal has no UTF-8.
-A column is as wide as its longest figure. Blocks fold when the terminal is narrow. Names that have
-no room go on in the next line; none is cut.
+A mark has the same meaning as the colour. ASCII marks replace the marks if the terminal has no
+UTF-8. A column is as wide as its longest figure. Blocks fold when the terminal is narrow. Names
+without room go on in the next line; no name is cut.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ def _where(failure: Failure) -> str:
 
 
 def figure(judged: Judged, *, utf8: bool) -> str:
-    """What stands in a cell of the matrix: '●1.93', '●5.60@8', '▼x44' or 'crash'.
+    """The text of a cell of the matrix: '●1.93', '●5.60@8', '▼x44' or 'crash'.
 
-    Without the interval, which reach() gives; where that is wide the figure has a digit less.
+    It has no interval, which reach() gives. If the interval is wide, the figure has a digit less.
     """
     verdict, mark = judged.verdict, MARKS[judged.verdict.kind]
     if mark.word:
@@ -77,7 +77,7 @@ def figure(judged: Judged, *, utf8: bool) -> str:
 
 
 def reach(judged: Judged, *, utf8: bool) -> str:
-    """How far the 95 % interval reaches from the speed-up, in per cent rounded up: '±3'.
+    """The reach of the 95 % interval from the speed-up, in per cent rounded up: '±3'.
 
     Empty without a figure and for published medians, which have no interval; '±?' when unbounded.
     """
@@ -109,10 +109,11 @@ def _column(judged: Judged) -> Column:
 class _Page(TextPage):
     """The matrix, block by block."""
 
-    # Not a rich.table.Table: it puts no head over several columns and folds none into a next block.
+    # This is no rich.table.Table, because that puts no head over several columns and folds none
+    # into a next block.
 
     def overview(self, rows: Sequence[Row], judged: Sequence[Judged]) -> None:
-        """What came out, and what the figures are relative to."""
+        """The results, and the base of the figures."""
         threads = max(row.cell.threads for row in rows)
         kinds = [j.verdict.kind for j in judged]
         counts: Counter[Kind] = Counter(k for k in kinds if k is not Kind.SEQUENTIAL)
@@ -142,7 +143,7 @@ class _Page(TextPage):
         times = {_name(j): duration(j.base.time_ns.estimate) for j in group if j.base}
         bases = Counter(j.base.name for j in group if j.base)
         shown = sorted({_column(j) for j in group}, key=columns.order)
-        if bases and len(shown) > 1:  # the usual base would only say 1.00
+        if bases and len(shown) > 1:  # the usual base would only show 1.00
             shown = [c for c in shown if ":".join(c) != bases.most_common(1)[0][0]]
         texts = {
             at: figure(j, utf8=self.utf8) + reach(j, utf8=self.utf8) for at, j in cells.items()
@@ -210,7 +211,7 @@ class _Page(TextPage):
         self.lines.append(line)
 
     def legend(self, used: set[Kind]) -> None:
-        """The meaning of every mark that was used, two to a line where they fit."""
+        """The meaning of every used mark, two to a line if they fit."""
         if not used:
             return
         self.lines.append(Text())

@@ -1,4 +1,4 @@
-"""The arms of a try, and which rows say that a fix breaks the program; pure."""
+"""The arms of a try, and the rows by which a fix breaks the program; pure."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from threadmark.judge.trials import chance_of_failures, error_at_end, looks_with
 from threadmark.model.cell import Row, Status
 
 AS_IS = "as is"
-AGAIN = "as is again"  # the other run of a pair without a fix
+AGAIN = "as is again"  # the second run of a pair without a fix
 FIRST = "first"  # runs before all pairs
 PAIR = "pair"  # in the facts of a row: the fix of its pair
-OUTPUT = "output"  # in the facts of a row: what tells one output from another
-TAKEN = "taken_s"  # in the facts of a row: what others had of the processors' time, and all of it
-# Failures of one arm before any as is: by chance in 1.6 % of tries at most, because half of all
-# runs are as is, and three of four where there is one fix.
+OUTPUT = "output"  # in the facts of a row: the identity of its output
+TAKEN = "taken_s"  # in the facts of a row: processor time of others, and in all
+# Failures of one arm before any as is. Chance explains them in 1.6 % of tries at most, because half
+# of all runs are as is, and three of four if there is one fix.
 _SURE = 3
-EQUAL = 2  # runs as is that print the same, before another output is a fault
+EQUAL = 2  # runs as is with the same output, before another output is a fault
 
 
 class Arm(NamedTuple):
@@ -30,7 +30,7 @@ class Arm(NamedTuple):
 
 
 class Count(NamedTuple):
-    """Runs under a fix, and as is with as many threads, and how many of each failed."""
+    """The numbers of runs under a fix, and as is with as many threads, and of failures of each."""
 
     failed: int = 0
     runs: int = 0
@@ -40,8 +40,8 @@ class Count(NamedTuple):
 
 @dataclass
 class Failures:
-    """Of an arm: how its first failure was, whether a run did not end, the counts after each of its
-    runs, and those of all."""
+    """The failures of an arm: its first failure, whether a run did not end, the counts after each
+    of its runs, and those of all."""
 
     reason: str = ""
     hung: bool = False
@@ -50,8 +50,8 @@ class Failures:
 
 
 def failures(rows: Sequence[Row]) -> dict[Arm, Failures]:
-    """Of each arm that had a run. A run under a fix also fails where it printed something else than
-    all runs as is, which are at least two."""
+    """The failures of each arm that had a run. A run under a fix also fails if its output differs
+    from that of all runs as is, which are at least two."""
     usual = usual_outputs(rows)
     as_is: dict[int, tuple[int, int]] = defaultdict(lambda: (0, 0))
     found: dict[Arm, Failures] = defaultdict(Failures)
@@ -76,12 +76,13 @@ def failures(rows: Sequence[Row]) -> dict[Arm, Failures]:
 
 
 def broken(rows: Sequence[Row], *, ended: bool = True) -> dict[str, str]:
-    """The fixes that break the program, with what happened first.
+    """The fixes that break the program, with their first failure.
 
-    A fix breaks it where a run under the fix failed and none as is with as many threads has. Before
-    the end that takes as many failures as are no chance, or one that takes long. Where a run as is
-    has failed, the fix breaks it if its runs fail more often than chance explains. That is asked at
-    the looks and at the end of threadmark.judge.trials, whose error all arms share.
+    A fix breaks the program if a run under the fix failed and no run as is with as many threads
+    has. Before the end that needs more failures than chance explains, or a failure that takes long.
+    If a run as is has failed, the fix breaks the program if its runs fail more often than chance
+    explains. This test takes place at the looks and at the end of threadmark.judge.trials, whose
+    error all arms share.
     """
     found = failures(rows)
     claims = len(found) + 1  # a combination may come
@@ -102,17 +103,17 @@ def _breaks(own: Failures, claims: int, *, ended: bool) -> bool:
 
 
 def wall_s(row: Row) -> float:
-    """How long the run took."""
+    """The time of the run."""
     return float(row.facts.get("wall_s", 0.0))
 
 
 def is_base(row: Row) -> bool:
-    """Whether it is of the program as it is."""
+    """Whether the row is of the program as it is."""
     return row.cell.variant in (AS_IS, AGAIN, FIRST)
 
 
 def usual_outputs(rows: Iterable[Row]) -> dict[int, str]:
-    """What the program prints with each number of threads, where it prints the same each time."""
+    """The output of the program with each number of threads, if it is the same each time."""
     seen: dict[int, Counter[str]] = defaultdict(Counter)
     for row in rows:
         if is_base(row) and row.status is Status.OK:

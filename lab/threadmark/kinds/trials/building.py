@@ -1,7 +1,7 @@
 """Builds a program with more flags, by the user's own command, in copies of the folder.
 
-The folder itself is never written: the command runs in a copy, and where the kernel allows it, sees
-the folder as read-only. How flags reach the compiler is in compilers.py.
+The folder itself is never written: the command runs in a copy and, if the kernel allows it, sees
+the folder as read-only. compilers.py passes the flags to the compiler.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from threadmark.present.wording import printable
 
 OUT, FLAGS = "{out}", "{flags}"
 _LIMIT_S = 600.0  # of a build
-_LARGEST = 4 << 30  # bytes of a folder that is copied
+_LARGEST = 4 << 30  # bytes of a copied folder
 _SOURCES = {".c", ".cc", ".cp", ".cpp", ".cxx", ".c++", ".C", ".CPP"}
 _ERROR = re.compile(
     r"\b(?:fatal )?error\b|undefined reference|\*\*\* |No such file|not found", re.I
@@ -35,11 +35,11 @@ _MOST_SAID = 200  # characters
 
 
 class BuildError(Exception):
-    """Why there is no such build: one clause without a full stop."""
+    """The reason for having no such build: one clause without a full stop."""
 
 
 class Builder:
-    """Builds of `program`, which `command` makes when it runs in `folder`. They are in `place`."""
+    """Builds of `program` in `place`; `command` makes the program when it runs in `folder`."""
 
     def __init__(self, command: str, program: Path, folder: Path, place: Path) -> None:
         self._command = command
@@ -52,10 +52,11 @@ class Builder:
     @staticmethod
     @contextmanager
     def of(command: str, program: str) -> Iterator[Builder]:
-        """For a program as it is named in the folder of now. LabError for what cannot be."""
+        """A builder for a program, named relative to the current folder. LabError for an impossible
+        request."""
         folder = Path.cwd().resolve()
         path = Path(shutil.which(program) or program).absolute()
-        path = path.parent.resolve() / path.name  # a link to the program stays one
+        path = path.parent.resolve() / path.name  # a link to the program stays a link
         if OUT not in command and not path.is_relative_to(folder):
             raise LabError(
                 f"{program} is not in {folder}; write {OUT} where --build takes the file that it "
@@ -75,16 +76,16 @@ class Builder:
             yield Builder(command, path, folder, Path(place).resolve())
 
     def build(self, flags: Flags) -> Path:
-        """The program with these flags. BuildError where it cannot be built, or comes out as it
-        is."""
+        """The program with these flags. BuildError if it cannot be built, or if the build does not
+        differ."""
         if flags in self._made:
             return self._made[flags]
         self._builds += 1
-        copy = self._place / f"build-{self._builds:02}"  # names of one length, as programs see them
+        copy = self._place / f"build-{self._builds:02}"  # of equal length: programs see them
         self._copied(copy)
         out = self._out(copy)
         with suppress(FileNotFoundError):
-            out.unlink()  # so that one that is there was built
+            out.unlink()  # so that a present file is a new build
         with self._unchanged():
             self._run(copy, out, flags)
         if not (out.is_file() and os.access(out, os.X_OK)):
@@ -97,7 +98,7 @@ class Builder:
         return out
 
     def line(self, flags: Flags) -> str:
-        """How a build with these flags is kept."""
+        """The line that keeps a build with these flags."""
         if FLAGS in self._command:
             return self._filled(str(self._program), flags)
         every, cxx = shlex.join(flags.every), shlex.join(flags.cxx)
@@ -122,7 +123,7 @@ class Builder:
             raise BuildError(f"{self._folder} cannot be copied ({_first(done.stderr)})")
         if OUT in self._command:
             self._out(copy).parent.mkdir()
-        # What make and ninja take for older than its source is made again.
+        # make and ninja rebuild a file that they take for older than its source.
         for path in copy.rglob("*"):
             if path.suffix in _SOURCES and path.is_file() and not path.is_symlink():
                 os.utime(path)
@@ -165,7 +166,7 @@ class Builder:
                 raise BuildError(f"the build fails: {_first(said.read())}")
 
     def _guarded(self, line: Sequence[str]) -> list[str]:
-        """A command that sees the folder as read-only, where that can be had."""
+        """A command that sees the folder as read-only, if that is possible."""
         text = shlex.join(line)
         return [*self._guard, str(self._folder), text] if self._guard else list(line)
 
@@ -183,7 +184,7 @@ class Builder:
 
     @contextmanager
     def _unchanged(self) -> Iterator[None]:
-        """LabError where the folder is written, although it is a copy that is to be."""
+        """LabError if the command writes the folder instead of the copy."""
         if self._guard:
             yield
             return

@@ -1,5 +1,5 @@
-"""Folders that CMake has configured, in a copy of the tree: they name the place of the original, so
-each is configured anew where it lies, with the same choices."""
+"""Folders that CMake has configured, in a copy of the tree. They name the place of the original, so
+each is configured anew in its new place, with the same choices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _MADE = ("build.ninja", "Makefile", "cmake_install.cmake")
 
 def moved(copy: Path, original: Path, wrapped: Wrapped | None) -> Iterator[tuple[Path, list[str]]]:
     """Folders of a copy with the command that configures each; the compilers are the `wrapped`
-    ones. What CMake derived from the original is gone when this is asked for the next."""
+    ones. The files that CMake derived from the original are gone when the caller asks for the next
+    folder."""
     folders = sorted(path.parent for path in copy.rglob(_CACHE))
     for folder in folders:
         cache = folder / _CACHE
@@ -29,7 +30,7 @@ def moved(copy: Path, original: Path, wrapped: Wrapped | None) -> Iterator[tuple
         for name in _MADE:
             (folder / name).unlink(missing_ok=True)
     for folder in folders:
-        # One inside another is a part of it, which that configures.
+        # A folder inside another is a part of it, and the outer one configures it.
         if not any(each in folder.parents for each in folders):
             yield folder, ["cmake", "."]
 

@@ -1,6 +1,6 @@
-"""Compilers that are told more than the build tells them: scripts before them on PATH.
+"""Compilers with additional flags: scripts before them on PATH.
 
-Most builds find their compiler by its name, by CC or by CXX, and few let flags in otherwise: a
+Most builds find their compiler by its name, by CC or by CXX, and few take flags in another way: a
 Makefile overrides CXXFLAGS, and CMake reads it once.
 """
 
@@ -65,16 +65,16 @@ class Wrapped:
 
     @property
     def called(self) -> bool:
-        """Whether one of them has compiled or linked something."""
+        """Whether a wrapped compiler has compiled or linked a file."""
         return self._seen.exists()
 
     def environment(self, given: Mapping[str, str]) -> dict[str, str]:
-        """What a build finds them by."""
+        """The environment by which a build finds the compilers."""
         found = {**given, "CCACHE_DISABLE": "1"}
         found["PATH"] = f"{self._place}{os.pathsep}{given.get('PATH', os.defpath)}"
         for variable in _VARIABLES:
             words = shlex.split(found.get(variable, ""))
-            # A compiler by its path; what is before it is a cache, which would see no flags.
+            # A compiler by its path. A word before it is a cache, which would see no flags.
             known = [self.names[name] for each in words if (name := Path(each).name) in self.names]
             if known:
                 rest = words[
@@ -85,7 +85,7 @@ class Wrapped:
 
 
 def _compilers() -> list[tuple[str, str]]:
-    """Names and paths, as PATH has them."""
+    """Names and paths of the compilers on PATH."""
     found: dict[str, str] = {}
     for folder in map(Path, os.get_exec_path()):
         try:

@@ -1,4 +1,4 @@
-"""What explain says a cause is worth, beside what the fixes for it gained; pure."""
+"""The bound of a cause by explain, beside the gains of the fixes for it; pure."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from threadmark.present.wording import at_most
 
 @dataclass(frozen=True)
 class Gap:
-    """A cause, and the best of the fixes for it that were measured. `left` says what explain finds
-    of the cause with that fix, where it was asked."""
+    """A cause, and the best of the measured fixes for it. `left` is the rest of the cause with that
+    fix, if explain ran with it."""
 
     cause: str
     bound: float | None
@@ -25,7 +25,7 @@ class Gap:
 
 
 def gaps(found: Found) -> list[Gap]:
-    """Of each cause that explain named, in its order."""
+    """The gaps of the causes of explain, in its order."""
     return [_gap(found, each) for each in found.explained.get("about", ())]
 
 
@@ -36,7 +36,7 @@ def _gap(found: Found, cause: Mapping[str, Any]) -> Gap:
 
 
 def _best(tried: Sequence[Tried], names: Sequence[str]) -> Tried | None:
-    """The first of these in the order of the answer, which is that of the gains."""
+    """The first of these names in the order of the answer, which is that of the gains."""
     for each in tried:
         if each.name in names and not each.broken and each.most and each.most.pairs >= FEWEST:
             return each

@@ -1,4 +1,4 @@
-"""From the rows of a try to what each fix gains; pure."""
+"""From the rows of a try to the gain of each fix; pure."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from threadmark.kinds.trials.arms import (
 from threadmark.model.cell import Row, Status, Stored
 from threadmark.model.workload import threads_in_words
 
-FIXES = "fixes"  # the document with what was to be tried
-GIVEN_UP, INTERRUPTED = "given_up", "interrupted"  # in that document: how the measurement ended
-EXPLAINED = "explained"  # the document with what explain says
+FIXES = "fixes"  # the document with the planned fixes
+GIVEN_UP, INTERRUPTED = "given_up", "interrupted"  # in that document: the end of the measurement
+EXPLAINED = "explained"  # the document with explain's answer
 _ERROR = 0.025  # of each limit of a figure that claims nothing
-_BUSY = 0.1  # of the processors' time, above which it is said that others had it
-_KEPT_SHORT = 0.01  # seconds: below, starting a process is a good part of a run
+_BUSY = 0.1  # of the processors' time, above which the answer mentions other load
+_KEPT_SHORT = 0.01  # seconds; below, the start of a process is a good part of a run
 
 
 @dataclass(frozen=True)
 class Base:
-    """The program as it is: median seconds for a unit, how many runs there were, how many failed,
-    and whether all printed the same (None where nothing tells)."""
+    """The program as it is: median seconds for a unit, the numbers of runs and of failures, and
+    whether all had the same output (None if not known)."""
 
     seconds: float
     runs: int
@@ -49,7 +49,7 @@ class Base:
 
 @dataclass(frozen=True)
 class Tried:
-    """One fix. `memory`: its peak against that as is. `keep`: how it is kept."""
+    """One fix. `memory`: its peak against that as is. `keep`: the lines that keep it."""
 
     name: str
     kind: str
@@ -60,25 +60,25 @@ class Tried:
     broken: str = ""
     memory: float | None = None
     parts: tuple[str, ...] = ()
-    bound: float | None = None  # of the cause that explain named, which it can help with
+    bound: float | None = None  # of the explained cause that it can help with
 
     @property
     def most(self) -> Judgement | None:
-        """What is known of it with the most threads."""
+        """The judgement with the most threads."""
         return self.arms[max(self.arms)] if self.arms else None
 
     @property
     def gains(self) -> bool:
-        """Whether it is faster with the most threads, for sure."""
+        """Whether it is certainly faster with the most threads."""
         most = self.most
         return not self.broken and most is not None and most.finding is Finding.GAIN
 
 
 @dataclass(frozen=True)
 class Found:
-    """All that a try says. `speedups`: against the fewest threads. `seen`: the least gain that the
-    fixes without one can still have been, as a share; None where nothing was measured. `given_up`:
-    fixes that were measured no more because others promised more."""
+    """The result of a try. `speedups`: against the fewest threads. `seen`: the least gain that
+    fixes without one can still have, as a share; None if nothing was measured. `given_up`: fixes
+    that were not measured further, because others promised more."""
 
     bases: Mapping[int, Base]
     speedups: Mapping[int, Interval]
@@ -91,7 +91,7 @@ class Found:
     explained: Mapping[str, Any] = field(default_factory=dict)
     given_up: Sequence[str] = ()
     interrupted: bool = False
-    finished: bool = True  # False while it goes on, and where it was killed
+    finished: bool = True  # False while it goes on, and if it was killed
 
     @property
     def budget_over(self) -> bool:
@@ -100,12 +100,12 @@ class Found:
 
     @property
     def winners(self) -> list[Tried]:
-        """What gains with the most threads, the best first; of a combination its parts too."""
+        """The fixes that gain with the most threads, the best first, and parts of combinations."""
         return [each for each in self.tried if each.gains]
 
     @property
     def best_of_kinds(self) -> list[Tried]:
-        """Of each kind the best that gains."""
+        """The best gaining fix of each kind."""
         found: dict[str, Tried] = {}
         for each in self.winners:
             if not each.parts:
@@ -114,7 +114,7 @@ class Found:
 
 
 def judge(stored: Stored) -> Found:
-    """What a stored try says."""
+    """The result of a stored try."""
     described = stored.documents.get(FIXES, {})
     found = judged(stored.rows, described, stored.documents.get(EXPLAINED, {}))
     return replace(found, finished=bool(stored.run.finished_at))
@@ -123,7 +123,7 @@ def judge(stored: Stored) -> Found:
 def judged(
     rows: Sequence[Row], described: Mapping[str, Any], explained: Mapping[str, Any]
 ) -> Found:
-    """The same of rows and of what was to be tried."""
+    """The result of rows and of the planned fixes."""
     trial = trial_of(rows, described.get("family", 0))
     judgements = trial.judge()
     faults = broken(rows)
@@ -166,7 +166,7 @@ def judged(
 
 
 def trial_of(rows: Iterable[Row], family: int) -> Trial[Arm]:
-    """The trial that decides on all arms, of which there will be at most `family`."""
+    """The trial that decides on all arms, at most `family` of them."""
     found = logs_of(rows)
     return Trial(
         {arm: list(each.values()) for arm, each in found.items()},
@@ -176,7 +176,7 @@ def trial_of(rows: Iterable[Row], family: int) -> Trial[Arm]:
 
 
 def logs_of(rows: Iterable[Row]) -> dict[Arm, dict[int, float]]:
-    """Of each arm by rounds, in their order, the logarithm of time as is / time with the fix."""
+    """For each arm by rounds, in their order, the logarithm of time as is / time with the fix."""
     sides: dict[tuple[Arm, int], dict[bool, float]] = defaultdict(dict)
     for row in rows:
         if row.sample_ns and PAIR in row.facts:
@@ -207,7 +207,7 @@ def _bases(rows: Sequence[Row]) -> dict[int, Base]:
 
 
 def _speedups(rows: Sequence[Row], counts: Sequence[int]) -> dict[int, Interval]:
-    """Of each number of threads as is against the fewest, by rounds."""
+    """The speed-ups of each number of threads as is against the fewest, by rounds."""
     if len(counts) < 2:
         return {}
     logs: dict[int, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
@@ -224,7 +224,7 @@ def _speedups(rows: Sequence[Row], counts: Sequence[int]) -> dict[int, Interval]
 
 
 def _memory(rows: Sequence[Row], name: str) -> float | None:
-    """With the most threads, by medians of the peaks."""
+    """The ratio of memory with the most threads, by medians of the peaks."""
     peaks: dict[bool, list[float]] = {True: [], False: []}
     most = max((row.cell.threads for row in rows), default=0)
     for row in rows:
@@ -235,8 +235,8 @@ def _memory(rows: Sequence[Row], name: str) -> float | None:
 
 
 def _ranked(tried: Sequence[Tried]) -> list[Tried]:
-    """Gains first, by what they gain; what breaks the program last. A combination comes after the
-    best fix alone where it is not faster for sure."""
+    """The fixes: gains first, by size; those that break the program last. A combination that is not
+    certainly faster comes after the best fix alone."""
     order = (Finding.GAIN, Finding.UNCLEAR, Finding.NONE, Finding.LOSS)
     alone = [each.most for each in tried if each.gains and each.most and not each.parts]
     best = max((each.ratio.estimate for each in alone), default=1.0)
@@ -252,7 +252,7 @@ def _ranked(tried: Sequence[Tried]) -> list[Tried]:
 
 
 def _seen(tried: Iterable[Tried]) -> float | None:
-    """The highest limit of what fixes without a gain can gain with the most threads."""
+    """The highest possible gain, with the most threads, of the fixes without a gain."""
     highs = [
         each.most.ratio.high - 1
         for each in tried

@@ -1,4 +1,4 @@
-"""The kind of `try`: a run has the rows of all pairs, and documents with what was to be tried."""
+"""The kind of `try`: a run has the rows of all pairs, and documents with the planned fixes."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Change:
-    """What became of the gains of each fix: how many times as fast, None where not measured."""
+    """The gains of each fix in two runs, as ratios of speed; None if not measured."""
 
     gains: Mapping[str, tuple[float | None, float | None]]
 
     def record(self) -> dict[str, Any]:
-        """For JSON."""
+        """The change for JSON."""
         return {"gains": {name: list(pair) for name, pair in self.gains.items()}}
 
     def lines(self) -> list[RenderableType]:
-        """For a terminal."""
+        """The change for a terminal."""
         said: list[RenderableType] = [Text("How many times as fast, before and after:")]
         for name, pair in self.gains.items():
             before, after = ("    -" if each is None else f"{each:5.2f}" for each in pair)
@@ -40,7 +40,7 @@ class Change:
 
     @property
     def failed(self) -> bool:
-        """A gain less is no fault."""
+        """Always false, because a smaller gain is no fault."""
         return False
 
 

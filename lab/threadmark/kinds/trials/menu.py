@@ -1,5 +1,5 @@
-"""What a try can try: the fixes that a program can have, built where they need it, and how each is
-kept."""
+"""The fixes that a program can have, with a build if they need one, and the lines that keep
+each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from threadmark.present.wording import capital
 
 
 class Menu:
-    """`building` is told what is built. `base` is the setting of the program as it is."""
+    """The menu of a try. `building` gets the name of each build. `base` is the setting of the
+    program as it is."""
 
     def __init__(
         self, workload: Workload, environment: Mapping[str, str], building: Callable[[str], None]
@@ -30,8 +31,8 @@ class Menu:
         self._builder: Builder | None = None
 
     def build_by(self, builder: Builder) -> None:
-        """Let the program as it is be a build too, with no more flags, so that flags are all that
-        two builds differ in. LabError where it cannot be built."""
+        """Build the program as it is too, without more flags, so that builds differ only in flags.
+        LabError if it cannot be built."""
         self._builder = builder
         self._building("the program as it is")
         try:
@@ -40,7 +41,7 @@ class Menu:
             raise LabError(f"{capital(str(why))}; correct --build first.") from why
 
     def candidates(self, only: Iterable[str]) -> tuple[list[Candidate], dict[str, str]]:
-        """The fixes to try, and of the others why not. LabError where there is none."""
+        """The fixes to try, and the reasons against the others. LabError if there is none."""
         most = max(self._workload.counts)
         program = self.base.program or self._workload.words[0]
         target = target_of(program, self._environment, most or None)
@@ -58,7 +59,7 @@ class Menu:
         return found, left_out
 
     def built(self, candidate: Candidate) -> Candidate:
-        """The candidate with its build, if it needs one. BuildError where there can be none."""
+        """The candidate with its build, if it needs one. BuildError if there can be none."""
         setting = candidate.setting
         if setting.flags == NO_FLAGS:
             return candidate
@@ -68,8 +69,8 @@ class Menu:
         return replace(candidate, setting=replace(setting, program=program))
 
     def record(self, candidate: Candidate) -> dict[str, Any]:
-        """What the store keeps of a candidate. The lines that keep it name the user's program, not
-        a build of a try."""
+        """The record of a candidate in the store. Its lines name the user's program, not a build of
+        a try."""
         most = max(self._workload.counts)
         setting = candidate.setting
         flags = setting.flags

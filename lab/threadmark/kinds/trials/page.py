@@ -1,4 +1,4 @@
-"""A try as one HTML file without a script: what each fix gains, and how to keep it."""
+"""A try as one HTML file without a script: the gain of each fix, and the lines that keep it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _pairs(tried: Tried) -> int:
 
 
 def _reach(found: Found) -> int:
-    """How fast the ends of all pictures are, as a power of two."""
+    """The ratio at the ends of all pictures, as a power of two."""
     ratios = [each.ratio for fix in found.tried for each in fix.arms.values()]
     sides = [side for each in ratios for side in (each.low, each.high) if 0 < side < math.inf]
     furthest = max((abs(math.log2(side)) for side in sides), default=1.0)
@@ -79,7 +79,7 @@ def _gap(gap: Gap) -> dict[str, Any]:
 
 
 def _left(found: Found) -> dict[str, Any] | None:
-    """What explain says of the program with the best fix."""
+    """The answer of explain for the program with the best fix."""
     left = found.explained.get("left")
     return {**left, "best": found.explained["best"]} if left else None
 
@@ -102,7 +102,7 @@ def _arm(judged: Judgement | None, reach: int) -> dict[str, Any] | None:
 
 
 def _place(ratio: float, reach: int) -> float:
-    """Where a ratio is in the picture, whose middle is no gain."""
+    """The place of a ratio in the picture, whose middle is no gain."""
     power = math.log2(ratio) if 0 < ratio < math.inf else math.copysign(reach, ratio - 1)
     share = max(-reach, min(reach, power)) / reach
     return round(_WIDTH / 2 * (1 + share), 1)

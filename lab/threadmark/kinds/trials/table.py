@@ -21,12 +21,12 @@ from threadmark.present import wording
 from threadmark.present.terminal import TextPage
 
 _KEPT = 2  # fixes whose lines are printed
-_UNCLEAR = 3  # fixes with a line that are not clear
-_ENDLESS = 10.0  # a gain up to ten times as fast says nothing
+_UNCLEAR = 3  # unclear fixes with a line
+_ENDLESS = 10.0  # an upper limit of ten times as fast has no meaning
 
 
 def lines(stored: Stored, found: Found, width: int, *, utf8: bool) -> list[Text]:
-    """What `show` and `try` print."""
+    """The output of `show` and `try`."""
     page = TextPage(max(60, min(width, 100)), utf8=utf8)
     _head(page, stored, found)
     if not found.bases:
@@ -79,7 +79,8 @@ def _on(count: int) -> str:
 
 
 def _shown(found: Found) -> list[Tried]:
-    """What has a line: what gains or loses somewhere, and of what is not clear the likeliest."""
+    """The fixes with a line: those that gain or lose with some number of threads, and the likeliest
+    of the unclear ones."""
     clear: list[Tried] = []
     unclear: list[Tried] = []
     for each in found.tried:
@@ -91,7 +92,7 @@ def _shown(found: Found) -> list[Tried]:
 
 
 def _is_short(tried: Tried) -> bool:
-    """Whether there were too few pairs to say anything."""
+    """Whether there were too few pairs for a finding."""
     return not tried.broken and all(each.pairs < FEWEST for each in tried.arms.values())
 
 
@@ -123,8 +124,7 @@ def _cell(judged: Judgement | None) -> str:
 
 
 def percent(ratio: float, *, factor: bool | None = None) -> str:
-    """How much faster: 1.43 as '+43 %', 0.9 as '-10 %'; as a factor where asked for, or from
-    two on."""
+    """A ratio of speed: 1.43 as '+43 %', 0.9 as '-10 %'; as a factor on request, or from two on."""
     if ratio >= 2 if factor is None else factor:
         return f"x{wording.speed(ratio)}"
     share = 100 * (ratio - 1)
@@ -175,7 +175,7 @@ def _could_be(found: Found) -> str:
 
 
 def _gain(share: float) -> str:
-    """A gain that fixes can have at most: '5.0 %', 'x3.37'; smaller ones are none."""
+    """The largest possible gain of fixes: '5.0 %', 'x3.37'; smaller ones count as none."""
     return percent(1 + max(share, WORTH)).removeprefix("+")
 
 
@@ -194,7 +194,7 @@ def _keep(page: TextPage, tried: Tried) -> None:
 
 
 def _sum(page: TextPage, found: Found) -> None:
-    """What a combination says beside its parts."""
+    """The lines on a combination and its parts."""
     known = {each.name: each for each in found.tried}
     for each in found.tried:
         parts = [known[name].most for name in each.parts if name in known]
@@ -271,7 +271,7 @@ def _explained(page: TextPage, found: Found, store: Path) -> None:
 
 
 def left_out(found: Found) -> dict[str, list[str]]:
-    """Why fixes were not tried, each reason with their names."""
+    """The reasons for not trying fixes, each with the names of the fixes."""
     reasons: dict[str, list[str]] = {}
     for name, why in found.left_out.items():
         reasons.setdefault(why, []).append(name)
@@ -284,5 +284,5 @@ def _left_out(page: TextPage, found: Found) -> None:
 
 
 def command_line(request: dict[str, Any]) -> str:
-    """The program as it was named."""
+    """The program's command line from the request."""
     return shlex.join(request["command"])

@@ -1,4 +1,4 @@
-"""One invocation of `try`: what is tried, the runs, what is kept of them, and what is printed."""
+"""One invocation of `try`: the choice of fixes, the runs, the store, and the output."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ from threadmark.store.store import Store
 BUDGET_S = 180.0
 FIRST_TABLE_S = 60.0
 INTERRUPTED_STATUS = 130
-_BEST = 4  # fixes that are measured with fewer threads too
+_BEST = 4  # fixes that are also measured with fewer threads
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What the command line asks for beside the program."""
+    """The options of the command line beside the program."""
 
     only: tuple[str, ...] = ()
     budget_s: float = BUDGET_S
@@ -55,7 +55,7 @@ class Asked:
 
 
 def perform(workload: Workload, asked: Asked, path: Path) -> int:
-    """Do it; returns the exit status."""
+    """Run the try; returns the exit status."""
     workload.faults(KIND.command, is_built=bool(asked.build))
     if (asked.build and not asked.build.strip()) or "\0" in asked.build:
         raise LabError("--build needs a value.")
@@ -70,7 +70,7 @@ def perform(workload: Workload, asked: Asked, path: Path) -> int:
 
 
 class _Session:
-    """`stack` closes the store, which is opened when the program has run once."""
+    """The session of a try. `stack` closes the store, which opens when the program has run once."""
 
     def __init__(self, workload: Workload, asked: Asked, stack: ExitStack, path: Path) -> None:
         self.interrupted = False
@@ -91,14 +91,14 @@ class _Session:
 
     @contextmanager
     def measuring(self) -> Iterator[None]:
-        """The cage of all runs, and a line that says what goes on."""
+        """The cage of all runs, and a line of progress."""
         console = Console(stderr=True)
         with Cage(default_limits(), cap_threads=False) as self._cage, Progress(console) as line:
             self._line = line
             yield
 
     def try_all(self) -> None:
-        """All rounds."""
+        """Make all rounds."""
         loop = self._loop
         counts = self._workload.counts
         if self._asked.build:
@@ -118,7 +118,8 @@ class _Session:
             for each in candidates[fitting:]
         }
         candidates = candidates[:fitting]
-        # Each fix with the most threads, a combination, and the best ones with fewer threads.
+        # The arms: each fix with the most threads, a combination, and the best ones with fewer
+        # threads.
         loop.family = len(candidates) + 1 + (_BEST + 1) * (len(counts) - 1)
         self._described = {
             "family": loop.family,
@@ -132,7 +133,7 @@ class _Session:
         self._until(TOGETHER * loop.budget_s)
         best = self._found().best_of_kinds
         named = [each for each in candidates if each.name in {one.name for one in best}]
-        # A fix that sets the number of threads says nothing of other numbers.
+        # A fix that sets the number of threads has no arms with other numbers.
         free = [each for each in named if not self._settings[each.name].sets_threads]
         self._loop.add([Arm(e.name, n) for e in free[:_BEST] for n in counts if n != max(counts)])
         if len(named) > 1:
@@ -142,8 +143,8 @@ class _Session:
             self._explain_best()
 
     def end(self) -> int:
-        """Mark the run as complete, also where an interrupt left it, and print what is known;
-        returns the exit status."""
+        """Mark the run as complete, also after an interrupt, and print the results; returns the
+        exit status."""
         if self._store is None:
             raise LabError("The try was interrupted before its first round.", INTERRUPTED_STATUS)
         if self.interrupted:
@@ -163,7 +164,7 @@ class _Session:
         return INTERRUPTED_STATUS if self.interrupted else 0
 
     def _begin(self, candidates: Sequence[Candidate], counts: Sequence[int]) -> None:
-        """Take up fixes, and keep what they are."""
+        """Add fixes to the run, and store their records."""
         for each in candidates:
             self._settings[each.name] = each.setting
             self._described["tried"].append(self._menu.record(each))
@@ -171,7 +172,7 @@ class _Session:
         self._document(FIXES, self._described)
 
     def _begin_together(self, parts: Sequence[Candidate]) -> None:
-        """Take up all of them at once, which may need one more build."""
+        """Add the combination of all parts, which may need one more build."""
         before = self._loop.clock()
         try:
             both = self._menu.built(together(parts))
@@ -185,7 +186,7 @@ class _Session:
         self._line.note(f"building: {wording.printable(what)}")
 
     def _fitting(self, fixes: int) -> int:
-        """How many fixes there is time for. LabError where there is none for one."""
+        """The number of fixes for which there is time. LabError if there is no time for one."""
         loop = self._loop
         found = loop.fitting(fixes)
         if found < 1:
@@ -202,7 +203,7 @@ class _Session:
         return list(self._explained.get("bounds", ()))
 
     def _explain_best(self) -> None:
-        """Explain the program with the best fix: what is left."""
+        """Explain the program with the best fix."""
         best = next(iter(self._found().winners), None)
         if best is None:
             return
@@ -211,7 +212,7 @@ class _Session:
         self._document(EXPLAINED, self._explained)
 
     def _said_of(self, what: str, setting: Setting) -> dict[str, Any]:
-        """What explain says; nothing, and a note, where it cannot."""
+        """The answer of explain; if there is none, empty, and a note."""
         self._line.pause()
         try:
             own = self._menu.base | setting
@@ -221,7 +222,7 @@ class _Session:
             return {}
 
     def _until(self, end_s: float) -> None:
-        """Measure, leave out what has no hope where time is short, and show a first table."""
+        """Measure, leave out hopeless fixes if time is short, and show a first table."""
         loop = self._loop
         given_up = loop.screen(SCREENING * loop.budget_s)
         self._described[GIVEN_UP] = [arm.fix for arm in given_up]
@@ -259,12 +260,11 @@ class _Session:
             taken_s = row.facts["others_s"] + row.facts["steal_s"]
             row.facts[TAKEN] = (taken_s, row.facts["watched_s"] * len(os.sched_getaffinity(0)))
         if setting.sets_threads or self._workload.check:
-            row.facts.pop(OUTPUT, None)  # it may say how many threads there were
+            row.facts.pop(OUTPUT, None)  # it may contain the number of threads
         return row
 
     def _start(self) -> None:
-        """Open the store, and keep the runs that were made before: all of it, or, where an
-        interrupt comes, nothing."""
+        """Open the store, and keep the earlier runs: all of them or, after an interrupt, none."""
         request = {
             "command": list(self._workload.words),
             "workload": self._workload.as_json(),
