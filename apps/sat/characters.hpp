@@ -40,15 +40,15 @@ inline bool parse_integer(const char*& at, const char* end, std::int64_t& value)
   return true;
 }
 
-// Behind the string whose length is at `at`, after its @; `at` if no length is there. One blank is
-// between the length and the text. A text that is to be longer than what is left ends at `end`.
+// Returns the end of the string whose length is at `at`, after its @; `at` if there is no length.
+// One blank is between the length and the text. A text that is longer than the rest ends at `end`.
 inline const char* skip_string(const char* at, const char* end) {
   std::int64_t size = 0;
   if (at == end || !is_digit(*at) || !parse_integer(at, end, size)) return at;
   return size < end - at ? at + 1 + size : end;
 }
 
-// Whether it is written as numbers are: digits with or without a point, perhaps an exponent.
+// Whether the token is a number: digits with or without a point, perhaps an exponent.
 constexpr bool is_real(std::string_view token) {
   std::size_t at = token.starts_with('-') || token.starts_with('+') ? 1 : 0;
   const auto digits = [&] {
@@ -68,7 +68,7 @@ constexpr bool is_real(std::string_view token) {
   return digits() != 0 && at == token.size();
 }
 
-// What from_chars cannot do: numbers below the least double, and libraries that lack it.
+// For cases beyond from_chars: numbers below the least double, and libraries that lack it.
 inline bool parse_rare_real(const char*& at, const char* end, double& value) {
   const std::string_view token = token_at(at, end);
   if (!is_real(token)) return false;
@@ -80,7 +80,8 @@ inline bool parse_rare_real(const char*& at, const char* end, double& value) {
   return true;
 }
 
-// The same for a finite number. Too large a number is none; one too small is 0 with its sign.
+// The same for a finite number. A too large number is no number; a too small number is 0 with its
+// sign.
 inline bool parse_real(const char*& at, const char* end, double& value) {
   const char* p = at;
   const bool negative = p != end && *p == '-';

@@ -1,5 +1,5 @@
-// `tmk-sat check`: every reference, every field against the schema, lists and rings, what would be
-// lost, and whether the file written again is equal.
+// `tmk-sat check`: checks every reference, every field against the schema, lists and rings, the
+// data that would be lost, and whether the file written again is equal.
 #include <algorithm>
 #include <map>
 #include <memory>

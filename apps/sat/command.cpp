@@ -1,4 +1,4 @@
-// The definitions of what commands share.
+// The definitions of the common parts of commands.
 #include "command.hpp"
 
 #include "students/interruption.hpp"

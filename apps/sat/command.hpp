@@ -1,4 +1,4 @@
-// The commands of tmk-sat and what they share.
+// The commands of tmk-sat and their common parts.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace sat {
 
-// A part of what was asked for was done, and the output says so; exit status 1.
+// kPartial: the command did a part of the request, and its output says so; exit status 1.
 enum class Outcome { kWhole, kPartial };
 using Command = std::function<Outcome()>;
 
@@ -31,18 +31,18 @@ struct Input {
   bool has_partial = false;   // the command has the option
   bool partial = false;
 
-  Team team() const;  // a signal ends what it does
+  Team team() const;  // a signal ends its work
 };
 void add_input(students::Options options, Input& input);
 void add_threads(students::Options options, std::uint64_t& threads);
 
-// Calls, and puts the file's name before what is wrong with it.
+// Calls, and puts the file's name before the message of an error.
 void name_file(const Input& input, const std::function<void()>& call);
 
 // "  name      text\n"
 std::string row(const std::string& name, const std::string& text);
-// The lines for what a partial result leaves out, with `more` that were only counted;
-// Outcome::kWhole if there are none.
+// Prints the lines about the omissions of a partial result, and `more` that were only counted.
+// Returns Outcome::kWhole if there are none.
 Outcome print_problems(const std::vector<Problem>& problems, std::uint64_t more = 0);
 
 }  // namespace sat

@@ -1,5 +1,5 @@
-// sat::read: a file in memory, its header, and the table of its records. Nothing of the records
-// themselves is understood yet; sat::map does that.
+// sat::read: a file in memory, its header, and the table of its records. sat::map, and not this
+// step, reads the records themselves.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +31,8 @@ class Bytes {
   std::size_t size_ = 0;
 };
 
-// Reads a file whole. Throws students::Failure, also where four times its size is more memory than
-// is free; then nothing was allocated. That is an estimate: read() and map() compare the tables and
+// Reads a file whole. Throws students::Failure, also if four times its size is more than the free
+// memory; then nothing was allocated. That is an estimate: read() and map() compare the tables and
 // the objects with the free memory again, before they allocate them.
 Bytes load(const std::string& path, Check check = nullptr);
 
@@ -42,11 +42,11 @@ struct Document {
   std::vector<Frame> frames;
   std::uint64_t subtypes = 0;     // definitions in all records
   std::string_view mark;          // that ends the file; empty: there is none
-  bool history = false;           // there was one, and it was skipped
+  bool history = false;           // the file had one, which was skipped
   bool numbered = false;          // records begin with their numbers
   bool dollars = true;            // references are written as $7; before version 400 as 7 too
   std::size_t after_mark = 0;     // characters other than blanks behind the end mark
-  std::vector<Problem> problems;  // with partial: what would have been refused
+  std::vector<Problem> problems;  // with partial: faults that would have been refused
 
   std::string_view record(std::size_t i) const {
     return bytes.view().substr(frames[i].begin, frames[i].size);
@@ -58,7 +58,7 @@ struct Document {
 };
 
 struct ReadOptions {
-  bool partial = false;  // go on after a problem, and keep it
+  bool partial = false;  // go on after a problem, and keep the problem
 };
 
 // Throws BadFile.

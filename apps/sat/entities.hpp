@@ -1,8 +1,8 @@
-// The objects of a file; long because all classes are here, each a few lines. Entity is what all
-// have in common; a class has the fields of its record, in the order in which schema.hpp reads and
-// writes them. References are indices of records.
+// The objects of a file; long because all classes are here, each a few lines. Entity is the common
+// part of all classes. A class has the fields of its record, in the order in which schema.hpp reads
+// and writes them. References are indices of records.
 //
-// A field that a file may lack has a value that says so: kNull (also written as $-1), kAbsent,
+// A field that a file may lack has a value for its absence: kNull (also written as $-1), kAbsent,
 // kAbsentReal, Choice::kNone. Objects own no memory; texts lie in the bytes of the file.
 #pragma once
 
@@ -88,10 +88,10 @@ struct Entity {
   std::uint32_t handles = 0;  // references that were counted, when they are
   Ref attribute = kNull;      // first of a list
   std::int64_t id = kAbsent;  // from version 700 on
-  std::string_view rest;      // what the schema does not have, as it stands in the file
+  std::string_view rest;      // the text of fields outside of the schema
 };
 
-// What topology and geometry have beside it.
+// The further common fields of topology and geometry.
 struct Shaped : Entity {
   std::int64_t history = kAbsent;  // from version 1600 on, not in Autodesk's
   Ref pattern = kNull;             // from version 700 on
@@ -314,7 +314,7 @@ struct Pcurve : Shaped {
   double v = kAbsentReal;
 };
 
-// Any attribute: who has which data after these fields is its own.
+// Any attribute. The data after these fields depend on the kind of attribute.
 struct Attribute : Entity {
   static constexpr Kind kKind = Kind::kAttribute;
   Ref next = kNull;
@@ -322,7 +322,7 @@ struct Attribute : Entity {
   Ref owner = kNull;
 };
 
-// A class that the schema does not know: all of it is `rest`.
+// A class that the schema does not know: its whole text is `rest`.
 struct Unknown : Entity {
   static constexpr Kind kKind = Kind::kUnknown;
 };
@@ -390,7 +390,7 @@ decltype(auto) dispatch(Kind kind, Call&& call) {
   }
 }
 
-// Sets of kinds, for what a reference may name.
+// Sets of the kinds that a reference may name.
 using Kinds = std::uint32_t;
 constexpr Kinds set_of(auto... kinds) { return ((Kinds{1} << static_cast<unsigned>(kinds)) | ...); }
 constexpr bool contains(Kinds set, Kind kind) {
@@ -403,7 +403,7 @@ inline constexpr Kinds kSurfaces = set_of(Kind::kPlane, Kind::kCone, Kind::kSphe
 inline constexpr Kinds kCurves =
     set_of(Kind::kStraight, Kind::kEllipse, Kind::kIntcurve, Kind::kOtherCurve);
 
-// The kind of a class chain such as `tedge-edge`: that of the nearest class that is known.
+// The kind of a class chain such as `tedge-edge`: the kind of the nearest known class.
 Kind kind_of(std::string_view identifier);
 
 }  // namespace sat

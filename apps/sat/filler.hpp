@@ -1,7 +1,7 @@
-// Pass 2 on one record: its text becomes the fields of its object. It is long because all that a
-// field can be is here, which shares where the record has been read to. A Source is a form of
-// taking numbers and words out of a text; the schema says which come. What is shared between
-// threads, the kinds and the numbers of all records, is only read.
+// Pass 2 on one record: its text becomes the fields of its object. It is long because all kinds of
+// fields are here, which share the position in the record. A Source is a form of taking numbers and
+// words out of a text; the schema gives their order. The threads share the kinds and the numbers of
+// all records, and only read them.
 #pragma once
 
 #include <algorithm>
@@ -18,14 +18,14 @@
 
 namespace sat {
 
-// What a form must be able to do with the text of one record.
+// The operations of a form on the text of one record.
 template <class S>
 concept SourceOfFields = requires(S source, std::string_view text, std::int64_t& whole,
                                   double& number, std::size_t position) {
   source.begin(text);                                          // goes on with another text
   { source.peek() } -> std::same_as<char>;                     // next but blanks; 0 at the end
   { source.skip() } -> std::same_as<bool>;                     // that; whether no blank follows
-  { source.integer(whole) } -> std::same_as<bool>;             // takes one, or says no
+  { source.integer(whole) } -> std::same_as<bool>;             // takes a number, or returns false
   { source.real(number) } -> std::same_as<bool>;               // finite
   { source.word() } -> std::convertible_to<std::string_view>;  // good until the next call
   { source.position() } -> std::same_as<std::size_t>;          // after a peek that is not 0

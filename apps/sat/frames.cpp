@@ -1,5 +1,5 @@
 // The definitions. Framer is one pass over a part of the file; frame() lets threads begin at
-// guessed record ends and keeps what proves to have begun right.
+// guessed record ends and keeps the parts that began at a real one.
 #include "frames.hpp"
 
 #include <algorithm>

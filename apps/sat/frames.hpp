@@ -1,5 +1,6 @@
-// Framing: where each record of a file begins and ends. No schema is needed, but strings must be
-// skipped by their lengths, since a `#` in one ends nothing. frames.md says how threads share it.
+// Framing: the beginning and the end of each record of a file. It needs no schema, but must skip
+// strings by their lengths, because a `#` in a string ends no record. frames.md explains how
+// threads share the work.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +13,12 @@
 
 namespace sat {
 
-// A record without its `#`. 16 bytes, as a file may have many millions.
+// A record without its `#`. It has 16 bytes, because a file may have many millions.
 struct Frame {
   std::uint64_t begin;
   std::uint32_t size;
-  // While parts are framed: subtypes that it defines. Then: the number of its first one.
+  // During the framing of parts: the number of subtypes that it defines. Afterwards: the number of
+  // its first subtype.
   std::uint32_t subtypes;
 };
 static_assert(sizeof(Frame) == 16);
@@ -48,8 +50,8 @@ Framing find_end_mark(std::string_view bytes, std::size_t begin, bool counted, C
 // The line of a position, from 1.
 std::uint64_t line_of(std::string_view bytes, std::size_t position);
 
-// The same for many positions. Each line is counted from the one before, so that positions in
-// ascending order cost one pass over the file.
+// The same for many positions. Counting goes on from the last position, so positions in ascending
+// order cost one pass over the file.
 class Lines {
  public:
   explicit Lines(std::string_view bytes) : bytes_(bytes) {}

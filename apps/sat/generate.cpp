@@ -1,4 +1,4 @@
-// `tmk-sat generate`: a valid file of version 700 with solids of all sorts, as large as wanted.
+// `tmk-sat generate`: a valid file of version 700 with solids of all sorts, of any size.
 #include <memory>
 #include <string>
 #include <string_view>

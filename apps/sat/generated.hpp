@@ -1,4 +1,4 @@
-// A valid file of version 700 with solids of all sorts, as large as wanted.
+// A valid file of version 700 with solids of all sorts, of any size.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The lines before the records: version, counts, who wrote the file, units and tolerances.
+// The lines before the records: version, counts, the writer of the file, units and tolerances.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct Header {
   std::string product;
   std::string kernel;
   std::string date;
-  std::string names_line;  // the whole of it, where its lengths are wrong
+  std::string names_line;  // the whole line, if its lengths are wrong
 
   bool has_units = false;
   double millimetres = -1;  // of a unit; -1: not known

@@ -1,4 +1,4 @@
-// `tmk-sat info`: what the header says, and how many records of each class there are.
+// `tmk-sat info`: prints the header, and the number of records of each class.
 #include <algorithm>
 #include <cstdio>
 #include <memory>

@@ -1,4 +1,4 @@
-// Which class a record is of.
+// Finds the class of a record.
 #include <array>
 
 #include "entities.hpp"

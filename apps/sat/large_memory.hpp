@@ -1,5 +1,5 @@
-// Memory for what has many megabytes. It is asked for in large pages: a page of 4 KiB costs a fault
-// at its first use, which for objects made once takes as long as filling them, and threads that
+// Memory for objects of many megabytes, in large pages. A page of 4 KiB costs a fault at its first
+// use. For objects that are made once the faults take as long as filling them, and threads that
 // fault at the same time wait for one another in the kernel.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace sat {
 
 inline constexpr std::size_t kLargePage = std::size_t{2} << 20;
 
-// Less than this is not worth the page that is not full.
+// Smaller objects are not worth a partly filled page.
 inline constexpr std::size_t kLeastLarge = 2 * kLargePage;
 
 class FreeLarge {
@@ -41,7 +41,7 @@ LargeMemory<T> allocate_large(std::size_t count) {
   const FreeLarge free(bytes);
   if (bytes < kLeastLarge) return LargeMemory<T>(static_cast<T*>(::operator new(bytes)), free);
   void* const place = ::operator new(bytes, std::align_val_t{kLargePage});
-  madvise(place, bytes, MADV_HUGEPAGE);  // a wish: where it is not granted, all works
+  madvise(place, bytes, MADV_HUGEPAGE);  // a request only: all works without it
   return LargeMemory<T>(static_cast<T*>(place), free);
 }
 

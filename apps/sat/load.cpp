@@ -1,4 +1,4 @@
-// sat::load: the bytes of a file, if the memory for them and for their objects is there.
+// sat::load: the bytes of a file, if there is memory for them and for their objects.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

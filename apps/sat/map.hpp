@@ -1,6 +1,6 @@
 // sat::map: from the table of records to linked objects, in two passes. The first makes an empty
-// object for each record, the second fills them; then no order of the records matters, and threads
-// share them without a lock. frames.md says why.
+// object for each record, the second fills them; so the order of the records does not matter, and
+// threads share them without a lock. frames.md explains why.
 #pragma once
 
 #include <span>
@@ -26,11 +26,11 @@ const Form* find_form(std::string_view name);
 
 struct MapOptions {
   const Form* form = nullptr;  // from_chars
-  bool partial = false;        // go on after a problem, and keep it
-  bool counted = false;        // each reference counts itself at its target, as a handle does
+  bool partial = false;        // go on after a problem, and keep the problem
+  bool counted = false;        // each reference counts itself at its target, like a handle
 };
 
-// The passes, for those who measure them; map() is both.
+// The two passes, for measurements; map() runs both.
 Model make_objects(Document document, Team& team, const MapOptions& options = {});
 void fill_objects(Model& model, Team& team, const MapOptions& options = {});
 

@@ -1,4 +1,4 @@
-// `tmk-sat map`: makes linked objects of a file, and says how long each step took.
+// `tmk-sat map`: makes linked objects of a file, and prints the time of each step.
 #include <sys/resource.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What sat::map makes: an object for each record, in one array for each class, and the table that
-// says where the object of a record is. Objects know one another by the records' indices.
+// The result of sat::map: an object for each record, in one array for each class, and the table of
+// the objects' places by record. Objects refer to one another by the records' indices.
 #pragma once
 
 #include <array>
@@ -22,7 +22,8 @@
 
 namespace sat {
 
-// Objects whose memory is there before they are, so that each thread makes its own part of them.
+// An array whose memory exists before its objects, so that each thread constructs its own part of
+// them.
 template <class T>
 class Array {
  public:
@@ -54,7 +55,7 @@ struct Nurbs {
     std::uint32_t degree = 0;
     char closure = 'o';  // of open, closed, periodic
     // Value and multiplicity. The multiplicities at both ends are those of the file: the degree,
-    // where others count one more.
+    // while other kernels count one more.
     std::vector<double> knots;
     std::vector<std::uint32_t> multiplicities;
     std::size_t poles() const;
@@ -76,7 +77,7 @@ struct Subtype {
   Ref record = kNull;
   std::string_view name;
   std::string_view text;         // from the name to before the closing brace
-  std::unique_ptr<Nurbs> nurbs;  // of those that a record has directly, if it is understood
+  std::unique_ptr<Nurbs> nurbs;  // only for a record's own subtype, if it is understood
 };
 
 // From the number by which the file names a record to its index.
@@ -88,7 +89,7 @@ class Numbers {
     records_ = records;
     others_.clear();
   }
-  // Any numbers. False if one occurs twice: it is put into `twice`.
+  // Takes any numbers. Returns false if a number occurs twice, and stores it in `twice`.
   bool take(std::vector<std::int64_t> numbers, std::int64_t& twice);
 
   Ref find(std::int64_t number) const {
@@ -115,7 +116,7 @@ class Numbers {
   std::vector<Other> others_;  // by number
 };
 
-// What is wrong with a record. Its line is looked for when no thread adds any more.
+// A fault of a record. Its line is searched when no thread adds faults any more.
 struct Fault {
   std::size_t record;
   const char* field;
@@ -182,7 +183,7 @@ struct Model {
     return dispatch(kinds[record], [&]<class T>() -> const Entity& { return get<T>(record); });
   }
   void keep(Problem problem);
-  // `lines`: of the document, which the problems of one caller share.
+  // `lines`: the lines of the document, which the problems of one caller share.
   Problem problem(Ref record, const char* field, const std::string& what, Lines& lines) const;
 };
 

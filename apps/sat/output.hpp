@@ -1,4 +1,4 @@
-// A file that has a temporary name until it is whole, and that a signal leaves out.
+// A file that has a temporary name until it is whole. A signal removes it.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace sat {
 
 class Output {
  public:
-  // Makes an empty file beside `target`, or throws students::Failure. What was not committed is
-  // removed.
+  // Makes an empty file beside `target`, or throws students::Failure. The destructor removes a file
+  // that was not committed.
   explicit Output(const std::string& target) : file_(target, "another file with --out") {}
 
   // Appends; also ends the command if a signal came.

@@ -1,4 +1,4 @@
-// What is wrong with a file: one sentence with line, record and field.
+// A fault of a file: one sentence with line, record and field.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ inline constexpr std::size_t kMostProblems = 1000;
 
 struct Problem {
   std::uint64_t line = 0;           // from 1; 0: the file as a whole
-  std::int64_t record = kNoRecord;  // the number by which references name it
+  std::int64_t record = kNoRecord;  // its number in references
   std::string identifier = {};      // `plane-surface`
   std::string field = {};
   std::string what = {};
@@ -33,13 +33,13 @@ std::string quoted(std::string_view text);
 // "$7"
 std::string reference_text(std::int64_t number);
 
-// The file cannot be read whole. The sentence has no name of a file in it.
+// The file cannot be read whole. The sentence does not name the file.
 struct BadFile : students::Failure {
   explicit BadFile(const Problem& given) : Failure(sentence(given)), problem(given) {}
   Problem problem;
 };
 
-// A field that is not what it must be. Whoever knows the record makes a Problem of it.
+// A field of the wrong form. A caller that knows the record makes a Problem of it.
 struct FieldError : std::runtime_error {
   FieldError(const char* name, const std::string& why) : std::runtime_error(why), field(name) {}
   const char* field;

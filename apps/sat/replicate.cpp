@@ -1,5 +1,5 @@
-// `tmk-sat replicate`: the bodies of a file many times in one. Texts are copied but for the numbers
-// of records and subtypes in them, so that all that is not understood is copied too.
+// `tmk-sat replicate`: the bodies of a file many times in one. It copies texts except for the
+// numbers of records and subtypes in them, so it also copies data that it does not understand.
 #include <memory>
 #include <string>
 

@@ -1,10 +1,10 @@
-// The fields of each class, in the order of its record; long because it has all. Written once for
-// whatever goes over them: Filler reads them out of a record (in several forms), Writer writes
-// them.
+// The fields of each class, in the order of its record; long because it has all. They are written
+// once for all archives: Filler reads them out of a record (in several forms), Writer writes them.
 //
-// An archive says what a field is; `maybe_` means that a file may lack it, which the next token
-// tells: a reference begins with $, a number with a digit or a sign, a word with its letter.
-// Fields differ between versions; where a token can tell, it does, since real files mix them.
+// An archive has a function for each type of field. `maybe_` means that a file may lack the field,
+// which the next token tells: a reference begins with $, a number with a digit or a sign, a word
+// with its letter. Fields differ between versions. If a token can tell, it decides, because real
+// files mix versions.
 #pragma once
 
 #include "entities.hpp"

@@ -20,7 +20,7 @@ Position operator*(double factor, const Position& a);
 Position cross(const Position& a, const Position& b);
 double length(const Position& a);
 
-// Where a solid stands: turned about the z axis, then moved.
+// The placement of a solid: turned about the z axis, then moved.
 struct Placement {
   double cosine = 1;
   double sine = 0;
@@ -31,7 +31,7 @@ struct Placement {
   }
 };
 
-// An edge in a loop, in its own direction or against it. `pcurve`: data of one, or none.
+// An edge in a loop, in its own direction or against it. `pcurve`: data of a pcurve, or none.
 struct Use {
   std::size_t edge = 0;
   bool reversed = false;
@@ -41,20 +41,22 @@ using Ring = std::vector<Use>;
 
 class Solid {
  public:
-  // Each returns the index by which others name it. Data are the fields after the common ones,
-  // such as "0 0 0 1 0 0 I I"; the class is a whole identifier. An edge without class is a point.
+  // Each function returns the index by which other parts refer to the new part. Data are the fields
+  // after the common ones, such as "0 0 0 1 0 0 I I"; the class is a whole identifier. An edge
+  // without class is a point.
   std::size_t vertex(const Position& position);
   std::size_t edge(std::size_t start, double t0, std::size_t end, double t1,
                    const std::string& curve_class, const std::string& curve_data);
   void face(const std::string& surface_class, const std::string& surface_data, bool reversed,
             std::vector<Ring> rings);
-  // The straight edge between two vertices, made at its first use; and how `from` to `to` uses it.
+  // The straight edge between two vertices, made at its first use, with its direction from `from`
+  // to `to`.
   Use straight(std::size_t from, std::size_t to);
 
   const Position& position(std::size_t vertex) const { return vertices_[vertex]; }
   void colour(const std::array<double, 3>& rgb) { colour_ = rgb; }
-  // Volume and area by the formulas of its sort, for whoever checks a translator. Area 0: there is
-  // no formula.
+  // Volume and area by the formulas of its sort, for checks of a translator. Area 0: there is no
+  // formula.
   void measures(double volume, double area) {
     volume_ = volume;
     area_ = area;
@@ -67,7 +69,7 @@ class Solid {
 
   // Records beside that of the body.
   std::size_t records() const;
-  // `body`: its record; `first`: of the others, which follow one another.
+  // `body`: its record; `first`: the first of the other records, which follow one another.
   std::string body_record(std::size_t first) const;
   void append_records(std::size_t body, std::size_t first, std::string& out) const;
 

@@ -1,4 +1,4 @@
-// The solids that `generate` makes: solid number n of a seed is the same whoever asks for it.
+// The solids that `generate` makes: solid number n of a seed is always the same.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Finds the next of a few characters: what framing and the search for subtypes stop at.
+// Finds the next of a few characters, at which framing and the search for subtypes stop.
 #pragma once
 
 #include <bit>

@@ -1,6 +1,6 @@
-// Threads for passes over many records: each part of the work is a task of tmk, and whoever waits
-// runs tasks too; or of another scheduler. team.each() returns when all parts have ended; it throws
-// the first exception.
+// Threads for passes over many records: each part of the work is a task of tmk or of another
+// scheduler. A waiting thread of tmk also runs tasks. team.each() returns when all parts have
+// ended; it throws the first exception.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,12 @@
 
 namespace sat {
 
-// What a program wants to do now and then while it waits; it may throw, to end the work early. Any
-// thread calls it.
+// A function that the work calls now and then; it may throw, to end the work early. Any thread
+// calls it.
 using Check = void (*)();
 
-// Once in so many records, each of which takes some ten to some thousand nanoseconds.
+// Calls `check` once in a number of records, each of which takes some ten to some thousand
+// nanoseconds.
 inline void check_now_and_then(Check check, std::size_t i) {
   if (check != nullptr && i % 4096 == 0) check();
 }
@@ -34,7 +35,7 @@ class Team {
     if (threads > 1) pool_ = std::make_unique<tmk::pool>(threads);
   }
 
-  // Threads that others have started; `threads` says how finely the work is divided.
+  // Uses threads that others have started; `threads` sets how finely the work is divided.
   Team(unsigned threads, EachPart each)
       : threads_(threads), check_(nullptr), each_(std::move(each)) {}
 

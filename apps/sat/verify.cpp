@@ -1,4 +1,5 @@
-// The definitions. A walk stamps what it visits, so that all walks together visit each object once.
+// The definitions. A walk stamps the objects that it visits, so all walks together visit each
+// object once.
 #include "verify.hpp"
 
 #include <string>

@@ -1,5 +1,5 @@
-// Whether a mapped model can be walked: lists that must end do, and rings close. Nothing else here
-// follows references from object to object, so that a file with a cycle hangs nobody.
+// Checks that a mapped model can be walked: its lists end, and its rings close. No other code here
+// follows references from object to object, so a file with a cycle hangs no program.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace sat {
 
-// What is wrong, at most `most` of it. Lists: lumps, shells, subshells, wires, faces, loops,
-// attributes. Rings: the coedges of each loop, both ways, and those that share an edge.
+// The faults, at most `most`. Lists: lumps, shells, subshells, wires, faces, loops, attributes.
+// Rings: the coedges of each loop, both ways, and those that share an edge.
 std::vector<Problem> verify(const Model& model, std::size_t most = 1, Check check = nullptr);
 
 }  // namespace sat

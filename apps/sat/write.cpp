@@ -1,4 +1,4 @@
-// The definitions. Writer is the archive that schema.hpp's fields are written with.
+// The definitions. Writer is the archive that writes schema.hpp's fields.
 #include "write.hpp"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // sat::write: a model as a SAT file again, of the same version and with the same record numbers.
-// Objects are written from their fields, reals with the fewest digits that give the same bits;
-// what no schema knows is written as it stood in the file. Comparing two files, token by token.
+// Objects are written from their fields, reals with the fewest digits that give the same bits. Data
+// outside of the schema are written as they were in the file. first_difference() compares two files
+// token by token.
 #pragma once
 
 #include <string>
@@ -18,8 +19,8 @@ void write_records(const Model& model, std::string& out, Check check = nullptr);
 // The whole file.
 std::string write(const Model& model, Check check = nullptr);
 
-// The first record whose tokens differ, numbers by their bits; kNull if all are equal. `why` says
-// what differs. Blanks between tokens, and 0 and 1 for the words of a Choice, are no difference.
+// The first record whose tokens differ, numbers by their bits; kNull if all are equal. `why` gets
+// the difference. Blanks between tokens, and 0 and 1 for the words of a Choice, are no difference.
 Ref first_difference(const Document& a, const Document& b, std::string& why, Check check = nullptr);
 
 }  // namespace sat

@@ -103,7 +103,7 @@ class Writer {
     if (number == kNoSubtype) return;
     const Subtype& subtype = model_.subtypes[number];
     add("{");
-    // The record that has the definition is the one that is written, or another.
+    // The record with the definition is this record, or another one.
     if (subtype.record == record_) {
       add_raw(subtype.text);
     } else {
@@ -127,7 +127,8 @@ class Writer {
            token.find_first_not_of("0123456789", 1) == std::string_view::npos;
   }
 
-  // As it stood in the file. Its blanks stay, as one may be the end of a string.
+  // Adds the text as it was in the file. Its blanks stay, because a blank may be the end of a
+  // string.
   void add_raw(std::string_view text) {
     out_ += text;
     if (!text.empty() && !is_blank(text.back())) out_ += ' ';

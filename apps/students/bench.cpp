@@ -1,6 +1,5 @@
-// `tmk-students bench` and `writers`: what compares the writers is the lab, so bench hands its
-// words over to the launcher of the checkout that built this program; writers tells the lab what
-// there is.
+// `tmk-students bench` and `writers`: the lab compares the writers, so bench passes its words to
+// the launcher of the checkout that built this program; writers lists the writers for the lab.
 #include <unistd.h>
 
 #include <cerrno>

@@ -1,4 +1,5 @@
-// What ends a command early: a complaint is one sentence for the person, with the remedy in it.
+// The exceptions that end a command early: a complaint is one sentence for the user, with the
+// remedy in it.
 #pragma once
 
 #include <cerrno>
@@ -32,8 +33,8 @@ struct Incomplete : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Why `path` could not be written, and what to do: `other` is what can be chosen instead. `error`
-// is a value of errno; 0: not known.
+// The reason for which `path` could not be written, and the remedy: `other` names the alternative.
+// `error` is a value of errno; 0: not known.
 inline Failure write_failure(const std::string& path, int error,
                              const std::string& other = "another folder with --out") {
   const std::string why = error == 0 ? "the system does not say why" : std::strerror(error);

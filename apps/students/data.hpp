@@ -1,5 +1,5 @@
-// The data of a plan: who is at which position, with which points, and the order of each block in
-// each file. All writers take them from here, which is why they write the same bytes.
+// The data of a plan: the student at each position, the points, and the order of each block in each
+// file. All writers take the data from here, so they write the same bytes.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ inline constexpr std::array<std::string_view, kFiles> kFileNames{
 inline constexpr std::array<std::string_view, kFiles> kContentTypes{
     "studentdata", "examdata", "exercisedata", "exerciseworkdata"};
 
-// In UTF-8. One has more bytes than characters, one has a blank, as those of the original.
+// Names in UTF-8. As in the original, one name has more bytes than characters, and one has a blank.
 inline constexpr std::array<std::string_view, 10> kFirstNames{
     "Aino", "Eero", "Helmi", "Jussi", "Leena", "Matti", "Onni", "Päivi", "Sanna", "Veikko"};
 inline constexpr std::array<std::string_view, 11> kLastNames{
@@ -72,7 +72,7 @@ class Data {
     return Digits(points_.draw(position * draws_ + 1 + part));
   }
 
-  // Brings what belongs to the students of a block, in the order of their positions, into the order
+  // Brings the data of the students of a block from the order of their positions into the order
   // that the block has in this file. `first` is a random access iterator.
   template <typename Iterator>
   void shuffle(File file, std::uint64_t block, Iterator first, std::uint64_t count) const {

@@ -1,4 +1,4 @@
-// `tmk-students generate`: the four files, by a writer that can be chosen.
+// `tmk-students generate`: the four files, by the chosen writer.
 #include <unistd.h>
 
 #include <algorithm>

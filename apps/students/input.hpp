@@ -1,5 +1,5 @@
-// The four files as they are read: what concerns a file as a whole is checked when it is opened,
-// and each line when it comes. Each complaint names the file and the line.
+// The four input files. The constructor checks the properties of a whole file; each line is checked
+// when it is read. Each complaint names the file and the line.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@
 
 namespace students {
 
-// One of the four files, open and known to be of its kind. Any number of threads may read it.
+// One of the four files, open and checked to be of its kind. Any number of threads may read it.
 class Input {
  public:
-  // Checks the first line, the encoding and the last line feed, and notes how many exercises there
-  // are. `maximum` is that of Rules. Throws Failure.
+  // Checks the first line, the encoding and the last line feed, and notes the number of exercises.
+  // `maximum` is that of Rules. Throws Failure.
   Input(const std::string& folder, File file, std::uint32_t maximum = kDefaultMaximum);
   Input(const Input&) = delete;
   Input& operator=(const Input&) = delete;
@@ -25,16 +25,16 @@ class Input {
 
   const std::string& path() const { return path_; }
   const Rules& rules() const { return rules_; }
-  std::uint64_t first() const { return first_; }  // where the first line of a student begins
+  std::uint64_t first() const { return first_; }  // beginning of the first student's line
   std::uint64_t size() const { return size_; }
 
-  // Reads until `bytes` are there or the file ends; returns how many. Throws Failure.
+  // Reads up to `bytes` bytes or to the end of the file; returns their number. Throws Failure.
   std::size_t read(std::uint64_t offset, char* to, std::size_t bytes) const;
 
-  // The complaint about the line that begins at this offset. It counts the lines before.
+  // The complaint about the line that begins at this offset. The function counts the lines before.
   Failure at_line(std::uint64_t offset, const std::string& what) const;
 
-  // The complaint about a student who has two lines in this file, which it looks for.
+  // The complaint about a student with two lines in this file. The function searches for the lines.
   Failure twice(std::uint32_t number) const;
 
  private:
@@ -55,8 +55,8 @@ class LineReader {
   static constexpr std::size_t kBufferBytes = std::size_t{256} * 1024;  // beyond any line
 
   explicit LineReader(const Input& input) : LineReader(input, input.first(), input.size()) {}
-  // Lines that begin in begin..end - 1; `begin` is at least input.first(), and need not be where a
-  // line begins. The input must live as long.
+  // Lines that begin in begin..end - 1; `begin` is at least input.first(), and need not be the
+  // beginning of a line. The input must live as long.
   LineReader(const Input& input, std::uint64_t begin, std::uint64_t end);
 
   // Begins anew with another part of a file; the buffer stays.
@@ -75,7 +75,7 @@ class LineReader {
     return true;
   }
 
-  // Where the line that next() gave last begins, and where the one after it begins.
+  // The beginning of the last line of next(), and the beginning of the line after it.
   std::uint64_t line_offset() const { return offset_of(line_); }
   std::uint64_t next_offset() const { return offset_of(at_); }
 
@@ -90,9 +90,9 @@ class LineReader {
   std::uint64_t offset_ = 0;      // in the file, of the buffer
   std::uint64_t end_ = 0;         // no line that begins here or later is given
   const char* at_ = nullptr;      // the next line
-  const char* line_ = nullptr;    // the last one
+  const char* line_ = nullptr;    // the last line
   const char* stop_ = nullptr;    // lines that begin before are whole in the buffer
-  const char* filled_ = nullptr;  // the end of what was read
+  const char* filled_ = nullptr;  // the end of the read bytes
 };
 
 }  // namespace students

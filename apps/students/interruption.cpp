@@ -1,4 +1,4 @@
-// The definitions. The handler does only what a handler may: it sets a word without a lock.
+// The definitions. The handler sets a word without a lock, because a handler may do no more.
 #include "interruption.hpp"
 
 #include <atomic>

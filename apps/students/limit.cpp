@@ -1,5 +1,5 @@
-// `tmk-students limit`: how long it takes to write the bytes of `generate` when they are in memory
-// before the clock starts. No generator can be faster; `generate` is compared with it.
+// `tmk-students limit`: the time to write the bytes of `generate` when they are in memory before
+// the clock starts. No generator can be faster; `generate` is compared with it.
 #include <array>
 #include <atomic>
 #include <chrono>

@@ -1,4 +1,4 @@
-// The definitions. What is slow here is meant to be so: it is what the original does.
+// The definitions. The slow code here is intended, because the original does the same.
 #include "lines.hpp"
 
 #include <cerrno>

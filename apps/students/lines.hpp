@@ -1,4 +1,4 @@
-// The published way to make and save lines: a string for each line, a stringstream for each
+// The published method of making and saving lines: a string for each line, a stringstream for each
 // student, and files that are opened, appended to, flushed after every line and closed for each
 // block.
 #pragma once
@@ -24,8 +24,8 @@ class Buffers {
   void add(const Data& data, std::uint64_t position);
   bool full() const { return count_ >= plan_.block; }
   std::uint64_t count() const { return count_; }
-  // Brings the lines of this file into the order of the block and returns all strings. The empty
-  // ones are no lines.
+  // Brings the lines of this file into the order of the block and returns all strings. Empty
+  // strings are no lines.
   const std::vector<std::string>& shuffled(const Data& data, File file, std::uint64_t block);
   void clear();
 
@@ -46,7 +46,7 @@ class OpenFiles {
   explicit OpenFiles(const Job& job);
   // Different threads may save different files at a time. Throws Failure.
   void save(Buffers& buffers, File file, std::uint64_t block);
-  // Writes what the streams still have, or throws Failure.
+  // Writes the rest of the streams' buffers, or throws Failure.
   void close();
 
  private:
@@ -54,7 +54,7 @@ class OpenFiles {
   std::array<std::ofstream, kFiles> files_;
 };
 
-// An upper bound for one pair of buffers, strings and what vectors have in reserve.
+// An upper bound for one pair of buffers, with strings and the spare capacity of vectors.
 std::uint64_t memory_of_buffers(const Plan& plan);
 
 // Fills the buffers with block after block and calls flush(number of the block) for each.

@@ -1,4 +1,4 @@
-// `tmk-students merge`: the options, and what is said at the end.
+// `tmk-students merge`: the options, and the output at the end.
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Options that several commands share, and numbers as a person writes them.
+// Options that several commands share, and numbers in the form of user input.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace students {
 
-// What a person gave; what is absent gets its default in finish().
+// The values of the user; finish() gives absent ones their defaults.
 struct Wishes {
   Plan plan;
   std::optional<std::uint64_t> block;
@@ -19,17 +19,17 @@ struct Wishes {
   std::optional<std::uint64_t> threads;
 };
 
-// An option whose value is a number of bytes, with K, M, G or T for powers of 1024; any other, or
-// less than `least`, is a BadRequest.
+// An option whose value is a number of bytes, with K, M, G or T for powers of 1024; any other
+// value, or less than `least`, is a BadRequest.
 void add_size(Options options, const std::string& names, const std::string& help,
               std::uint64_t least, const std::function<void(std::uint64_t)>& take);
 
 // -s -e -b --seed --out --fsync
 void add_data_options(Options options, Wishes& wishes);
-// `absent` says what holds without the option.
+// `absent` describes the default in the help.
 void add_threads(Options options, Wishes& wishes, const std::string& absent);
 
-// --points: what full marks are of the exam, an exercise and the project.
+// --points: the full marks of the exam, an exercise and the project.
 void add_points(Options options, std::uint32_t& maximum);
 
 // The plan with every default filled in, but for the threads.
@@ -39,12 +39,13 @@ Plan finish(const Wishes& wishes);
 // remedy.
 void check_memory(const Plan& plan, std::uint64_t bytes, bool per_thread);
 
-// The most memory that the process had so far, which the kernel counts; 0: it does not say.
+// The most memory that the process had so far, from the kernel; 0: not known.
 std::uint64_t peak_kib();
 
 std::string milliseconds(double elapsed_ms);
 
-// What the commands of this program are: each adds itself, and what it returns runs it.
+// The commands of this program: each function adds its command, and returns the function that runs
+// it.
 using Command = std::function<void()>;
 Command add_generate(Options options);
 Command add_limit(Options options);

@@ -1,5 +1,5 @@
 // The definitions. The fast functions look at eight bytes at a time, in one word whose lowest byte
-// is the first one. They return nullptr for whatever they do not know, right or wrong.
+// is the first one. They return nullptr for all input that they do not know, right or wrong.
 #include "parse.hpp"
 
 #include <algorithm>

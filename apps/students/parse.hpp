@@ -1,5 +1,5 @@
-// One line of one of the four files. parse_line is fast for what `generate` writes, and goes to a
-// complete parser for all else, which says exactly what is wrong.
+// One line of one of the four files. parse_line is fast for the lines of `generate`, and calls a
+// complete parser with exact complaints for all other lines.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace students {
 // Number, points of four digits with a tab before each, and the line feed.
 inline constexpr std::size_t kMostLineBytes = 10 + 5 * kMostExercises + 1;
 
-// What the lines of a file must be.
+// The rules for the lines of a file.
 struct Rules {
   File file = kBasic;
   std::uint32_t exercises = 0;              // of each line of the exercises
@@ -30,22 +30,24 @@ struct Line {
   bool above = false;        // some points are above the maximum
 };
 
-// What is wrong with a line, and what helps; who knows file and line puts them in front.
+// The fault of a line, and the remedy; a caller that knows file and line puts them in front.
 struct BadLine : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Reads the line that begins at `at` into `line` and returns the beginning of the next one. No byte
-// from `end` on is read; a line without a line feed before `end` is a BadLine. Throws BadLine.
+// Reads the line that begins at `at` into `line` and returns the beginning of the next line. It
+// reads no byte from `end` on; a line without a line feed before `end` is a BadLine. Throws
+// BadLine.
 const char* parse_line(const Rules& rules, const char* at, const char* end, Line& line);
 
-// How many exercises this line has, whatever its points are.
+// The number of exercises of this line, whatever its points are.
 std::uint32_t exercises_of(std::string_view line);
 
 // The line as a record of its file.
 Record record_of(const Rules& rules, const Line& line);
 
-// For a complaint: at most 30 bytes of the text in quotes, with ? for what is not printable ASCII.
+// For a complaint: at most 30 bytes of the text in quotes, with ? for bytes that are not printable
+// ASCII.
 std::string quoted(std::string_view text);
 
 // The length of the character that begins at `at`; 0 if it is not valid UTF-8 before `end`.

@@ -1,5 +1,5 @@
-// A file that is being written. It has a temporary name until it is whole, so that nobody takes a
-// part of it for the whole one.
+// A file that is being written. It has a temporary name until it is whole, so that no reader takes
+// a partial file for a whole one.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@ class PartialFile {
   // Throws Failure if the target is a folder, a device or a pipe, whose place no file may take.
   static void refuse_special(const std::string& target, const std::string& other);
 
-  // Makes an empty file beside the target. `other` names the remedy: what to choose instead of the
-  // target. Throws Failure.
+  // Makes an empty file beside the target. `other` names the alternative to the target, for the
+  // remedy. Throws Failure.
   PartialFile(const std::string& target, const std::string& other);
-  // Likewise, with a temporary name that ends so. The caller alone uses it: a file that is there
-  // was left by a process that was killed, and is begun anew.
+  // The same with a temporary name that has this ending. Only the caller uses the name: an existing
+  // file is the remains of a killed process, and is overwritten.
   PartialFile(const std::string& target, const std::string& other, const std::string& ending);
   PartialFile(const PartialFile&) = delete;
   PartialFile& operator=(const PartialFile&) = delete;
-  ~PartialFile();  // removes what has no name yet
+  ~PartialFile();  // removes a file without its final name
 
   // The temporary path, for writers that open it themselves.
   const std::string& path() const { return path_; }
-  // The path that it is to have.
+  // The final path of the file.
   const std::string& target() const { return target_; }
 
   // Appends the text. Throws Failure.
@@ -33,13 +33,12 @@ class PartialFile {
   // Writes the text at this offset. Any threads may write different parts. Throws Failure.
   void write_at(std::uint64_t offset, std::string_view text) const;
 
-  // Closes the file, with fsync after it is on the device, and returns how many bytes it has.
+  // Closes the file, with `fsync` after it is on the device, and returns its number of bytes.
   std::uint64_t finish(bool fsync);
-  // Gives it its name, in place of an earlier file; it was finished.
+  // Gives the finished file its name, in place of an earlier file.
   void rename();
-  // Instead of rename(): an earlier file of this name takes the place of what was written, so that
-  // it is removed with this object; rename() gives it its name back. False if there is none. Throws
-  // Failure.
+  // Instead of rename(): an earlier file of this name takes the place of the written file, so this
+  // object removes it; rename() gives it its name back. False if there is none. Throws Failure.
   bool put_target_aside() const;
 
  private:

@@ -1,6 +1,6 @@
 // A shuffled order of 0..count - 1 that needs no memory: a Feistel network over the next power of
-// two, walked along its cycle until it is within (Black and Rogaway 2002). One to one by
-// construction.
+// two, walked along its cycle until the value is in range (Black and Rogaway 2002). It is one to
+// one by construction.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class Permutation {
   }
 
   // The number at this position, which is below count. On average the network is used less than
-  // twice, because count is more than half of its domain, unless that is the smallest one.
+  // twice, because count is more than half of its domain, except for the smallest domain.
   std::uint64_t operator()(std::uint64_t position) const {
     do {
       position = once(position);

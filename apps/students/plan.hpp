@@ -1,4 +1,4 @@
-// What is asked for: the data, which the first four fields determine wholly, and how to write them.
+// The request: the data, which the first four fields determine wholly, and the way to write them.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@ inline constexpr std::uint64_t kMostExercises = 10'000;
 inline constexpr std::uint64_t kMostInBlock = 1'000'000;
 inline constexpr std::uint64_t kMostThreads = 256;
 inline constexpr std::uint64_t kLeastInBlock = 5;  // the original raises smaller buffers to it
-// What the buffers of a run may take; beyond it a request is refused, so that -b takes no memory
-// that the person does not know of.
+// The limit of the buffers of a run. Larger requests are refused, so that -b takes no memory that
+// the user does not know of.
 inline constexpr std::uint64_t kMostMemoryBytes = std::uint64_t{1} << 30;
 
 struct Plan {
@@ -27,7 +27,7 @@ struct Plan {
   bool verbose = false;
 
   std::uint64_t blocks() const { return (students + block - 1) / block; }
-  // How many students the block of this number has: the last one may have fewer.
+  // The number of students in the block of this number. The last block may have fewer.
   std::uint64_t size_of(std::uint64_t number) const {
     return std::min(block, students - number * block);
   }

@@ -1,5 +1,5 @@
-// What the programs of this folder are from outside: commands with their options, one sentence for
-// each problem, and an exit status.
+// The outside of the programs of this folder: commands with their options, one sentence for each
+// problem, and an exit status.
 #pragma once
 
 #include <cstdint>
@@ -58,13 +58,13 @@ using Run = std::function<Status()>;
 struct Entry {
   const char* name;
   const char* summary;
-  Run (*add)(Options options);  // adds the options; what it returns runs the command
+  Run (*add)(Options options);  // adds the options; returns the function that runs the command
 };
 
 struct Program {
   const char* name;
   const char* about;
-  const char* no_memory;  // the sentence where there is not enough
+  const char* no_memory;  // the sentence for too little memory
   std::span<const Entry> commands;
 };
 
@@ -73,7 +73,7 @@ int main_of(const Program& program, int argc, char** argv);
 
 unsigned available_processors();
 
-// Prints and makes sure of it: Failure if standard output cannot be written.
+// Prints; throws Failure if standard output cannot be written.
 void print(const std::string& text);
 
 }  // namespace students

@@ -1,4 +1,5 @@
-// How far a run is, on a terminal: students (or bytes), rate and time left, a few times a second.
+// The progress of a run on a terminal: students (or bytes), rate and time left, a few times a
+// second.
 #pragma once
 
 #include <chrono>
@@ -11,7 +12,7 @@ class Progress {
  public:
   struct Unit {
     const char* name = "students";
-    double count = 1;  // of what advance() counts
+    double count = 1;  // the unit of advance()
   };
 
   // Shows nothing unless `shown`.
@@ -22,7 +23,7 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
   ~Progress();  // clears its line
 
-  // So many more are done. Any thread may call it.
+  // Adds `more` to the done count. Any thread may call it.
   void advance(std::uint64_t more) {
     if (shown_) show(more);
   }
@@ -35,7 +36,7 @@ class Progress {
   std::uint64_t total_;
   bool shown_;
   Unit unit_;
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // of the members below
   std::uint64_t done_ = 0;
   Clock::time_point start_ = Clock::now();
   Clock::time_point next_ = start_ + std::chrono::milliseconds(200);

@@ -1,5 +1,5 @@
-// Random numbers without a state: draw n of a stream is a function of the key and n, so that any
-// thread can produce any part of the data. The sequence is that of SplitMix64 (Steele et al. 2014).
+// Random numbers without a state: draw n of a stream is a function of the key and n, so any thread
+// can produce any part of the data. The sequence is that of SplitMix64 (Steele et al. 2014).
 #pragma once
 
 #include <cstdint>
@@ -28,9 +28,9 @@ class Stream {
   std::uint64_t key_;
 };
 
-// Whole numbers from the bits of one draw, which is taken for a fraction of 2^64: each number is
-// the next digit of the fraction. The error of each probability is the product of all bounds /
-// 2^64, so that sixteen points 0..5 have one below 2^-22.
+// Whole numbers from the bits of one draw, used as a fraction of 2^64: each number is the next
+// digit of the fraction. The error of each probability is the product of all bounds / 2^64, so
+// sixteen points 0..5 have an error below 2^-22.
 class Digits {
  public:
   constexpr explicit Digits(std::uint64_t draw) : fraction_(draw) {}

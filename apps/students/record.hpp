@@ -1,5 +1,5 @@
-// What is known of a student, from any of the four files: the record, how records of the same
-// student become one, the grade, and the line of the result.
+// The data of a student, from any of the four files: the record, the union of records of the same
+// student, the grade, and the line of the result.
 #pragma once
 
 #include <cstddef>
@@ -30,10 +30,10 @@ struct Points {
   std::uint32_t project = 0;
 };
 
-// What part of the points is full marks.
+// The full marks of the parts.
 struct Scale {
   std::uint32_t maximum = kDefaultMaximum;  // of the exam, of each exercise and of the project
-  std::uint32_t exercises = 0;              // how many each student has
+  std::uint32_t exercises = 0;              // exercises of each student
 };
 
 struct Record {
@@ -45,14 +45,14 @@ struct Record {
   bool complete() const { return known == kAllKnown; }
 };
 
-// Adds to `record` what only `other` knows; both are of the same number. Returns the bits of the
-// files that both know already, 0 if there are none; `record` keeps its own there.
+// Adds to `record` the data that only `other` has; both are of the same number. Returns the bits of
+// the files that both have already, 0 if there are none; `record` keeps its own data for those.
 unsigned add_missing(Record& record, const Record& other);
 
-// The grade, 0 to 5: 0 where the exam has less than half of its maximum. Else it depends on the
-// share of all points, in which the exam weighs as much as the exercises and the project together:
-// less than 50 % is 0, 50 % is 1, and each further 10 % is one more, up to 5. Points above the
-// maximum count in full.
+// The grade, 0 to 5: 0 if the exam has less than half of its maximum. Else it depends on the share
+// of all points, in which the exam weighs as much as the exercises and the project together: less
+// than 50 % is 0, 50 % is 1, and each further 10 % adds 1, up to 5. Points above the maximum count
+// in full.
 unsigned grade(const Points& points, const Scale& scale);
 
 // Writes the line of the result and its line feed: number, name, programme, points of the exam, sum
@@ -61,17 +61,18 @@ unsigned grade(const Points& points, const Scale& scale);
 char* put_result(char* at, std::uint32_t number, std::string_view person, const Points& points,
                  unsigned grade);
 
-// How many bytes put_result writes for a person of so many bytes.
+// The number of bytes that put_result writes for a person of `person_bytes` bytes.
 std::size_t result_bytes(std::uint32_t number, std::size_t person_bytes, const Points& points);
 
 // The line of the list: the number and the names of the files that lack the student. `at` has room
 // for kMostResultBytes. Returns the end.
 char* put_incomplete(char* at, std::uint32_t number, unsigned known);
 
-// How many bytes put_incomplete writes.
+// The number of bytes that put_incomplete writes.
 std::size_t incomplete_bytes(std::uint32_t number, unsigned known);
 
-// The number as all files have it: with zeros in front up to five digits. Returns the end.
+// Writes the number in the form of all files: with zeros in front up to five digits. Returns the
+// end.
 char* put_padded(char* at, std::uint32_t number);
 std::string padded(std::uint32_t number);
 

@@ -1,6 +1,6 @@
-// The definitions. Pieces of a line are copied with a fixed length that is enough for each, and
-// then only the true length counts: the next piece overwrites the rest. kSlack is room for the last
-// rest.
+// The definitions. The code copies pieces of a line with a fixed length that is enough for each
+// piece, and then advances by the true length, so the next piece overwrites the rest. kSlack is
+// room for the last rest.
 #include "text.hpp"
 
 #include <algorithm>

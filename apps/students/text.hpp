@@ -1,6 +1,6 @@
-// The fast way to make lines: the texts of a chunk, which is some whole blocks, as four flat arrays
-// of characters. It depends on the plan and the number of the chunk alone, so any thread may make
-// it.
+// The fast method of making lines: the texts of a chunk, which is some whole blocks, as four flat
+// arrays of characters. They depend only on the plan and the number of the chunk, so any thread may
+// make them.
 #pragma once
 
 #include <array>
@@ -23,8 +23,8 @@ class ChunkText {
   static std::uint64_t chunks(const Plan& plan);
   static std::uint64_t memory_bytes(const Plan& plan);  // an upper bound
 
-  // Makes the texts of this chunk, which is below chunks(plan). The first has the content types.
-  // Returns how many students it has.
+  // Makes the texts of this chunk, which is below chunks(plan). The first chunk also has the
+  // content types. Returns the number of its students.
   std::uint64_t make(std::uint64_t chunk);
 
   std::string_view text(File file) const {

@@ -1,5 +1,5 @@
-// What a writer is: a way to bring the data of a plan into the four files. Each is one file of
-// writers/, which registers itself; protocols.md there says how it uses threads.
+// A writer: a way to bring the data of a plan into the four files. Each writer is one file of
+// writers/, which registers itself; protocols.md there explains its use of threads.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,13 @@ struct Job {
 struct Writer {
   std::string_view name;
   std::string_view summary;
-  // The writer that does the same on one thread, with which it is compared; its own name if it can
-  // do so itself.
+  // The writer with the same method on one thread, the base of its comparison; its own name if it
+  // can do that itself.
   std::string_view serial;
-  bool flushes;      // each line is a write of its own, so that it is slow
-  unsigned threads;  // that it always has; 0: those of the plan
-  // Writes all and calls progress. Throws Failure or Interrupted; no thread of it is left then.
+  bool flushes;      // each line is a write of its own, which is slow
+  unsigned threads;  // its fixed number; 0: that of the plan
+  // Writes all files and calls progress. Throws Failure or Interrupted; none of its threads is left
+  // then.
   void (*run)(const Job& job);
   // An upper bound of the memory that its buffers take.
   std::uint64_t (*memory_bytes)(const Plan& plan);

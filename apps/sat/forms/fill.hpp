@@ -1,4 +1,4 @@
-// What every form does with a range of records; its Source is the difference.
+// The common work of all forms on a range of records. Forms differ in their Source.
 #pragma once
 
 #include "sat/filler.hpp"

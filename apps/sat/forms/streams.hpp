@@ -1,5 +1,5 @@
-// A Source over a standard stream. Begin says how a record gets its stream: that is the difference
-// between the forms that share this.
+// A Source over a standard stream. Begin gives a record its stream, which is the only difference
+// between the forms that use this Source.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +42,7 @@ class StreamSource {
   }
 
  private:
-  // A whole token, as the other forms take.
+  // Takes a whole token, as the other forms do.
   template <class T>
   bool take(T& value) {
     std::istream& in = begin_.stream();
@@ -50,7 +50,7 @@ class StreamSource {
     return in.eof() || is_blank(static_cast<char>(in.peek())) || in.eof();
   }
 
-  // libc++ refuses numbers below the least normal one, which the other forms take.
+  // libc++ refuses numbers below the least normal number, which the other forms accept.
   bool take_rare(double& value) {
     std::istream& in = begin_.stream();
     in.clear();

@@ -1,5 +1,5 @@
-// The same with the classic locale imbued in each stream, which the readers of the published
-// program proposed.
+// The same with the classic locale imbued in each stream, as readers of the published program
+// proposed.
 #include <locale>
 #include <optional>
 #include <sstream>

@@ -1,4 +1,4 @@
-// tmk::itext: extraction as a stream does it, over the bytes of the file.
+// tmk::itext: extraction in the way of a stream, over the bytes of the file.
 #include "fill.hpp"
 #include "tmk/itext.hpp"
 

@@ -1,7 +1,7 @@
-// The allocator that Open CASCADE gives to each of its lists and maps where they are given none.
-// Each of them counts itself at it, so that Open CASCADE's own, which is one, has a number that all
-// threads write whenever they make a list. Here each thread has its own. The libraries call this
-// definition and not theirs, since a program's symbols come first.
+// The default allocator of Open CASCADE's lists and maps. Each list and map counts itself at its
+// allocator. Open CASCADE has a single one, so all threads write its counter whenever they make a
+// list. Here each thread has its own allocator. The libraries call this definition and not theirs,
+// because a program's symbols come first.
 #include <atomic>
 
 #include <NCollection_BaseAllocator.hxx>

@@ -1,4 +1,4 @@
-// The definitions. All that is shared by a body's faces is made here, by one thread.
+// The definitions. One thread makes here all parts that a body's faces share.
 #include "assemble.hpp"
 
 #include <algorithm>

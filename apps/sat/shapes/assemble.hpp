@@ -12,26 +12,26 @@
 
 namespace sat::shapes {
 
-// The faces of a lump, shell by shell, and what beside them belongs to a body.
+// The faces of a lump, shell by shell, and the other parts of a body.
 struct LumpParts {
   Ref record = kNull;
   std::vector<std::vector<Ref>> shells;
 };
 struct BodyParts {
-  Ref record = kNull;  // kNull: what belongs to none
+  Ref record = kNull;  // kNull: the parts of no body
   std::vector<LumpParts> lumps;
   std::vector<Ref> edges;  // of wires
 };
 
-// Bodies in the order of the file; last what belongs to none, if there is such.
+// Bodies in the order of the file; last the parts of no body, if there are any.
 std::vector<BodyParts> parts_of(const Model& model);
 
 struct MadeFace {
   Ref record = kNull;
   TopoDS_Face face;    // in the body's own place
-  bool solid = false;  // bounds one
-  std::string doubt;   // why it is not valid
-  double volume = 0;   // between it and a point that all faces of the body have in common
+  bool solid = false;  // bounds a solid
+  std::string doubt;   // the reason for not being valid
+  double volume = 0;   // between it and a common point of all faces of the body
   double area = 0;
 };
 struct Assembled {

@@ -1,5 +1,5 @@
 // The definitions. BRepCheck's own classes check one vertex, edge, wire or face each, by itself and
-// in what it is a part of.
+// as a part of its context.
 #include "face_check.hpp"
 
 #include <functional>

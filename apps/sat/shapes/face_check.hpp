@@ -7,8 +7,8 @@
 
 namespace sat::shapes {
 
-// What is wrong with it; empty if it is valid. The answer is that of BRepCheck_Analyzer, which is
-// not asked, because it takes a mutex of the process some twenty times for a face.
+// The fault of the face; empty if it is valid. The answer is that of BRepCheck_Analyzer. The code
+// does not use that class, because it takes a mutex of the process some twenty times for a face.
 std::string doubt_of(const TopoDS_Face& face);
 
 }  // namespace sat::shapes

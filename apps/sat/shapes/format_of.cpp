@@ -1,4 +1,4 @@
-// The format that the ending of a name asks for.
+// The format for the ending of a name.
 #include <algorithm>
 #include <array>
 #include <utility>

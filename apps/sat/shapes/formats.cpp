@@ -1,4 +1,4 @@
-// The definitions. Formats of triangles, and the picture, are of a mesh within a thousandth of the
+// The definitions. Formats of triangles, and the picture, use a mesh within a thousandth of the
 // size of the whole.
 #include "formats.hpp"
 

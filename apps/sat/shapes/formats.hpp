@@ -7,8 +7,8 @@
 
 namespace sat::shapes {
 
-// Returns how many faces have no triangles, where the format wants them. Throws students::Failure,
-// and what the team's check throws. `target`: the name in sentences.
+// Returns the number of faces without triangles, if the format has triangles. Throws
+// students::Failure, and the exceptions of the team's check. `target`: the name in sentences.
 std::uint64_t write_shapes(const Shapes& shapes, Format format, const std::string& path,
                            const std::string& target, Team& team);
 

@@ -1,5 +1,5 @@
-// Curves and surfaces of records in Open CASCADE's form, with what it takes to put loops of edges
-// on them: where they close, and where a side of them is a single point.
+// Curves and surfaces of records in Open CASCADE's form, with the data for putting loops of edges
+// on them: where they close, and which of their sides is a single point.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ namespace sat::shapes {
 
 // A curve C of a record: E(t) of the record's edges is C(factor * t + offset).
 struct CurveForm {
-  Handle(Geom_Curve) curve;  // null: none, as `why` says
+  Handle(Geom_Curve) curve;  // null: none, for the reason in `why`
   double factor = 1;
   double offset = 0;
   std::string why;
@@ -26,19 +26,20 @@ struct CurveForm {
 // A side of a surface's rectangle that is a single point: a pole or an apex.
 struct Singular {
   int axis = 1;       // of the coordinate that is constant: 0 u, 1 v
-  double value = 0;   // which it has
+  double value = 0;   // its value
   bool high = false;  // the upper end
   gp_Pnt point;
 };
 
 struct SurfaceForm {
-  Handle(Geom_Surface) surface;  // null: none, as `why` says
+  Handle(Geom_Surface) surface;  // null: none, for the reason in `why`
   bool flipped = false;          // the record's normal is against that of u and v
   bool plane = false;
-  // A cone about an ellipse has no surface of its own; a face makes one as high as it needs.
+  // A cone about an ellipse has no surface of its own; a face makes a surface of the height that it
+  // needs.
   bool elliptic_cone = false;
   std::array<bool, 2> closed{};    // in u, in v
-  std::array<double, 2> low{};     // of u, v where they are bounded or closed
+  std::array<double, 2> low{};     // of u, v if they are bounded or closed
   std::array<double, 2> period{};  // of those that are closed
   std::vector<Singular> singular;
   std::string why;
@@ -57,11 +58,11 @@ SurfaceForm surface_of(const Model& model, Ref record, double scale);
 // The cone about an ellipse between two heights over its base.
 SurfaceForm elliptic_cone_of(const Cone& cone, double scale, double low, double high);
 
-// The same surface with its seam at this value of a closed coordinate. `moved`: what is to be added
+// The same surface with its seam at this value of a closed coordinate. `moved`: the amount to add
 // to coordinates on the old surface; the seam is at `value + moved`.
 SurfaceForm with_seam_at(const SurfaceForm& form, int axis, double value, double& moved);
 
-// Fills what follows from the surface.
+// Fills the fields that follow from the surface.
 void describe(SurfaceForm& form);
 
 }  // namespace sat::shapes

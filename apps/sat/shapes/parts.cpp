@@ -1,4 +1,4 @@
-// Which faces and edges belong to which body.
+// Assigns faces and edges to bodies.
 #include <algorithm>
 
 #include "assemble.hpp"

@@ -1,5 +1,5 @@
-// What is found out about edges and faces before a shape of them exists: numbers only, so that
-// threads find it out for different records at the same time. parallel.md says why that is safe.
+// The plans of edges and faces before their shapes exist. They have only numbers, so threads plan
+// different records at the same time. parallel.md explains why that is safe.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 namespace sat::shapes {
 
 struct EdgePlan {
-  Handle(Geom_Curve) curve;  // null: a point, or `why` says why there is none
+  Handle(Geom_Curve) curve;  // null: a point, or none, for the reason in `why`
   double first = 0;          // of the curve
   double last = 0;
   bool backward = false;  // the record's direction is against that of the curve
@@ -25,7 +25,7 @@ struct EdgePlan {
   Ref high = kNull;
   double tolerance = 0;
   bool mended = false;       // the file's parameters lead elsewhere than to its vertices
-  std::vector<double> cuts;  // where seams of faces cross it, between first and last
+  std::vector<double> cuts;  // crossings with seams of faces, between first and last
   std::string why;
 };
 
@@ -36,7 +36,7 @@ struct Use {
   bool reversed = false;  // against the curve
   Track track;            // not on planes
   gp_Vec2d by;            // whole turns that join it to the use before
-  // Behind it the loop goes along a side that is a point.
+  // After this use the loop goes along a side that is a point.
   const Singular* gap = nullptr;
   double gap_from = 0;
   double gap_to = 0;
@@ -53,17 +53,17 @@ struct LoopPlan {
   double area = 0;             // in the plane of u and v, if it makes no turns
 };
 
-// Where a loop goes through the seam.
+// A crossing of a loop and the seam.
 struct Crossing {
   std::size_t loop = 0;
-  std::size_t use = 0;  // in it, or at its beginning
+  std::size_t use = 0;  // within the use, or at its beginning
   bool inside = false;  // an edge, at t
   double t = 0;
   int direction = 0;  // of the coordinate that the seam cuts
   double along = 0;   // the other coordinate
 };
 
-// A vertex of a face: that of a record, a cut of an edge, or one of the face's own.
+// A vertex of a face: the vertex of a record, a cut of an edge, or the face's own vertex.
 struct Node {
   enum class Sort : std::uint8_t { kRecord, kCut, kOwn } sort = Sort::kRecord;
   Ref record = kNull;  // vertex or edge
@@ -78,7 +78,7 @@ struct OwnEdge {
   double last = 0;
   Node low = {};
   Node high = {};
-  Handle(Geom2d_Curve) forward = {};   // where a wire uses it in its direction
+  Handle(Geom2d_Curve) forward = {};   // for a wire that uses it in its direction
   Handle(Geom2d_Curve) backward = {};  // null at a point
 };
 
@@ -100,7 +100,7 @@ struct FacePlan {
   double seam = 0;  // its value
   double other_seam = 0;
   bool natural = false;  // the whole of a surface that has bounds
-  std::string no_seam;   // why its loops are left as they are, for Open CASCADE to mend
+  std::string no_seam;   // reason for leaving its loops to Open CASCADE's repair
   std::vector<std::pair<Ref, std::vector<double>>> cuts;  // wanted of edges
   std::vector<Ref> apexes;                                // vertices of loops that are a point
 
@@ -108,11 +108,11 @@ struct FacePlan {
   std::vector<gp_Pnt> points;                      // of nodes of its own
   std::vector<std::vector<WirePlan>> faces;        // each with its wires; mostly one
   std::vector<std::pair<Ref, double>> deviations;  // of edges' curves from the surface
-  std::string why;                                 // it cannot be made
-  std::vector<std::pair<Ref, std::string>> notes;  // what of it is left out
+  std::string why;                                 // the reason if it cannot be made
+  std::vector<std::pair<Ref, std::string>> notes;  // the parts that are left out
 };
 
-// The records that the shapes are made of, and what is known of them. Indexed by record.
+// The records that the shapes are made of, with their plans. Indexed by record.
 struct Plans {
   const Model* model = nullptr;
   double scale = 1;
@@ -124,12 +124,13 @@ struct Plans {
   gp_Pnt vertex(Ref record) const;
 };
 
-// The steps; each reads what those before it made, and writes its own record's plan only.
+// The steps. Each reads the results of earlier steps, and writes only its own record's plan.
 void plan_edge(const Plans& plans, Ref record, EdgePlan& plan);
 void plan_loops(const Plans& plans, Ref record, FacePlan& plan);  // wants cuts
 void plan_wires(const Plans& plans, Ref record, FacePlan& plan);  // when all cuts are known
 
-// Of plan_loops: chooses a seam and finds where loops go through it. Of plan_wires: wires along it.
+// Part of plan_loops: chooses a seam and finds its crossings with loops. Part of plan_wires: wires
+// along it.
 void choose_seam(const Plans& plans, FacePlan& plan);
 void cut_at_seam(const Plans& plans, FacePlan& plan);
 // Leaves the loops as they are.
@@ -148,7 +149,7 @@ struct Outline {
 double area_of(const std::vector<gp_Pnt2d>& polygon);
 bool is_inside(const std::vector<gp_Pnt2d>& polygon, const gp_Pnt2d& point);
 std::vector<gp_Pnt2d> polygon_of(const LoopPlan& loop);
-// Puts each hole into what surrounds it.
+// Puts each hole into the face that surrounds it.
 void gather_faces(FacePlan& plan, std::vector<Outline> outlines);
 
 // A problem with a record, as an exception inside a step.

@@ -1,5 +1,5 @@
-// Where loops of a face go through a line on which a coordinate is constant, for each value that a
-// seam may have.
+// The crossings of a face's loops with a line on which a coordinate is constant, for each possible
+// value of a seam.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Where surfaces close and have points, and surfaces with their seam elsewhere.
+// Finds where surfaces close and have singular points, and makes surfaces with their seam
+// elsewhere.
 #include <algorithm>
 #include <cmath>
 #include <numbers>

@@ -1,6 +1,6 @@
-// sat::shapes: from the linked objects of a file to shapes of Open CASCADE, in millimetres. Edges
-// and faces are planned by threads, record by record, bodies are put together and checked likewise;
-// parallel.md says why that needs no lock.
+// sat::shapes: from the linked objects of a file to shapes of Open CASCADE, in millimetres. Threads
+// plan edges and faces record by record, and assemble and check bodies in the same way; parallel.md
+// explains why that needs no lock.
 #pragma once
 
 #include <vector>
@@ -17,8 +17,8 @@ struct Shapes {
   Report report;
 };
 
-// Lists and rings of the model must end, as sat::verify says. `measured`: with the volume and area
-// of bodies, which take longer than the shapes. Throws what the team's check throws.
+// Lists and rings of the model must end, which sat::verify checks. `measured`: with the volume and
+// area of bodies, which take longer than the shapes. Throws the exceptions of the team's check.
 Shapes make_shapes(const Model& model, Team& team, bool measured);
 
 }  // namespace sat::shapes

@@ -1,5 +1,5 @@
-// An edge's curve in the coordinates of a surface: found by going along it, so that coordinates
-// that close do not jump, and made a curve with the same parameter.
+// An edge's curve in the coordinates of a surface. The code follows the edge, so that closed
+// coordinates do not jump, and makes a curve with the same parameter.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@ namespace sat::shapes {
 class Inverse {
  public:
   explicit Inverse(const SurfaceForm& form);
-  // Near the guess where there are several, or where only a search can tell.
+  // The result is near the guess if there are several points, or if only a search can find one.
   gp_Pnt2d operator()(const gp_Pnt& point, const gp_Pnt2d* guess);
 
  private:
@@ -48,7 +48,7 @@ Track track_of(const SurfaceForm& form, Inverse& inverse, const GeomAdaptor_Curv
 // The part of the track between two parameters, moved.
 Handle(Geom2d_Curve) pcurve_of(const Track& track, double first, double last, const gp_Vec2d& by);
 
-// The derivative of coordinates where the curve has this one in space.
+// The derivative of the coordinates for the curve's derivative in space.
 bool derivative_at(const SurfaceForm& form, const gp_Pnt2d& at, const gp_Vec& along,
                    gp_Vec2d& result);
 

@@ -1,4 +1,4 @@
-// The wires of a face that needs no seam, and what all wires are made of.
+// The wires of a face that needs no seam, and the common parts of all wires.
 #include <algorithm>
 #include <iterator>
 

@@ -1,4 +1,4 @@
-// Blocks of bytes of one size: so many in memory, all others in an unnamed temporary file.
+// Blocks of bytes of one size: a given number in memory, all others in an unnamed temporary file.
 // Protocol: ../merge.md.
 #pragma once
 
@@ -14,7 +14,7 @@ class BlockStore {
  public:
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
-  // The file is made in this folder, when it is needed. Throws std::bad_alloc.
+  // The file is made in `folder` at its first use. Throws std::bad_alloc.
   BlockStore(std::size_t block_bytes, std::uint64_t in_memory, std::string folder);
   BlockStore(const BlockStore&) = delete;
   BlockStore& operator=(const BlockStore&) = delete;
@@ -41,8 +41,8 @@ class BlockStore {
   int descriptor_ = -1;
 };
 
-// A file without a name in this folder, or -1 and errno. The second way is for file systems that do
-// not know the first: a file whose name is removed at once.
+// A file without a name in this folder, or -1 and errno. For file systems without O_TMPFILE, the
+// function makes a named file and removes the name at once.
 int open_unnamed(const std::string& folder);
 int open_and_unlink(const std::string& folder);
 

@@ -42,10 +42,10 @@ class Joiner {
   void begin(const Partition& partition);
   // Adds the records of a block. Throws Failure if they are not those that were counted.
   void add(const char* block);
-  // The lowest student who is twice in a file, and the first such file.
+  // The lowest student number that is twice in a file, and the first such file.
   const std::optional<Twice>& twice() const { return twice_; }
 
-  // How many bytes write() will give.
+  // The number of bytes that write() will give.
   TextBytes sizes() const;
   // Gives the texts in order of the numbers, in parts, to give(which, part). Returns the number of
   // students of each text.

@@ -1,4 +1,4 @@
-// The join of the four files in one process, in a bounded memory: ../merge.md says how.
+// The join of the four files in one process, in a bounded memory. ../merge.md explains it.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,13 @@ struct MergeFacts {
   std::uint64_t above = 0;       // lines with points above the maximum
   std::uint64_t input_bytes = 0;
   std::uint64_t partitions = 0;
-  std::uint64_t spilled_bytes = 0;  // what the temporary file has taken
+  std::uint64_t spilled_bytes = 0;  // the bytes in the temporary file
   unsigned threads = 1;             // of passes 2 and 3
 };
 
 // Writes the result in place of an earlier one, and the list; without incomplete students there is
-// no list, and an earlier one is removed. Throws Failure, BadRequest or Interrupted; publish()
-// says what earlier files are then.
+// no list, and an earlier one is removed. Throws Failure, BadRequest or Interrupted; see publish()
+// for the state of earlier files then.
 MergeFacts merge(const MergePlan& plan);
 
 }  // namespace students

@@ -1,4 +1,4 @@
-// Where each partition is written in both texts. Protocol: ../merge.md.
+// The place of each partition in both texts. Protocol: ../merge.md.
 #pragma once
 
 #include <condition_variable>
@@ -38,7 +38,7 @@ class Places {
   }
 
  private:
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // of the members below
   std::condition_variable changed_;
   std::uint64_t turn_ = 0;
   TextBytes end_;

@@ -1,4 +1,4 @@
-// Compact records, and how a thread of pass 2 brings them to the blocks of their partitions.
+// Compact records, and their distribution to the blocks of their partitions by a thread of pass 2.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +37,7 @@ struct BlockHeader {
   std::uint32_t used;      // bytes of the block, with this header
 };
 
-// The blocks of one thread, for each partition the last one and the number of the one before.
+// The blocks of one thread: for each partition the last block and the number of the block before.
 class Scatter {
  public:
   Scatter(const Layout& layout, BlockStore& store)

@@ -1,4 +1,4 @@
-// Gives out numbers in order to workers, and keeps the failure of the lowest one. Protocol:
+// Gives out numbers in order to workers, and keeps the failure of the lowest number. Protocol:
 // ../merge.md.
 #pragma once
 
@@ -37,15 +37,15 @@ class Shares {
 
  private:
   const std::uint64_t count_;
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // of the members below
   std::uint64_t next_ = 0;
   std::exception_ptr failure_;
   std::uint64_t failed_ = 0;
 };
 
-// Calls work(number) for 0..count - 1 by so many workers, each with a `work` of its own that
-// make(worker) returns. `on_failure` is called after a failure is noted, by who failed. Throws what
-// the work of the lowest number has thrown.
+// Calls work(number) for 0..count - 1 with `workers` workers, each with its own `work` that
+// make(worker) returns. A worker that fails notes the failure and then calls `on_failure`. Throws
+// the exception of the lowest failed number.
 template <typename Make, typename OnFailure>
 void share_out(unsigned workers, std::uint64_t count, Make make, OnFailure on_failure) {
   Shares shares(count);

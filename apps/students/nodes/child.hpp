@@ -13,8 +13,8 @@ class Child {
  public:
   static constexpr int kReport = 3;  // the descriptor on which the child reports
 
-  // Starts this program again with these words. The kernel kills it when this process ends, Ctrl-C
-  // does not reach it, and nobody reads its standard output. Throws Failure.
+  // Starts this program again with these words. The kernel kills the child when this process ends,
+  // Ctrl-C does not reach it, and no process reads its standard output. Throws Failure.
   explicit Child(const std::vector<std::string>& words);
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
@@ -25,13 +25,13 @@ class Child {
   int report() const { return report_; }
   int error() const { return error_; }
 
-  // Takes what it has reported and complained so far.
+  // Reads the child's reports and complaints so far.
   void read();
   // The whole lines of the report since the last call.
   std::vector<std::string> lines();
   const std::string& complaint() const { return complaint_; }
 
-  // Whether it has ended; status() is that of waitpid then.
+  // Whether the child has ended; status() is then that of waitpid.
   bool ended();
   int status() const { return status_; }
   void signal(int number) const;

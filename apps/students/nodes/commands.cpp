@@ -1,4 +1,4 @@
-// `tmk-students node` and `tmk-students pipeline`: the options, and what is said at the end.
+// `tmk-students node` and `tmk-students pipeline`: the options, and the output at the end.
 #include <unistd.h>
 
 #include <chrono>

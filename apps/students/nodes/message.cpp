@@ -1,4 +1,4 @@
-// The definitions. All numbers are little-endian, as is every machine that this runs on.
+// The definitions. All numbers are little-endian, like every machine that this code runs on.
 #include "message.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What neighbours say to one another; protocol.md says when. A message is a head of fixed size and
-// a body. Whatever comes from a network is checked here, so that nobody else needs to.
+// The messages between neighbours; protocol.md gives their order. A message is a head of fixed size
+// and a body. All data from the network is checked here, so no other code needs to check it.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ enum class Kind : std::uint8_t {
 struct Message {
   Kind kind = Kind::kHello;
   std::uint8_t version = kVersion;
-  Node node = kBasic;       // HELLO: who sends
+  Node node = kBasic;       // HELLO: the sender
   bool ended = false;       // WELCOME: the receiver has the whole stream
   std::uint32_t count = 0;  // BATCH: records; WELCOME, ACK: credit; END: exercises of each student
   std::uint64_t epoch = 0;
@@ -57,8 +57,7 @@ inline std::string_view text_of(const Run& run) {
 // Records as bytes, in a message and in the log: number, exercises, exam, project, known, length of
 // the person, person.
 void append_record(std::string& bytes, const Record& record);
-// Reads the record that begins at `bytes` and takes it away; false if there is none, or one that
-// cannot be.
+// Takes the record at the beginning of `bytes`; false if there is none, or an invalid one.
 bool take_record(std::string_view& bytes, Record& record);
 // Whether these bytes are `count` records and nothing else.
 bool are_records(std::string_view bytes, std::uint32_t count);

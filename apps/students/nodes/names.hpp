@@ -1,5 +1,5 @@
-// The four nodes and what belongs to each. They are in the order of the stream, which is that of
-// the files.
+// The four nodes and their properties. They are in the order of the stream, which is that of the
+// files.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ inline std::optional<Node> node_named(std::string_view name) {
   return std::nullopt;
 }
 
-// The bits of the files that the nodes before this one have.
+// The bits of the files of the nodes before this node.
 inline constexpr unsigned known_before(Node node) { return (1U << node) - 1; }
 
 using Run = std::array<std::uint8_t, 16>;

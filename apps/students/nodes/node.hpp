@@ -12,8 +12,8 @@ namespace students::nodes {
 
 struct NodePlan {
   Node node = kBasic;
-  std::string listen;  // empty: no node is before this one
-  std::string next;    // empty: no node is behind this one
+  std::string listen;  // empty: no node is before this node
+  std::string next;    // empty: no node is behind this node
   std::string state;
   std::string folder = ".";            // of the node's file
   std::string target = "summary.txt";  // of the last node
@@ -21,7 +21,7 @@ struct NodePlan {
   std::chrono::seconds timeout{60};
   bool fresh = false;
   bool progress = false;  // on a terminal
-  int report = -1;        // a descriptor for whoever watches
+  int report = -1;        // a descriptor for the watching process
 };
 
 struct NodeFacts {

@@ -1,4 +1,4 @@
-// The file of a node, in memory: what is joined with each record that comes in.
+// The file of a node, in memory, for the join with each incoming record.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class Own {
   std::uint32_t size() const { return static_cast<std::uint32_t>(numbers_.size()); }
   std::uint32_t exercises() const { return exercises_; }  // of each student; 0 in other files
   std::uint64_t above() const { return above_; }          // lines with points above the maximum
-  // Of what the stream takes from the file.
+  // The fingerprint of the data that the stream takes from the file.
   const Fingerprint& fingerprint() const { return fingerprint_; }
 
   // The place of this student in the file.
@@ -33,7 +33,7 @@ class Own {
   void use(std::span<const std::uint32_t> places);
   // The numbers of those that are not used, in the order of lines, without points.
   std::vector<Batch> unused() const;
-  // Records from this place on, some of them; there must be one.
+  // Some records from this place on; there must be at least one.
   Batch batch(std::uint32_t place) const;
 
  private:
@@ -47,10 +47,10 @@ class Own {
   Fingerprint fingerprint_;
   std::vector<std::uint32_t> numbers_;
   std::vector<std::uint32_t> points_;      // not of the basic file
-  std::string persons_;                    // of the basic file, one behind the other
+  std::string persons_;                    // of the basic file, one after the other
   std::vector<std::uint64_t> person_end_;  // likewise
   std::vector<std::uint32_t> index_;       // place + 1 by a hash of the number; 0 is free
-  std::uint32_t twice_ = 0;                // a number that is there more than once
+  std::uint32_t twice_ = 0;                // a number that occurs more than once
   std::vector<bool> used_;
 };
 

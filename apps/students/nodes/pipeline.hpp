@@ -16,8 +16,8 @@ struct PipelinePlan {
   bool progress = false;
 };
 
-// Starts the nodes, starts those again that are killed, and removes the state when all are done.
-// Throws what a node has refused by, Incomplete where students are, or Interrupted.
+// Starts the nodes, restarts killed nodes, and removes the state when all are done. Throws the
+// refusal of a node, Incomplete if students are incomplete, or Interrupted.
 void run_pipeline(const PipelinePlan& plan);
 
 }  // namespace students::nodes

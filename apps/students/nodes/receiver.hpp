@@ -1,5 +1,6 @@
-// The node after, of two neighbours: it joins what comes in with its own file, and says what it
-// has. No clock and no socket is here, so that tests can do to it what a network and a kill do.
+// The later node of two neighbours: it joins incoming records with its own file, and reports what
+// it has received. The class has no clock and no socket, so that tests can act as the network and
+// as a kill.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +18,17 @@ inline constexpr std::size_t kWindow = 16;  // batches in flight, and in the log
 
 class Receiver {
  public:
-  // Answers the neighbour who is known by these words.
+  // Answers the neighbour with this identity.
   using Send = std::function<void(const std::string& peer, const Message&)>;
 
-  // `own` learns which of its records the state has used. `complete` is called when the stream has
-  // ended, before the sender is told so; here already if it ended before a restart.
+  // `own` learns which of its records the state has used. The receiver calls `complete` when the
+  // stream has ended, before it tells the sender; the constructor calls it if the stream ended
+  // before a restart.
   Receiver(State& state, Own& own, Send send, std::function<void()> complete);
 
   // A message of the node before. Throws Failure if the state refuses.
   void take(const std::string& peer, const Message& message);
-  // Tells the sender of credit that it does not know of.
+  // Sends the sender credit that it does not know of.
   void work();
   // The sender knows that its stream has ended.
   bool released() const { return state_.words().released != 0; }
@@ -39,7 +41,7 @@ class Receiver {
   void answer(Kind kind);
   void refuse(const std::string& peer, std::uint64_t epoch, const std::string& sentence);
   std::uint32_t credit() const;
-  // Joins and strips what cannot become complete any more.
+  // Joins the record, and strips a record that cannot become complete any more.
   void join(Record& record);
 
   State& state_;
@@ -50,7 +52,7 @@ class Receiver {
   std::string peer_;
   std::uint64_t epoch_ = 0;          // 0: none
   std::uint32_t told_ = 0;           // the credit that the sender knows of
-  std::vector<std::uint32_t> used_;  // of the batch that is joined
+  std::vector<std::uint32_t> used_;  // of the current batch
   Record mine_;
 };
 

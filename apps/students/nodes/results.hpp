@@ -1,4 +1,4 @@
-// What the last node writes: the same bytes as `merge`, from the records that its state keeps.
+// The output of the last node: the same bytes as `merge`, from the records that its state keeps.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ struct Results {
 };
 
 // Writes the result in place of an earlier one, and the list of incomplete students, or removes an
-// earlier list if there are none. Both have the same temporary names whenever this is called for
-// the same run, so that what a killed process left of them is overwritten. Throws Failure.
+// earlier list if there are none. Both have the same temporary names in all calls for the same run,
+// so that a call overwrites the remains of a killed process. Throws Failure.
 Results write_results(const State& state, const std::string& target, std::uint32_t maximum);
 
 }  // namespace students::nodes

@@ -1,4 +1,4 @@
-// What a pipeline has for its nodes: their states, and ports that nobody else gets.
+// The resources of a pipeline for its nodes: their states, and reserved ports.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace students::nodes {
 
-// A port of loopback that nobody else gets while this lives. A node may listen there, because
-// this socket does not listen and both allow the other (SO_REUSEADDR).
+// A port of loopback that no other process gets while this object lives. A node may listen there,
+// because this socket does not listen and both sockets allow the other (SO_REUSEADDR).
 class Port {
  public:
   Port();  // throws Failure
@@ -23,17 +23,17 @@ class Port {
   unsigned number_ = 0;
 };
 
-// The folder of all four states. One pipeline at a time has it.
+// The folder of all four states. Only one pipeline at a time has it.
 class RunFolder {
  public:
-  // Makes it if it is not there. `fresh` removes the states in it. Throws Failure.
+  // Makes the folder if it is absent. `fresh` removes the states in it. Throws Failure.
   RunFolder(std::string path, bool fresh);
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
   ~RunFolder();
 
   const std::string& path() const { return path_; }
-  bool made() const { return made_; }  // it was not there
+  bool made() const { return made_; }  // the folder was absent
   std::string of(Node node) const { return path_ + "/" + name_of(node); }
 
   // Removes the states, and the folder if nothing else is there. Throws Failure.

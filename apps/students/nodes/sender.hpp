@@ -1,5 +1,6 @@
-// The node before, of two neighbours: it passes its stream on and learns what the next node has.
-// No clock and no socket is here, so that tests can do to it what a network and a kill do.
+// The earlier node of two neighbours: it passes its stream on and learns what the next node has
+// received. The class has no clock and no socket, so that tests can act as the network and as a
+// kill.
 #pragma once
 
 #include <chrono>
@@ -30,7 +31,7 @@ class Sender {
   void work(Time now);
   // When work must be called at the latest.
   Time due() const { return due_; }
-  // Nothing is left to do: the next node has all, and was told that this is known.
+  // Whether the work is done: the next node has everything, and this node has confirmed that.
   bool done() const { return phase_ == Phase::kDone; }
   // When the next node was last heard.
   Time heard() const { return heard_; }

@@ -1,5 +1,5 @@
-// What a node must not forget, in a folder of its own. Each function that changes it is one
-// transaction, so that a killed process leaves all of the change or nothing of it.
+// The durable state of a node, in a folder of its own. Each function that changes it is one
+// transaction, so a killed process leaves all of the change or nothing of it.
 #pragma once
 
 #include <cstddef>
@@ -50,7 +50,7 @@ static_assert(sizeof(Words) == 80);
 
 class State {
  public:
-  // Opens the state in the folder, which is made if it is not there. `fresh` removes what it holds.
+  // Opens the state in the folder, which is made if it is absent. `fresh` removes its contents.
   // Throws Failure if the folder is in use, or has the state of another node or another own file.
   State(const std::string& folder, Node node, const Fingerprint& own, bool fresh);
 
@@ -60,10 +60,10 @@ class State {
 
   // The rest throws Failure when the disk is full or refuses, and has then changed nothing.
 
-  // Of the first node, once: the run is a new one, and the stream is its own file.
+  // For the first node, once: begins a new run, whose stream is the node's own file.
   void begin(std::uint64_t length, std::uint32_t exercises);
   void adopt(const Run& run);
-  // The batch behind what was received, joined; and which records of the own file were used.
+  // Appends a joined batch after the received records, with the used records of the own file.
   void append(const Batch& batch, std::span<const std::uint32_t> used);
   // The stream that comes in has ended; `rest` goes on to the next node.
   void end(std::uint32_t exercises, const std::vector<Batch>& rest);
@@ -75,8 +75,8 @@ class State {
   std::optional<Batch> batch(std::uint64_t first) const;
   // Calls with the used records of each batch.
   void read_used(const std::function<void(std::span<const std::uint32_t>)>& take) const;
-  // Calls take with the records of each batch of the log, and then use; the bytes stay where they
-  // are until it returns.
+  // Calls `take` with the records of each batch of the log, and then `use`; the bytes stay in place
+  // until it returns.
   void read_log(const std::function<void(std::string_view)>& take,
                 const std::function<void()>& use) const;
 

@@ -1,5 +1,5 @@
-// A folder with an LMDB database that one process at a time may have: the only files that know
-// LMDB. A key is a letter and, where there are several, a number; the numbers are in ascending
+// A folder with an LMDB database that one process at a time may have. Only this file and store.cpp
+// know LMDB. A key is a letter and, if there are several, a number; the numbers are in ascending
 // order.
 #pragma once
 
@@ -32,15 +32,15 @@ class Key {
 
 class Store {
  public:
-  // Opens the database in the folder, which is made if it is not there. `fresh` removes what it
-  // holds. Throws Failure, also when another process has it.
+  // Opens the database in the folder, which is made if it is absent. `fresh` removes its contents.
+  // Throws Failure, also if another process has it.
   Store(const std::string& folder, bool fresh);
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
   ~Store();
 
   const std::string& folder() const { return folder_; }
-  // What is there is not of this program.
+  // Throws because the data is not of this program.
   [[noreturn]] void refuse() const;
 
   // Changes, all of which take effect by commit, or none. Each throws Failure if the disk is full
@@ -60,7 +60,7 @@ class Store {
     MDB_txn* transaction_ = nullptr;
   };
 
-  // What was committed before; texts hold as long as this lives.
+  // Reads earlier commits; the texts are valid while this object lives.
   class Reading {
    public:
     explicit Reading(const Store& store);

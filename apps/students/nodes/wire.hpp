@@ -1,5 +1,5 @@
-// Sockets of ZeroMQ: the only files that know it. They carry messages and give no promise; the
-// numbers of protocol.md do.
+// Sockets of ZeroMQ; only this file and wire.cpp know the library. Sockets carry messages without
+// guarantees, which the numbers of protocol.md give.
 #pragma once
 
 #include <chrono>
@@ -21,9 +21,9 @@ class Wire {
   Wire(const std::string& listen, const std::string& next);
   Wire(const Wire&) = delete;
   Wire& operator=(const Wire&) = delete;
-  ~Wire();  // tries for a second to deliver what was sent to the next node
+  ~Wire();  // tries for a second to deliver messages to the next node
 
-  // What was sent is not waited for.
+  // Drops the wait for sent messages.
   void forget();
 
   // False if there is no connection to the next node, or it takes nothing more.
@@ -32,8 +32,8 @@ class Wire {
 
   // Waits until a message can be read, a signal comes or the time is over.
   void wait(std::chrono::milliseconds time);
-  // The next message that is there. Its text holds until the next call; what is no message of ours
-  // is left out.
+  // The next available message. Its text is valid until the next call; foreign messages are left
+  // out.
   std::optional<Message> from_next();
   std::optional<Message> from_before(std::string& peer);
 

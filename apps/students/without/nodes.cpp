@@ -1,4 +1,4 @@
-// `node` and `pipeline` where the program was built without the libraries of the nodes.
+// `node` and `pipeline` for a program that was built without the libraries of the nodes.
 #include "../complaint.hpp"
 #include "../options.hpp"
 

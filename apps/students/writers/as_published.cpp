@@ -1,7 +1,7 @@
 // The published writer: four threads take turns under one mutex, which each keeps while it writes
-// and flushes every line. Its faults in speed are kept, its data races are not. take_turns lacks
-// one fault and turns_unflushed two, so that the cost of each can be measured. Protocol:
-// protocols.md.
+// and flushes every line. This version keeps the faults in speed, but not the data races.
+// take_turns lacks one fault and turns_unflushed two, so that the cost of each can be measured.
+// Protocol: protocols.md.
 #include <array>
 #include <condition_variable>
 #include <exception>

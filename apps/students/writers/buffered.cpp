@@ -1,5 +1,5 @@
 // sequential without the flush: the files stay open, and the main thread saves one buffer after the
-// other. What persistent does with four threads.
+// other. persistent does the same with four threads.
 #include "../lines.hpp"
 #include "../writer.hpp"
 

@@ -1,5 +1,5 @@
-// The four threads of as_published written correctly: nobody holds a mutex while writing, the files
-// stay open, and no line is flushed. Protocol: protocols.md.
+// The four threads of as_published written correctly: no thread holds a mutex while writing, the
+// files stay open, and no line is flushed. Protocol: protocols.md.
 #include <condition_variable>
 #include <exception>
 #include <mutex>

@@ -1,4 +1,5 @@
-// What -z means: the main thread saves one buffer after the other, with the code of as_published.
+// The writer of -z: the main thread saves one buffer after the other, with the code of
+// as_published.
 #include "../lines.hpp"
 #include "../writer.hpp"
 

@@ -1,5 +1,5 @@
-// The first try of the post: four threads are started for each flush, and end with it.
-// Protocol: protocols.md.
+// The first version of the post: each flush starts four threads, which end with it. Protocol:
+// protocols.md.
 #include <array>
 #include <exception>
 

@@ -1,6 +1,6 @@
 // The definitions of tmk-sat, which starts tmk-sat-shapes beside it: the libraries of Open CASCADE
-// take 30 ms and 30 MiB of each process that is linked with them. Where they were not there when it
-// was built, all that can be done is to say so.
+// take 30 ms and 30 MiB of each process that is linked with them. If tmk-sat-shapes was not built,
+// the command can only report that.
 #include <unistd.h>
 
 #include <cerrno>
