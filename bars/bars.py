@@ -1,4 +1,4 @@
-"""The bars of tmk: what it must reach, what it reaches, and where it loses.
+"""The bars of tmk: the limits, tmk's figures, and the cases in which it loses.
 
     bars.py BIN LATENCY BY_HAND [--pairs 9] [--json]
     cmake --build build/PLATFORM --target bars
@@ -27,7 +27,7 @@ from threadmark.judge import estimates
 from threadmark.present import plain
 
 SCALING = ("fib", "nqueens", "uts", "sort", "strassen", "pyramids", "sparselu", "alignment")
-FINE = ("fib", "qap")  # whose tasks are shorter than 25 ns: a ratio to serial says little
+FINE = ("fib", "qap")  # whose tasks are shorter than 25 ns: a ratio to serial has little meaning
 COARSE = ("alignment", "pyramids", "round", "sort", "sparselu", "strassen")
 STEADY_NS = 0.3e9  # until the system of a virtual machine has given each thread a processor
 RECURSIVE = ("fib", "fft", "health", "nqueens", "qap", "sort", "strassen", "uts")
@@ -43,7 +43,8 @@ class Sample:
 
 
 def run(executable: Path, *options: str, processors: int | None = None) -> str:
-    """What a process prints that may use so many processors; its failure is ours."""
+    """The output of a process that may use `processors` processors; its failure ends this
+    program."""
     allowed = ",".join(map(str, sorted(os.sched_getaffinity(0))[:processors]))
     command = ["taskset", "-c", allowed, str(executable), *options]
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
@@ -60,7 +61,7 @@ class Suite:
         self.first_ns: dict[tuple[str, ...], float] = {}
 
     def variants(self, program: str, backend: str) -> set[str]:
-        """The ways in which it can launch its tasks."""
+        """The ways in which the program can launch its tasks."""
         described = json.loads(run(self.folder / f"{program}.{backend}", "--describe"))
         return {each["name"] for each in described["variants"]}
 
@@ -78,8 +79,8 @@ class Suite:
     def sample(self, program: str, backend: str, variant: str, threads: int) -> Sample:
         """Run one process at size full; a wrong answer or another failure ends the program.
 
-        It warms up for STEADY_NS and repeats for as long again; where one repeat takes ten times
-        that, it is one repeat and nothing before.
+        The process warms up for STEADY_NS and repeats for as long again. If one repeat takes ten
+        times that, there is one repeat and no warm-up.
         """
         key = program, backend, variant, str(threads)
         if key not in self.first_ns:
@@ -91,7 +92,7 @@ class Suite:
     def process(
         self, program: str, backend: str, variant: str, threads: str, warmup: int, repeats: int
     ) -> Sample:
-        """Run one process with so many repeats before those that count."""
+        """Run one process with `warmup` repeats before those that count."""
         options = ["--variant", variant, "--threads", threads]
         options += ["--warmup", str(warmup), "--repeats", str(repeats)]
         executable = self.folder / f"{program}.{backend}"
@@ -155,9 +156,9 @@ class Table:
 
 
 def tasks_per_second(table: Table, suite: Suite, count: int) -> None:
-    """What a task costs, against oneTBB as its users write it, without the context for cancellation
-    that each call makes (half of its price, but exceptions then end the program), and with a handle
-    for each task.
+    """The cost of a task, against oneTBB as its users write it, without the context for
+    cancellation that each call makes (half of its price, but exceptions then end the program), and
+    with a handle for each task.
     """
     for program in FINE:
         for threads in (1, 2):
@@ -200,7 +201,7 @@ def scaling(table: Table, suite: Suite, count: int) -> None:
 
 
 def overhead(table: Table, suite: Suite, count: int) -> None:
-    """One thread against the serial program, two where scaling() has none; memory."""
+    """One thread against the serial program, two threads if scaling() has none; memory."""
     for program in suite.programs():
 
         def against(

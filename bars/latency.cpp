@@ -1,5 +1,5 @@
-// What it costs to be idle, and to start again: figures for the bars, as one JSON line.
-// A bare futex wake beside the first task after idle, in turns, so that both see the same machine.
+// The cost of being idle, and of starting again: figures for the bars, as one JSON line. A bare
+// futex wake takes turns with the first task after idle, so that both see the same machine.
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -26,11 +26,11 @@ double cpu_ms(clockid_t clock) {
   clock_gettime(clock, &now);
   return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
 }
-// Of all threads but this one.
+// The processor time of all threads but this one.
 double others_ms() { return cpu_ms(CLOCK_PROCESS_CPUTIME_ID) - cpu_ms(CLOCK_THREAD_CPUTIME_ID); }
 void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
-// A thread that sleeps on a futex and says when it was woken.
+// A thread that sleeps on a futex and notes the time of its wake-up.
 class Sleeper {
  public:
   Sleeper() : thread_([this] { run(); }) {}
@@ -68,9 +68,9 @@ class Sleeper {
   std::thread thread_;
 };
 
-// Until a task that nobody waits for runs on another thread. Both latencies end where the woken
-// thread reads the clock: the system may have put it on the waker's processor, and then the waker
-// sees it only when it sleeps again.
+// The time until a task that no thread waits for runs on another thread. Both latencies end when
+// the woken thread reads the clock: the system may put that thread on the waker's processor, and
+// then the waker notices it only after its next sleep.
 double first_task_us() {
   std::atomic<bool> ran{false};
   Clock::time_point began;
@@ -89,7 +89,8 @@ double quantile(std::vector<double> values, double q) {
   return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1))];
 }
 
-// While nothing is to be done, after the 20 ms in which threads may still look around.
+// The processor time while there is no work, after the 20 ms in which threads may still look
+// around.
 double idle_cpu_ms() {
   sleep_ms(20);
   const double before = others_ms();

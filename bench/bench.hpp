@@ -1,17 +1,16 @@
-// What a program may say: async, fork_join, scope, parallel_for, mutex, lock. The backend that
-// gives them their meaning is chosen by the build (BENCH_BACKEND), so a program reads like
-// std::async code and never names a scheduler.
+// The interface for programs: async, fork_join, scope, parallel_for, mutex, lock. The build chooses
+// the backend that implements them (BENCH_BACKEND), so a program reads like std::async code and
+// never names a scheduler.
 //
 // Preconditions, the weakest that every backend can keep:
 //  * async, fork_join, scope and parallel_for are called only below Instance::run;
 //  * get() is called at most once on a handle, by the task that made it (OpenMP joins children
 //    only); the handle is destroyed by that task too, and its destructor waits if get() was not
-//    reached, so what the callable refers to lives until then;
+//    reached, so objects that the callable refers to live until then;
 //  * no mutex is held across get(), wait() or fork_join();
 //  * a scope is waited for in the task that made it; its destructor waits too.
 // An exception that leaves a callable comes out of get(), wait(), fork_join() or parallel_for(),
-// after all branches have ended (the serial backend may throw it at once: that is what a plain call
-// does).
+// after all branches have ended (the serial backend may throw it at once, like a plain call).
 #pragma once
 
 #include <concepts>
@@ -72,8 +71,8 @@ void fork_join(F&&... branches) {
 using scope = Backend::scope;
 
 // body(first, last) for ranges that together are [0, items), in no order and possibly at the same
-// time: the loop of the backend's library where it has one. How the items are divided is its
-// affair.
+// time: the loop of the backend's library if it has one. The library chooses the division of the
+// items.
 template <class F>
 void parallel_for(std::size_t items, const F& body) {
   if (items != 0) Backend::parallel_for(items, body);

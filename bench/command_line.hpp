@@ -11,7 +11,8 @@
 
 namespace bench {
 
-// BadInput for what cannot be understood; an exit code when there is nothing more to do (--help).
+// Throws BadInput for an invalid command line; returns an exit code when there is no more work
+// (--help).
 inline int parse(CLI::App& app, int argc, char** argv, const std::function<int()>& then) {
   try {
     app.parse(argc, argv);

@@ -1,23 +1,24 @@
-// What a contention program says: one operation that threads do at the same time, each for itself,
-// in several ways. The harness (contention_harness.cpp) lets P threads repeat it between barriers
-// and tells how many a thread does per second alone and together: what looks independent and is
-// not, shows.
+// The interface of a contention program: one operation that threads do at the same time, each for
+// itself, in several ways. The harness (contention_harness.cpp) lets P threads repeat it between
+// barriers and reports the rate of a thread alone and together. So operations that look independent
+// and are not become visible.
 //
-// The cast: a program is a file with several Ways of writing its operation, the usual one and what
-// to write instead; a Contest is one way on a number of threads, with what these share; a Contender
-// is the part of one thread.
+// The cast: a program is a file with several Ways of writing its operation, the usual one and
+// remedies; a Contest is one way on a number of threads, with their shared data; a Contender is the
+// part of one thread.
 //
-// A way is a class W that keeps this (is_way below):
-//  * W(unsigned threads) makes what all threads share. One of each number of threads lives at the
-//    same time, and one process runs one way, so W may also set what is the process's (a locale).
+// A way is a class W with these properties (is_way below):
+//  * W(unsigned threads) makes the shared data of all threads. One W of each number of threads
+//    lives at the same time, and one process runs one way, so W may also set properties of the
+//    process (a locale).
 //  * W::contender(W&, unsigned thread) is made, run and destroyed by its thread, so its memory is
 //    that thread's. Contenders of different threads must not lie on one cache line: the harness
-//    allocates them apart, what they allocate is their own affair.
+//    allocates them apart; the program must place their own allocations.
 //  * run(n) does the operation n times. Nothing in it may be left out by the optimiser (opaque.hpp)
 //    nor grow with the number of operations done before.
-//  * check(n), after every window and after what precedes the first, says what is wrong after n
-//    operations of this contender in all; empty if nothing is. It compares with something obtained
-//    elsewhere (a closed form, another function), not with the same code.
+//  * check(n), after every window and after the work before the first, returns the fault after n
+//    operations of this contender in all; empty if there is none. It compares with a result of
+//    another origin (a closed form, another function), not with the same code.
 //  * W::check(n), if there is one, does so for all contenders together.
 // An exception out of any of them ends the process with its reason.
 #pragma once
@@ -50,7 +51,7 @@ class Contest {
   virtual std::string check(std::uint64_t operations) = 0;            // of all contenders
 };
 
-// How the threads of a way are used.
+// The use of threads by a way.
 enum class Use {
   threads,  // P threads, each does the operation: the rule
   alone,    // on the first thread of a process that never had another: what "still
@@ -61,22 +62,22 @@ enum class Use {
 struct Way {
   std::string_view name;     // [a-z0-9_]+
   std::string_view meaning;  // one sentence without a full stop
-  bool remedy = false;       // what to write instead of the usual way
+  bool remedy = false;       // a replacement of the usual way
   Use use = Use::threads;
   std::unique_ptr<Contest> (*start)(unsigned threads) = nullptr;
-  std::string_view lacks = {};  // why there is no such thing here, with what would bring it
+  std::string_view lacks = {};  // why it is absent here, with the remedy
 };
 
 struct ContentionProgram {
   std::string_view name;
-  std::string_view summary;    // what looks independent, one sentence
-  std::string_view operation;  // what is counted, such as "copy and destroy a shared_ptr"
-  std::string_view origin;     // where the question comes from
+  std::string_view summary;    // the seemingly independent operation, one sentence
+  std::string_view operation;  // the counted unit, such as "copy and destroy a shared_ptr"
+  std::string_view origin;     // the origin of the question
   std::vector<Way> ways;       // the usual one first
-  // The operation writes to standard output: descriptor 1 is a file in memory then, from which
-  // check reads back what was written, and the lines go to where descriptor 1 led.
+  // The operation writes to standard output: descriptor 1 is then a file in memory, from which
+  // check reads the output back, and the lines go to the former target of descriptor 1.
   bool takes_stdout = false;
-  bool allocates = false;  // the allocator matters: it is measured with others too
+  bool allocates = false;  // the allocator matters: measure with others too
 };
 
 template <class W>
@@ -113,7 +114,7 @@ class ErasedContest final : public Contest {
 
 }  // namespace detail
 
-// The usual way, or (remedy) what to write instead.
+// The usual way or a remedy.
 template <is_way W>
 Way usual(std::string_view name, std::string_view meaning, Use use = Use::threads) {
   return {name, meaning, false, use, [](unsigned threads) -> std::unique_ptr<Contest> {

@@ -1,6 +1,6 @@
-// Lets threads do the operation of a contention program between barriers; with executable.cpp the
-// only file that reads a clock and prints there. See ARCHITECTURE.md, "What a contention program
-// says". It is long because threads, windows and lines are one measurement.
+// Lets threads do the operation of a contention program between barriers. In these programs only
+// this file and executable.cpp read a clock and print. See ARCHITECTURE.md, "What a contention
+// program says". It is long because threads, windows and lines are one measurement.
 //
 // The one thing to know: threads alone and together are measured in turns, on the same threads and
 // processors, so a processor that is slow for a while slows both. A round is one window for each

@@ -1,6 +1,6 @@
-// Records of words, integers and reals as a CAD file has them, as text and as values. The values
-// are made first and the text from their digits, so neither side of a program that parses or
-// formats is checked by what it measures.
+// Records of words, integers and reals like those of a CAD file, as text and as values. The values
+// are made first and the text from their digits, so the measured code of a program that parses or
+// formats does not check itself.
 #pragma once
 
 #include <array>
@@ -24,7 +24,8 @@ struct EntityOf {
   std::array<double, 6> reals{};
   Word sense{};
 
-  // Differs, but for accidents, where any part differs; cheap, since it is timed with the parsing.
+  // The digest differs, except by accident, if any part differs. It is cheap, because it is timed
+  // with the parsing.
   std::uint64_t digest() const {
     std::uint64_t sum = word(kind) + 3 * word(sense);
     sum = sum * 31 + static_cast<std::uint64_t>(number);
@@ -43,8 +44,9 @@ struct EntityOf {
 using Entity = EntityOf<std::string>;
 using EntityView = EntityOf<std::string_view>;  // its words lie in the text
 
-// What one thread parses or formats, in turns. Reals have up to 3 digits before the point and
-// `decimals` after it. Precondition: decimals <= 12, so that value and digits agree exactly.
+// The records that one thread parses or formats, in turns. Reals have up to 3 digits before the
+// point and `decimals` after it. Precondition: decimals <= 12, so that value and digits agree
+// exactly.
 class Entities {
  public:
   static constexpr std::size_t count = 64;  // its texts stay in the first cache
@@ -94,7 +96,7 @@ class Entities {
     while ((value /= 10) != 0);
     return sign + std::string(reversed.rbegin(), reversed.rend());
   }
-  // Without zeros at the end, as a stream and the shortest form have it.
+  // The decimal without zeros at the end, as in a stream and in the shortest form.
   static std::string decimal(std::int64_t units, unsigned decimals) {
     std::string text = digits(units);
     if (text.size() <= decimals) text.insert(0, decimals + 1 - text.size(), '0');

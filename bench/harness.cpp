@@ -1,5 +1,5 @@
-// The only file that reads a clock, repeats, checks and prints. Compiled once per platform; see
-// ARCHITECTURE.md, "What an executable says", for the lines it prints and the exit codes.
+// This is the only file that reads a clock, repeats, checks and prints. Compiled once per platform;
+// see ARCHITECTURE.md, "What an executable says", for the lines it prints and the exit codes.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -41,8 +41,8 @@ struct Options {
   double seconds = 0;  // 0: `repeats` decides
 };
 
-// The variants of this executable: the backend's, less those for locks where nothing locks, and
-// fork_join; or parallel_for alone.
+// The variants of this executable: the backend's, less those for locks if the program has no locks,
+// and fork_join; or parallel_for alone.
 std::vector<Variant> variants() {
   if (program().parallel_for) return {{.name = "parallel_for", .parallel = backend().parallel}};
   std::vector<Variant> result = backend().variants;
@@ -104,7 +104,7 @@ std::int64_t value_at(const Parameter& p, std::string_view size) {
   return size == "smoke" ? p.smoke : size == "quick" ? p.quick : p.full;
 }
 
-// The form of this name; of an empty one, the first that is not lacking.
+// The form of this name; for an empty name, the first form that is not lacking.
 std::string_view form_named(std::string_view name) {
   std::string names;
   for (const NamedForm& f : program().forms) {
@@ -178,9 +178,9 @@ void raise_stack_limit() {
 #endif
 }
 
-// The middle one of nine yardsticks: what interrupts one of them is not what slows a core. On the
-// processor where the thread is: to visit the others would drive the runtime's threads from them,
-// and the next repeat would begin with two on one.
+// The median of nine yardsticks, because an interruption of one of them is no slow core. It runs on
+// the thread's own processor: visits to the others would drive the runtime's threads away, and the
+// next repeat would begin with two threads on one processor.
 double own_yardstick_ns() {
   std::array<double, 9> times{};
   std::generate(times.begin(), times.end(), yardstick_ns);
@@ -188,8 +188,8 @@ double own_yardstick_ns() {
   return times[times.size() / 2];
 }
 
-// One repeat: clear, time, check, print. Adds its time to `seconds`. Returns what is wrong with the
-// answer, or nothing.
+// One repeat: clear, time, check, print. Adds its time to `seconds`. Returns the fault of the
+// answer, or an empty text.
 std::string repeat(Instance& instance, Runtime& runtime, Form form, unsigned index, bool warmup,
                    double& seconds) {
   instance.clear();

@@ -1,6 +1,6 @@
 // The best solution so far of a minimising search. The bound is a word that all tasks read and few
-// lower; the solution itself is behind a mutex and is only what the check looks at. A bound is
-// never raised and no improvement is lost.
+// lower; the solution itself is behind a mutex, and only the check reads it. A bound is never
+// raised and no improvement is lost.
 #pragma once
 
 #include <atomic>

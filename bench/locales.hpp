@@ -1,5 +1,5 @@
-// The two locales that programs on streams and locales compare. A process has one global locale,
-// which is why a way that replaces it has the process to itself.
+// The two locales that programs on streams and locales compare. A process has one global locale, so
+// a way that replaces it has the process to itself.
 #pragma once
 
 #include <locale>
@@ -20,7 +20,8 @@ inline std::locale locale_of(Locale which) {
   }
 }
 
-// A locale object of one thread: made by the name of another, since a copy would count in that one.
+// A locale object of one thread. It is made by the name of another locale, because a copy would
+// count in that one.
 class OwnLocale {
  public:
   explicit OwnLocale(const std::locale& like) : own_(like.name().c_str()) {}
@@ -30,7 +31,7 @@ class OwnLocale {
   const std::locale own_;
 };
 
-// What was written so far, without a copy where the library can (libc++ from 17 on).
+// The text so far, without a copy if the library can (libc++ from 17 on).
 inline auto written(const std::ostringstream& out) {
 #if defined(_LIBCPP_VERSION) && _LIBCPP_VERSION < 170000
   return out.str();

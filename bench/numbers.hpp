@@ -1,5 +1,5 @@
-// Reads white-space separated numbers from an untrusted input file. Nothing is believed: every
-// number has a range, and every complaint names the line and what was expected there.
+// Reads white-space separated numbers from an untrusted input file. Every number has a checked
+// range, and every complaint names the line and the expected number.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Values and memory that the optimiser must take as they come, so that what is measured is done.
+// Values and memory that are opaque to the optimiser, so that the measured work is done.
 #pragma once
 
 #include <atomic>
@@ -18,9 +18,9 @@ template <class T>
 #endif
 }
 
-// Whatever lies behind the address may have been read and written here: it has to exist, and what
-// was computed into it has to be there. Without it a compiler may leave out an allocation whose
-// memory nobody uses.
+// Tells the compiler that memory behind the address may be read and written here, so the memory
+// must exist with its computed contents. Without this call a compiler may leave out an allocation
+// whose memory no code uses.
 inline void escape(const void* address) {
 #if defined(__GNUC__)
   asm volatile("" : : "r"(address) : "memory");

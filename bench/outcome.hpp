@@ -1,6 +1,6 @@
-// What a task leaves behind for the one who waits: a value or an exception. For the backends whose
-// library has no futures, or whose schedulers no exception may cross. Reading it is ordered after
-// writing it by the library's join.
+// The outcome of a task for its waiter: a value or an exception. It is for backends whose library
+// has no futures, or whose schedulers no exception may cross. Reading it is ordered after writing
+// it by the library's join.
 #pragma once
 
 #include <atomic>
@@ -57,8 +57,8 @@ class Task {
 template <class F, class... A>
 using result_of = std::invoke_result_t<std::decay_t<F>, std::decay_t<A>...>;
 
-// callable(args...), all decayed as std::async does. Base<R> is a Task<R> with what the backend
-// needs for the join.
+// callable(args...), all decayed as std::async does. Base<R> is a Task<R> with the backend's data
+// for the join.
 template <template <class> class Base, class F, class... A>
 class Call final : public Base<result_of<F, A...>> {
  public:
@@ -82,8 +82,9 @@ class Call final : public Base<result_of<F, A...>> {
   std::tuple<std::decay_t<A>...> args_;
 };
 
-// What async returns. Joined is a Task with join(), which returns when the task has ended. The
-// destructor joins too: what the task refers to may be gone after it, as when another get() threw.
+// The handle that async returns. Joined is a Task with join(), which returns when the task has
+// ended. The destructor joins too, because objects that the task refers to may be gone after it, as
+// when another get() threw.
 template <class Joined>
 class Handle {
  public:

@@ -1,6 +1,6 @@
-// Random numbers for generated inputs: equal on every platform and standard library, which those
-// of std's distributions are not.
-// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014).
+// Random numbers for generated inputs: equal on every platform and standard library, unlike those
+// of std's distributions. SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
+// generators, OOPSLA 2014).
 #pragma once
 
 #include <cstdint>

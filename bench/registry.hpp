@@ -1,4 +1,4 @@
-// What the harness knows of a program and of a backend, with their types erased.
+// The harness's view of a program and of a backend, with their types erased.
 //
 // The cast: a Program is the recipe, an Instance is one problem made from Arguments, a Backend is
 // described by BackendInfo and started as a Runtime. An executable links exactly one Program and
@@ -18,8 +18,8 @@
 
 namespace bench {
 
-// The stack of every thread that runs tasks, where a backend can choose: uts nests thousands of
-// them.
+// The stack of every thread that runs tasks, if a backend can choose it: uts nests thousands of
+// tasks.
 inline constexpr std::size_t stack_bytes = std::size_t{100} << 20;
 
 // An integer that sets the amount of work. Values outside [min, max] are refused before the program
@@ -55,20 +55,22 @@ class Arguments {
   std::string_view form_;
 };
 
-// One of several ways in which a program does the same, whatever starts its tasks: --arg form=NAME.
-// The lab measures each as a problem of its own, so that its base is the same form on one thread.
+// One of several equivalent forms of a program, independent of the launch of its tasks: --arg
+// form=NAME. The lab measures each form as a problem of its own, so that its base is the same form
+// on one thread.
 struct NamedForm {
   std::string_view name;
   std::string_view meaning;
-  bool quick = false;           // the profile quick has it, too
-  std::string_view lacks = {};  // why there is no such thing here, with what would bring it
+  bool quick = false;           // the profile quick also has it
+  std::string_view lacks = {};  // why it is absent here, with the remedy
 };
 
-// How a program asks for parallelism: handles that it joins itself, the structured form, or a loop.
+// The form of a program's parallelism: handles that it joins itself, the structured form, or a
+// loop.
 enum class Form { futures, fork_join, parallel_for };
 
-// The verdict on one repeat. `answer` is short and comparable between backends; `reason` says what
-// is wrong when !ok.
+// The verdict on one repeat. `answer` is short and comparable between backends; `reason` names the
+// fault when !ok.
 struct Check {
   bool ok = false;
   std::string answer;
@@ -96,7 +98,7 @@ struct Program {
   std::string_view summary;
   std::string_view structure;  // the columns of Table I of the INNCABS paper
   std::string_view granularity;
-  std::string_view synchronisation;  // "none" or what it uses beyond joining
+  std::string_view synchronisation;  // "none" or its means beyond joining
   std::string_view origin;
   std::vector<Parameter> parameters;
   std::string_view input =
@@ -131,7 +133,7 @@ struct BackendInfo {
   bool parallel;  // false: fork_join and parallel_for cannot use more than one thread either
   // `variant` is one of `variants`, "fork_join" or "parallel_for".
   std::unique_ptr<Runtime> (*start)(unsigned threads, std::string_view variant);
-  // Check::tasks of all runs so far, as the backend counted them (a test's); nullptr for others.
+  // Check::tasks of all runs so far, as counted by a test's backend; nullptr for others.
   std::uint64_t (*tasks_counted)() = nullptr;
 };
 

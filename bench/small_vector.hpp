@@ -1,5 +1,5 @@
 // A vector whose capacity is fixed when it is made and whose first N places are inside the object:
-// a task that starts a few children keeps their handles without asking the heap. Elements never
+// a task that starts a few children keeps their handles without using the heap. Elements never
 // move, so children may write into them.
 #pragma once
 
@@ -24,8 +24,8 @@ class small_vector {
     if (capacity_ > N) std::allocator<T>().deallocate(data_, capacity_);
   }
 
-  // Appends make()'s result, built in place, so that T need not even be movable. Precondition:
-  // size() < capacity.
+  // Appends make()'s result, built in place, so T need not even be movable. Precondition: size() <
+  // capacity.
   template <class Make>
   T& emplace_from(Make&& make) {
     assert(size_ < capacity_);

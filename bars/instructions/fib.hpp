@@ -1,4 +1,5 @@
-// One recursion, serial and made of tasks in two ways: what a task costs, in time and instructions.
+// One recursion, serial and made of tasks in two ways, to measure the time and the instructions of
+// a task.
 #pragma once
 
 #include <string_view>
@@ -8,7 +9,7 @@
 
 namespace fib {
 
-// The compiler must not merge calls: it would leave another recursion.
+// The compiler must not merge calls, because that would give another recursion.
 [[gnu::noinline]] inline long serial(int n) {
   asm volatile("" : "+r"(n));
   if (n < 2) return n;
@@ -37,7 +38,7 @@ inline long with_scope(int n) {
   return a + b;
 }
 
-// By its name: serial, async, fork or scope; null for another one.
+// A form by its name: serial, async, fork or scope; null for another name.
 using Form = long (*)(int);
 inline Form form(std::string_view name) {
   if (name == "serial") return serial;

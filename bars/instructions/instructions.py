@@ -3,7 +3,7 @@
     instructions.py [--against COMMIT] [--compiler "g++"] [--bar 3]
 
 Runs the recursion of fib.cpp on one thread at two sizes; the difference, divided by the number of
-tasks between them, is what one task costs, the recursion's own call included. With --against, the
+tasks between them, is the cost of one task, with the recursion's own call. With --against, the
 headers of that commit are counted too. Exit status 1 if an operation needs more instructions than
 there by more than --bar per cent.
 """
@@ -29,7 +29,7 @@ def calls(n: int) -> int:
 
 
 def instructions(executable: Path, operation: str, n: int) -> int:
-    """Of one process, on one processor."""
+    """The instructions of one process, on one processor."""
     command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
     environment = {**os.environ, "TMK_NUM_THREADS": "1"}
     done = subprocess.run(

@@ -7,8 +7,8 @@ to 4 x 16 bytes before each function, linked after an object of random size in c
 random order of the objects, and run with an environment of random size. All layouts of a program
 thus execute the same instructions, except for padding. Within a round each layout of a program runs
 once, in a random order; a sample is one process. The spread between layouts is a component of
-variance: what the means of the layouts spread by beyond the noise of their samples. A copy of the
-first layout is measured like the others, and shows what is found where the layout is the same.
+variance: the spread of the means of the layouts beyond the noise of their samples. A copy of the
+first layout is measured like the others, and shows the result for equal layouts.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from numpy.typing import NDArray
 ROOT = Path(__file__).resolve().parents[2]
 BENCH = ROOT / "bench"
 FLAGS = ["-std=c++20", "-O3", "-DNDEBUG", f"-I{BENCH}", '-DBENCH_FLAGS="-O3 -DNDEBUG"']
-REPEATS = 5  # of a process, of which that with the least processor time counts
+REPEATS = 5  # of a process; the repeat with the least processor time counts
 
 
 @dataclass(frozen=True)
 class Spread:
-    """How logarithms of times spread: between layouts, and between samples of one layout."""
+    """The spread of logarithms of times: between layouts, and between samples of one layout."""
 
-    layouts: float  # variance between layouts; below 0 by chance where there is none
+    layouts: float  # variance between layouts; below 0 by chance if there is none
     samples: float  # variance of one sample
-    deviations: tuple[float, ...]  # of each layout, without what noise adds to their spread
+    deviations: tuple[float, ...]  # of each layout, without the noise in their spread
 
 
 def spread(logs: NDArray[np.float64]) -> Spread:
@@ -86,7 +86,7 @@ class Builder:
         return target
 
     def assembly(self, program: str) -> str:
-        """The program as the compiler writes it."""
+        """The program's assembly from the compiler."""
         target = self.folder / f"{program}.s"
         backend = f'-DBENCH_BACKEND="{BENCH / "backends/serial.hpp"}"'
         source = BENCH / f"programs/tasks/{program}.cpp"

@@ -2,15 +2,16 @@
 
     bars/lock/bar.py [--rounds 12] [--all] [--build FOLDER]
 
-One thread per philosopher. Within a round every contestant runs once at every table, in an order
-that is drawn anew, so all share what else the machine does; a sample is one process. Exit status 1
-where the upper 95 % limit of tmk's ratio to the better library is above 1.05, or where somebody
+One thread per philosopher. Within a round every contestant runs once at every table, in a new
+random order, so all share the other load of the machine; a sample is one process. Exit status 1 if
+the upper 95 % limit of tmk's ratio to the better library is above 1.05, or if a philosopher
 starved. --all adds the candidates that tmk::lock was chosen from. A run takes 2.5 minutes on two
 free processors, and with --all four times that.
 
-slowest: what the philosopher who waited most waited, of the whole time. longest: one wait.
-overtaken: the most meals that a neighbour had between two of one's own. least: what the worst
-served got, of an equal share (all, where the dinner lasts until everybody has eaten).
+slowest: the longest total wait of a philosopher, as a share of the whole time. longest: one wait.
+overtaken: the most meals that a neighbour had between two of a philosopher's own. least: the
+smallest share of a philosopher, of an equal share (all, if the dinner lasts until every philosopher
+has eaten).
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ OURS = ("tmk libstdc++", "tmk libc++")
 
 @dataclass(frozen=True)
 class Table:
-    """What is eaten: portions of so many operations, so many for each, or as many as fit."""
+    """The meal of a table: portions of a number of operations, a number for each philosopher, or as
+    many as fit."""
 
     title: str
     portions: int
@@ -64,9 +66,9 @@ class Dinner:
     wall: float
     portions: int
     least: int
-    slowest: float  # what the philosopher who waited most waited, of the whole time
+    slowest: float  # longest total wait of a philosopher, of the whole time
     longest: float  # one wait
-    overtaken: int  # most meals of a neighbour between two of one's own
+    overtaken: int  # most meals of a neighbour between two of a philosopher's own
 
 
 def build(folder: Path) -> dict[str, Path]:
@@ -90,7 +92,8 @@ def build(folder: Path) -> dict[str, Path]:
 
 
 def dine(program: Path, lock: str, philosophers: int, table: Table, seed: int) -> Dinner:
-    """As many dinners as make all tables eat equally much: a short one is measured badly."""
+    """As many dinners as let all tables eat equally much, because a short dinner is measured
+    badly."""
     dinners = [
         one_dinner(program, lock, philosophers, table, seed * 100 + i)
         for i in range(1 if table.milliseconds else max(PHILOSOPHERS) // philosophers)
@@ -106,7 +109,7 @@ def dine(program: Path, lock: str, philosophers: int, table: Table, seed: int) -
 
 
 def one_dinner(program: Path, lock: str, philosophers: int, table: Table, seed: int) -> Dinner:
-    """A failure of the program, a fork in two hands for one, is ours."""
+    """One dinner. A failure of the program, such as a fork in two hands, ends this program."""
     arguments = [philosophers, table.portions, table.operations, seed]
     if table.milliseconds is not None:
         arguments.append(table.milliseconds * philosophers)
@@ -128,7 +131,7 @@ def cost(dinner: Dinner) -> float:
 
 
 def share(dinners: Sequence[Dinner], philosophers: int) -> float:
-    """Median of what the worst served got, of an equal share."""
+    """Median of the smallest share of a philosopher, of an equal share."""
     return median([each.least * philosophers / each.portions for each in dinners])
 
 
@@ -160,7 +163,7 @@ def measure(
 
 
 def report(names: Sequence[str], samples: dict[tuple[Table, int, str], list[Dinner]]) -> list[str]:
-    """Print the tables; the sentences about what was not reached."""
+    """Print the tables; returns the sentences about missed bars."""
     missed = []
     for table in TABLES:
         print(f"\n{table.title}")

@@ -1,5 +1,5 @@
-// Ways to lock two mutexes that tmk::lock might have been. The names are those of Hinnant, "Dining
-// philosophers rebooted" (2013); the queues are ours. Measured here only, never to be used.
+// Alternative ways to lock two mutexes for tmk::lock. The names are those of Hinnant, "Dining
+// philosophers rebooted" (2013); the queues are ours. They are only measured here and not for use.
 #pragma once
 
 #include <linux/futex.h>
@@ -29,7 +29,7 @@ struct Persistent {
   }
 };
 
-// Begins the next round with the one that was taken.
+// Begins the next round with the mutex that was taken.
 template <bool kPolite>
 struct Smart {
   static void lock(auto& a, auto& b) {
@@ -51,7 +51,7 @@ struct Ordered {
   }
 };
 
-// First come, first served, and given from hand to hand: a ticket lock whose waiters sleep.
+// First come, first served, with a handover: a ticket lock whose waiters sleep.
 class Ticket {
  public:
   void lock() {
@@ -86,9 +86,10 @@ class Ticket {
   std::atomic<std::uint32_t> serving_{0};
 };
 
-// One queue for all pairs: whoever cannot have both sleeps holding nothing, and whoever lays two
-// down gives them to the oldest that can now have both. With kStrict nobody passes an older one
-// that wants the same mutex, so nobody starves; without, a pair that is free is taken.
+// One queue for all pairs: a thread that cannot have both mutexes sleeps holding none, and a thread
+// that unlocks two gives them to the oldest waiter that can now have both. With kStrict no thread
+// passes an older waiter for the same mutex, so no thread starves; without it, a thread takes a
+// free pair.
 template <bool kStrict>
 class Queue {
  public:
@@ -99,7 +100,7 @@ class Queue {
    private:
     friend Queue;
     bool held_ = false;
-    bool wanted_ = false;  // by someone older than whom is looked at
+    bool wanted_ = false;  // by a waiter older than the present one
   };
 
   static void lock(mutex& a, mutex& b) {

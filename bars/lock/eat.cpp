@@ -1,7 +1,7 @@
 // Eating is one object file for the builds with both libraries: only their locks may differ.
 #include <cstdint>
 
-// So many operations of Marsaglia's xorshift64 (13, 7, 17), each of which needs the one before.
+// Runs `operations` operations of Marsaglia's xorshift64 (13, 7, 17); each needs the one before.
 std::uint64_t eat(std::uint64_t taste, std::int64_t operations);
 
 std::uint64_t eat(std::uint64_t taste, std::int64_t operations) {

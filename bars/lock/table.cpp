@@ -1,11 +1,11 @@
-// A round table with one thread per philosopher: each takes two forks with the lock that is asked
-// for, eats a portion (a fixed number of operations, so a holder that is preempted makes no
-// progress), and lays them down. Prints what it cost, and how long who had to wait for whom.
+// A round table with one thread per philosopher: each takes two forks with the requested lock, eats
+// a portion (a fixed number of operations, so a holder that is preempted makes no progress), and
+// lays them down. Prints the cost, and the waits of the philosophers for one another.
 //
 //   table [LOCK PHILOSOPHERS PORTIONS OPERATIONS SEED [MILLISECONDS]]
 //
-// Each eats PORTIONS of OPERATIONS in meals of 1 to 10; with MILLISECONDS, without end for so long.
-// Without arguments, the names of the locks.
+// Each eats PORTIONS of OPERATIONS in meals of 1 to 10; with MILLISECONDS, for that time without a
+// limit of portions. Without arguments, the names of the locks.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -48,7 +48,7 @@ struct Dinner {
   std::optional<Clock::duration> time;
 };
 
-// The counts are written by whoever holds the mutex.
+// The holder of the mutex writes the counts.
 template <class Mutex>
 struct alignas(64) Fork {
   Mutex mutex;
@@ -61,7 +61,7 @@ struct alignas(64) Result {
   std::int64_t portions = 0;
   Clock::duration waited{};
   Clock::duration longest_wait{};
-  std::int64_t overtaken = 0;  // most meals of one neighbour between two of one's own
+  std::int64_t overtaken = 0;  // most meals of a neighbour between two own meals
   std::uint64_t taste = 1;
 };
 

@@ -1,4 +1,5 @@
-// Tasks that wait for each other behind the runtime's back: prints the seconds until all have met.
+// Tasks that wait for each other without the runtime's knowledge: prints the seconds until all have
+// met.
 //   meeting latch|condition|poll TASKS
 #include <charconv>
 #include <chrono>

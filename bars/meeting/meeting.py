@@ -1,4 +1,4 @@
-"""How long 1,000 tasks need until they have met, with tmk and with std.
+"""The time until 1,000 tasks have met, with tmk and with std.
 
     meeting.py STD TMK [--tasks 1000] [--pairs 7]
     cmake --build build/PLATFORM --target bars.meeting

@@ -72,7 +72,7 @@ struct Async {
     other.get();
   }
 };
-// Two threads that do nothing but spin: what the machine allows.
+// Two threads that only spin, as a measure of the machine.
 class Spinners {
  public:
   Spinners() : other_([this] { run(); }) {}
@@ -102,7 +102,7 @@ class Spinners {
   std::thread other_;
 };
 
-// Of one region, when one follows the other for some milliseconds.
+// The time of one region when regions follow one another for some milliseconds.
 template <class F>
 double back_to_back_us(F&& region, std::uint64_t steps, double us) {
   const int count = static_cast<int>(5'000 / us);
@@ -119,8 +119,9 @@ double after_idle_us(F&& region, std::uint64_t steps) {
   return us_since(start);
 }
 
-// Processor time of all threads but this one, from the clock of each: that of the process counts a
-// thread on another processor up to the kernel's last tick only, which is up to 10 ms ago.
+// Processor time of all threads but this one, from the clock of each thread. The clock of the
+// process counts a thread on another processor only up to the kernel's last tick, which is up to 10
+// ms ago.
 double others_ms() {
   double sum = 0;
   for (const auto& each : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -130,7 +131,7 @@ double others_ms() {
   return sum;
 }
 
-// What the others burn after a region, until 20 ms have passed, and in the 20 ms after those.
+// Processor time of the other threads after a region, in the first 20 ms, and in the next 20 ms.
 struct Burnt {
   std::vector<double> soon, later;
   void measure(std::uint64_t steps) {
@@ -175,7 +176,7 @@ void print_after_idle(double us) {
   print("burnt", median(burnt.soon), ",");
   print("burnt later", median(burnt.later), "");
 }
-// At least a third of a second, so that others' use of the processors is seen beside it.
+// It runs for at least a third of a second, so that others' use of the processors is visible.
 bool print_fib(fib::Form form, int n) {
   const long value = form(n);
   const auto start = Clock::now();

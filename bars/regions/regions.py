@@ -35,7 +35,7 @@ PROCESSES = 3  # of the short regions: each has its own medians
 
 @dataclass(frozen=True)
 class Bar:
-    """A figure and what it must reach; without a limit, it is for comparison."""
+    """A figure and its bar; a figure without a limit is for comparison."""
 
     what: str
     limit: float | None = None
@@ -48,7 +48,7 @@ class Bar:
         return figure >= self.limit if self.at_least else figure <= self.limit
 
     def text(self) -> str:
-        """As the table says it."""
+        """The bar in the words of the table."""
         if self.limit is None:
             return ""
         return f"{'>=' if self.at_least else '<='} {self.limit:g}"
@@ -84,7 +84,7 @@ class Runner:
         self.disturbed = 0
 
     def printed(self, executable: Path, *words: str, threads: int = 2) -> dict[str, float]:
-        """What one process prints; its failure is ours."""
+        """The figures that one process prints; its failure ends this program."""
         cpus = sorted(os.sched_getaffinity(0))
         command = ["taskset", "-c", ",".join(map(str, cpus[:threads])), str(executable), *words]
         while True:

@@ -1,9 +1,9 @@
 // needs: Boost 1.81 COMPONENTS fiber : Boost::fiber
 // Boost.Fiber: futures on fibers that other threads steal; long because of a scheduler of its own.
 // The library's own work_stealing resumes the oldest fiber first, which unfolds a recursion breadth
-// first (fib(20) holds 160 MB of stacks); this one, made in the documented way, resumes the newest
-// and steals the oldest. Limits: after any wait a fiber may be in another thread, so a task keeps
-// nothing in thread_local variables; a stack has 256 KiB (what is not touched costs nothing) and
+// first (fib(20) holds 160 MB of stacks). This scheduler, made in the documented way, resumes the
+// newest and steals the oldest. Limits: after any wait a fiber may be in another thread, so a task
+// keeps nothing in thread_local variables; a stack has 256 KiB (untouched pages cost nothing) and
 // ends at a guard page.
 #pragma once
 
@@ -93,7 +93,7 @@ class NewestFirst final : public fibers::algo::algorithm {
   bool has_ready_fibers() const noexcept override {
     return !pinned_.empty() || !(*all_)[own_].empty();
   }
-  // Nobody tells an idle thread that another has something to steal, so it must not sleep.
+  // An idle thread must not sleep, because no other thread tells it that there is work to steal.
   void suspend_until(const std::chrono::steady_clock::time_point&) noexcept override {
     std::this_thread::yield();
   }
@@ -112,7 +112,8 @@ class NewestFirst final : public fibers::algo::algorithm {
   unsigned picks_ = 0;
 };
 
-// Keeps stacks, because making a guard page is two system calls. What a thread frees it uses again.
+// Keeps stacks, because making a guard page takes two system calls. A thread reuses the stacks that
+// it frees.
 class Stacks {
  public:
   using Cache = std::vector<boost::context::stack_context>;
@@ -211,7 +212,7 @@ struct Backend {
         const std::lock_guard lock(mutex_);
         ++running_;
       }
-      // Detached, since a fiber that can be joined keeps its stack.
+      // The fiber is detached, because a joinable fiber keeps its stack.
       fiber([this, branch = std::decay_t<F>(std::forward<F>(branch))]() mutable {
         error_.guard(branch);
         const std::lock_guard lock(mutex_);
@@ -291,7 +292,7 @@ struct Backend {
     fibers::use_scheduling_algorithm<NewestFirst>(queues_, own);
   }
 
-  // Between two runs a worker sleeps, so that it takes no processor time from what is not measured.
+  // Between two runs a worker sleeps, so that it takes no processor time from unmeasured work.
   void work(std::size_t own) {
     join(own);
     for (unsigned seen = 0;;) {

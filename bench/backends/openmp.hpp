@@ -1,7 +1,8 @@
 // needs: OpenMP COMPONENTS CXX : OpenMP::OpenMP_CXX
 // OpenMP tasks. OpenMP can wait only for all children of a task: a get() whose task has not ended,
-// fork_join and scope::wait are a taskwait, more than was asked for. Tasks catch their exceptions:
-// none may leave a task region. This is long because each runtime sets its stacks differently.
+// fork_join and scope::wait are a taskwait, which waits for more than the request. Tasks catch
+// their exceptions, because none may leave a task region. This is long because each runtime sets
+// its stacks differently.
 #pragma once
 
 #include <dlfcn.h>
@@ -131,8 +132,8 @@ struct Backend {
     FirstError error_;
   };
 
-  // Tasks, since one thread runs the program and the others wait for tasks. clang 19 warns of its
-  // own code for a taskloop in a template.
+  // The loop uses tasks, because one thread runs the program and the others wait for tasks. clang
+  // 19 warns of its own code for a taskloop in a template.
   template <class F>
   static void parallel_for(std::size_t items, const F& body) {
     scope parts;
@@ -170,7 +171,7 @@ struct Backend {
     }
   };
 
-  // The last branch runs in place, as anyone who counts tasks would write it.
+  // The last branch runs in place, as in code that saves tasks.
   static void start(FirstError& error, auto& last) { error.guard(last); }
   static void start(FirstError& error, auto& first, auto&... others) {
 #pragma omp task shared(error, first)

@@ -1,7 +1,7 @@
 // needs: Threads : Threads::Threads
-// The subject of the laboratory: std::async. It has no pool, so `threads` is honoured only by the
-// processors that the process may use, and by parallel_for. `optional` is the standard's default
-// policy, whatever the library makes of it.
+// The subject of the laboratory: std::async. It has no pool, so `threads` has an effect only on the
+// processors that the process may use, and on parallel_for. `optional` is the standard's default
+// policy in the library's implementation.
 #pragma once
 
 #include <array>
@@ -57,7 +57,7 @@ struct Backend {
     return std::async(policy_, std::forward<F>(callable), std::forward<A>(args)...);
   }
 
-  // The last branch runs in place, as anyone who counts threads would write it.
+  // The last branch runs in place, as in code that saves threads.
   template <class... F>
   static void fork_join(F&&... branches) {
     auto all = std::forward_as_tuple(std::forward<F>(branches)...);
@@ -94,7 +94,7 @@ struct Backend {
     std::vector<std::future<void>> branches_;
   };
 
-  // A thread for each part, so that there are as many as threads are asked for.
+  // Each part has a thread, so there are as many threads as requested.
   template <class F>
   static void parallel_for(std::size_t items, const F& body) {
     scope parts;
@@ -109,8 +109,7 @@ struct Backend {
   }
 
  private:
-  // A future's destructor would do, were it not that a deferred branch runs only when it is waited
-  // for.
+  // A future's destructor is not enough, because a deferred branch runs only in a wait.
   static void wait(auto& futures) {
     for (auto& future : futures) future.wait();
   }

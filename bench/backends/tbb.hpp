@@ -1,8 +1,9 @@
 // needs: TBB : TBB::tbb
 // oneTBB; long because versions differ in how a handle waits for its task. fork_join is
-// parallel_invoke, a scope is a task_group. No exception enters the library: it may be built for
-// another C++ runtime than ours, and one that crossed its wait would end the process. So nothing is
-// cancelled, and no group needs a cancellation context of its own, which is half of its price.
+// parallel_invoke, a scope is a task_group. No exception enters the library, because it may be
+// built for another C++ runtime than ours, and an exception that crossed its wait would end the
+// process. So nothing is cancelled, and no group needs a cancellation context of its own, which is
+// half of its price.
 #pragma once
 
 #define TBB_PREVIEW_TASK_GROUP_EXTENSIONS 1  // waiting for one task of a group
@@ -122,23 +123,23 @@ struct Backend {
   }
 
  private:
-  // One per thread because the end of a wait writes to it: a shared one would bounce between the
-  // processors.
+  // Each thread has a context because the end of a wait writes to it: a shared context would bounce
+  // between the processors.
   static tbb::task_group_context& context() {
     static thread_local tbb::task_group_context own(tbb::task_group_context::isolated);
     return own;
   }
 
 #if TBB_INTERFACE_VERSION >= 12200
-  // All tasks of all handles are in one group. A group for each costs its thread an entry in a
-  // table that these versions search whenever there are a thousand: uts took minutes instead of
-  // seconds.
+  // All tasks of all handles are in one group. A group for each handle would cost its thread an
+  // entry in a table that these versions search whenever there are a thousand: uts took minutes
+  // instead of seconds.
   static tbb::task_group& handles() {
     static tbb::task_group_context shared(tbb::task_group_context::isolated);
     static tbb::task_group all(shared);
     return all;
   }
-  static void end_handles() { handles().wait(); }  // what little a task does after it was joined
+  static void end_handles() { handles().wait(); }  // the little work of a task after its join
 
   template <class Result>
   struct Joined : Task<Result> {

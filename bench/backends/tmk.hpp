@@ -1,6 +1,6 @@
 // needs: tmk : tmk::tmk
-// tmk: async and future on a pool of as many threads as asked for, the caller among them. fork_join
-// and scope are its own, which put nothing on the heap.
+// tmk: async and future on a pool with the requested number of threads, including the caller.
+// fork_join and scope are tmk's own, which put nothing on the heap.
 #pragma once
 
 #include <array>

@@ -1,6 +1,5 @@
 // may use: tmk : tmk::tmk : HAS_TMK
-// std::async of a call that does nothing: what is measured is the launch, as each standard library
-// understands it, and the way back.
+// std::async of an empty call, which measures each standard library's launch and the way back.
 #include <cstdint>
 #include <future>
 #include <string>

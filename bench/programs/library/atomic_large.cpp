@@ -1,5 +1,5 @@
 // std::atomic of more than a processor changes at once: libatomic locks, from a table of locks by
-// address. The objects lie on lines of their own; the table's locks are the library's.
+// address. The objects lie on their own cache lines; the table's locks are the library's.
 // may use: Atomic : atomic : HAS_ATOMIC
 #include <array>
 #include <atomic>

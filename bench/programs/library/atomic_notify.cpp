@@ -1,5 +1,5 @@
-// Each thread changes an atomic of its own and tells whoever waits for it: nobody does. The atomics
-// lie on lines of their own, so what two threads share is the library's table of waiters.
+// Each thread changes its own atomic and notifies its waiters, of which there are none. The atomics
+// lie on their own cache lines, so two threads share only the library's table of waiters.
 #include <array>
 #include <atomic>
 #include <cstddef>

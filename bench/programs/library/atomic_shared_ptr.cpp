@@ -1,5 +1,5 @@
-// A configuration that threads read all the time and that somebody replaces now and then: each
-// operation reads it, one in kReplace also puts a new one in its place.
+// A configuration that threads read all the time and replace now and then: each operation reads it,
+// and one in kReplace also puts a new configuration in its place.
 #include <atomic>
 #include <cstdint>
 #include <memory>

@@ -1,5 +1,5 @@
-// What every measurement is held against: an operation that cannot contend and one that must. A
-// machine on which the first does not scale cannot judge any other.
+// The reference of every measurement: an operation that cannot contend and one that must. A machine
+// on which the first does not scale cannot judge any other.
 #include <atomic>
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
-// call_once on flags that no two threads share, fresh ones and ones that are done; and what does
-// the same without it.
+// call_once on flags that no two threads share, fresh and done ones; and equivalent code without
+// it.
 #include <atomic>
 #include <cstdint>
 #include <mutex>

@@ -1,5 +1,5 @@
-// Each contender wakes a partner of its own and waits to be woken by it: pairs that have nothing to
-// do with each other. A partner runs on the processor of its contender where those are pinned.
+// Each contender wakes its own partner and waits for the partner's wake: the pairs are independent.
+// A partner runs on the processor of its contender if contenders are pinned.
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The text of an error code, which threads ask for each on its own. Nothing in it can be changed,
-// but the C library translates it, so it asks for the locale under locks of the whole process.
+// The text of an error code, which each thread requests on its own. The text is constant, but the C
+// library translates it, so it reads the locale under locks of the whole process.
 #include <array>
 #include <cerrno>
 #include <cstdint>

@@ -1,6 +1,7 @@
 // Exceptions, thrown and caught by each thread for itself. To find the handler, the unwinder looks
 // up the tables of every frame: in the list of all loaded libraries, once under a lock of the
-// loader, and among frames that programs registered at run time, which some have a lock for.
+// loader, and among frames that programs registered at run time, for which some unwinders have a
+// lock.
 #include <array>
 #include <cstddef>
 #include <cstdint>

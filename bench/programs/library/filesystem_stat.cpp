@@ -1,5 +1,5 @@
-// std::filesystem::exists, of one path for all threads or of one for each: no lock in the library,
-// but the kernel walks the path, and counts who uses its last part.
+// std::filesystem::exists, of one path for all threads or of one for each: there is no lock in the
+// library, but the kernel walks the path, and counts the users of its last part.
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>

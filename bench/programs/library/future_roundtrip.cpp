@@ -1,6 +1,6 @@
 // may use: tmk : tmk::tmk : HAS_TMK
-// A promise, its future, one value through them: the shared state has locks, flags and memory of
-// its own, and each is made anew although nobody else ever sees it.
+// A promise, its future, one value through them: the shared state has its own locks, flags and
+// memory, and each is made anew although no other thread ever sees it.
 #include <atomic>
 #include <cstdint>
 #include <future>

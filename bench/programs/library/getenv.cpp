@@ -1,5 +1,5 @@
-// std::getenv, which threads may call at the same time as long as none sets a variable: it looks
-// through all of the environment each time.
+// std::getenv, which threads may call at the same time as long as none sets a variable: the
+// function looks through the whole environment each time.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

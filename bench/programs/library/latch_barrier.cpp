@@ -1,5 +1,5 @@
-// Latches and barriers for one thread, which nobody else knows of: they never wait. What two
-// threads share is the library's table of waiters.
+// Latches and barriers for one thread, which no other thread knows: they never wait. Two threads
+// share only the library's table of waiters.
 #include <atomic>
 #include <barrier>
 #include <condition_variable>

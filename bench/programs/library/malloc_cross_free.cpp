@@ -1,6 +1,6 @@
-// A thread allocates, the next one frees: what a queue of messages does to the heap. The threads
-// are a ring of bounded queues; a single one is its own neighbour. Nobody waits: a thread whose
-// neighbour is behind frees the block itself, and counts it.
+// A thread allocates, the next thread frees, like a queue of messages. The threads are a ring of
+// bounded queues; a single thread is its own neighbour. No thread waits: a thread whose neighbour
+// is behind frees the block itself, and counts it.
 //
 // Roles. A lane has one writer and one reader. Words. `written`: writer; `taken`: reader; a slot
 // belongs to the reader from written > i on and to the writer again from taken > i on. Both are

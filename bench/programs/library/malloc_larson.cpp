@@ -1,7 +1,7 @@
-// What a server does to the heap: a thread works on a session, replaces blocks of it in no order,
-// and then another thread goes on with that session and gives back what the first one took.
-// There is one session more than threads: a contender puts its own down and picks up the one that
-// lies there, so sessions wander through the threads, of which none ever waits.
+// A server's use of the heap: a thread works on a session, replaces its blocks in random order, and
+// then another thread goes on with that session and frees the blocks of the first. There is one
+// session more than threads: a contender puts its session down and picks up the free one, so
+// sessions wander through the threads, and no thread ever waits.
 #include <algorithm>
 #include <array>
 #include <atomic>

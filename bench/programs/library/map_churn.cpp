@@ -1,5 +1,5 @@
 // A map that belongs to one thread still asks the shared heap for each node. The keys come in no
-// order, so that a node is not next to the one made before it.
+// order, so a node does not lie next to the previous one.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Transfers between two of many accounts, each with its own mutex: how both are locked, and what
-// one lock for all costs instead. With kAccounts two threads rarely want the same one, so what is
-// measured is what locking two costs, and the lines that go to and fro.
+// Transfers between two of many accounts, each with its own mutex: ways of locking both, and one
+// lock for all instead. With kAccounts two threads rarely want the same account, so the program
+// measures the cost of locking two, and of cache lines that move between processors.
 // may use: tmk : tmk::tmk : HAS_TMK
 #include <cstddef>
 #include <cstdint>

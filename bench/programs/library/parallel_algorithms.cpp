@@ -1,8 +1,8 @@
 // may use: TBB : TBB::tbb : HAS_TBB
 // may use: tmk : tmk::tmk : HAS_TMK
-// Algorithms with std::execution::par: whether a library uses threads for them at all, which it
-// does not say. With libstdc++ they are oneTBB's, if its headers were there; else they are serial.
-// It is long because three algorithms have three results to check.
+// Algorithms with std::execution::par: shows whether a library uses threads for them at all, which
+// the library does not report. With libstdc++ they use oneTBB's threads if its headers were
+// present; else they are serial. It is long because three algorithms have three results to check.
 #include <algorithm>
 #include <cstdint>
 #include <execution>

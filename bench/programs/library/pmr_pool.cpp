@@ -1,5 +1,5 @@
-// A pool made for several threads, against a pool for each: what std::pmr's "synchronized" costs.
-// Each contender keeps a few blocks, so that one that two of them own at once would be seen.
+// A pool for several threads, against a pool for each: the cost of std::pmr's "synchronized". Each
+// contender keeps a few blocks, so that the check finds a block that two of them own at once.
 #include <array>
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// std::rand and what may stand in its place. Its state is one for the process, so that srand means
-// something, and the C library guards it with a lock.
+// std::rand and its replacements. The process has one state, so that srand has a meaning, and the C
+// library guards the state with a lock.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>

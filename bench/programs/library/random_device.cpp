@@ -1,5 +1,5 @@
-// std::random_device, one of each thread's own: where its numbers come from is left to the library,
-// and the source may be one for the whole machine.
+// std::random_device, one for each thread: the library chooses the source of its numbers, which may
+// be a single source for the whole machine.
 #include <bit>
 #include <cmath>
 #include <cstdint>

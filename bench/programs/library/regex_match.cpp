@@ -1,5 +1,5 @@
-// Threads that each match lines of their own. The one thing to know: a regex copies the global
-// locale when it is made, and its parts copy it again.
+// Each thread matches its own lines. The one thing to know: a regex copies the global locale when
+// it is made, and its parts copy it again.
 #include <cstddef>
 #include <cstdint>
 #include <locale>

@@ -1,5 +1,5 @@
-// Acquires and releases a permit that is free: of a semaphore that all threads share, or of one of
-// the thread's own. Nobody ever waits, so what is measured is what a permit costs.
+// Acquires and releases a free permit: of a semaphore that all threads share, or of the thread's
+// own. No thread ever waits, so the program measures the cost of a permit.
 #include <cstddef>
 #include <cstdint>
 #include <mutex>

@@ -1,5 +1,5 @@
 // A table that is read nearly always: each operation reads it under the lock, one in kWrite also
-// writes it. What the readers share besides the table is the lock's own words.
+// writes it. The readers share only the table and the lock's own words.
 #include <atomic>
 #include <cstdint>
 #include <mutex>

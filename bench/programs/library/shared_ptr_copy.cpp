@@ -1,5 +1,5 @@
 // A shared_ptr is passed by value to a function that only reads: each call counts up and down. The
-// object that is read lies on lines that nobody writes, so only the count is contended.
+// object lies on cache lines that no thread writes, so only the count is contended.
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -1,5 +1,5 @@
-// A function-local static: what it costs to find it made, and what making it costs. A static is
-// made once in a process, so the latter calls what the compiler writes round one, on fresh guards.
+// A function-local static: the cost of its check, and the cost of making it. A static is made once
+// in a process, so the second way calls the compiler's guard functions on fresh guards.
 #include <cstdint>
 #include <string>
 #include <string_view>

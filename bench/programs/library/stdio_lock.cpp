@@ -1,6 +1,7 @@
 // Numbers that threads write to standard output. Its FILE has one lock, which every write of C and
-// C++ takes for itself, however little it writes. Descriptor 1 is a file in memory here: what is
-// measured is the way to it, no disk or terminal. It is long because every number is read back.
+// C++ takes for itself, however little it writes. Descriptor 1 is a file in memory here, so the
+// program measures the way to it and no disk or terminal. It is long because every number is read
+// back.
 #include <unistd.h>
 
 #include <array>

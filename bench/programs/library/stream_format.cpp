@@ -1,7 +1,7 @@
 // may use: tmk : tmk::tmk : HAS_TMK
 // may use: fmt : fmt::fmt-header-only : HAS_FMT
 // A record of words, integers and reals, written as text into memory of one thread. The one thing
-// to know: a stream that is made anew takes the process's global locale, and counts its users.
+// to know: a new stream takes the process's global locale, and counts itself among its users.
 // (long because every library's way of formatting is here)
 #include <algorithm>
 #include <array>

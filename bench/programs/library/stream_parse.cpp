@@ -1,6 +1,6 @@
 // may use: tmk : tmk::tmk : HAS_TMK
 // A record of words, integers and reals, read from text that belongs to one thread. The one thing
-// to know: a stream that is made anew takes the process's global locale, and counts its users.
+// to know: a new stream takes the process's global locale, and counts itself among its users.
 #include <charconv>
 #include <cstdlib>
 #include <locale>

@@ -1,4 +1,5 @@
-// Text put together from parts: each string that does not fit into the object asks the shared heap.
+// Text put together from parts: each string that does not fit into the object calls the shared
+// heap.
 #include <algorithm>
 #include <array>
 #include <cstddef>

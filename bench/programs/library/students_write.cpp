@@ -1,7 +1,7 @@
 // may use: students : students::writers : HAS_STUDENTS
-// The writers of apps/students: four threads that write four files, and what becomes of them step
-// by step. An operation is a whole generation. On one thread a way is the writer that does the same
-// without threads; with more it has the threads that the writer has, which are four but for fast.
+// The writers of apps/students: four threads that write four files, and their improvement step by
+// step. An operation is a whole generation. On one thread a way is the writer of the same method
+// without threads; with more it has the writer's threads, which are four except for fast.
 #include <algorithm>
 #include <array>
 #include <cstddef>

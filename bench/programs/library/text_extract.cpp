@@ -1,8 +1,8 @@
 // may use: tmk : tmk::tmk : HAS_TMK
 // Records of words and numbers, each read from text that belongs to one thread: with a string
 // stream for each record, by hand, and with the type that takes the stream's place. The one thing
-// to know: half of the reals have 17 digits, as a program writes that wants them back; the others
-// are short.
+// to know: half of the reals have 17 digits, like the output of a program that reads them back; the
+// others are short.
 #include <array>
 #include <bit>
 #include <charconv>

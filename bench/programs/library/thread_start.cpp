@@ -1,6 +1,6 @@
 // may use: tmk : tmk::tmk : HAS_TMK
-// A thread for every small piece of work: what its start and end cost, and whether those of one
-// thread hold up those of another. The remedies hand the work to threads that are there already.
+// A thread for every small piece of work: the cost of its start and end, and whether those of one
+// thread hold up those of another. The remedies hand the work to existing threads.
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>

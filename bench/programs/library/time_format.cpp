@@ -1,5 +1,5 @@
-// Threads that each turn times into calendar times or text. The one thing to know: the C library
-// keeps one time zone for the process, behind one lock.
+// Each thread turns times into calendar times or text. The one thing to know: the C library keeps
+// one time zone for the process, behind one lock.
 #include <array>
 #include <chrono>
 #include <cstddef>

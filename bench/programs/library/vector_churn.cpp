@@ -1,7 +1,7 @@
 // may use: OpenMP COMPONENTS CXX : OpenMP::OpenMP_CXX : HAS_OPENMP
-// Gove's loop: a vector that a thread makes, puts one element into and destroys is its own, but the
-// memory comes from something that all threads share. The vectors escape: else a compiler may leave
-// out the allocation, as the standard allows.
+// Gove's loop: a thread makes its own vector, puts one element into it and destroys it, but all
+// threads share the source of the memory. The vectors escape, because the standard allows a
+// compiler to leave out the allocation otherwise.
 #include <array>
 #include <cstddef>
 #include <cstdint>

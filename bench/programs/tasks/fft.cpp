@@ -1,8 +1,8 @@
 // Discrete Fourier transform of any length, mixed radix, out of place. The sub-transforms run in
 // parallel (INNCABS calls them one after the other, which bounds its speed-up at 5.5), and the
 // twiddle factors are a plan made before the run. Loops over columns are split in binary trees of
-// tasks as published: down to 128 columns, and to `grain` columns (1) where the radix is odd. The
-// file is long because the straight-line transforms and the independent check are in it.
+// tasks as published: down to 128 columns, and to `grain` columns (1) if the radix is odd. The file
+// is long because the straight-line transforms and the independent check are in it.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,5 +1,5 @@
-// Fibonacci numbers by naive recursion: no work per task, so it measures what it costs to make one
-// and join it.
+// Fibonacci numbers by naive recursion: no work per task, so the program measures the cost of
+// making and joining a task.
 #include <cstdint>
 #include <utility>
 

@@ -2,7 +2,7 @@
 // box around all is smallest: branch and bound, one task per candidate. As in the suite each copies
 // the board, but as 64 words of bits and only if it fits; fork_join starts only candidates that
 // fit. The bound is shared, so the work depends on timing: nodes (candidates) are counted. This
-// file is long because the list of cells is input, and the check does not use what the search uses.
+// file is long because the list of cells is input, and the check does not use the search's code.
 #include <algorithm>
 #include <array>
 #include <cstdint>

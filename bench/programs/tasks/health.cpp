@@ -1,8 +1,9 @@
 // Health care in a tree of villages (the Colombian simulation of Olden): people fall ill, wait for
 // a bed, are assessed, are treated or sent to the hospital above, whose mutex protects the list
-// they enter. One task per village and step, joined level by level: nested, not loop-like. To look
-// at the healthy is nearly all of the work, so patients are values in arrays and their seeds are
-// apart. (long because the reference is the whole simulation once more, in another formulation)
+// they enter. One task per village and step, joined level by level: nested, not loop-like. The
+// sweep over the healthy is nearly all of the work, so patients are values in arrays and their
+// seeds are apart. (long because the reference is the whole simulation once more, in another
+// formulation)
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

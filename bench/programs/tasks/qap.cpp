@@ -1,8 +1,9 @@
-// Quadratic assignment by branch and bound: facility after facility is put on a free place, a
-// partial assignment that costs as much as the best whole one is given up. As in the suite a node
-// starts one task per place, taken or not, so most are empty (fork_join: free places only), and the
-// bound is shared, so the work depends on timing: nodes are counted. Flows of zero are left out.
-// This file is long because three instances are built in and the reference is another algorithm.
+// Quadratic assignment by branch and bound: the search puts facility after facility on a free
+// place, and gives up a partial assignment that costs as much as the best whole one. As in the
+// suite a node starts one task per place, taken or not, so most are empty (fork_join: free places
+// only), and the bound is shared, so the work depends on timing: nodes are counted. Flows of zero
+// are left out. This file is long because three instances are built in and the reference is another
+// algorithm.
 #include <algorithm>
 #include <array>
 #include <bit>

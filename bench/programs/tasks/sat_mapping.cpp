@@ -1,6 +1,6 @@
 // needs: sat::sat sat::generated
 // The records of a SAT file to linked objects, read in several forms: the loop of a translator that
-// took 3 s with one thread and 17 s with two, as each record had a std::istringstream. This is
+// took 3 s with one thread and 17 s with two, because each record had a std::istringstream. This is
 // long because it reads the text once more, by other means, to check the objects. Pass 1 makes the
 // objects, pass 2 fills them; parallel_for shares both. The input is generated and in memory.
 #include <algorithm>

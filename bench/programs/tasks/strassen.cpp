@@ -1,8 +1,8 @@
 // Matrix product by the Winograd form of Strassen's algorithm: seven recursive products per node.
-// Each product makes the sums it multiplies in its own task (INNCABS makes them all in the parent,
-// serially), so additions run in parallel and live no longer than needed. For n = 4096 one
-// depth-first path holds 0.21 GiB beside the matrices; if every node is alive at once (a thread
-// per task) it is 12.7 GiB, and what cannot be allocated ends the run as out_of_memory.
+// Each product makes the sums that it multiplies in its own task (INNCABS makes them all in the
+// parent, serially), so additions run in parallel and live no longer than needed. For n = 4096 one
+// depth-first path holds 0.21 GiB beside the matrices; if every node is alive at once (a thread per
+// task) it is 12.7 GiB, and a failed allocation ends the run as out_of_memory.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

@@ -1,8 +1,8 @@
-// Counts the nodes of an unbalanced tree that nobody knows beforehand: a node's state is the SHA-1
-// of its parent's state and its own number, and says whether the node has children. As in the suite
-// a parent hashes for its children, so most tasks are leaves with nothing to do. Threads recurse
-// once per level (tiny: 6,974), so a scheduler needs stacks to match. This file is
-// long because it hashes twice: once to measure, once in another way to check.
+// Counts the nodes of an unbalanced tree of unknown shape: a node's state is the SHA-1 of its
+// parent's state and its own number, and decides whether the node has children. As in the suite a
+// parent hashes for its children, so most tasks are leaves without work. Threads recurse once per
+// level (tiny: 6,974), so a scheduler needs stacks to match. This file is long because it hashes
+// twice: once to measure, once in another way to check.
 #include <algorithm>
 #include <array>
 #include <bit>
