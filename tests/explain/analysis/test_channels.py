@@ -80,3 +80,25 @@ def test_who_uses_the_other_end_may_be_unknown() -> None:
     first = made.first()
     assert (first["category"], first["certain"]) == ("io", False)
     assert "other end" in first["words"]
+
+
+@pytest.mark.parametrize(
+    ("bytes_each", "both", "category"),
+    [(1, True, "semaphore"), (8, True, "serial_dependency"), (1, False, "serial_dependency")],
+)
+def test_threads_that_give_back_the_bytes_that_they_read_use_a_pipe_as_a_semaphore(
+    bytes_each: int, both: bool, category: str
+) -> None:
+    takes = calls(EMPTY, "read@libc build run worker", 0)
+    made = Made().thread(MAIN, waits("join", 0, "pthread_join@libc main", READER))
+    made.thread(READER, [*[takes] * 5, *[works()] * 5], "main")
+    made.thread(STAGE, [*[works()] * 5, *([takes] if both else [works()]) * 5], "main")
+    for tid in (READER, STAGE):
+        made.sample(tid, "compile build run worker", 50)
+    descriptor(made, FULL, PIPE, 100 // bytes_each)
+    descriptor(made, EMPTY, PIPE, 0)
+    made.pair(FULL, "io", "write@libc build run worker", "", TICK)
+    made.pair(EMPTY, "io", "read@libc build run worker", "", 50 * TICK)
+    first = made.first()
+    assert first["category"] == category
+    assert first["holders"][0]["frames"][-3:] == ["build", "run", "worker"]

@@ -41,7 +41,7 @@ def test_a_barrier_without_a_name_may_have_a_completion_function(
     policy = "std::__1::__libcpp_timed_backoff_policy::operator()"
     step = waits("sleep", 0, f"{policy} {barrier}run worker")
     made = Made().thread(MAIN, JOIN_A)
-    made.thread(A, [step, *[works()] * 3], "main").thread(B, works(), "main")
+    made.thread(A, [step, works()], "main").thread(B, works(), "main")
     first = made.first()
     assert first["category"] == "imbalance"
     assert ("completion function" in first["words"]) == doubted
@@ -136,6 +136,26 @@ def test_a_little_serial_dependence_may_be_a_thread_that_was_interrupted(
     cause = Cause("serial_dependency", "step", "", "", ns=ns, seen=99)
     doubted([cause], 100.0, has_tasks=False, ready_ns=0.0)
     assert cause.certain == certain
+
+
+@pytest.mark.parametrize(
+    ("activity", "waited", "worked", "category"),
+    [
+        ("barrier", 1, 5, "none"),
+        ("barrier", 4, 5, "imbalance"),
+        ("mutex", 1, 12, "none"),
+        ("mutex", 1, 2, "mutex"),
+    ],
+)
+def test_waits_for_others_of_a_few_per_cent_may_be_chance(
+    activity: str, waited: int, worked: int, category: str
+) -> None:
+    wait = waits(activity, 1, "step worker", B)
+    made = Made().thread(MAIN, JOIN_A).thing(1, activity, waits=9)
+    made.thread(A, [*[wait] * waited, *[works()] * worked], "main").thread(B, works(), "main")
+    first = made.first()
+    assert (first["category"], first["certain"]) == (category, category != "none")
+    assert ("may be chance" in first["words"]) == (category == "none")
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from threadmark.kinds.explain.analysis.accounting import STATES, Account, account
@@ -28,6 +27,7 @@ from threadmark.kinds.explain.analysis.languages import limits_of_languages
 from threadmark.kinds.explain.analysis.looks import looks
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.naming import add_own_names
+from threadmark.kinds.explain.analysis.no_cause import no_cause
 from threadmark.kinds.explain.analysis.queues import queue_causes
 from threadmark.kinds.explain.analysis.reasons import Reasons
 from threadmark.kinds.explain.analysis.recording import Recording, most_at_once
@@ -48,16 +48,7 @@ SCHEMA = "threadmark.explain"
 VERSION = 1
 _MOST = 12  # causes in the list
 _OF_OTHERS = 0.1  # of thread time: less waiting for other programs is usual
-_HIDES = 0.25  # of thread time: threads that seldom run together hardly contend
-_UNEXPLAINED = 0.1  # of thread time: a program that loses more surely does not scale
-_LOST = (  # without sleep, because a timer may sleep
-    "spinning", "atomic", "waiting", "condition", "barrier", "semaphore", "once", "io",
-    "kernel_memory",
-)  # fmt: skip
-_NO_LOSS = ("sleep", "run_queue", "affinity")
 _HELD = ("mutex", "rwlock", "spin", "once", "semaphore", "stdio", "loader", "allocator")
-_RAN = 0.5  # of thread time
-_SHORTEST_NS = 50_000_000  # of a run with enough ticks
 _FEWEST_OF_PART = 25  # ticks of a part with certain results
 _FEWEST_OF_CAUSE = 8  # ticks or samples that make a cause of a part certain
 _EXACT = ("none", "run_queue", "affinity", "thread_creation")  # not estimated from ticks
@@ -105,9 +96,9 @@ def analyse(
     rest = total - times.states["runnable"] - idle_ns
     first = next(iter(causes), None)
     if first is None or first.ns < LEAST_OF.get(first.category, LEAST) * rest:
-        listed = [_none(recording, reasons, times, causes, idle_words(requests, total))]
+        listed = [no_cause(recording, reasons, times, causes, idle_words(requests, total))]
         doubt_none(listed[0], recording, names, knowledge)
-    holders = Holders(recording, stacks)
+    holders = Holders(recording, stacks, reasons.channels)
     path = CriticalPath(recording, names, knowledge, reasons)
     removed = Removed(recording, names, knowledge, roles, stacks, times)
     bounds = Bounds(recording, roles, removed, times, path, listed)
@@ -170,56 +161,6 @@ def _is_clear(cause: Cause, recording: Recording) -> bool:
     """Whether there are enough observations of a cause of a part, whose waits are estimated."""
     enough = recording.own_ticks >= _FEWEST_OF_PART
     return enough and (cause.category in _EXACT or cause.seen >= _FEWEST_OF_CAUSE)
-
-
-def _none(
-    recording: Recording, reasons: Reasons, times: Account, causes: list[Cause], idle: str
-) -> Cause:
-    unused = reasons.unneeded.unused
-    needed = {k: t for k, t in recording.threads.items() if t.tid not in unused}
-    if most_at_once(replace(recording, threads=needed, context=frozenset())) < 2:
-        ran = sum(each.run_ns for each in needed.values())
-        whose = "This part of the program" if recording.part else "The program"
-        if ran < _RAN * sum(each.life_ns for each in needed.values()):
-            words = f"{whose} has one thread, which mostly waits for something outside of it."
-            return Cause("unknown", "main", "", words, certain=False, ns=times.total_ns)
-        words = f"{whose} has one thread: nothing can wait, and nothing scales."
-        seen = recording.own_ticks
-        return Cause("serial_dependency", "main", "", words, ns=times.total_ns, seen=seen)
-    states = times.states
-    total = max(1.0, times.total_ns)
-    if states["unknown"] > 0.25 * total:
-        words = "A quarter of the threads' time or more could not be accounted for."
-        return Cause("unknown", "", "", words, certain=False, ns=states["unknown"])
-    # A thread that waits while as many threads work as can work loses nothing: its waits are no
-    # causes.
-    lost = min(
-        sum(states[name] for name in _LOST),
-        sum(each.ns for each in causes if each.category not in _NO_LOSS),
-    )
-    if lost > _UNEXPLAINED * total:
-        words = (
-            f"The threads spent {100 * lost / total:.0f} % of their time waiting, spinning or in "
-            "the kernel, and no one object or place accounts for more than a few per cent of it."
-        )
-        return Cause("unknown", "", "", words, certain=False, ns=lost)
-    words = idle or (
-        "Nothing costs more than a few per cent: no thread keeps another one from its work. "
-        "A comparison of numbers of threads (--threads 1,2) shows whether the work itself grows."
-    )
-    if recording.part:
-        words = "Nothing costs more than a few per cent in this part of the program."
-    enough = recording.wall_ns >= _SHORTEST_NS and bool(recording.ticks)
-    if states["runnable"] > _HIDES * total:
-        words = (
-            "Nothing of the program costs more than a few per cent, but other programs had the "
-            "processors: it scales, or its threads hardly ran at the same time."
-        )
-        enough = False
-    elif not enough:
-        words = "The record is too short to say what costs time."
-        return Cause("unknown", "", "", words, certain=False)
-    return Cause("none", "", "", words, certain=enough and not idle)
 
 
 def _complete(

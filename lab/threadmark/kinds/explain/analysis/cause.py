@@ -11,10 +11,10 @@ from threadmark.kinds.explain.analysis.stacks import Party
 
 FEWEST_TICKS = 5  # that make a passed-on wait certain
 _CHANCE = 0.15  # of thread time
-_PASSED_ON = ("imbalance", "serial_dependency")
+PASSED_ON = ("imbalance", "serial_dependency")
 _TAKEN = ("mutex", "rwlock", "spin", "allocator", "stdio", "loader")
 _WORDS = ("atomic", "false_sharing")
-_INTERRUPTED = ("mutex", "rwlock", "spin")  # whose holder may lose its processor meanwhile
+INTERRUPTED = ("mutex", "rwlock", "spin")  # whose holder may lose its processor meanwhile
 _AWAITED = "serial_dependency"  # the work of such a thread
 _LITTLE = 0.06  # of thread time
 _NEARLY = 0.75  # of another cause
@@ -25,6 +25,9 @@ LEAST = 0.04  # of thread time; less is no cause
 LEAST_OF = {
     "kernel_memory": 0.1,  # each program maps and fills its memory once
     "run_queue": 0.1,  # one more thread than processors, now and then
+    "imbalance": 0.1,  # threads with the same work also end at different moments by chance
+    # Other programs interrupt a thread that others wait for.
+    **dict.fromkeys((*INTERRUPTED, _AWAITED), _LITTLE),
 }
 SHOWN = 0.01
 
@@ -197,7 +200,7 @@ def unite_tasks(causes: list[Cause], useful_ns: float) -> list[Cause]:
     tasks = next((c for c in causes if c.category == "task_overhead"), None)
     if tasks is None or tasks.ns < _MUCH * useful_ns:
         return causes
-    waits = [c for c in causes if c.in_runtime and c.category in _PASSED_ON]
+    waits = [c for c in causes if c.in_runtime and c.category in PASSED_ON]
     if sum(each.ns for each in waits) > tasks.ns:
         tasks.certain = False
         tasks.doubts.add("or one thread works while the others find nothing to do")
@@ -221,7 +224,7 @@ def _ends_and_locks(causes: list[Cause]) -> None:
     first, second = causes[:2]
     lock, end = (first, second) if first.category in _TAKEN else (second, first)
     apart = second.ns <= (_MUCH if end.is_by_turns(_MUCH) else _NEARLY) * first.ns
-    if apart or lock.category not in _TAKEN or end.category not in _PASSED_ON:
+    if apart or lock.category not in _TAKEN or end.category not in PASSED_ON:
         return
     for cause, other in ((lock, end), (end, lock)):
         cause.certain = False
@@ -243,7 +246,7 @@ def doubted(
             cause.doubts.add(_RIVALS.get(other.category, "or threads wait for a lock"))
     for cause in causes:
         # Threads of a runtime also wait when the tasks of one thread are not worth taking.
-        if has_tasks and cause.in_runtime and cause.category in _PASSED_ON:
+        if has_tasks and cause.in_runtime and cause.category in PASSED_ON:
             cause.certain = False
             cause.doubts.add("or the tasks are too small to be worth sharing")
         passed_on = cause.category in ("imbalance", "serial_dependency", "condition", "join")
@@ -260,7 +263,7 @@ def doubted(
             cause.certain = False
             cause.doubts.add("or threads of a runtime are woken for tasks that are too small")
         # A thread that another program interrupts keeps the threads waiting that need it.
-        if cause.category in (*_INTERRUPTED, _AWAITED) and cause.ns < _LITTLE * total_ns:
+        if cause.category in (*INTERRUPTED, _AWAITED) and cause.ns < _LITTLE * total_ns:
             cause.certain = False
             had = "that worked" if cause.category == _AWAITED else "that had it"
             cause.doubts.add(f"or other programs interrupted a thread {had}")

@@ -4,7 +4,7 @@ descriptor waits for the work of the threads that use its other end."""
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from functools import cached_property
 
 from threadmark.kinds.explain.analysis.meaning import Names
@@ -47,6 +47,25 @@ class Channels:
         debug information inlined functions have no name."""
         ends = self._opposite.get(thing, set())
         return bool(ends) and not any(role for each in ends for role in self._users.get(each, ()))
+
+    @cached_property
+    def permits(self) -> dict[int, Counter[int]]:
+        """The pipes of which the program makes semaphores, by the read end: threads read a byte
+        before some work, and write it back afterwards. With the stacks that write."""
+        bytes_only = {each.thing for each in self._recording.files if 0 < each.writes == each.bytes}
+        readers: dict[int, set[int]] = defaultdict(set)
+        for tick in self._recording.ticks:
+            for glance in tick.glances:
+                if glance.activity == "io":
+                    readers[glance.thing].add(glance.tid)
+        found: dict[int, Counter[int]] = {}
+        for thing, ends in self._opposite.items():
+            gives = set().union(*(self._users.get(each, set()) for each in ends))
+            takes = self._users.get(thing, set())
+            if thing not in ends <= bytes_only and len(readers[thing]) > 1 and takes <= gives:
+                stacks = (pair for pair in self._recording.pairs if pair.thing in ends)
+                found[thing] = Counter({pair.waiter: pair.waits for pair in stacks if pair.waiter})
+        return found
 
     @cached_property
     def _opposite(self) -> dict[int, set[int]]:

@@ -14,6 +14,7 @@ from functools import cached_property
 from itertools import takewhile
 
 from threadmark.kinds.explain.analysis.calls import name_of_call
+from threadmark.kinds.explain.analysis.channels import Channels
 from threadmark.kinds.explain.analysis.reasons import LOCKS
 from threadmark.kinds.explain.analysis.recording import Glance, Pair, Recording
 from threadmark.kinds.explain.analysis.stacks import MOST_FRAMES, Party, Stacks, in_order
@@ -30,9 +31,10 @@ Names = tuple[str, ...]
 class Holders:
     """The holders of one record."""
 
-    def __init__(self, recording: Recording, stacks: Stacks) -> None:
+    def __init__(self, recording: Recording, stacks: Stacks, channels: Channels) -> None:
         self._recording = recording
         self._stacks = stacks
+        self._permits = channels.permits
 
     def of(self, things: Iterable[int], waited: list[Party], *, inside: bool) -> list[Party]:
         """The holders of these things; `waited` are the stacks that waited, which also take the
@@ -40,7 +42,10 @@ class Holders:
         wanted = set(things)
         if wanted & self._hand_made:  # a thread holds their mutex only to change the flag
             wanted = {each for each in wanted if self._what(each) != "mutex"}
-        held = self._stacks.holders(wanted)
+        pipes = wanted & set(self._permits)
+        held = [each for pipe in pipes for each in self._stacks.parties(self._permits[pipe])]
+        if not held:
+            held = self._stacks.holders(wanted)
         if not held:
             held = self._stacks.parties(wakers(self._recording, wanted), exact=True)
         if not held:
@@ -48,8 +53,9 @@ class Holders:
         # The agent does not time holds of these: the usual work of a taker counts as its work
         # meanwhile.
         kinds = {self._recording.things[each].what for each in wanted & set(self._recording.things)}
-        inside = inside or kinds <= {"futex", "semaphore"}
-        if kinds == {"semaphore"}:
+        permits = kinds == {"semaphore"} or bool(pipes)
+        inside = inside or permits or kinds <= {"futex", "semaphore"}
+        if permits:
             held = [self._with_permit(each, waited, wanted) for each in held]
         asleep = self._asleep(wanted)
         return [self._extended(party, asleep, inside) for party in held]

@@ -133,9 +133,10 @@ class Reasons:
         """The activity of the threads that use the other end of a pipe; None if they also only
         call."""
         others = sorted(self.channels.others(glance) & tick.keys() - visited)
+        event = "semaphore" if glance.thing in self.channels.permits else "event"
         for each in others:
             if tick[each].works and tick[each].activity == "running":
-                return Reason("work", "event", glance.thing, glance.stack, each, glance.tid)
+                return Reason("work", event, glance.thing, glance.stack, each, glance.tid)
         found = (self._of(tick, tick[each], visited) for each in others if each not in visited)
         return next((r for r in found if r is not None and r.sort in _BEHIND_CALLS), None)
 

@@ -1,0 +1,83 @@
+"""The answer if no cause costs enough: the program scales, or the reason is not known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from threadmark.kinds.explain.analysis.accounting import Account
+from threadmark.kinds.explain.analysis.cause import INTERRUPTED, LEAST, PASSED_ON, Cause
+from threadmark.kinds.explain.analysis.reasons import Reasons
+from threadmark.kinds.explain.analysis.recording import Recording, most_at_once
+
+_LOST = (  # without sleep, because a timer may sleep
+    "spinning", "atomic", "waiting", "condition", "barrier", "semaphore", "once", "io",
+    "kernel_memory",
+)  # fmt: skip
+_NO_LOSS = ("sleep", "run_queue", "affinity")
+_HIDES = 0.25  # of thread time: threads that seldom run together hardly contend
+_UNEXPLAINED = 0.1  # of thread time: a program that loses more surely does not scale
+_RAN = 0.5  # of thread time
+_SHORTEST_NS = 50_000_000  # of a run with enough ticks
+
+
+def no_cause(
+    recording: Recording, reasons: Reasons, times: Account, causes: list[Cause], idle: str
+) -> Cause:
+    """`causes`: those found, the dearest first. `idle`: words for a program that waited for
+    requests."""
+    unused = reasons.unneeded.unused
+    needed = {k: t for k, t in recording.threads.items() if t.tid not in unused}
+    if most_at_once(replace(recording, threads=needed, context=frozenset())) < 2:
+        ran = sum(each.run_ns for each in needed.values())
+        whose = "This part of the program" if recording.part else "The program"
+        if ran < _RAN * sum(each.life_ns for each in needed.values()):
+            words = f"{whose} has one thread, which mostly waits for something outside of it."
+            return Cause("unknown", "main", "", words, certain=False, ns=times.total_ns)
+        words = f"{whose} has one thread: nothing can wait, and nothing scales."
+        seen = recording.own_ticks
+        return Cause("serial_dependency", "main", "", words, ns=times.total_ns, seen=seen)
+    states = times.states
+    total = max(1.0, times.total_ns)
+    if states["unknown"] > 0.25 * total:
+        words = "A quarter of the threads' time or more could not be accounted for."
+        return Cause("unknown", "", "", words, certain=False, ns=states["unknown"])
+    # A thread that waits while as many threads work as can work loses nothing: its waits are no
+    # causes.
+    lost = min(
+        sum(states[name] for name in _LOST),
+        sum(each.ns for each in causes if each.category not in _NO_LOSS),
+    )
+    if lost > _UNEXPLAINED * total:
+        words = (
+            f"The threads spent {100 * lost / total:.0f} % of their time waiting, spinning or in "
+            "the kernel, and no one object or place accounts for more than a few per cent of it."
+        )
+        return Cause("unknown", "", "", words, certain=False, ns=lost)
+    words = idle or (
+        "Nothing costs more than a few per cent: no thread keeps another one from its work. "
+        "A comparison of numbers of threads (--threads 1,2) shows whether the work itself grows."
+    )
+    if recording.part:
+        words = "Nothing costs more than a few per cent in this part of the program."
+    enough = recording.wall_ns >= _SHORTEST_NS and bool(recording.ticks)
+    if states["runnable"] > _HIDES * total:
+        words = (
+            "Nothing of the program costs more than a few per cent, but other programs had the "
+            "processors: it scales, or its threads hardly ran at the same time."
+        )
+        enough = False
+    elif not enough:
+        words = "The record is too short to say what costs time."
+        return Cause("unknown", "", "", words, certain=False)
+    elif not idle and (first := next(iter(causes), None)) and first.ns >= LEAST * total:
+        awaited = {
+            **dict.fromkeys(PASSED_ON, "the ends or results of others"),
+            **dict.fromkeys(INTERRUPTED, "a lock"),
+        }.get(first.category)
+        if awaited:
+            words = (
+                f"Nothing costs more than a few per cent, but threads waited for {awaited} for "
+                f"{100 * first.ns / total:.0f} % of their time, which may be chance."
+            )
+            enough = False
+    return Cause("none", "", "", words, certain=enough and not idle)
