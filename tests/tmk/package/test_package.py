@@ -65,7 +65,9 @@ def test_every_header_compiles_alone_and_two_sources_with_all_link(
 ) -> None:
     include = prefix / "include"
     names = sorted(each.relative_to(include) for each in include.rglob("*.hpp"))
-    for number, name in enumerate(names):
+    # Users include no internal header: one compiler suffices for these.
+    public = [each for each in names if "detail" not in each.parts]
+    for number, name in enumerate(names if platform.compiler == "g++" else public):
         (tmp_path / f"alone{number}.cpp").write_text(f"#include <{name}>\n#include <{name}>\n")
     alone = sorted(tmp_path.glob("alone*.cpp"))
     succeed(platform.command(f"-I{include}", "-fsyntax-only", *alone))
