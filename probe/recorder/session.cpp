@@ -2,6 +2,7 @@
 // the agent and perf of one thread, and because it writes the tables that the tick fills.
 #include "session.hpp"
 
+#include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -787,13 +788,20 @@ void Session::see_blocked(Watched& thread, std::uint64_t at_ns, TickThread& now)
     now.object = object.id;
     if (!same || thread.blocked_address != address) ++object.waits;
     object.wait_ns += at_ns - last_tick_ns_;
-    // glibc's mutex: lock, count, owner. A futex of another kind has no thread's id there.
+    // glibc's mutex: lock, count, owner. A futex of another kind has no thread's id there. The word
+    // itself is an id in a join, where the kernel clears it and wakes a waiter of any process, and
+    // in a mutex with priority inheritance.
+    const std::uint64_t operation = view.arguments[1];
+    const bool has_id =
+        (operation & FUTEX_PRIVATE_FLAG) == 0 || (operation & FUTEX_CMD_MASK) == FUTEX_LOCK_PI;
     std::int32_t words[3] = {};
     if (read_memory(task, address, words, sizeof words) == sizeof words) {
-      const auto owner = by_tid_.find(words[2]);
-      if (words[0] != 0 && owner != by_tid_.end() && owner->second->live &&
-          owner->second != &thread) {
-        now.awaited = static_cast<std::uint64_t>(words[2]);
+      for (const std::int32_t tid :
+           {has_id ? words[0] & FUTEX_TID_MASK : 0, words[0] != 0 ? words[2] : 0}) {
+        const auto other = by_tid_.find(tid);
+        if (other != by_tid_.end() && other->second->live && other->second != &thread) {
+          now.awaited = static_cast<std::uint64_t>(tid);
+        }
       }
     } else {
       memory_hidden_ = true;

@@ -49,9 +49,23 @@ def test_a_thread_that_only_makes_the_barrier_is_not_compared(
     times: tuple[int, ...], even: bool
 ) -> None:
     threads = {tid: SimpleNamespace(timed_ns={"barrier": ns}) for tid, ns in enumerate(times)}
-    recording = SimpleNamespace(pairs=[Pair(1, "barrier", 1, 0, 9, 90)])
+    pairs = [Pair(1, "barrier", 1, 0, 9, 90)]
+    recording = SimpleNamespace(pairs=pairs, tier={"agent": True})
     account = SimpleNamespace(threads=threads, everyone=threads)
     assert barriers_take_long(recording, account, []) == even
+
+
+@pytest.mark.parametrize(("times", "category"), [(2, "barrier"), (1, "imbalance")])
+def test_without_an_agent_threads_that_hardly_work_wait_because_of_the_barrier(
+    times: int, category: str
+) -> None:
+    step = sleeps(202, "pthread_barrier_wait@libc step worker")
+    tier = {"agent": False, "perf": True, "sample_ns": 2_000_000}
+    made = Made(head={"tier": tier}).thread(MAIN, waits("join", 0, "pthread_join@libc main", A))
+    made.thread(A, [*[step] * times, works()], "main").thread(B, [works(), *[step] * times], "main")
+    first = made.first()
+    assert first["category"] == category
+    assert not (category == "barrier" and first["certain"])
 
 
 def test_waking_at_a_barrier_belongs_to_the_thread_that_has_more_to_do() -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from threadmark.kinds.explain.analysis.accounting import Account
+from threadmark.kinds.explain.analysis.accounting import Account, ThreadTime
 from threadmark.kinds.explain.analysis.cause import Cause
 from threadmark.kinds.explain.analysis.costs import Cost
 from threadmark.kinds.explain.analysis.frames import Frame
 from threadmark.kinds.explain.analysis.looks import POLLED
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
-from threadmark.kinds.explain.analysis.recording import Recording, Sample
+from threadmark.kinds.explain.analysis.recording import Recording, Sample, most_at_once
 from threadmark.kinds.explain.analysis.roles import Roles, most_common, outermost
 from threadmark.kinds.explain.analysis.serial_parts import MOSTLY, MUCH, serial_part
 from threadmark.kinds.explain.analysis.spans import is_within, spans_of_one
@@ -28,11 +28,12 @@ _PART = 0.05  # of the longest: a thread that waits less only made the barrier
 def barriers_take_long(recording: Recording, account: Account, costs: Iterable[Cost]) -> bool:
     """Whether all threads wait there briefly and for about the same time: then the barrier is the
     cause."""
-    counted, waited = (
-        {tid: time.timed_ns["barrier"] for tid, time in threads.items()}
-        for threads in (account.threads, account.everyone)
-    )
-    return _are_short(recording, counted) and _are_even(waited, costs)
+    waited = _waited(recording, account.everyone, "barrier")
+    if _has_agent(recording):
+        brief = _are_short(recording, _waited(recording, account.threads, "barrier"))
+    else:
+        brief = _work_by_turns(recording, account, waited)
+    return brief and _are_even(waited, costs)
 
 
 @dataclass(frozen=True)
@@ -95,13 +96,14 @@ class Meetings:
         """Notes in a cause of waits that it is not known whether one thread works for all, if
         so."""
         meets = activity in ("barrier", "condition")
-        if meets and cause.category == "imbalance" and self.work(activity).is_open:
+        is_open = cause.category == "imbalance" and meets and self.work(activity).is_open
+        if is_open or (cause.category == "barrier" and not _has_agent(self._recording)):
             cause.certain = False
             cause.doubts.add("or one thread works for all of them while the others wait")
 
     def _work(self, activity: str) -> WorkForAll:
         recording, names = self._recording, self._names
-        waited = {tid: time.timed_ns[activity] for tid, time in self._account.everyone.items()}
+        waited = _waited(recording, self._account.everyone, activity)
         longest = max(waited.values(), default=0.0)
         meet = {tid for tid, ns in waited.items() if ns > _PART * longest}
 
@@ -161,6 +163,30 @@ def is_inlined(frames: Iterable[Frame]) -> bool:
     function has no frame either, and looks like the threads' own work."""
     names = [each.name for each in frames]
     return any(_POLLS in name for name in names) and not any(map(_BARRIER.fullmatch, names))
+
+
+def _has_agent(recording: Recording) -> bool:
+    return bool(recording.tier.get("agent"))
+
+
+def _waited(
+    recording: Recording, threads: Mapping[int, ThreadTime], activity: str
+) -> dict[int, float]:
+    """The time for which each thread waited, by the agent, or without an agent by the ticks."""
+    found = {tid: time.timed_ns[activity] for tid, time in threads.items()}
+    if not _has_agent(recording):
+        found = {tid: ns + threads[tid].states[activity] for tid, ns in found.items()}
+    return found
+
+
+def _work_by_turns(recording: Recording, account: Account, waited: Mapping[int, float]) -> bool:
+    """Whether less than one of these threads works at a time. Threads with unequal work begin
+    together."""
+    longest = max(waited.values(), default=0.0)
+    them = {k: account.everyone[k].thread for k, ns in waited.items() if ns > _PART * longest}
+    at_once = most_at_once(replace(recording, threads=them, context=frozenset()))
+    ran = sum(each.run_ns for each in them.values())
+    return ran * at_once < sum(each.life_ns for each in them.values())
 
 
 def _are_short(recording: Recording, waited: Mapping[int, float]) -> bool:
