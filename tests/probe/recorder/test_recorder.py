@@ -287,6 +287,11 @@ def test_a_static_program_is_recorded_from_outside(recorder: Recorder, compiled:
     assert record.says("statically linked")
     assert not record.head["tier"]["agent"]
     assert any(obj["module"] == 1 for obj in record.all("object"))
+    main, *workers = sorted(each["tid"] for each in record.all("thread"))
+    ticks = [t for each in record.all("tick") for t in each["threads"] if t[5:7] == ["S", 202]]
+    joins = Counter(awaited for tid, _, _, _, awaited, *_ in ticks if tid == main)
+    assert joins[0] < 0.2 * joins.total(), "the word of a join is the thread's id until it ends"
+    assert joins.keys() - {0} <= set(workers)
 
 
 @pytest.mark.parametrize("how", ["-static", "-static-pie"])
