@@ -229,15 +229,17 @@ class Watch {
 
   void look_at_target() {
     siginfo_t is{};
+    // A thread that a sample has stopped is reported too, as trapped.
     if (::waitid(P_PID, static_cast<id_t>(pid_), &is, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-        is.si_pid == pid_) {
+        is.si_pid == pid_ && is.si_code != CLD_TRAPPED) {
       ended_ = true;
       (is.si_code == CLD_EXITED ? exit_status_ : signal_) = is.si_status;
       return;
     }
     is = {};
-    if (::waitid(P_PID, static_cast<id_t>(pid_), &is, WSTOPPED | WNOHANG) == 0 &&
-        is.si_pid == pid_) {
+    if (::waitid(P_PID, static_cast<id_t>(pid_), &is, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+        is.si_pid == pid_ && is.si_code == CLD_STOPPED) {
+      ::waitid(P_PID, static_cast<id_t>(pid_), &is, WSTOPPED | WNOHANG);
       stop_with_target(is.si_status);
     }
   }

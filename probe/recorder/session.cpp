@@ -28,6 +28,10 @@ constexpr std::uint64_t kRateSpan = kSecond / 10;     // for counting such sampl
 constexpr std::size_t kThreadsOfTick = 64;            // with more, ticks are rarer
 constexpr std::size_t kMostStacks = 1 << 20;
 constexpr std::size_t kMostProcessors = 8192;
+// Of processor time between two samples of a thread by ptrace: a little less than a tick, so that a
+// thread that always runs is sampled at each tick.
+constexpr std::uint64_t kStopPeriod = kTick - kTick / 10;
+constexpr std::size_t kMostStops = 32;      // threads that a tick looks at for such samples
 constexpr std::uint64_t kMostKept = 3'000;  // samples of switches, and of wakes, a second, roughly
 constexpr std::size_t kBlockedStackBytes = 16384;
 // The kernel's part in events costs a thread some 0.3 us whenever it leaves its processor, and 15
@@ -181,8 +185,7 @@ void Session::open_perf(const std::vector<pid_t>& tids, bool from_exec) {
   }
   if (error != 0 && opened == 0) {
     perf_.close();
-    limit(format("Running code was not sampled, because the kernel refused perf events (%s).",
-                 ::strerror(error)));
+    perf_error_ = error;
   } else if (error != 0) {
     limit(format("Only %zu of the threads that ran at the start were sampled while they ran (%s).",
                  opened, ::strerror(error)));
@@ -207,6 +210,55 @@ void Session::open_perf(const std::vector<pid_t>& tids, bool from_exec) {
     limit(
         "Samples show no time in the kernel, because the kernel allows that to administrators "
         "only.");
+  }
+}
+
+// Samples running threads without perf events. A thread is sampled after each period of its own
+// processor time, as by the events.
+void Session::sample_by_stops(std::uint64_t at_ns) {
+  stops_.release();
+  if (perf_error_ == 0 || stops_refused_) return;
+  std::vector<char> bytes;
+  const std::size_t most = std::min(live_.size(), kMostStops);
+  for (std::size_t i = 0; i < most; ++i) {
+    Watched& thread = *live_[next_stop_++ % live_.size()];
+    const std::uint64_t run_ns = thread.view.run_ns;
+    if (!thread.live || thread.image == nullptr || thread.view.state != 'R') continue;
+    if (thread.looked_ns != at_ns || run_ns < thread.sampled_run_ns + kStopPeriod) continue;
+    Sample sample;
+    sample.tid = thread.entry.tid;
+    sample.at_ns = now_ns();
+    StackCopy stack;
+    const auto outcome = stops_.sample(static_cast<pid_t>(sample.tid), sample, stack, bytes);
+    thread.sampled_run_ns += kStopPeriod;
+    thread.sampled_run_ns = std::max(thread.sampled_run_ns, run_ns - kStopPeriod);
+    if (outcome == Stops::Outcome::taken) {
+      stops_taken_ = true;
+      on_sample(thread.image->pid, sample, stack);
+    }
+    stops_refused_ = outcome == Stops::Outcome::refused && !stops_taken_;
+    if (stops_refused_) break;
+  }
+}
+
+// Says how running code was sampled, if the kernel refused perf events.
+void Session::say_of_stops() {
+  if (perf_error_ == 0 || status_.perf != 0) return;
+  const char* refused = ::strerror(perf_error_);
+  if (stops_taken_) {
+    limit(
+        format("Running code was sampled with ptrace, which stops a thread for a moment every "
+               "%.0f ms of its work, because the kernel refused perf events (%s).",
+               static_cast<double>(kStopPeriod) / 1e6, refused));
+    limit("Samples show no time in the kernel, because ptrace does not see it.");
+  } else if (stops_refused_) {
+    limit(
+        format("Running code was not sampled, because the kernel refused perf events (%s) and "
+               "ptrace (%s).",
+               refused, ::strerror(stops_.error())));
+  } else {
+    limit(format("Running code was not sampled, because the kernel refused perf events (%s).",
+                 refused));
   }
 }
 
@@ -249,6 +301,7 @@ std::uint64_t Session::sampled_ns(std::uint64_t at_ns) const {
 
 void Session::start(const std::vector<std::string>& command, bool attached, bool late) {
   late_ = late;
+  if (!attached) stops_.leave_exit(pid_);
   start_.pid = static_cast<std::uint64_t>(pid_);
   start_.began_ns = now_ns();
   start_.tick_ns = kTick;
@@ -952,6 +1005,7 @@ bool Session::tick() {
   // This look comes first: the recorder took a processor from one of the threads, and during the
   // rest of the tick the other threads begin to wait for that thread.
   for (Watched* thread : live_) look_at(*thread, at_ns);
+  sample_by_stops(at_ns);
   longest_interval_ns_ = std::max(longest_interval_ns_, noted_interval_ns_);
   WatchedImage& first = *image_of(pid_);
   if (!list_tasks(first.folder, first.tids)) return false;
@@ -1166,6 +1220,8 @@ void Session::write_status(std::uint64_t at_ns) {
     const double whole = static_cast<double>(at_ns - start_.began_ns);
     const double part = std::min(1.0, static_cast<double>(on_ns) / std::max(1.0, whole));
     status_.sample_ns = static_cast<std::uint64_t>(static_cast<double>(Perf::period_ns()) / part);
+  } else if (stops_taken_) {
+    status_.sample_ns = kStopPeriod;
   }
   status_.ended_ns = at_ns;
   Encoder encoder;
@@ -1279,6 +1335,7 @@ void Session::finish(bool ended, int exit_status, int signal) {
   if (memory_hidden_)
     limit("The program's memory could not be read, so holders of its locks are unknown.");
   if (lost_samples_ > 0) limit("Some samples of running code were lost.");
+  say_of_stops();
   if (agent_.made() && !agent_.attached()) {
     limit("The agent was not loaded by the program; waits were seen from outside only.");
   }

@@ -16,6 +16,7 @@
 #include "entries.hpp"
 #include "image.hpp"
 #include "perf.hpp"
+#include "stops.hpp"
 #include "streams.hpp"
 #include "tasks.hpp"
 #include "writer.hpp"
@@ -65,6 +66,7 @@ class Session final : public PerfListener {
     std::uint64_t blocked_stack = 0, blocked_object = 0;
     std::uint64_t blocked_slices = 0, blocked_address = 0;
     std::uint64_t tick_run_ns = 0, tick_ready_ns = 0;  // at the last tick
+    std::uint64_t sampled_run_ns = 0;                  // of its run time, covered by ptrace
     std::uint64_t skipped_weight = 0;                  // of samples since the last kept one
     std::uint64_t next_allowed_ns = 0;                 // the next read of its processors
   };
@@ -94,6 +96,8 @@ class Session final : public PerfListener {
 
   void open_perf(const std::vector<pid_t>& tids, bool from_exec);
   void pace_sampling(std::uint64_t at_ns);
+  void sample_by_stops(std::uint64_t at_ns);
+  void say_of_stops();
   // The time for which threads were sampled while they ran.
   std::uint64_t sampled_ns(std::uint64_t at_ns) const;
   Watched& watched(pid_t tid, std::uint64_t at_ns, WatchedImage& image);
@@ -138,6 +142,10 @@ class Session final : public PerfListener {
   const pid_t pid_;
   bool follow_ = false;
   Perf perf_;
+  int perf_error_ = 0;  // the kernel's, where it allows no perf events
+  Stops stops_;
+  bool stops_taken_ = false, stops_refused_ = false;
+  std::size_t next_stop_ = 0;
 
   TablesOfFiles files_;
   Carried carried_;

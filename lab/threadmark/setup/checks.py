@@ -162,9 +162,10 @@ def _measurements(gcc: platforms.Platform | None) -> list[Check]:
     """Programs that measure bars, which take minutes to an hour each."""
     preset = gcc.name if gcc else ""
     found = []
-    of_build = ["--build", str(BUILD / preset)]
+    odd, of_build = "tests/probe/odd/harmless.py", ["--build", str(BUILD / preset)]
     for name, script, options in (
-        ("harmless", "tests/probe/odd/harmless.py", ["--runs", "10000", "--calls", "1000000"]),
+        ("harmless", odd, ["--runs", "10000", "--calls", "1000000"]),
+        ("harmless-without-perf", odd, ["--runs", "3000", "--calls", "1000000", "--without-perf"]),
         ("costs", "tests/explain/costs/costs.py", []),
     ):
         line = [sys.executable, str(ROOT / script), *of_build, *options]

@@ -118,6 +118,15 @@ def test_a_server_that_is_idle_in_epoll_is_not_surely_anything() -> None:
     assert not made.first()["certain"]
 
 
+@pytest.mark.parametrize("sample_ns", [2_000_000, 0])
+def test_a_program_whose_running_code_was_not_sampled_does_not_surely_scale(sample_ns: int) -> None:
+    made = Made(head={"tier": {"agent": True, "perf": False, "sample_ns": sample_ns}})
+    made.thread(MAIN, JOIN_A).thread(A, works(), "main").thread(B, works(), "main")
+    first = made.first()
+    assert (first["category"], first["certain"]) == ("none", sample_ns > 0)
+    assert ("not sampled" in first["words"]) == (not sample_ns)
+
+
 def test_sleeps_of_a_function_that_gives_way_are_doubted() -> None:
     made = Made().thread(MAIN, JOIN_A)
     made.thread(A, [waits("sleep", 0, "nanosleep@libc strip"), works()], "main")

@@ -4,7 +4,8 @@
 Output, exit status or signal, processes and files left behind must be the same, the program must
 end, and the record must be whole. Programs are those that the tests' build made, and those of
 interpreters that are installed. The exit status is 1 if anything differs.
-Usage: tests/probe/odd/harmless.py [--only PATTERN] [--runs N] [--calls N] [--build FOLDER] [--json]
+Usage: tests/probe/odd/harmless.py [--only PATTERN] [--runs N] [--calls N] [--without-perf]
+    [--build FOLDER] [--json]
 """
 
 from __future__ import annotations
@@ -59,9 +60,16 @@ class Runner:
     """Runs cases with one recorder."""
 
     def __init__(
-        self, recorder: Path, folder: Path, limit_s: float, keep: Path | None = None
+        self,
+        recorder: Path,
+        folder: Path,
+        limit_s: float,
+        keep: Path | None = None,
+        within: Sequence[str] = (),
     ) -> None:
+        """`within`: the beginning of each command."""
         self.recorder = recorder
+        self.within = within
         self.folder = folder
         self.limit_s = limit_s
         self.keep = keep
@@ -103,7 +111,8 @@ class Runner:
     def _run(self, case: Case, command: Sequence[str]) -> Outcome:
         chosen = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8", "EMPTY": ""}
         preload = {"LD_PRELOAD": case.preload} if case.preload else {}
-        return observed.run(command, preload | chosen, self.folder / "home", self.limit_s)
+        line = [*self.within, *command]
+        return observed.run(line, preload | chosen, self.folder / "home", self.limit_s)
 
     def _check(self, row: Row, record: Path, seen: Outcome) -> None:
         """The record: readable to its end, complete, and of this run."""
@@ -219,6 +228,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--calls", type=int, default=0, help="calls that signals may interrupt")
     parser.add_argument("--build", type=Path, help="a folder build/PLATFORM; else the newest")
     parser.add_argument("--recorder", type=Path, help="else that of the build")
+    parser.add_argument(
+        "--without-perf", action="store_true", help="the kernel refuses perf events, to both runs"
+    )
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for one run")
     parser.add_argument("--keep", type=Path, help="a folder for records of runs that differed")
     parser.add_argument("--no-interpreters", action="store_true")
@@ -246,7 +258,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 2
         if options.keep:
             options.keep.mkdir(parents=True, exist_ok=True)
-        runner = Runner(recorder, Path(folder), options.limit, options.keep)
+        within = [str(build.resolve() / "probe/odd/refuse"), "perf_event_open"]
+        within = within if options.without_perf else []
+        runner = Runner(recorder, Path(folder), options.limit, options.keep, within)
         interrupted = measure(runner, rows, options.runs or 2 * len(rows), said)
     if options.json:
         print(as_json(rows, missing, interrupted=interrupted))

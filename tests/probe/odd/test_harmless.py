@@ -19,20 +19,39 @@ BUILT = [
 ]
 
 
+def differences(line: list[str]) -> dict[str, dict[str, str]]:
+    """By case, the differences that are not known."""
+    done = subprocess.run(line, check=False, capture_output=True, text=True, timeout=600)
+    assert done.returncode in (0, 1), done.stderr
+    rows = json.loads(done.stdout)["rows"]
+    found = {row["case"]: row["differences"] for row in rows if not row["known"]}
+    assert done.returncode == any(found.values())
+    return found
+
+
 @pytest.mark.skipif(not BUILT, reason="no platform is built; run: ./threadmark test")
 @pytest.mark.parametrize("probe", BUILT, ids=lambda probe: probe.parent.name)
 def test_no_odd_program_notices_that_it_is_recorded(probe: Path, tmp_path: Path) -> None:
     # Interpreters and the C library are the same whatever the compiler was.
     few = [] if probe == BUILT[0] else ["--no-interpreters"]
     kept = ["--keep", str(tmp_path / "kept")]
-    line = [sys.executable, str(DRIVER), "--build", str(probe.parent), "--json", *few, *kept]
-    done = subprocess.run(line, check=False, capture_output=True, text=True, timeout=600)
-    assert done.returncode in (0, 1), done.stderr
-    said = json.loads(done.stdout)
-    told = {row["case"]: row["differences"] for row in said["rows"] if not row["known"]}
-    assert {case: differences for case, differences in told.items() if differences} == {}
-    assert len(said["rows"]) > 40
-    assert done.returncode == 0
+    found = differences(
+        [sys.executable, str(DRIVER), "--build", str(probe.parent), "--json", *few, *kept]
+    )
+    assert {case: each for case, each in found.items() if each} == {}
+    assert len(found) > 40
+
+
+@pytest.mark.skipif(not BUILT, reason="no platform is built; run: ./threadmark test")
+def test_programs_whose_threads_are_stopped_for_samples_do_not_notice(tmp_path: Path) -> None:
+    # Calls that signals interrupt, exits of threads, and a program that traces its own threads.
+    cases = ("interrupted*", "thread_timers", "storm", "cancels", "address_sanitizer right")
+    chosen = [word for case in cases for word in ("--only", case)]
+    line = [sys.executable, str(DRIVER), "--build", str(BUILT[0].parent), "--without-perf"]
+    kept = ["--keep", str(tmp_path / "kept")]
+    found = differences([*line, "--json", "--no-interpreters", *chosen, *kept])
+    assert {case: each for case, each in found.items() if each} == {}
+    assert len(found) >= len(cases)
 
 
 # A recorder that runs a command, makes a record by hand, and changes something in between.

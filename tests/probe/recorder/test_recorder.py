@@ -361,30 +361,34 @@ def test_a_target_that_stops_itself_gives_the_shell_its_prompt(recorder: Recorde
     assert recorder.read().head["complete"]
 
 
-@pytest.mark.parametrize("call", ["perf_event_open", "process_vm_readv", "memfd_create"])
+@pytest.mark.parametrize("call", ["perf_event_open", "ptrace", "process_vm_readv", "memfd_create"])
 def test_what_the_kernel_refuses_is_said(
     recorder: Recorder, compiled: Compile, agent: str, call: str
 ) -> None:
     words = recorder.words(compiled("threads.cpp"), "2", "100", "1000")
     if call == "memfd_create":
         words[1:1] = ["--agent", agent]
-    done = subprocess.run(
-        [compiled("refuse.cpp"), call, *words], check=False, capture_output=True, text=True
-    )
+    refuse = str(compiled("refuse.cpp"))
+    words = [refuse, call, *words]
+    if call == "ptrace":
+        words = [refuse, "perf_event_open", *words]
+    done = subprocess.run(words, check=False, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
     record = recorder.read()
     assert record.head["complete"]
     said = {
-        "perf_event_open": "Running code was not sampled",
+        "perf_event_open": "Running code was sampled with ptrace",
+        "ptrace": "Running code was not sampled",
         "process_vm_readv": "memory could not be read",
         "memfd_create": "no memory to share",
     }
     assert record.says(said[call])
-    assert record.head["tier"]["perf"] == (call != "perf_event_open")
+    assert record.head["tier"]["perf"] == (call not in ("perf_event_open", "ptrace"))
+    assert (record.head["tier"]["sample_ns"] > 0) == (call != "ptrace")
     assert any(o["what"] == "futex" for o in record.all("object"))
     assert all(m["build_id"] for m in record.all("module") if m["path"].startswith("/usr/lib"))
     samples = {stack["id"]: stack["frames"] for stack in record.all("stack")}
-    assert call == "perf_event_open" or any(
+    assert call == "ptrace" or any(
         len(samples[sample["stack"]]) > 3 for sample in record.all("sample")
     )
 

@@ -18,6 +18,7 @@ _HIDES = 0.25  # of thread time: threads that seldom run together hardly contend
 _UNEXPLAINED = 0.1  # of thread time: a program that loses more surely does not scale
 _RAN = 0.5  # of thread time
 _SHORTEST_NS = 50_000_000  # of a run with enough ticks
+_SEEN_NS = 50_000_000  # of processor time, which has samples wherever they are taken
 
 
 def no_cause(
@@ -69,6 +70,12 @@ def no_cause(
     elif not enough:
         words = "The record is too short to say what costs time."
         return Cause("unknown", "", "", words, certain=False)
+    elif not recording.sample_ns and sum(each.run_ns for each in needed.values()) > _SEEN_NS:
+        words = (
+            "No thread keeps another one waiting, but running code was not sampled: whether "
+            "threads spin or contend for memory is not known."
+        )
+        enough = False
     elif not idle and (first := next(iter(causes), None)) and first.ns >= LEAST * total:
         awaited = {
             **dict.fromkeys(PASSED_ON, "the ends or results of others"),

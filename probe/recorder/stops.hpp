@@ -1,0 +1,38 @@
+// Samples of running threads where the kernel refuses perf events: the recorder stops a thread for
+// some ten microseconds with ptrace, and reads its registers and stack.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "entries.hpp"
+#include "unwinding.hpp"
+
+namespace threadmark {
+
+class Stops {
+ public:
+  enum class Outcome { taken, none, refused };
+
+  // The exit of a child of the recorder is left for another reader.
+  void leave_exit(pid_t child) { child_ = child; }
+  // Samples a thread that runs. `stack` refers to `bytes`. None: the thread ended, is late to stop,
+  // or is in a system call.
+  Outcome sample(pid_t tid, Sample& sample, StackCopy& stack, std::vector<char>& bytes);
+  // Lets the threads go that have stopped late.
+  void release();
+  int error() const { return error_; }
+
+ private:
+  enum class State { stopped, late, gone };
+  // `signal`: the one that was about to be delivered to the thread, which must not be lost.
+  State await_stop(pid_t tid, int options, int& signal) const;
+
+  pid_t child_ = 0;
+  std::vector<pid_t> late_;
+  int error_ = 0;
+};
+
+}  // namespace threadmark
