@@ -31,7 +31,8 @@ constexpr std::size_t kMostProcessors = 8192;
 // Of processor time between two samples of a thread by ptrace: a little less than a tick, so that a
 // thread that always runs is sampled at each tick.
 constexpr std::uint64_t kStopPeriod = kTick - kTick / 10;
-constexpr std::size_t kMostStops = 32;      // threads that a tick looks at for such samples
+constexpr unsigned kSureRefusals = 3;   // the kernel also refuses to trace a thread that just ends
+constexpr std::size_t kMostStops = 32;  // threads that a tick looks at for such samples
 constexpr std::uint64_t kMostKept = 3'000;  // samples of switches, and of wakes, a second, roughly
 constexpr std::size_t kBlockedStackBytes = 16384;
 // The kernel's part in events costs a thread some 0.3 us whenever it leaves its processor, and 15
@@ -217,7 +218,7 @@ void Session::open_perf(const std::vector<pid_t>& tids, bool from_exec) {
 // processor time, as by the events.
 void Session::sample_by_stops(std::uint64_t at_ns) {
   stops_.release();
-  if (perf_error_ == 0 || stops_refused_) return;
+  if (perf_error_ == 0 || (!stops_taken_ && stop_refusals_ >= kSureRefusals)) return;
   std::vector<char> bytes;
   const std::size_t most = std::min(live_.size(), kMostStops);
   for (std::size_t i = 0; i < most; ++i) {
@@ -236,8 +237,7 @@ void Session::sample_by_stops(std::uint64_t at_ns) {
       stops_taken_ = true;
       on_sample(thread.image->pid, sample, stack);
     }
-    stops_refused_ = outcome == Stops::Outcome::refused && !stops_taken_;
-    if (stops_refused_) break;
+    if (outcome == Stops::Outcome::refused) ++stop_refusals_;
   }
 }
 
@@ -251,7 +251,7 @@ void Session::say_of_stops() {
                "%.0f ms of its work, because the kernel refused perf events (%s).",
                static_cast<double>(kStopPeriod) / 1e6, refused));
     limit("Samples show no time in the kernel, because ptrace does not see it.");
-  } else if (stops_refused_) {
+  } else if (stop_refusals_ > 0) {
     limit(
         format("Running code was not sampled, because the kernel refused perf events (%s) and "
                "ptrace (%s).",

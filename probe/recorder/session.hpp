@@ -144,7 +144,8 @@ class Session final : public PerfListener {
   Perf perf_;
   int perf_error_ = 0;  // the kernel's, where it allows no perf events
   Stops stops_;
-  bool stops_taken_ = false, stops_refused_ = false;
+  bool stops_taken_ = false;
+  unsigned stop_refusals_ = 0;
   std::size_t next_stop_ = 0;
 
   TablesOfFiles files_;
