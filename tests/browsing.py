@@ -1,4 +1,4 @@
-"""Pages in Chromium, with what its console and its network said."""
+"""Pages in Chromium, with the messages of its console and its network."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def settle(browser: Any) -> None:
 
 
 def complaints(browser: Any) -> list[str]:
-    """What the console said."""
+    """The messages of the console."""
     return [entry["message"] for entry in browser.get_log("browser")]
 
 
@@ -87,7 +87,7 @@ def requests(browser: Any) -> list[str]:
 
 
 def outside(browser: Any) -> list[str]:
-    """What is wider than the window, but for what lies in a box that scrolls on its own."""
+    """The elements wider than the window, except those in a box with its own scrolling."""
     found: list[str] = browser.execute_script(
         "return [...document.querySelectorAll('section, header, nav, h1, h2, h3, h4, p, .tiles')]"
         ".filter(e => !e.closest('.scroll'))"

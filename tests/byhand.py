@@ -4,8 +4,8 @@
     cmake --build build/PLATFORM --target byhand
 
 Pairs are BY_HAND/byhand.PROGRAM.BACKEND and BIN/PROGRAM.BACKEND. Both run in turns, so that they
-share whatever else the machine does. A ratio is of medians of the processes' fastest repeats;
-above 1.10 is a failure. With --json the table goes to stderr, and its rows go to stdout.
+share the other load of the machine. A ratio is of medians of the processes' fastest repeats; a
+ratio above 1.10 is a failure. With --json the table goes to stderr, and its rows go to stdout.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ALLOWED = 1.10
 
 
 def output(*command: str | Path) -> list[str]:
-    """The lines that a process printed; its failure is ours."""
+    """The lines that a process printed; its failure ends this program."""
     return subprocess.run(
         command, check=True, stdout=subprocess.PIPE, text=True
     ).stdout.splitlines()

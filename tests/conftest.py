@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""The settings of all tests: Hypothesis, Ctrl-C, and the tests that may run again."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Where others have the processors, an example may take any time. What a test suppresses itself
-# replaces the list here.
+# If other programs have the processors, an example may take any time. A test's own list of
+# suppressed checks replaces the list here.
 settings.register_profile("threadmark", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("threadmark")
 
 # A shell starts background commands with Ctrl-C ignored, and the programs of the tests inherit it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Tests here record or measure programs while they run. Where other machines take this one's
-# processors for a moment, too little of the program is seen, so these may try again; what is broken
-# fails each time.
+# These tests record or measure programs while they run. If other machines take this one's
+# processors for a moment, a test sees too little of its program, so a failed test runs again; a
+# real fault fails each time.
 _LIVE = (
     "tests/probe/",
     "tests/explain/test_carried.py",

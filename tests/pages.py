@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs the commands of docs/install.md and docs/json.md in a fresh clone of the last commit.
 
-They take minutes and fetch packages: ./threadmark check --only pages. The exit status is 1 where a
-command fails or prints something else than its page says.
+The commands take minutes and fetch packages: ./threadmark check --only pages. The exit status is
+1 if a command fails or if its output differs from its page.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def blocks(page: str) -> list[str]:
 
 
 def run(commands: str, folder: Path, environment: dict[str, str], said: str = "") -> None:
-    """Runs the lines in one shell; ends this program where they fail or do not print `said`."""
+    """Runs the lines in one shell; ends this program if they fail or do not print `said`."""
     done = subprocess.run(
         ["sh", "-euc", commands],
         check=False,
@@ -49,7 +49,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         clone, venv = folder / "threadmark", folder / "venv"
-        # Nothing of this checkout's environment may be found.
+        # The commands must find nothing of this checkout's environment.
         environment = {
             "PATH": f"{venv}/bin:{os.defpath}:/usr/sbin:/sbin",
             "HOME": str(folder),

@@ -27,14 +27,14 @@ from lab import fakes
 from lab import test_students as made_students
 
 Documents = list[tuple[str, dict[str, Any]]]
-# The program that try and gate run: half as long on two threads.
+# The program that try and gate run takes half as long on two threads.
 PROGRAM = '#!/bin/sh\n[ "$1" = 2 ] && sleep 0.02 || sleep 0.04\necho done\n'
 COLUMNS = ("clang", "clang_limit64", "gcc", "gcc_limit64", "win_x86")
 
 
 def all_documents(folder: Path) -> Documents:
-    """All of them; `folder` must exist and be empty."""
-    # Whatever else this machine does: compare needs rounds that nothing disturbed.
+    """All documents; `folder` must exist and be empty."""
+    # compare needs undisturbed rounds, whatever else this machine does.
     quiet = mock.patch.object(load, "disturbance", lambda *_: "")
     with contextlib.chdir(folder), quiet:
         return [
@@ -49,7 +49,7 @@ def all_documents(folder: Path) -> Documents:
 
 
 def printed(*words: str, statuses: tuple[int, ...] = (0,)) -> Any:
-    """What a command line prints as JSON."""
+    """The JSON that a command line prints."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()) as errors:
         status = cli.main(words)

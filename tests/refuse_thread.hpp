@@ -1,4 +1,4 @@
-// Takes the place of the C library's pthread_create() in one program, so that the system seems to
+// This header replaces the C library's pthread_create() in one program, so that the system seems to
 // refuse threads.
 #pragma once
 

@@ -1,8 +1,8 @@
-"""Run an executable of the suite at its real sizes and say what is wrong. Standard library only.
+"""Run an executable of the suite at its real sizes and report faults. Standard library only.
 
 smoke.py runs EXECUTABLE    every variant at smoke size with two threads
 smoke.py grows EXECUTABLE   `quick` takes longer than `smoke`: the work is not optimised away
-smoke.py wrong EXECUTABLE ARGUMENT...    it finds its own answer wrong
+smoke.py wrong EXECUTABLE ARGUMENT...    the program finds its own answer wrong
 smoke.py contends EXECUTABLE    every variant of a contention program with one and two threads
 smoke.py refuses EXECUTABLE    a contention program answers bad options with one sentence
 smoke.py unthreaded EXECUTABLE    a contention program to which a thread is refused says so
@@ -20,16 +20,16 @@ from typing import Any
 USAGE = 2  # exit status of a program whose options make no sense
 WRONG = 3  # exit status of a program whose check refuses its answer
 REFUSED = 4  # exit status of a program to which a thread is refused
-ROUNDING = 1 + 1e-9  # a mean of equal numbers may be a hair off them
-TRIES = 20  # on a machine that has other things to do
+ROUNDING = 1 + 1e-9  # rounding may take a mean of equal numbers this far from them
+TRIES = 20  # because other programs may have the processors
 TIMES_LONGER = 1.5  # at least, from smoke to quick; sizes differ by far more
-# Seconds after which a process is tried again, for what a library is known to sleep in for ever:
+# Seconds after which a process is tried again, because a library is known to sleep for ever in it:
 # the semaphore of libstdc++ 12 (GCC 104928).
 PATIENCE_S = {("semaphore.threads", "shared"): 15}
 
 
 def lines(executable: str, *options: str, patience_s: float | None = None) -> list[dict[str, Any]]:
-    """What one process printed. Exits with a sentence when it did not end well.
+    """The lines that one process printed. Exits with a sentence if the process failed.
 
     TimeoutExpired after `patience_s`.
     """
@@ -43,7 +43,7 @@ def lines(executable: str, *options: str, patience_s: float | None = None) -> li
 def run(
     executable: str, variant: str, size: str, repeats: int, form: str = ""
 ) -> list[dict[str, Any]]:
-    """The measured repeats, after checking that what was asked for is what ran."""
+    """The measured repeats, after a check that the requested cell is the one that ran."""
     first, *repeated, last = lines(
         executable,
         "--run",
@@ -77,7 +77,8 @@ def run(
 
 
 def run_all(executable: str, variants: list[str], forms: list[dict[str, Any]]) -> None:
-    """Every variant in every form; all forms give one answer, and those that lack are refused."""
+    """Run every variant in every form: all forms give one answer, and the program refuses the forms
+    that this build lacks."""
     there = forms_there(forms)
     for variant in variants:
         answers = {run(executable, variant, "smoke", 2, form)[0]["answer"] for form in there}
@@ -91,12 +92,12 @@ def run_all(executable: str, variants: list[str], forms: list[dict[str, Any]]) -
 
 
 def forms_there(forms: list[dict[str, Any]]) -> list[str]:
-    """Those that this build does not lack; of a program without forms a nameless one."""
+    """The forms that this build has; one without a name if the program has no forms."""
     return [each["name"] for each in forms if not each["lacks"]] if forms else [""]
 
 
 def described(executable: str) -> list[dict[str, Any]]:
-    """The variants of a contention program, after a look at what it says of itself."""
+    """The variants of a contention program, after a check of its description."""
     [description] = lines(executable, "--describe")
     program = executable.rsplit("/", 1)[-1].removesuffix(".threads")
     if (description["program"], description["kind"]) != (program, "contention"):
@@ -113,7 +114,7 @@ def described(executable: str) -> list[dict[str, Any]]:
 
 
 def contend(executable: str, variant: dict[str, Any]) -> bool:
-    """One variant on all its numbers of threads. Returns whether its threads ran together."""
+    """Run a variant on all its numbers of threads. Returns whether its threads ran together."""
     alone = variant["use"] == "alone"
     counts = [1] if alone else [1, 2]
     threads = ",".join(map(str, counts))
@@ -150,7 +151,7 @@ def contend(executable: str, variant: dict[str, Any]) -> bool:
 
 
 def steadily(executable: str) -> None:
-    """Windows of all threads and no others, for a profiler, which threads alone would mislead."""
+    """With --seconds, only windows of all threads run: a thread alone would mislead a profiler."""
     usable = [each for each in described(executable) if not each["lacks"]]
     variant = next(each for each in usable if each["use"] != "alone")
     words = ("--run", "--threads", "1,2", "--seconds", "0.01", "--variant", variant["name"])
@@ -168,7 +169,7 @@ def refuse(executable: str, *options: str) -> None:
 
 
 def refuse_all(executable: str) -> None:
-    """Every kind of option that a contention program must refuse, if it has such a variant."""
+    """Try every kind of option that a contention program must refuse, if it has such a variant."""
     refuse(executable)
     refuse(executable, "--describe", "--run")
     refuse(executable, "--run", "--variant", "none")
@@ -187,7 +188,7 @@ def refuse_all(executable: str) -> None:
 
 
 def unthreaded(executable: str) -> None:
-    """The threads that it had are joined, and it ends as ARCHITECTURE.md says."""
+    """The program joins the threads that it had, and ends as ARCHITECTURE.md says."""
     command = [executable, "--run", "--threads", "4", "--size", "smoke"]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
     events = [json.loads(line) for line in done.stdout.splitlines()]
@@ -209,7 +210,7 @@ def main() -> None:
         return
     if what == "contends":
         for variant in described(executable):
-            # Windows are short enough to be missed by a thread that waits for a processor.
+            # Windows are so short that a thread that waits for a processor can miss them.
             if not variant["lacks"] and not any(contend(executable, variant) for _ in range(TRIES)):
                 sys.exit(f"{executable} {variant['name']}: its threads never ran together")
         steadily(executable)

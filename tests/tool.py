@@ -17,6 +17,6 @@ def load(name: str) -> ModuleType:
     spec = importlib.util.spec_from_loader(name, loader)
     assert spec
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look their module up
+    sys.modules[name] = module  # a dataclass looks its module up there
     loader.exec_module(module)
     return module

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Builds the wheel, installs it into an empty environment, and measures and explains with it.
 
-Takes minutes, because pip fetches the dependencies and the programs are built in a new cache
-folder: ./threadmark check --only wheel. The exit status is 1 where something is not as it must be.
+The program takes minutes, because pip fetches the dependencies and the programs are built in a
+new cache folder: ./threadmark check --only wheel. The exit status is 1 if a check fails.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ int main() { std::thread other(work); work(); other.join(); }
 
 
 def run(*words: str | Path, folder: Path, cache: Path) -> str:
-    """What a command prints; the end of this program where it fails."""
-    # Nothing of the checkout may be found: neither its lab nor its tools.
+    """The output of a command; ends this program if the command fails."""
+    # The command must find nothing of the checkout: neither its lab nor its tools.
     kept = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
     environment = {**kept, "PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "XDG_CACHE_HOME": str(cache)}
     line = list(map(str, words))
@@ -61,7 +61,7 @@ def main() -> None:
         line = ["g++", "-O1", "-g", "-pthread", "slow.cpp", "-o", "slow"]
         run(*line, folder=folder, cache=cache)
         said = json.loads(say("explain", "--json", "--", "./slow"))
-        # What explain finds is tested elsewhere; here it must have recorded and analysed at all.
+        # Other tests check the findings of explain; this one checks that it recorded and analysed.
         assert said["schema"] == "threadmark.explain"
         assert said["threads"] == 2, said
         print(f"explain: {said['causes'][0]['words']}")

@@ -1,7 +1,7 @@
-"""Makes a realistic run without measuring anything: for tests of everything that shows results.
+"""Makes a realistic run without measuring anything, for tests of everything that shows results.
 
-Fourteen programs on five backends and two platforms, with each way to fail, disturbed and dropped
-cells, and names that want to be markup when `hostile` is asked for.
+Fourteen programs on five backends and two platforms, with each way to fail, and with disturbed and
+dropped cells. `hostile` adds names that try to be markup.
 """
 
 from __future__ import annotations

@@ -157,7 +157,7 @@ def test_the_calibration_needs_nine_rounds() -> None:
     [
         (1.0, 3.61, ""),
         (1.0, 3.5, "calibration:arithmetic reached x3.50 on 4 threads instead of x3.60"),
-        (1.25, 3.2, ""),  # a clock of 0.8 when all cores run
+        (1.25, 3.2, ""),  # the clock falls to 0.8 when all cores run
         (1.25, 2.9, "calibration:arithmetic reached x2.90 on 4 threads instead of x3.00"),
         (
             1.6,
@@ -182,14 +182,14 @@ def test_a_way_of_one_thread_is_sequential_and_a_failure_comes_first() -> None:
 
 
 def draw(rng: np.random.Generator, true: float, count: int, fits: float = 0.1) -> list[float]:
-    """Speed-ups of processes: noise of 2 %, and some are disturbed by up to a third."""
+    """Speed-ups of processes: noise of 2 %, and some processes are disturbed by up to a third."""
     lost = np.minimum(rng.exponential(0.15, count), 0.4) * (rng.random(count) < fits)
     return list(true * np.exp(rng.normal(0, 0.02, count) - lost))
 
 
 def definite_at_a_limit(fits: float) -> float:
-    """How often a way is judged whose speed-up is a limit, so that whatever is said may be wrong;
-    sampling goes on as in a run."""
+    """How often a way gets a definite verdict if its speed-up is a limit, so that any definite
+    verdict may be wrong; sampling goes on as in a run."""
     rng = np.random.default_rng(31)
     draws = [draw(rng, 1.1, 25, fits) for _ in range(1500)]
     counts = (next(n for n in range(3, 26) if ends(each[:n])) for each in draws)
@@ -231,14 +231,14 @@ def test_a_run_that_ended_between_two_looks_is_judged_by_all_it_has() -> None:
 
 
 def decide(rng: np.random.Generator, true: float) -> Kind:
-    """A verdict as a run comes to it."""
+    """The verdict that a run reaches."""
     samples = draw(rng, true, 21)
     return said(samples[: next(n for n in range(5, 22) if ends(samples[:n]))]).kind
 
 
 def test_two_catalogues_agree_on_nineteen_verdicts_of_twenty() -> None:
     rng = np.random.default_rng(32)
-    # As on two processors: much contends, much scales, some lies between.
+    # As on two processors: many ways contend, many scale, some lie between.
     true = np.concatenate([
         np.exp(rng.uniform(np.log(0.15), np.log(0.8), 120)),
         rng.uniform(0.85, 1.6, 60),
@@ -249,7 +249,7 @@ def test_two_catalogues_agree_on_nineteen_verdicts_of_twenty() -> None:
 
 
 def process(cell: Cell, number: int, ns: float, speedups: dict[int, float]) -> list[Row]:
-    """The rows of one process; its neighbour makes both sides of a ratio slow."""
+    """The rows of one process; a neighbour slows both sides of its ratio."""
     slow = 1 + 0.1 * math.sin(number)
     facts = {"cpus": [0, 1], "wall_s": 0.2}
     command = (f"build/{cell.platform}/bin/{cell.program}.threads", "--run", "--variant")

@@ -1,5 +1,5 @@
 """compare_sides() and compare_runs(): level and power on simulated machines that are noisy, drift
-and have fits; which cells meet; that the order of the sides does not matter."""
+and have fits; the cells that meet; the order of the sides does not matter."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_repeating_a_cell_within_its_rounds_makes_no_difference_of_noise() -> No
     rng = np.random.default_rng(16)
     alarms = 0
     for _ in range(PAIRS):
-        slow = rng.normal(0, 0.1, (2, 6))  # what a cell meets in a round, all its samples alike
+        slow = rng.normal(0, 0.1, (2, 6))  # the slowness of a round for all samples of a cell
         a, b = (
             made(name, [list(np.exp(each + rng.normal(0, 0.01, 3))) for each in side])
             for name, side in zip("ab", slow, strict=True)

@@ -1,4 +1,4 @@
-"""What show, compare, import and export print: golden texts at 80 columns, bad input, formats."""
+"""Output of show, compare, import and export: golden texts at 80 columns, bad input, formats."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, st
 
 
 def check_golden(name: str, text: str) -> None:
-    """Compare with the stored text; UPDATE_GOLDEN=1 stores what there is now."""
+    """Compare with the stored text; UPDATE_GOLDEN=1 stores the new text."""
     path = GOLDEN / f"{name}.txt"
     text = "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
     if os.environ.get("UPDATE_GOLDEN"):
@@ -127,7 +127,7 @@ def test_compare_prints_ratios(database: Path, capsys: pytest.CaptureFixture[str
 def test_compare_as_json_keeps_its_shape(
     database: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whoever reads it relies on these names: a change of them needs another schema."""
+    """Programs that read the document rely on these names: a change needs another schema."""
     words = ["compare", "tbb", "openmp", "--programs", "qap", "sort", "--store", database]
     _, out, _ = run(capsys, *words, "--json")
     document = json.loads(out)
@@ -628,7 +628,7 @@ def test_a_pipe_is_written_to_and_stays(
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for function in (files.check_place, files.check_appendable):
-        function(pipe, "--output")  # does not wait for a reader
+        function(pipe, "--output")  # the function does not wait for a reader
     read: list[str] = []
     reader = threading.Thread(target=lambda: read.append(pipe.read_text()), daemon=True)
     reader.start()

@@ -1,4 +1,4 @@
-"""The picture of the matrix: whole, well-formed, and in words what its colours say."""
+"""The picture of the matrix: whole, well-formed, and with its colours in words."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_second_picture_of_a_process_is_the_first_again(filled: Store, tmp_pat
 
 
 def place(name: ElementTree.Element | None) -> tuple[float, float]:
-    """Where the transformation of an element puts it."""
+    """The point to which the transformation moves an element."""
     assert name is not None
     found = re.findall(r"[-\d.]+", name.get("transform", ""))
     return float(found[0]), float(found[1])

@@ -72,7 +72,7 @@ def root(drawn: Path, tmp_path: Path) -> Path:
 
 
 def found(root: Path, text: str, *, write: bool = False) -> list[str]:
-    """What the check says of a README with this text."""
+    """The complaints of the check about a README with this text."""
     (root / "README.md").write_text(text, encoding="utf-8")
     return [str(each) for each in figures.check(root, write=write)]
 
@@ -352,7 +352,7 @@ def test_a_summary_of_an_import_says_the_command_that_imports(tmp_path: Path) ->
 
 
 def parsed(words: list[str]) -> dict[str, object]:
-    """What the real command line understands."""
+    """The arguments that the real command line understands."""
     app = cyclopts.App()
     importlib.import_module(command_names()[words[0]]).command(app)
     _, bound, _ = app.parse_args(words, exit_on_error=False, print_error=False)

@@ -1,5 +1,5 @@
-"""gate(): on simulated equals it rarely fails however many pairs there are, and it fails where A is
-slower or did not end."""
+"""gate(): on simulated equals it rarely fails, for any number of pairs, and it fails if A is slower
+or did not end."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def made(variant: str, logs: np.ndarray) -> list[Row]:
 
 
 def closed(a: list[Row], b: list[Row], share: float = 0.0) -> Gate:
-    """The gate of two variants, which are one executable, so that layout has no part in it."""
+    """The gate of two variants of one executable, so that layout has no part in it."""
     return gate(comparison.compare_sides([*a, *b], "tbb:a", "tbb:b"), share)
 
 

@@ -21,7 +21,7 @@ def layout() -> ModuleType:
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
-    sys.modules["layout"] = module  # dataclasses look their module up
+    sys.modules["layout"] = module  # a dataclass looks its module up there
     spec.loader.exec_module(module)
     return module
 

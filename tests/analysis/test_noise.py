@@ -1,4 +1,4 @@
-"""What doctor says of comparisons, on simulated noise: the figure for false alarms can fail."""
+"""Doctor's words on comparisons, on simulated noise: the figure for false alarms can fail."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def drifting(rng: np.random.Generator) -> Callable[[], float]:
 
 
 def autocorrelated(rng: np.random.Generator) -> Callable[[], float]:
-    """A sample has half of the deviation of that before."""
+    """Each sample has half of the deviation of the sample before."""
     state = [0.0]
 
     def sample() -> float:
@@ -82,7 +82,7 @@ def test_intervals_that_are_too_narrow_give_more_false_alarms_and_doctor_says_so
     real = estimates.geometric_mean
 
     def narrow(differences: list[float]) -> Interval:
-        """Each round counts twice, as when its samples were taken for independent ones."""
+        """Each round counts twice, as if its samples were independent."""
         return real([*differences, *differences])
 
     monkeypatch.setattr(noise, "geometric_mean", narrow)
@@ -127,7 +127,7 @@ def test_few_pairs_tell_no_smallest_difference_and_progress_is_reported() -> Non
 
 
 def processes(*disturbed: str) -> Callable[[], Row]:
-    """One process after the other, with what disturbed it; their times are 1, 2, 3 ..."""
+    """One process after the other, with the disturbance of each; their times are 1, 2, 3 ..."""
     cell = Cell("fib", "smoke", "serial", "plain", "gcc", "glibc", 1)
     rows = (
         Row(cell, 0, Status.OK, sample_ns=number, disturbed=why)

@@ -1,6 +1,6 @@
-"""The README's commands: those that are cheap are run on a made-up run, the others are parsed.
+"""The README's commands: the cheap ones run on a made-up run, the others are parsed.
 
-The results that INNCABS published are a made-up file of their format where they are not here.
+If the results that INNCABS published are not here, a made-up file of their format replaces them.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from threadmark.store.store import Store
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("THREADMARK_DATA", ROOT.parent / "shared/data"))
 PUBLISHED = DATA / "inncabs/results_2014-09.csv"
-# They build or measure.
+# These commands build or measure.
 LONG = {"run", "catalogue", "explain", "try", "gate", "test", "check", "doctor", "setup", "docs"}
-OF_PROGRAMS = {"explain", "try", "gate"}  # what follows is the program's
+OF_PROGRAMS = {"explain", "try", "gate"}  # the words that follow are the program's
 
 
 def commands() -> list[list[str]]:

@@ -43,7 +43,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def _unserial(row: Row) -> Row:
-    """The row, of which the serial form of qap failed."""
+    """The row; if it is of the serial form of qap, it has failed."""
     if (row.cell.program, row.cell.backend) != ("qap", "serial"):
         return row
     return replace(row, status=Status.CRASHED, reason="ended by signal 11", sample_ns=None)
@@ -98,7 +98,7 @@ def test_the_chart_of_samples_marks_the_median_of_those_that_count_alone(
     )
     disturbed = [number for number, line in enumerate(lines) if re.match("openmp:.*2", line)]
     assert len(disturbed) == 1
-    assert samples - medians == 6  # its rounds
+    assert samples - medians == 6  # the rounds of the cell
     assert lines[disturbed[0] - 1] == f"{lines[disturbed[0]][:-1]}1"
 
 

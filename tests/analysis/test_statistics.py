@@ -104,7 +104,7 @@ def test_cells_that_spread_alike_weigh_as_much_as_they_may() -> None:
     found = estimates.common_spread(alike)
     assert found.weight > 20
     assert estimates.common_spread(alike[:19]) == estimates.Spread()
-    same = [[1.0, 1.0], [2.0], []]  # tells nothing
+    same = [[1.0, 1.0], [2.0], []]  # no cell here has two different samples, so they add nothing
     assert estimates.common_spread(alike + same) == found
 
 

@@ -1,4 +1,4 @@
-"""INNCABS' published results: the reader, Table II by one rule, and what cannot be true in them."""
+"""INNCABS' published results: the reader, Table II by one rule, and their impossible values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BLOCK = "\n".join(["fib", HEADER, *(f"{p}," + ",".join(["100"] * 15) for p in TH
 
 @pytest.fixture(scope="module")
 def published() -> list[Row]:
-    """The published rows, where the data are present."""
+    """The published rows, if the data are present."""
     if not PUBLISHED.exists():
         pytest.skip(f"INNCABS' results are not at {PUBLISHED}; set THREADMARK_DATA")
     return inncabs_csv.read(PUBLISHED)

@@ -1,4 +1,4 @@
-"""Each label of verdict(), its limits, and what may not be evidence."""
+"""Each label of verdict(), its limits, and the samples that may not be evidence."""
 
 from __future__ import annotations
 
@@ -270,7 +270,7 @@ def test_disturbed_samples_are_no_evidence_however_slow_they_are() -> None:
 
 
 def late(threads: int, *disturbed: str) -> list[Row]:
-    """A row that hit the time limit for each reason of a disturbance, empty for none."""
+    """A row that hit the time limit for each reason of a disturbance; an empty one means none."""
     cell = Cell("p", "quick", "tbb", "futures", "gcc", "glibc", threads)
     return [Row(cell, i, Status.TIMEOUT, "too long", disturbed=e) for i, e in enumerate(disturbed)]
 
@@ -304,7 +304,7 @@ def test_a_time_out_of_a_calm_machine_decides_beside_those_of_a_busy_one() -> No
 
 
 def test_a_speed_up_is_of_times_of_the_same_round() -> None:
-    slow = [1.0, 2.0, 1.0, 3.0, 1.0, 2.0, 1.0, 4.0]  # the machine, by round
+    slow = [1.0, 2.0, 1.0, 3.0, 1.0, 2.0, 1.0, 4.0]  # the slowness of the machine, by round
 
     def drifting(of: list[Row]) -> list[Row]:
         return [replace(r, sample_ns=(r.sample_ns or 0) * slow[r.round]) for r in of]

@@ -1,5 +1,5 @@
-// What bench.hpp promises to programs, checked against the one backend that this is compiled with,
-// in all its variants.
+// The promises of bench.hpp to programs, checked against the one backend of this executable, in all
+// its variants.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ constexpr bool sanitized = __has_feature(address_sanitizer) || __has_feature(thr
 constexpr bool sanitized = false;
 #endif
 
-// Nested tasks: as deep as uts, less where a thread per task costs a sanitizer megabytes each.
+// Nested tasks: as deep as uts, but fewer if a thread per task costs a sanitizer megabytes each.
 constexpr int depth = sanitized ? 300 : 7000;
 
 struct Failure : std::runtime_error {
@@ -59,7 +59,7 @@ class Contract : public testing::TestWithParam<bench::Variant> {
   static inline std::string_view started_variant_;
 };
 
-// True if two tasks run at the same time: each waits for the other.
+// happened() is true if two tasks run at the same time, because each waits for the other.
 class Rendezvous {
  public:
   void arrive() {
@@ -139,7 +139,7 @@ TEST_P(Contract, a_handle_that_is_never_asked_waits_for_its_task) {
           Failure);
       const int ended_at_throw = ended;
       std::this_thread::sleep_for(std::chrono::milliseconds(4));
-      // A task that never began may be dropped (deferred), one that began has ended.
+      // A deferred task that never began may be dropped; a task that began has ended.
       EXPECT_EQ(ended, ended_at_throw);
     }
   });
@@ -260,7 +260,7 @@ TEST_P(Contract, a_scope_throws_after_all_branches_have_ended) {
     }
     ended = 0;
     scope.spawn([&] { ++ended; });
-    scope.wait();  // the exception was delivered once
+    scope.wait();  // wait() delivers the exception once
     EXPECT_EQ(ended, 1);
   });
 }
@@ -325,7 +325,7 @@ TEST_P(Contract, a_hundred_thousand_tasks_are_run_once_each) {
     std::vector<bench::handle<decltype(count)>> handles;
     for (int batch = 0; batch < 100; ++batch) {
       handles.clear();
-      // No more at once: a backend may make a thread for each.
+      // Few at once, because a backend may make a thread for each.
       for (int i = 0; i < (sanitized ? 100 : 1000); ++i) handles.push_back(bench::async(count));
       for (auto& handle : handles) handle.get();
     }

@@ -1,6 +1,6 @@
-// What an executable says (ARCHITECTURE.md), seen from outside: a program that fails on demand is
-// run as a process, and its options, lines and exit codes are held against the interface. Its path
-// is in the variable MISBEHAVES.
+// The interface of an executable (ARCHITECTURE.md), seen from outside: a program that fails on
+// demand runs as a process, and its options, lines and exit codes are compared with the interface.
+// Its path is in the variable MISBEHAVES.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -27,7 +27,7 @@ using nlohmann::json;
 // A started process whose output is read from a pipe, line by line.
 class Process {
  public:
-  // `out`: where its standard output goes, or nothing for the pipe.
+  // `out`: the file for its standard output; null for the pipe.
   explicit Process(std::vector<std::string> options, const char* out = nullptr) {
     const char* const path = std::getenv("MISBEHAVES");
     if (path == nullptr)
@@ -83,7 +83,7 @@ class Process {
     pid_ = -1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   }
-  // What it wrote to its standard error; after wait().
+  // The standard error of the process; call after wait().
   std::string errors() const {
     std::rewind(errors_);
     std::string text;
@@ -202,13 +202,13 @@ TEST(Harness, repeats_for_as_long_as_it_is_told_and_says_when) {
   EXPECT_TRUE(measured >= 1'000'000 || lines.size() == 5003);
   EXPECT_LT(measured - last, 1'000'000) << "it went on although it had been long enough";
   timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);  // what a recorder reads
+  clock_gettime(CLOCK_MONOTONIC, &now);  // the clock that a recorder reads
   EXPECT_LT(before, now.tv_sec * 1'000'000'000 + now.tv_nsec);
   EXPECT_GT(before, (now.tv_sec - 60) * 1'000'000'000);
   expect_usage_error({{"--run", "--seconds", "1", "--repeats", "2"}, "--help"});
 }
 
-// After two good repeats, so that what was measured before is seen to be kept.
+// The failure comes after two good repeats: the process must keep their lines.
 TEST_P(HarnessEnding, has_its_status_and_exit_code_and_keeps_what_was_measured_before) {
   Process process(
       {"--run", "--arg", std::string("how=") + GetParam().how, "--arg", "at=2", "--repeats", "4"});
@@ -247,7 +247,7 @@ TEST(Harness, every_line_is_readable_before_the_program_goes_on) {
   Process process({"--run", "--arg", "how=7", "--arg", "at=2", "--repeats", "9"});
   EXPECT_EQ(process.next().at("event"), "start");
   EXPECT_EQ(process.next().at("repeat"), 0);
-  EXPECT_EQ(process.next().at("repeat"), 1);  // it hangs in the next: these came without its end
+  EXPECT_EQ(process.next().at("repeat"), 1);  // the next repeat hangs: these came before its end
   process.kill(SIGTERM);
   EXPECT_EQ(process.rest(), std::vector<json>());
   EXPECT_EQ(process.wait(), -SIGTERM);
@@ -297,7 +297,7 @@ TEST(Harness, input_files_that_cannot_be_read_are_refused) {
   std::filesystem::remove_all(folder);
 }
 
-// Else executables that differ in nothing but their layout would have different yardsticks.
+// Otherwise executables that differ only in their layout would have different yardsticks.
 TEST(Harness, the_yardstick_begins_where_a_line_of_the_cache_does) {
 #if defined(__has_feature)
 #if __has_feature(undefined_behavior_sanitizer)

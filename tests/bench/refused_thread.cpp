@@ -1,4 +1,4 @@
-// Linked beside a contention program: the system refuses its third thread, once two wait for work.
+// Linked beside a contention program: the system refuses its third thread after two wait for work.
 #include <atomic>
 
 #include "../refuse_thread.hpp"

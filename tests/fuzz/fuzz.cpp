@@ -1,6 +1,6 @@
-// Fuzzes the reader of any program's input file: whatever the bytes, make() returns or throws
+// Fuzzes the reader of any program's input file: for any bytes, make() returns or throws
 // BadInput with one printable line, and never holds more memory than a multiple of the file's size.
-// Linked with the program instead of the harness.
+// This file is linked with the program instead of the harness.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

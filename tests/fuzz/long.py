@@ -2,7 +2,7 @@
 """Runs a fuzzer for many executions, one process for each processor, from different seeds.
 
 Each process starts from the well-formed inputs and ends at its share of the executions. The exit
-status is 1 if one of them found something; the input lies in the folder of the fuzzer.
+status is 1 if a process found a fault; the input is then in the folder of the fuzzer.
 Usage: tests/fuzz/long.py BUILD NAME EXECUTIONS
 """
 

@@ -1,8 +1,8 @@
-// Fuzzes the reader of a record: whatever the bytes, it prints lines of valid text that begin with
+// Fuzzes the reader of a record: for any bytes, it prints lines of valid text that begin with
 // a record and end with an end, or nothing at all, and holds no more memory than the bytes justify.
 //
-// A fuzzer would not find checksums, so the input is made into chunks first: of each, one byte is
-// the kind and two the length. A leading 0xff instead gives the rest to the reader as it is.
+// A fuzzer would not find checksums, so this file first makes chunks of the input: one byte is
+// the kind and two are the length. After a leading 0xff the reader gets the rest unchanged.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

@@ -1,6 +1,6 @@
-// Fuzzes the reader and mapper of SAT files: whatever the bytes, each form gives the same model or
-// refuses with one printable sentence; lists and rings can be walked; what was read is written
-// equal; and no more memory is held than the bytes justify.
+// Fuzzes the reader and mapper of SAT files: for any bytes, each form gives the same model or
+// refuses with one printable sentence; lists and rings can be walked; a model is written equal to
+// the model that was read; and the reader holds no more memory than the bytes justify.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -15,7 +15,7 @@
 
 namespace {
 
-// A record of seven bytes becomes an object of some hundred, and the problem that it is.
+// A record of seven bytes becomes an object of some hundred, and a problem of its own.
 constexpr std::size_t kBytesPerByte = 128;
 constexpr std::size_t kBytesForNothing = std::size_t{1} << 18;
 
@@ -35,7 +35,7 @@ void require_a_sentence(const sat::Problem& problem) {
   }
 }
 
-// A whole number has no sign of zero: '-00' became '0'.
+// A whole number loses the sign of a zero: '-00' became '0'.
 bool lost_a_sign(std::string_view why) {
   constexpr std::string_view kBegin = "'-0";
   constexpr std::string_view kEnd = "' became '0'";
@@ -88,7 +88,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
          std::to_string(most_bytes) + " bytes for " + std::to_string(size));
   }
   if (text.empty()) return 0;
-  // One other form for each input, by its size.
+  // One other form for each input, chosen by its size.
   const std::span<const sat::Form> forms = sat::forms();
   const sat::Form& other = forms[1 + size % (forms.size() - 1)];
   if (written(bytes, other) != text) fail("another model by", std::string(other.name));

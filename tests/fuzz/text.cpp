@@ -1,5 +1,5 @@
-// Fuzzes tmk::itext against std::istringstream: the first byte of each pair says what is extracted,
-// the rest is the text. With libc++ only for what a sanitizer finds, as its streams read otherwise.
+// Fuzzes tmk::itext against std::istringstream: the first byte of each pair selects the extraction,
+// the rest is the text. With libc++ only sanitizers judge, because its streams read otherwise.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

@@ -1,5 +1,5 @@
-// The serial backend, which here also counts what is given to async, fork_join and scope: the
-// harness then holds both forms of a program to the tasks they state.
+// The serial backend, which here also counts the tasks that async, fork_join and scope get: the
+// harness then compares both forms of a program with the number of tasks that they state.
 #pragma once
 
 #include <cstdint>

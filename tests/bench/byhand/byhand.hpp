@@ -1,5 +1,5 @@
-// How the programs of this folder are timed: they use TBB or OpenMP directly, with no contract of
-// ours in between, and are what bench/backends is measured against. Usage: EXECUTABLE THREADS
+// Times the programs of this folder: they use TBB or OpenMP directly, without the contract of
+// bench.hpp, and bench/backends is measured against them. Usage: EXECUTABLE THREADS
 // REPEATS PARAMETER..., in the order that the suite's program describes them. Prints the
 // nanoseconds of each repeat, after one that does not count.
 #pragma once
@@ -21,9 +21,9 @@ struct Options {
   }
 };
 
-inline constexpr int wrong = 3;  // exit status, as the suite's programs have it
+inline constexpr int wrong = 3;  // exit status, as in the suite's programs
 
-// check() tells whether the answer is right; main's result.
+// check() returns whether the answer is right. Returns main's result.
 int measure(const Options& options, auto&& clear, auto&& run, auto&& check) {
   for (int repeat = 0; repeat <= options.repeats; ++repeat) {
     clear();

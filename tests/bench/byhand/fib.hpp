@@ -1,4 +1,4 @@
-// What fib needs of either library: the right answer.
+// The part of fib that both libraries share: the right answer.
 #pragma once
 
 #include <utility>

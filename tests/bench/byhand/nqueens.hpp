@@ -1,4 +1,4 @@
-// What nqueens needs of either library: the board and the right answers.
+// The part of nqueens that both libraries share: the board and the right answers.
 #pragma once
 
 #include <array>

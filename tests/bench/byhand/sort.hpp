@@ -1,4 +1,4 @@
-// What sort needs of either library: the data and the serial leaves.
+// The part of sort that both libraries share: the data and the serial leaves.
 #pragma once
 
 #include <algorithm>

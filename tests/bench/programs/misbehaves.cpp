@@ -1,5 +1,5 @@
-// A program that fails in the way that --arg how=N asks for, so that every status of the harness
-// can be seen.
+// A program that fails in the way that --arg how=N selects, so that a test can see every status of
+// the harness.
 #include <chrono>
 #include <csignal>
 #include <memory>
@@ -49,7 +49,7 @@ class Misbehaves final : public bench::Instance {
         throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
       case crashes:
         std::raise(SIGKILL);
-        break;  // nothing can be done any more, as in any crash
+        break;  // the process can do nothing more, as in any crash
       case hangs:
         for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
       default:
