@@ -38,7 +38,7 @@ Run = Callable[..., Result]
 
 @pytest.fixture
 def executable() -> Callable[[str, str], Path]:
-    """executable(program, backend): where it is built."""
+    """executable(program, backend): the path of its executable."""
 
     def find(program: str, backend: str) -> Path:
         path = BIN / f"{program}.{backend}"
@@ -84,7 +84,7 @@ def data() -> Callable[[str], Path]:
 
 @pytest.fixture
 def refused(run: Run, tmp_path: Path) -> Callable[..., str]:
-    """refused(program, text, *args): the one sentence with which an input file is refused."""
+    """refused(program, text, *args): the one sentence with which the program refuses a file."""
 
     def refuse(program: str, text: str | bytes, *args: str) -> str:
         path = tmp_path / "input"

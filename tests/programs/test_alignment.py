@@ -35,7 +35,7 @@ def test_the_exact_rule_finds_the_best_path_where_the_published_one_does_not(run
         ("WWWW-WWW", "WWWW-WWW", 100),  # a gap is no residue, neither here nor in the length
         ("WWWWWWWWCCCCCCCC", "WWWWWWWWEECCCCCCCC", 100),  # 8 * 1150 - 2114 beats 6 * 1150 - 600
         ("WWW", "XXXXX", 0),  # nothing to gain
-        ("wwWW", "W W", 100),  # what is no capital letter is skipped
+        ("wwWW", "W W", 100),  # only capital letters count
     ],
 )
 @pytest.mark.parametrize("variant", ["plain", "fork_join"])

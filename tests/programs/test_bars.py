@@ -1,4 +1,4 @@
-"""The benchmark of tmk's bars measures only programs that launch tasks as its bars are about."""
+"""The benchmark of tmk's bars measures only programs that launch tasks in the ways of its bars."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_each_program_of_the_bars_has_the_variants_that_they_compare() -> None:
     assert spec is not None
     assert spec.loader is not None
     bars = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = bars  # its dataclasses look for it there
+    sys.modules[spec.name] = bars  # a dataclass looks its module up there
     spec.loader.exec_module(bars)
     suite = bars.Suite(BIN, BIN)
     programs = suite.programs()

@@ -39,7 +39,7 @@ def spots(rows, columns, left, above):
 
 
 def smallest_area(problem):
-    """By another order of shapes and places than the program's, and without a board."""
+    """The optimum, by another order of shapes and places than the program's, without a board."""
     placed = [(0, 0, -1, -1)]
     best = 64 * 64 + 1
 

@@ -25,7 +25,7 @@ def draw(seed):
 
 
 def simulate(levels, cities, steps, ratio=10, problem_seed=23):  # noqa: PLR0912, PLR0915
-    """All patients in arrays. A list's order is the order of the stamps given on entering it."""
+    """All patients in arrays. The stamps of entry give the order of a list."""
     level_of, patients_of = {}, []
 
     def create(village, level):

@@ -1,4 +1,4 @@
-"""The well-formed inputs from which fuzzers start: one that is refused would blind its fuzzer."""
+"""The well-formed inputs from which fuzzers start: a refused input would blind its fuzzer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""round: the same meals on every backend, and refusal of tables at which nobody can dine."""
+"""round: the same meals on every backend, and refusal of tables at which none can dine."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The code of each card builds with each standard library, and does what the card says.
+"""The code of each card builds with each standard library, and does as the card says.
 
 A driver, snippets/NAME.cpp, has the surroundings that the code assumes; each of its lines
-`// snippet` stands for the code. It may say `// uses: TBB` and, of a platform that cannot build
+`// snippet` stands for the code. It may hold `// uses: TBB` and, for a platform that cannot build
 the code, `// lacks: PLATFORM: reason`.
 """
 
@@ -30,13 +30,13 @@ Build = Callable[[str, str], Future[Built]]
 
 
 def said(program: str, word: str) -> list[str]:
-    """What the first lines of a driver say after `// word: `."""
+    """The texts of a driver's lines `// word: `."""
     text = (DRIVERS / f"{program}.cpp").read_text(encoding="utf-8")
     return re.findall(rf"^// {word}: (.+)$", text, flags=re.MULTILINE)
 
 
 def surrounded(program: str) -> str:
-    """The driver with the code in it. A compiler that complains names the line of either."""
+    """The driver with the code in it. A compiler's complaint names the line of driver or card."""
     card = cards.read(program)
     assert card is not None
     lines = []
@@ -72,7 +72,7 @@ def build(program: str, platform: platforms.Platform, folder: Path) -> Built:
 def built(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Build]:
-    """built(program, platform): what becomes of it; all that were asked for build meanwhile."""
+    """built(program, platform): its build, which runs meanwhile with all other requested builds."""
     folder = tmp_path_factory.mktemp("snippets")
     asked = [
         (each.callspec.params["program"], each.callspec.params["platform"])

@@ -1,11 +1,11 @@
-"""How often a verdict of the catalogue is wrong: its schedule and its judge on simulated machines.
+"""The error rate of the catalogue's verdicts: its schedule and judge on simulated machines.
 
     python tests/simulation/catalogue.py [--small]
 
-prints a table, and ends with 1 where a bar is missed. A machine says how fast each core is in each
-window of half a millisecond, so that everything from the lines of a process on is the lab's own
-code. True speed-ups are drawn around the limits of the verdicts; those within 2 % of one are not
-counted, as either verdict will do.
+prints a table, and ends with 1 if a bar is missed. A machine gives the speed of each core in each
+window of half a millisecond; the lab's own code does everything after the lines of a process.
+True speed-ups are drawn around the limits of the verdicts. A speed-up within 2 % of a limit is not
+counted, because either verdict will do.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Array = NDArray[np.float64]
 MOST_WRONG = 0.05  # of the definite verdicts, in every scenario
 LEAST_DEFINITE = {True: 0.9, False: 0.7}  # by whether the machine is calm; FAR from a limit
 NEAR, FAR = 0.02, 0.15  # distance of the true speed-up from a limit, as a logarithm
-REACH = 0.35  # of what is drawn
+REACH = 0.35  # largest distance that is drawn
 ROUNDS, WINDOW_S = 17, 6e-4  # with the warm-up, with the yardsticks; see contention_harness.cpp
 START_S = 0.08  # of a process, with the lab's own time
 SMALL = 40  # ways in a run of the small version
@@ -51,16 +51,16 @@ DEFINITE = (Kind.SCALES, Kind.POORLY, Kind.NONE, Kind.CONTENDED)
 
 @dataclass(frozen=True)
 class Machine:
-    """What disturbs measuring on a machine, and what is measured on it."""
+    """The disturbances of a machine, and the settings of its measurement."""
 
     name: str
     cores: int = 2
     calm: bool = False
     neighbours: float = 0.0  # share of the time in which another guest slows a core
     lasting: float = 1.0  # slowness of the first core for all of the run
-    all_cores: float = 1.0  # clock when all cores run, by that when one runs
+    all_cores: float = 1.0  # clock when all cores run, relative to one that runs alone
     siblings: bool = False  # two processors for each core, and twice as many threads asked for
-    hidden: float = 1.0  # slowness of all together, as of processors that secretly share cores
+    hidden: float = 1.0  # slowness of all together, as if processors secretly share cores
     drift: float = 0.0  # by how much everything has slowed at the end
     stalls: float = 0.0  # share of windows that something interrupts
     wild: float = 0.0  # share of processes in which something slows all threads together
@@ -92,7 +92,7 @@ MACHINES = (
 
 @dataclass(frozen=True)
 class Way:
-    """What a process of a way does on the number of threads of its verdict."""
+    """The behaviour of a way's processes on the number of threads of its verdict."""
 
     speedup: float
     spread: float
@@ -101,7 +101,7 @@ class Way:
 
 @dataclass
 class Count:
-    """What came out in one scenario. A way is counted if it is not NEAR a limit."""
+    """The results of one scenario. A way is counted if it is not NEAR a limit."""
 
     ways: int = 0
     definite: int = 0
@@ -144,13 +144,13 @@ class World:
             self._slow.append(np.append(slow, 1.0) * always)
 
     def slow(self, core: int, at_s: Array) -> Array:
-        """Time of a computation on an otherwise idle machine, by that at full speed."""
+        """Time of a computation on an otherwise idle machine, relative to that at full speed."""
         found = self._slow[core][np.searchsorted(self._edges[core], at_s, side="right")]
         drifted: Array = found * (1 + self._machine.drift * np.minimum(1, at_s / self._length_s))
         return drifted
 
     def shared(self, threads: int) -> float:
-        """The same for threads that run together, by one alone."""
+        """Time of a computation of threads that run together, relative to that of one alone."""
         m = self._machine
         busy = min(threads, m.cores)
         clock = 1 - (1 - m.all_cores) * (busy - 1) / max(1, m.cores - 1)
@@ -160,13 +160,13 @@ class World:
 def lines(
     world: World, machine: Machine, way: Way, asked: Asked, start_s: float, rng: np.random.Generator
 ) -> Iterator[dict[str, object]]:
-    """What a process prints. In even rounds the windows of one thread come first."""
+    """The lines of a process. In even rounds the windows of one thread come first."""
     most, together = max(asked.threads), [p for p in asked.threads if p > 1]
     luck = rng.normal(0, way.spread)
     if rng.random() < way.wild:
         luck -= min(rng.exponential(0.15), 0.4)
     efficiency = way.speedup / machine.cores * world.shared(machine.cores) * np.exp(luck)
-    turns = efficiency < scaling.EFFICIENT  # who waits for others goes at their speed
+    turns = efficiency < scaling.EFFICIENT  # a thread that waits for others has their speed
     even = np.arange(ROUNDS) % 2 == 0
     begin_s = start_s + WINDOW_S * (most + len(together)) * np.arange(ROUNDS)
     for threads in (1, *together):
@@ -259,7 +259,7 @@ class Lab:
 
 
 def truth(speedup: float, cores: int) -> tuple[Kind, float]:
-    """The verdict on a known speed-up, and how far the nearest limit is."""
+    """The verdict on a known speed-up, and its distance from the nearest limit."""
     limits = scaling.limits(cores)
     kind = next((k for k, x in zip(DEFINITE, limits, strict=False) if speedup >= x), DEFINITE[-1])
     return kind, min(abs(np.log(speedup / limit)) for limit in limits)
@@ -305,7 +305,7 @@ def run(machine: Machine, ways: int, seed: int, count: Count) -> None:
 def measure(
     machines: Sequence[Machine] = MACHINES, *, ways: int = 60, runs: int = 1
 ) -> dict[Machine, Count]:
-    """Each scenario with what came out in it."""
+    """Each scenario with its results."""
     counts = {machine: Count() for machine in machines}
     for machine, count in counts.items():
         for seed in range(runs):

@@ -19,17 +19,17 @@ HORIZON_S = 320.0  # longer than any run is played
 
 @dataclass(frozen=True)
 class Scenario:
-    """What disturbs the machine, and how large it is."""
+    """The disturbances of the machine, and its size."""
 
     name: str
     processors: int = 2
-    neighbours: int = 0  # each of which slows one core at a time, now this one, now that one
+    neighbours: int = 0  # each slows one core at a time, and changes cores
     share: float = 0.3  # of the time in which a neighbour runs, for 20 ms to 1 s at a time
     slowest: float = 1.6  # factor by which the worst neighbour slows a core
     drift: float = 0.0  # by which all speeds wander in minutes, such as 0.1
     stalls_per_s: float = 0.0  # of single processors, 5 to 50 ms each, which no counter shows
     load: float = 0.0  # share of the time in which another process takes half of a processor
-    layout: float = 0.0  # standard deviation of the logarithm of what code layout does to a time
+    layout: float = 0.0  # standard deviation of the logarithm of the effect of code layout
     turbo: float = 1.0  # speed of each processor when all run
     heat: float = 0.0  # share of the speed that processors lose when all have run for a while
     smt: bool = False  # two processors share a core; together each has 0.62 of its speed
@@ -88,8 +88,8 @@ class Machine:
         self._heat *= math.exp(-seconds / 0.3)
 
     def region(self, work_s: float, threads: int, *, dynamic: bool) -> float:
-        """Seconds that `threads` threads need, each of which has `work_s` to do or, with `dynamic`,
-        which share their work out as they go."""
+        """Seconds that `threads` threads need if each has `work_s` to do; with `dynamic` they share
+        their work out as they go."""
         running = min(threads, self.scenario.processors)
         used = [each % self.physical for each in range(running)]
         clock = self.clock(running) * (1 - self.scenario.heat * self._heat)
@@ -109,7 +109,7 @@ class Machine:
         return taken_s
 
     def clock(self, running: int) -> float:
-        """The speed of each of so many processors that run, on a machine that nothing disturbs."""
+        """The speed of each of `running` processors, on a machine that nothing disturbs."""
         others = max(1, self.scenario.processors - 1)
         clock = 1 + (self.scenario.turbo - 1) * (running - 1) / others
         return clock * (0.62 if running > self.physical else 1.0)
@@ -119,8 +119,8 @@ class Machine:
         return bool(self._loaded[min(int(self.now_s / 0.5), len(self._loaded) - 1)])
 
     def _reach(self, work: NDArray[np.float64], need: float) -> float:
-        """When a processor with this work done by time has done `need` more; beyond the horizon
-        nothing disturbs it."""
+        """The time at which a processor with this work done by time has done `need` more; beyond
+        the horizon nothing disturbs it."""
         if self.now_s >= HORIZON_S - 2 * STEP_S:
             return self.now_s + need
         place = min(self.now_s / STEP_S, len(work) - 2)

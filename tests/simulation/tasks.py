@@ -1,11 +1,11 @@
-"""How often verdicts of `run` are wrong: the schedule and the judge played on made-up machines.
+"""The error rate of the verdicts of `run`: the schedule and the judge on made-up machines.
 
     ./threadmark check --only simulation-tasks
 
-A run is one whole quick profile: the real schedule asks for processes, a made-up machine says how
-long each takes, and the real judge gives the verdicts. The true speed-up of each field is drawn
+A run is one whole quick profile: the real schedule asks for processes, a made-up machine gives the
+time of each, and the real judge gives the verdicts. The true speed-up of each field is drawn
 around a limit of the verdicts; a field within 2 % of a limit is not counted. Each scenario has its
-own line; exit status 1 when one of them misses a bar.
+own line; the exit status is 1 if one of them misses a bar.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ SCENARIOS = (
 
 @dataclass(frozen=True)
 class Program:
-    """What a made-up program does: its work, and how its threads share it."""
+    """A made-up program: its work, and the way in which its threads share it."""
 
     serial_s: float
     dynamic: bool
     repeats_vary: float  # standard deviation of the logarithm of the time of a repeat
-    processes_vary: float  # what is common to the repeats of a process
+    processes_vary: float  # the same, for all repeats of a process together
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Field:
         return (Kind.SLOWER, None) if best < 1 / GAIN else (Kind.NONE, None)
 
     def distance(self) -> float:
-        """How far the nearest limit is that its verdict depends on, relative to it."""
+        """Relative distance from the nearest limit that its verdict depends on."""
         last, found = 0.0, []
         for p, speedup in self.speedups.items():
             found.append(abs(math.log(speedup / p / EFFICIENT)))
@@ -109,7 +109,7 @@ class Field:
 
 @dataclass
 class Tally:
-    """What came out in one scenario."""
+    """The results of one scenario."""
 
     definite: int = 0
     wrong: int = 0
@@ -120,7 +120,7 @@ class Tally:
     wrongs: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: Tally) -> None:
-        """Add what came out in another run."""
+        """Add the results of another run."""
         for name in ("definite", "wrong", "unclear", "far", "far_definite", "disturbed"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.wrongs.update(other.wrongs)
@@ -159,12 +159,12 @@ def fields(
 
 
 def play(scenario: Scenario, seed: int, programs: int = 14) -> Tally:
-    """So many programs of a run, or fewer on many processors, with their share of its budget; and
-    what the verdicts are worth."""
+    """Play `programs` programs of a run, or fewer on many processors, with their share of its
+    budget; returns the tally of the verdicts."""
     rng = np.random.default_rng((seed, sum(map(ord, scenario.name))))
     machine = Machine(scenario, rng)
     profile = PROFILES[scenario.profile]
-    # With SMT the user asks for all hardware threads; what they give is part of the true speed-up.
+    # With SMT the user asks for all hardware threads; their gain is part of the true speed-up.
     counts = tuple(p for p in thread_counts(profile, scenario.processors) if p > 1)
     programs = max(2, min(programs, scenario.programs) // len(counts))
     truth = dict(fields(counts, rng, programs))
@@ -205,7 +205,7 @@ def process(
     layout: float,
     rng: np.random.Generator,
 ) -> Row:
-    """What one process leaves."""
+    """The row of one process."""
     start_s, program, threads = machine.now_s, truth.program, task.cell.threads
     if truth.times_out:
         machine.spend(task.repeat_limit_s)
@@ -236,7 +236,7 @@ def process(
 
 
 def tally(rows: list[Row], truth: Mapping[Cell, Field]) -> Tally:
-    """Hold the verdicts against the truth."""
+    """Compare the verdicts with the truth."""
     found = Tally()
     for judged in judge(rows):
         known = truth[replace(judged.cell, threads=1)]

@@ -1,5 +1,5 @@
-// co_await of a future: the value or the exception comes, whether the call is pending, runs
-// elsewhere or has ended, and no thread waits meanwhile.
+// co_await of a future gives the value or the exception, whether the call is pending, runs
+// elsewhere or has ended; no thread waits meanwhile.
 #include "tmk/await.hpp"
 
 #include <gtest/gtest.h>
@@ -83,7 +83,7 @@ TEST_P(Awaits, the_one_that_keeps_the_promise_does_not_run_the_coroutine_above_i
         const int value = co_await number;
         {
           const std::lock_guard guard(mutex);
-        }  // it may be gone when the result is there
+        }  // the mutex may be gone when the result is there
         co_return value;
       }
     };
@@ -130,7 +130,7 @@ TEST_P(Awaits, a_thousand_coroutines_wait_on_no_thread) {
   });
 }
 
-// Calls that run elsewhere, on a thread of their own too, end while the coroutine is about to wait.
+// Calls that run elsewhere, also on a thread of their own, end when the coroutine is about to wait.
 TEST_P(Awaits, calls_that_end_at_that_moment_are_not_missed) {
   pool_.run([] {
     std::atomic<int> turn{0};

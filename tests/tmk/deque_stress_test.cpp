@@ -1,5 +1,5 @@
-// One deque under load: its owner, thieves, and threads that want one of its tasks. Nobody runs a
-// task twice, and no task is lost.
+// One deque under load: its owner, thieves, and threads that want one of its tasks. No thread runs
+// a task twice, and no task is lost.
 #define TMK_ASSERTIONS
 
 #include <gtest/gtest.h>
@@ -26,13 +26,13 @@ namespace {
 using support::below;
 using support::one_in;
 
-// What a thief of the calling thread takes, one after the other, until there is nothing.
+// The tasks that a thief takes from the calling thread, one after the other, until none is left.
 std::vector<int> stolen_from_here(const std::vector<int>& run) {
   tmk::detail::Worker& victim = tmk::detail::this_worker();
   std::thread([&victim] {
     while (tmk::detail::Task* const task = victim.steal().task) task->operations->run(*task);
   }).join();
-  EXPECT_FALSE(victim.may_have_pending());  // or threads that have nothing to do would not sleep
+  EXPECT_FALSE(victim.may_have_pending());  // otherwise threads without work would not sleep
   return run;
 }
 // Makes n tasks in one call, numbered from `first`.
@@ -49,7 +49,7 @@ TEST(Thief, takes_the_newest_of_the_oldest_siblings) {
     std::vector<int> run;
     const auto old = siblings(0, 3, run);
     [&]() __attribute__((noinline)) {
-      std::array<char, 64> deeper;  // than the call before: whose children the next ones are
+      std::array<char, 64> deeper;  // than the frame above, so the next tasks are this call's
       asm volatile("" : : "r"(deeper.data()) : "memory");
       const auto young = siblings(3, 2, run);
       EXPECT_EQ(stolen_from_here(run), (std::vector{2, 1, 0, 4, 3}));
@@ -62,7 +62,7 @@ TEST(Thief, takes_from_the_far_end_of_a_long_list) {
     std::vector<int> run;
     auto list = siblings(0, 100, run);
     list[0].get();
-    // All are opened by one fence, and taken newest first.
+    // One fence opens all others, and the thief takes the newest first.
     const std::vector<int> order = stolen_from_here(run);
     ASSERT_EQ(order.size(), 100u);
     EXPECT_EQ(order[0], 0);
@@ -78,7 +78,7 @@ TEST(Thief, leaves_nothing_that_looks_pending_where_an_exposure_failed) {
     tmk::detail::Worker& self = tmk::detail::this_worker();
     tmk::task_scope oldest, second, third;
     oldest.run([&run] { run.push_back(0); });
-    // What a thief leaves whose fence an owner overtook: shared up to split, open below that.
+    // A thief whose fence an owner overtook leaves this: shared up to split, open below that.
     const std::size_t second_place = self.bottom.load();
     second.run([&run] { run.push_back(1); });
     self.open = second_place;
@@ -105,10 +105,10 @@ TEST(Thief, that_has_asked_finds_the_next_task_open) {
   pool.run([] {
     tmk::detail::Worker& self = tmk::detail::this_worker();
     const auto old = tmk::async([] {});
-    EXPECT_FALSE(self.ask());  // there is something
+    EXPECT_FALSE(self.ask());  // there is a task
     old.wait();
     EXPECT_TRUE(self.ask());
-    EXPECT_FALSE(self.ask());  // it has been told
+    EXPECT_FALSE(self.ask());  // another thief has asked
     const auto first = tmk::async([] {});
     EXPECT_EQ(self.open, self.bottom.load());
     const auto second = tmk::async([] {});
@@ -116,7 +116,7 @@ TEST(Thief, that_has_asked_finds_the_next_task_open) {
     EXPECT_EQ(self.split.load(), self.open);
   });
 }
-// A thief would pay more for each of them than the owner.
+// A thief would pay more for each small task than the owner.
 TEST(Thief, looks_less_and_less_often_for_small_tasks) {
   using std::chrono::nanoseconds;
   using tmk::detail::Restraint;
@@ -127,12 +127,12 @@ TEST(Thief, looks_less_and_less_often_for_small_tasks) {
     restraint.end_task(now += task);
   };
   const nanoseconds small = Restraint::kWorth / 2, none{0};
-  EXPECT_EQ(restraint.hold(true), none);  // it has just begun to ask
+  EXPECT_EQ(restraint.hold(true), none);  // the thief has just begun to ask
   run(small);
   const nanoseconds first = restraint.hold(true);
   EXPECT_GT(first, none);
-  EXPECT_EQ(restraint.hold(false), first);          // nothing new
-  const nanoseconds second = restraint.hold(true);  // told, and it got nothing
+  EXPECT_EQ(restraint.hold(false), first);          // the owner said nothing new
+  const nanoseconds second = restraint.hold(true);  // told, and the thief got nothing
   EXPECT_GE(second, 2 * first);
   for (int i = 0; i < 20; ++i) {
     run(small);
@@ -263,8 +263,8 @@ TEST_P(DequeStress, a_thread_pops_what_others_want) {
   EXPECT_EQ(run, kRounds * kTasks);
 }
 
-// What an owner pushes after it has taken others back must be found by thieves, for nobody else
-// asks for it: the owner waits outside of tmk.
+// Thieves must find the tasks that an owner pushes after it has taken others back, because no other
+// thread asks for them: the owner waits outside of tmk.
 TEST_P(DequeStress, no_task_is_hidden_from_thieves) {
   // A pool of one has no thief until the watchdog sees that its thread sleeps.
   const int rounds = GetParam() == 1 ? 50 : support::sanitized ? 500 : 1500;
@@ -282,7 +282,7 @@ TEST_P(DequeStress, no_task_is_hidden_from_thieves) {
   });
 }
 
-// Threads that come and go take over the workers of those that went, with what is left in them.
+// New threads take over the workers of ended threads, with the tasks that are left in them.
 TEST_P(DequeStress, threads_that_end_leave_their_tasks_to_others) {
   constexpr int kRounds = support::sanitized ? 50 : 200;
   tmk::pool pool(GetParam());

@@ -1,5 +1,5 @@
-// Which processors are near each other, as files of made-up machines say, and that thieves look at
-// the near workers first; where all are as near, as they did before.
+// The distances of processors, from files of made-up machines; thieves look at the near workers
+// first. If all are equally near, thieves look at them in the order without distances.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -15,8 +15,8 @@
 #include "tmk/detail/distances.hpp"
 #include "tmk/pool.hpp"
 
-// A pool measures its machine itself. To give it another one, this test opens its members, which an
-// explicit instantiation may name.
+// A pool measures its machine itself. To give it another machine, this test opens its members,
+// which an explicit instantiation may name.
 template <auto Member>
 struct OpenPool {
   friend tmk::detail::Pool& inside(tmk::pool& pool) { return *(pool.*Member); }
@@ -45,7 +45,7 @@ cpu_set_t processors(int count, std::initializer_list<int> away = {}) {
   for (const int each : away) CPU_CLR(each, &set);
   return set;
 }
-// What each processor of a machine shares with which others.
+// A machine: each processor, and the processors that share a resource with it.
 struct Machine : FakeSystem {
   Machine& share(int processor, std::string_view what, std::string_view list) {
     with("sys/devices/system/cpu/cpu" + std::to_string(processor) + "/" + std::string(what), list);
@@ -64,7 +64,7 @@ struct Machine : FakeSystem {
     with("sys/devices/system/node/online", list);
     return *this;
   }
-  // Own caches of the first two levels, and the third one with those of the list.
+  // Own caches of the first two levels, and a third one shared with the processors of the list.
   Machine& core(int processor, std::string_view siblings, std::string_view third) {
     share(processor, "topology/thread_siblings_list", siblings);
     return cache(processor, 0, 1, siblings)
@@ -112,7 +112,7 @@ TEST(Distances, another_node_is_farther_than_another_cache) {
   EXPECT_EQ(distances.between(3, 7), Distances::kFarthest);
 }
 
-// Also where nodes are the only thing that the system tells, as in some virtual machines.
+// Some virtual machines report only nodes.
 TEST(Distances, nodes_alone_are_enough) {
   Machine machine;
   machine.nodes("0,2").node(0, "0,2").node(1, "0-3").node(2, "1,3");
@@ -129,7 +129,7 @@ TEST(Distances, the_siblings_of_a_core_are_nearest) {
   EXPECT_TRUE(distances.differ());
   EXPECT_EQ(distances.between(0, 2), 0u);
   EXPECT_LT(distances.between(1, 3), distances.between(0, 1));
-  // Where the siblings are away, the others are all as near.
+  // Without the siblings, all other processors are equally near.
   EXPECT_FALSE(Distances(processors(4, {2, 3}), machine.root()).differ());
 }
 
@@ -148,7 +148,7 @@ TEST(Distances, cores_may_share_the_second_cache) {
 TEST(Distances, files_that_are_missing_make_nobody_far) {
   EXPECT_FALSE(Distances(processors(8), FakeSystem().root()).differ());
   EXPECT_FALSE(Distances(processors(0), FakeSystem().root()).differ());
-  Machine machine;  // the second half was offline when it was asked
+  Machine machine;  // the second half was offline when the files were read
   machine.core(0, "0", "0-1").core(1, "1", "0-1").nodes("0-5").node(0, "0-3");
   const Distances distances(processors(4), machine.root());
   EXPECT_EQ(distances.between(0, 2), 0u);
@@ -165,7 +165,7 @@ TEST(Distances, nonsense_in_the_files_makes_nobody_far) {
     for (int each = 0; each < 4; ++each) nonsense.core(each, list, list);
     EXPECT_FALSE(Distances(processors(4), nonsense.root()).differ()) << list;
   }
-  Machine machine;  // what is right before the nonsense counts
+  Machine machine;  // the part before the nonsense counts
   machine.nodes("0-1,x").node(0, "0-1,-").node(1, "2,3-");
   for (const char* level : {"", "two", "22", "-3"}) {
     machine.share(0, "cache/index0/level", level).share(0, "cache/index0/shared_cpu_list", "0");
@@ -187,7 +187,7 @@ TEST(Distances, this_machine_is_as_far_in_both_directions) {
   EXPECT_FALSE(distances.differ() && CPU_COUNT(&own) <= 2);
 }
 
-// ---- whom a thief visits ----
+// ---- the workers that a thief visits ----
 
 // Six workers in a list, on processors 0 to 5 of a machine with two third caches of three each.
 struct Workers {
@@ -222,7 +222,7 @@ TEST(Visits, the_near_ones_come_first) {
   Workers workers;
   EXPECT_EQ(workers.visited(4, 16, &distances), (std::vector{3, 5, 0, 1, 2}));
   EXPECT_EQ(workers.visited(1, 1, &distances), (std::vector{2, 0, 2, 4, 5, 3, 4, 5}));
-  // One whose processor nobody knows is visited too.
+  // A worker on an unknown processor is visited too.
   workers.all[5].processor = -1;
   EXPECT_EQ(workers.visited(0, 16, &distances), (std::vector{-1, 1, 2, 3, 4}));
 }
@@ -240,7 +240,7 @@ long fib(long n) {
   const long b = fib(n - 2);
   return a.get() + b;
 }
-// As on a machine of which each processor has its own caches and memory.
+// As on a machine whose processors have their own caches and memory.
 TEST(Visits, a_pool_whose_processors_are_far_apart_runs_everything) {
   const support::Deadline deadline;
   Machine machine;
@@ -258,7 +258,7 @@ TEST(Visits, a_pool_whose_processors_are_far_apart_runs_everything) {
     int sum = 0;
     for (auto& each : tasks) sum += each.get();
     EXPECT_EQ(sum, 499'500);
-    EXPECT_GE(tmk::detail::current_worker->processor, 0);  // it was said when this thread pushed
+    EXPECT_GE(tmk::detail::current_worker->processor, 0);  // this thread's push has set it
   });
 }
 

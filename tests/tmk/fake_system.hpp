@@ -1,4 +1,4 @@
-// A folder with files of some machine's /proc and /sys, for those who read them below a root.
+// A folder with files of some machine's /proc and /sys, for functions that read them below a root.
 #pragma once
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// The kernel grants membarrier at the start and refuses it later, as it does where a program
+// The kernel grants membarrier at the start and refuses it later, as it does if a program
 // installs a filter of system calls for itself.
 #define TMK_ASSERTIONS
 
@@ -32,8 +32,8 @@ namespace {
 
 using support::in_child;
 
-// The light side stores and loads without a fence of the processor. Both sides must never read the
-// values from before the stores.
+// The light side stores and loads without a fence of the processor. At least one side must read the
+// value that the other stored.
 bool a_store_is_seen_by_one_side_at_least() {
   struct alignas(128) Word {
     std::atomic<int> value = 0;

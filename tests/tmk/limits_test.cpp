@@ -1,5 +1,5 @@
-// How deep, how wide, how many, and how little: recursion, processors that may be used, threads
-// that go away again, and no processor time without tasks.
+// The limits of tmk: deep recursion, wide loops, the processors that it may use, threads that end
+// again, and no processor time without tasks.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -70,12 +70,12 @@ int fork_down(int n) {
 TEST(Depth, scopes_and_forks_may_nest_as_deep) {
   const Deadline deadline;
   EXPECT_EQ(descend_in_scopes(kDeep / 4), kDeep / 4);
-  // A fork's first branch is a call, which needs the stack that any call does.
+  // A fork's first branch is a call, which needs the stack of any call.
   EXPECT_EQ(fork_down(kDeep / 100), kDeep / 100);
 }
 
-// Halide 9377, arbor 1583: whoever waits in a wide loop runs a task, which waits and runs another
-// one of the loop, and so on: the stack grows with the width of the loop.
+// Halide 9377, arbor 1583: a thread that waits in a wide loop runs a task, which waits and runs
+// another task of the loop, and so on: the stack grows with the width of the loop.
 TEST(Width, the_stack_does_not_grow_with_the_width_of_a_loop) {
   const Deadline deadline;
   static thread_local int nested = 0;
@@ -116,7 +116,7 @@ TEST(Width, the_stack_does_not_grow_with_the_width_of_a_loop) {
 
 int processors_of(const FakeSystem& system) { return tmk::detail::quota_processors(system.root()); }
 
-// oneTBB 2056: as many threads as the machine has processors, where a container may use one.
+// oneTBB 2056: a thread for each processor of the machine, though a container may use only one.
 TEST(Processors, a_quota_of_version_2_is_rounded_up) {
   for (const auto& [text, expected] : {std::pair{"50000 100000", 1},
                                        {"100000 100000", 1},
@@ -151,7 +151,7 @@ TEST(Processors, the_least_quota_on_the_way_to_the_root_holds) {
   EXPECT_EQ(processors_of(system), 2);
 }
 
-// In a container the path is that of the host, and the group itself is where the root is mounted.
+// In a container the path is that of the host, and the group itself is at the mount of the root.
 TEST(Processors, a_container_finds_its_quota_at_the_mount) {
   FakeSystem system;
   system.with("proc/self/cgroup", "4:cpu,cpuacct:/docker/0123456789abcdef")
@@ -172,7 +172,7 @@ TEST(Processors, unreadable_files_mean_no_quota) {
   }
 }
 
-// The environment is left as it was.
+// Sets a variable of the environment, and restores it at the end.
 class Setting {
  public:
   explicit Setting(const char* value, const char* name = "TMK_NUM_THREADS")
@@ -228,8 +228,8 @@ cpu_set_t allowed_here() {
   EXPECT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
   return set;
 }
-// Wakes the pool a few times. How often the task began on another processor than this thread was
-// on, or -1 if a thread of the pool was left with other processors than this one has.
+// Wakes the pool a few times. Returns how often the task began on another processor than this
+// thread's, or -1 if a thread of the pool was left with other processors than this thread has.
 int begins_elsewhere(int times) {
   const cpu_set_t allowed = allowed_here();
   tmk::pool pool(2);
@@ -269,7 +269,7 @@ TEST(Waking, the_environment_leaves_it_to_the_kernel) {
   EXPECT_GE(begins_elsewhere(3), 0);
 }
 
-// ---- what remains when there is nothing to do ----
+// ---- threads and memory without work ----
 
 std::size_t count_threads() {
   const std::filesystem::directory_iterator all("/proc/self/task");
@@ -299,7 +299,7 @@ TEST(Idle, threads_of_a_burst_go_away) {
   while (count_threads() > before + 20) std::this_thread::yield();  // or the deadline passes
 }
 
-// docs/runtime.md says how much stays for each of the most threads that there ever were at once.
+// docs/runtime.md gives the memory that stays for each of the most threads that ever were at once.
 TEST(Idle, as_many_threads_again_need_no_more_memory) {
   if (support::sanitized) GTEST_SKIP() << "the memory is the sanitizer's";
   const Deadline deadline;
@@ -342,7 +342,7 @@ TEST(Idle, no_processor_time_is_used_when_there_are_no_tasks) {
   }
 }
 
-// What runs for long, or sleeps, does not keep anybody awake either.
+// A task that runs for long, or sleeps, does not keep any thread awake either.
 TEST(Idle, nobody_spins_beside_a_task_that_sleeps) {
   if (support::sanitized) GTEST_SKIP() << "a sanitizer's own threads use some";
   const Deadline deadline;
@@ -356,7 +356,7 @@ TEST(Idle, nobody_spins_beside_a_task_that_sleeps) {
   });
 }
 
-// ---- what is counted ----
+// ---- counts ----
 
 TEST(Statistics, a_pool_counts_what_is_its_own) {
   for (int round = 0; round < 2; ++round) {

@@ -1,5 +1,5 @@
-// Many threads at few mutexes: nobody is inside together, nobody is left behind, and the order in
-// which others lock, or what they do with a mutex afterwards, is no matter. A hang is a time-out.
+// Many threads at few mutexes: no two are inside together, no thread is left behind, and neither
+// the order of other locks nor the later use of a mutex matters. A hang is a time-out.
 #include <tmk/mutex.hpp>
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ void run_threads(std::size_t count, const std::function<void(std::size_t)>& body
   for (std::thread& each : threads) each.join();
 }
 
-// Holds something for long enough that others begin to sleep.
+// Lets a holder keep a mutex for long enough that others begin to sleep.
 void linger(std::chrono::microseconds time) { std::this_thread::sleep_for(time); }
 
 TEST(MutexStress, an_unguarded_counter_loses_nothing_under_it) {
@@ -44,7 +44,7 @@ TEST(MutexStress, an_unguarded_counter_loses_nothing_under_it) {
   EXPECT_EQ(counter, 4 * kRounds);
 }
 
-// Holders that sleep make everybody sleep, starve and be woken, which counters never do.
+// Holders that sleep make all waiters sleep, starve and be woken; holders that count never do.
 TEST(MutexStress, waiters_of_all_kinds_are_all_woken) {
   tmk::mutex mutex;
   std::int64_t counter = 0;
@@ -60,8 +60,8 @@ TEST(MutexStress, waiters_of_all_kinds_are_all_woken) {
   EXPECT_TRUE(mutex.try_lock());
 }
 
-// A holder that frees it and asks again at once is always first, unless it is kept for the other.
-// The machine may hold up the other so that it has not waited long: not in all of the rounds.
+// A holder that unlocks and locks again at once is always first, unless the mutex is kept for the
+// other thread. The machine may delay that thread's wait, but not in all of the rounds.
 TEST(MutexStress, a_holder_that_comes_back_at_once_does_not_pass_one_who_waited_long) {
   tmk::mutex mutex;
   std::atomic<bool> asking = false;
@@ -87,9 +87,9 @@ TEST(MutexStress, a_holder_that_comes_back_at_once_does_not_pass_one_who_waited_
   EXPECT_GE(kept, 5);
 }
 
-// Whoever wants two and can never have both at once begins to hold the lower one, so that it comes
-// to have both; but it does not insist on that for ever, or it would deadlock with us. Rounds go on
-// until both are seen: without insisting, or without giving way, the test does not end.
+// A thread that wants two mutexes and can never have both at once begins to hold the lower one. It
+// does not insist for ever, because it would deadlock with this thread. Rounds go on until both are
+// seen: if a thread does not insist, or does not give way, the test does not end.
 TEST(LockStress, one_who_waited_long_for_two_holds_one_for_a_while_and_then_gives_way) {
   std::array<tmk::mutex, 2> all;  // in the order of addresses
   const auto lower_is_free = [&] {
@@ -98,7 +98,7 @@ TEST(LockStress, one_who_waited_long_for_two_holds_one_for_a_while_and_then_give
     return is_free;
   };
   const auto seen = [&] {
-    int taken = 0;  // one look is not enough: every lock tries it for a moment
+    int taken = 0;  // every lock tries the mutex for a moment, so one look is too few
     for (int looks = 0; taken < 5; ++looks) {
       if (looks == 500) return false;
       linger(100us);
@@ -179,7 +179,7 @@ TEST(LockStress, sets_of_two_to_four_in_any_order_go_together) {
   EXPECT_EQ(sum, expected);
 }
 
-// Holding the upper one and asking for the lower, while that is wanted by others too.
+// One thread holds the upper mutex and asks for the lower one, which others want too.
 TEST(LockStress, insisting_does_not_deadlock_with_locking_one_by_one_in_the_other_order) {
   std::array<tmk::mutex, 2> all;
   std::atomic<int> left = 2;
@@ -193,7 +193,7 @@ TEST(LockStress, insisting_does_not_deadlock_with_locking_one_by_one_in_the_othe
     }
     --left;
   });
-  std::thread busy([&] {  // keeps the lower one wanted
+  std::thread busy([&] {  // keeps the lower mutex in demand
     while (left == 2) {
       all[0].lock();
       linger(1ms);
@@ -211,7 +211,7 @@ TEST(LockStress, insisting_does_not_deadlock_with_locking_one_by_one_in_the_othe
   busy.join();
 }
 
-// Whoever gets a mutex last may end it, though the one before is still in unlock.
+// The last thread that gets a mutex may destroy it while the one before is still in unlock.
 TEST(MutexStress, the_last_to_get_it_may_destroy_it) {
   for (int round = 0; round < 300; ++round) {
     struct Shared {

@@ -1,4 +1,4 @@
-// Two threads hand a number to and fro: whoever waits is woken, or the test hangs.
+// Two threads hand a number to and fro: each waiting thread is woken, or the test hangs.
 #include <atomic>
 #include <cassert>
 
@@ -23,7 +23,7 @@ int main() {
       const int seen = value.load();
       assert(seen == 0 || seen > 2 * turn + static_cast<int>(thread));
     }
-    value.store(0);  // lets the other one go, who waits for another value than its last
+    value.store(0);  // frees the other thread, which waits for a change of its last value
     value.notify_all();
   });
   assert(value.load() == 0 && waiters.load() == 0);

@@ -1,4 +1,4 @@
-// No two counts are on one line, and together they have all that was counted.
+// No two counts are on one cache line, and together they lose nothing.
 #include <atomic>
 #include <cassert>
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Of threads that ask at the same time one makes it; one that throws leaves it to be made.
+// One of the threads that ask at once makes the thing; a thread that throws leaves it to another.
 #include <atomic>
 #include <cassert>
 #include <mutex>

@@ -1,4 +1,4 @@
-// The text is what message() says, also of an unknown number and of another category.
+// The text is that of message(), also for an unknown number and for another category.
 #include <cassert>
 #include <cstring>
 #include <string>

@@ -1,4 +1,4 @@
-// The answers are those of a folder with one file in it, and no descriptor is left open.
+// The answers are right for a folder with one file in it, and no descriptor is left open.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

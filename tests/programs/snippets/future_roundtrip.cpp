@@ -1,4 +1,4 @@
-// A receiver that comes first waits, one that comes late does not.
+// A receiver that comes first waits; a receiver that comes late does not.
 #include <atomic>
 #include <cassert>
 #include <memory>

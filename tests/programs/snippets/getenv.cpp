@@ -1,4 +1,4 @@
-// A variable that is not there is told from one that is empty, and the copy outlives a change.
+// The code tells a missing variable from an empty one, and the copy outlives a change.
 #include <cassert>
 #include <cstdlib>
 #include <optional>

@@ -1,4 +1,4 @@
-// Nobody passes before both have come.
+// No thread passes before both have come.
 #include <atomic>
 #include <cassert>
 #include <latch>

@@ -1,4 +1,4 @@
-// A queue of messages by value: what arrives is what was sent, in order.
+// A queue of messages by value: each message arrives as it was sent, in order.
 #include <array>
 #include <atomic>
 #include <cassert>

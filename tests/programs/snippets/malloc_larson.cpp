@@ -1,4 +1,4 @@
-// A block changes its size without memory of its own, up to the largest, and changes hands.
+// A block changes its size without a new allocation, up to the largest size, and changes hands.
 #include <cassert>
 #include <cstddef>
 #include <memory>

@@ -1,4 +1,4 @@
-// The map has what erase and emplace would leave, whatever keys there are.
+// The map is as erase and emplace would leave it, for any keys.
 #include <cassert>
 #include <map>
 #include <string>

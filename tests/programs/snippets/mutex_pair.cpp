@@ -1,4 +1,4 @@
-// Both are held: what two threads add under them is not lost.
+// Each thread holds both mutexes, so that no addition under them is lost.
 #include <cassert>
 #include <tmk/mutex.hpp>
 

@@ -1,6 +1,6 @@
-// The card's code on parallel_algorithms: every number is worked on once, by threads of oneTBB, and
-// an exception comes out, where std::execution::par would end the process. The oneTBB that is there
-// is built with libstdc++, so it can carry none of libc++.
+// The card's code on parallel_algorithms: threads of oneTBB work on every number once, and an
+// exception reaches the caller, while std::execution::par would end the process. The installed
+// oneTBB is built with libstdc++, so it can carry no exception of libc++.
 // uses: TBB
 #include <tbb/parallel_for.h>
 

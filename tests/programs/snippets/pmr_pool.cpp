@@ -8,7 +8,7 @@
 
 namespace {
 
-// Counts the blocks that the pools of all threads have from it; one thread at a time.
+// Counts the blocks that it gives to the pools of all threads; for one thread at a time.
 class Counting : public std::pmr::memory_resource {
  public:
   int taken = 0, given = 0;
@@ -37,7 +37,7 @@ std::pair<std::pmr::memory_resource*, const int*> once() {
 
 int main() {
   Counting upstream;
-  std::pmr::set_default_resource(&upstream);  // where the threads' pools take their chunks
+  std::pmr::set_default_resource(&upstream);  // the threads' pools take their chunks from it
   std::pmr::memory_resource* theirs[2] = {};
   std::thread first([&theirs, &upstream] {
     const auto [resource, block] = once();

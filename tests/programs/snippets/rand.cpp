@@ -1,5 +1,5 @@
-// The card's code on rand: the numbers of a thread depend on its own seed and on nothing that
-// another thread does, srand included.
+// The card's code on rand: the numbers of a thread depend on its own seed and on no action of
+// another thread, srand included.
 #include <cassert>
 #include <cstdlib>
 #include <random>
@@ -31,7 +31,7 @@ int main() {
   std::srand(7);
   assert(first_of_thread(1) == 1791095845);
   assert(first_of_thread(2) != 1791095845);
-  bool beyond = false;  // 32 bits, where RAND_MAX is 31 here
+  bool beyond = false;  // 32 bits, while RAND_MAX has 31 here
   for (int i = 0; i < 100; ++i) beyond |= drawn() > RAND_MAX;
   assert(beyond);
 }

@@ -27,7 +27,7 @@ void draw_in(int threads, Found& found) {
   if (threads == 0) return;
   std::thread([threads, &found] {
     draw(found);
-    draw(found);  // goes on with the same engines
+    draw(found);  // uses the same engines again
     draw_in(threads - 1, found);
   }).join();
 }

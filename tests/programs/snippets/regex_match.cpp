@@ -30,5 +30,5 @@ int main() {
   many("plane-surface");
   other.join();
   std::locale::global(std::locale(std::locale::classic(), new std::numpunct<char>()));
-  assert(first_word("vertex 12") == "vertex");  // and has the old locale still
+  assert(first_word("vertex 12") == "vertex");  // the regex keeps its locale
 }

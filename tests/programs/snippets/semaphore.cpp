@@ -1,5 +1,5 @@
-// The card's code on semaphore: nobody else has the mutex while the work is done, and it is free
-// again after it, also where the work throws.
+// The card's code on semaphore: no other thread has the mutex during the work. The mutex is
+// free after the work, also if the work throws.
 #include <cassert>
 #include <functional>
 #include <mutex>
@@ -8,7 +8,7 @@
 
 namespace {
 
-// Whether another thread could have taken it.
+// Whether another thread can take the mutex.
 bool is_free(std::mutex& mutex) {
   bool taken = false;
   std::thread([&] {

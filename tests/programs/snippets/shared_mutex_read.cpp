@@ -15,7 +15,7 @@ int main() {
   const auto read = [&] {
     ++inside;
     for (int looks = 0; meet && inside != 2; ++looks) {
-      assert(looks < 10'000'000);  // one excludes the other
+      assert(looks < 10'000'000);  // otherwise one reader excludes the other
       std::this_thread::yield();
     }
     meet = false;
@@ -26,7 +26,7 @@ int main() {
   const auto write = [&] {
     assert(inside == 0);
     ++first;
-    std::this_thread::yield();  // lets a reader in that is not held off
+    std::this_thread::yield();  // a reader that the lock does not hold off runs here
     if (fail) throw std::runtime_error("in the write");
     ++second;
   };

@@ -41,7 +41,7 @@ int main() {
   assert(lines.size() == 8);
   const std::weak_ptr<const Thing> seen = shared;
   shared.reset();
-  assert(!seen.expired());  // the keepers have it
+  assert(!seen.expired());  // the keepers keep it alive
   kept.clear();
   assert(seen.expired());
 }

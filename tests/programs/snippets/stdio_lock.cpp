@@ -1,5 +1,5 @@
-// The card's code on stdio_lock: every line is written, whole and in its thread's order, also where
-// write takes only a part, and what a thread kept is written when it ends.
+// The card's code on stdio_lock: every line is written whole and in its thread's order, also if
+// write takes only a part. A thread writes the lines that it kept at its end.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@ std::atomic<int> writes{0};
 
 }  // namespace
 
-// In the place of the C library's: `write` may always take less than it is given.
+// This replaces the C library's `write`, which may always take fewer bytes than it is given.
 extern "C" ssize_t write(int descriptor, const void* bytes, std::size_t size) {
   ++writes;
   return syscall(SYS_write, descriptor, bytes, std::min<std::size_t>(size, most));
@@ -32,7 +32,7 @@ void write_line(int number) {
   // snippet
 }
 
-// The lines of standard output, which is a file here; empties it.
+// Returns the lines of standard output, which is a file here, and empties it.
 std::vector<int> lines() {
   std::vector<int> result;
   std::string all(1 << 20, '\0');
@@ -64,7 +64,7 @@ int main() {
     many(1, 3);
     assert(writes == 0);  // nothing is written yet
   }).join();
-  assert((lines() == std::vector<int>{1, 8, 15}));  // and all is, at its end
+  assert((lines() == std::vector<int>{1, 8, 15}));  // the thread writes all at its end
 
   writes = 0;
   std::thread other(many, 0, 4000);
@@ -77,7 +77,7 @@ int main() {
     expected += 7;
   }
   assert(next[0] == 4000 * 7 && next[1] == 1'000'000 + 4000 * 7);
-  assert(writes < 20);  // of 8000 lines
+  assert(writes < 20);  // for 8000 lines
 
   most = 11;  // a part of a line
   std::thread(many, 5, 4000).join();

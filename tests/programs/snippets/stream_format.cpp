@@ -1,4 +1,4 @@
-// The card's code on stream_format: which text `<<` and to_chars make of the same value.
+// The card's code on stream_format: the texts that `<<` and to_chars make of the same value.
 #include <cassert>
 #include <charconv>
 #include <limits>
@@ -36,7 +36,7 @@ int main() {
   assert(text_of(-4711) == "-4711" && by_stream(-4711) == "-4711");
   assert(text_of(0.25) == "0.25" && by_stream(0.25) == "0.25");
   assert(text_of(std::numeric_limits<long long>::min()) == "-9223372036854775808");
-  // Not the same: digits, characters, and what the locale says.
+  // Not the same: digits, characters, and the grouping of the locale.
   assert(text_of(0.1 + 0.2) == "0.30000000000000004" && by_stream(0.1 + 0.2) == "0.3");
   assert(text_of('a') == "97" && by_stream('a') == "a");
   std::locale::global(std::locale(std::locale::classic(), new Thousands));

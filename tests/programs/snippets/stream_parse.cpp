@@ -1,6 +1,6 @@
 // lacks: clang-libc++: libc++ 19 has no from_chars for reals; tmk::itext and strtod read them.
-// The card's code on stream_parse: it reads what `>>` reads, one number after the other, and says
-// where there is none.
+// The card's code on stream_parse: it reads the numbers that `>>` reads, one after the other, and
+// reports text that is no number.
 #include <cassert>
 #include <cctype>
 #include <charconv>
@@ -13,7 +13,7 @@
 
 namespace {
 
-// The numbers of a text, up to its end or to what is none.
+// The numbers of a text, up to its end or to the first text that is no number.
 std::vector<double> numbers_of(const std::string& text, bool& whole) {
   const char *at = text.data(), *const last = at + text.size();
   std::vector<double> numbers;
@@ -45,7 +45,7 @@ int main() {
   for (const char* text : {"1.5 2.5", " 1.5\n\t-2.5e3", "+1.5 -0 +.5", ""}) {
     assert(numbers_of(text, whole) == by_stream(text) && whole);
   }
-  // As the stream: it ends at what is no number, and says so.
+  // As the stream: the code ends at text that is no number, and reports it.
   for (const char* text : {"1.5,2.5", "x", "-", "+", "+-1", "-+1", "+ 1", "1.5 x", "2 1e400"}) {
     assert(numbers_of(text, whole) == by_stream(text) && !whole);
   }

@@ -10,7 +10,7 @@ namespace {
 std::string_view built(std::string_view front, std::string_view key, std::string_view between,
                        std::string_view value) {
   // snippet
-  return text;  // up to the next call in this thread
+  return text;  // valid up to the next call in this thread
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The card's code on text_extract: it reads what an istringstream reads, also where it fails.
+// The card's code on text_extract: it reads the same as an istringstream, also in failures.
 #include <cassert>
 #include <sstream>
 #include <string>

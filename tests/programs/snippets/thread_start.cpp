@@ -1,5 +1,5 @@
-// The card's code on thread_start: the work is done when get returns, in a thread that was there
-// before, which may be the caller's.
+// The card's code on thread_start: get returns after the work, which runs in a thread that was
+// there before, possibly the caller.
 #include <atomic>
 #include <cassert>
 #include <set>
@@ -30,7 +30,7 @@ int main() {
   } catch (const std::runtime_error&) {
     caught = true;
   }
-  assert(caught);  // where it would have ended a std::thread's process
+  assert(caught);  // the same exception would end the process of a std::thread
 
   std::atomic<int> done{0};
   const auto many = [&done] {

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Makes the Conan package of tmk from the local recipe and builds a program with it, offline.
 
-Conan comes by pip from the lock file beside this, into an environment that is thrown away:
-./threadmark check --only conan. The exit status is 1 where something fails.
+pip installs Conan from the lock file beside this program, into a temporary environment:
+./threadmark check --only conan. The exit status is 1 if a step fails.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def run(line: list[str | Path], folder: Path) -> str:
-    """What a command prints; the end of this program where it fails."""
+    """The output of a command; ends this program if the command fails."""
     environment = {**os.environ, "CONAN_HOME": str(folder / "home")}
     done = subprocess.run(
         line, check=False, capture_output=True, text=True, cwd=folder, env=environment

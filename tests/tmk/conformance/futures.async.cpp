@@ -1,5 +1,5 @@
-// [futures.async]: the function template async. What the standard says of launch::async is tested
-// with `new_thread`; the tests that say "task" show where tmk's launch::async is another thing.
+// [futures.async]: the function template async. The standard's rules of launch::async are tested
+// with `new_thread`; the tests that say "task" show where tmk's launch::async deviates.
 #include <pthread.h>
 
 #include <functional>
@@ -303,11 +303,11 @@ TEST_F(FuturesAsync, what_is_written_before_async_is_seen_by_the_call_and_back) 
   });
 }
 
-// Ends with its thread, as late as it can without help: when somebody has looked, or after a time.
+// Ends with its thread, as late as it can without help: when a thread has looked, or after a time.
 struct Late {
   struct Watch {
     std::latch looked{1};
-    int ended = 0;  // plain: the thread's end synchronises with who waited
+    int ended = 0;  // plain: the thread's end synchronises with the waiting thread
     std::atomic<bool> gone{false};
   };
   std::shared_ptr<Watch> watch;
@@ -358,13 +358,13 @@ TEST_F(FuturesAsync, the_last_release_returns_after_the_end_of_the_thread) {
 }
 TEST_F(FuturesAsync, get_of_a_task_returns_after_the_end_of_its_thread) {
   expect_the_end_of_the_thread(launch::async, [](future<void>& result) { result.get(); });
-  late.watch = nullptr;  // of this thread, should it have run the task
+  late.watch = nullptr;  // it is this thread's if this thread ran the task
 }
 
 // ---- Throws ----
 
-// In a process of its own: from here on the system gives it no threads, for it has no stacks so
-// large. Ends with 0 if `test` returns in time.
+// Runs `test` in its own process, to which the system then gives no threads, because it has no
+// stacks so large. The process ends with 0 if `test` returns in time.
 template <class Test>
 void without_threads(const Test& test) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
@@ -400,7 +400,7 @@ TEST_F(FuturesAsync, a_task_for_which_there_is_no_thread_is_a_system_error) {
     return 2;
   });
 }
-// launch::async | launch::deferred: not an error, for the call can be deferred
+// launch::async | launch::deferred: not an error, because the call can be deferred
 TEST_F(FuturesAsync, by_default_a_call_for_which_there_is_no_thread_runs_all_the_same) {
   without_threads([] {
     future<int> plain = async(twice, 1), chosen = async(launch::async | launch::deferred, twice, 2);

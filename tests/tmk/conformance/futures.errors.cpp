@@ -89,7 +89,7 @@ TEST_F(FuturesErrors, what_incorporates_the_message_of_the_code) {
   }
 }
 
-// [exception]: what derives from exception is copied without exceptions
+// [exception]: a class derived from exception is copied without exceptions
 TEST_F(FuturesErrors, copies_never_throw_and_say_the_same) {
   EXPECT_TRUE(std::is_nothrow_copy_constructible_v<future_error>);
   EXPECT_TRUE(std::is_nothrow_copy_assignable_v<future_error>);

@@ -19,7 +19,7 @@ using subject::future_errc;
 using subject::future_status;
 using subject::promise;
 
-// Counts the bytes that it has given out, for all its copies, of whatever type.
+// Counts the bytes that it has given out, for all its copies, of any type.
 template <class T>
 struct CountingAllocator {
   using value_type = T;
@@ -99,7 +99,7 @@ class Fancy {
   T* address_ = nullptr;
 };
 
-// Remembers what it has given out, for all its copies, of whatever type.
+// Remembers the blocks that it has given out, for all its copies, of any type.
 template <class T>
 struct FancyAllocator {
   using value_type = T;
@@ -126,7 +126,7 @@ struct FancyAllocator {
   }
 };
 
-// A promise of each kind; set() and check() for what it promises.
+// A promise of each kind; set() and check() for its result.
 struct OfValue {
   using Promise = promise<int>;
   static void set(Promise& p) { p.set_value(4); }
@@ -337,7 +337,7 @@ TEST_F(FuturesPromise, get_future_does_not_race_with_setting_the_result) {
   }
 }
 
-// set_...: however the second result comes, it is refused and the first stays
+// set_...: every function refuses a second result, and the first stays
 TEST_F(FuturesPromise, a_result_is_set_once) {
   for_each_kind([]<class Kind>() {
     using P = typename Kind::Promise;
@@ -430,7 +430,7 @@ TEST_F(FuturesPromise, what_moving_throws_comes_out) {
   EXPECT_THROW(moves_at_exit.set_value_at_thread_exit(ThrowsOnMove()), int);
   EXPECT_EQ(moves.get_future().wait_for(0s), future_status::timeout);
 }
-// A value is stored where its operator& does not matter.
+// A value is stored without its operator&.
 struct NoAddress {
   int value = 0;
   void operator&() const = delete;  // NOLINT: that is what is tested

@@ -42,7 +42,7 @@ TEST_F(FuturesSharedFuture, its_members_are_those_of_the_synopsis) {
   check_members<MoveOnly, const MoveOnly&>();
 }
 
-// synopsis: noexcept. The libraries forgot it where they specialise (libstdc++ 12, libc++ 19).
+// synopsis: noexcept. The specialisations of the libraries lack it (libstdc++ 12, libc++ 19).
 template <class R>
 constexpr bool copies_throw_nothing = std::is_nothrow_copy_constructible_v<shared_future<R>> &&
                                       std::is_nothrow_copy_assignable_v<shared_future<R>>;
@@ -178,7 +178,7 @@ TEST_F(FuturesSharedFuture, many_threads_read_one_result_each_by_its_own_copy) {
   }
 }
 
-// wait, and [futures.async]: of those who wait for a deferred function the first runs it
+// wait, and [futures.async]: the first thread that waits for a deferred function runs it
 TEST_F(FuturesSharedFuture, a_deferred_function_that_runs_is_not_deferred_and_is_waited_for) {
   std::latch started(1), gate(1);
   bool ended = false;

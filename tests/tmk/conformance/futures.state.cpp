@@ -1,4 +1,4 @@
-// [futures.state]: what all shared states have in common, whoever provides and whoever returns.
+// [futures.state]: the rules common to all shared states, for all providers and return objects.
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -17,7 +17,7 @@ using subject::packaged_task;
 using subject::promise;
 using subject::shared_future;
 
-// p2: the result lives in the state, which lives as long as anyone refers to it
+// p2: the result lives in the state, which lives as long as an object refers to it
 TEST_F(FuturesState, the_state_outlives_its_provider) {
   future<MoveOnly> value;
   future<int> failed;
@@ -80,7 +80,7 @@ TEST_F(FuturesState, an_exception_that_nobody_fetches_is_destroyed) {
   EXPECT_EQ(numbers->alive, 0);
 }
 
-// p5: releasing a state does not wait for it, unless it is the last reference to one of async's
+// p5: the release of a state does not block, unless it is the last reference to a state of async
 TEST_F(FuturesState, releasing_what_a_promise_provides_does_not_block) {
   promise<int> provider;
   {
@@ -112,12 +112,12 @@ TEST_F(FuturesState, releasing_one_reference_of_several_to_an_async_does_not_blo
   }
 }
 
-// Runs `release` on the last reference to an async whose call has not ended: it must wait for it.
+// Runs `release` on the last reference to an async whose call has not ended: it must wait for that.
 template <class Release>
 void expect_to_block(const Release& release) {
   for (const auto policy : {subject::launch::async, new_thread}) {
     std::latch gate(1);
-    bool ended = false;  // plain: what releases must also synchronise
+    bool ended = false;  // plain: the release must also synchronise
     future<void> last = subject::async(policy, [&] {
       gate.wait();
       ended = true;
@@ -152,7 +152,7 @@ TEST_F(FuturesState, assigning_to_the_last_shared_reference_to_an_async_blocks) 
   });
 }
 
-// p6: made ready, a state wakes all who wait, however they wait
+// p6: a state made ready wakes all waiting threads, for each form of waiting
 TEST_F(FuturesState, a_state_made_ready_wakes_all_who_wait) {
   promise<int> provider;
   const shared_future<int> result = provider.get_future().share();
@@ -211,7 +211,7 @@ TEST_F(FuturesState, abandoning_a_ready_state_leaves_its_result) {
   EXPECT_EQ(result.get(), 5);
 }
 
-// p9: setting the result synchronises with whoever detects that it is there, by any function
+// p9: setting the result synchronises with every thread that detects it, by any function
 TEST_F(FuturesState, what_is_written_before_the_result_is_seen_after_it) {
   for (int how = 0; how < 4; ++how) {
     int plain = 0;
@@ -232,7 +232,7 @@ TEST_F(FuturesState, what_is_written_before_the_result_is_seen_after_it) {
   }
 }
 
-// p9, and progress: who only ever looks, and never waits, sees the end of an async too
+// p9, and progress: a thread that only polls, and never waits, sees the end of an async too
 TEST_F(FuturesState, polling_sees_an_async_become_ready) {
   for (const auto policy : {subject::launch::async, new_thread}) {
     int plain = 0;
@@ -334,7 +334,7 @@ TEST_F(FuturesState, many_results_can_be_set_at_one_thread_s_exit) {
   for (auto& each : providers) results.push_back(each.get_future());
   std::thread setter([&providers, results] {
     for (std::size_t i = 0; i < 100; ++i) providers[i].set_value_at_thread_exit(i);
-    providers.clear();  // what is set is not abandoned
+    providers.clear();  // a result that is set is not abandoned
     for (const auto& each : results) EXPECT_EQ(each.wait_for(0s), future_status::timeout);
   });
   for (std::size_t i = 0; i < 100; ++i) EXPECT_EQ(results[i].get(), i);

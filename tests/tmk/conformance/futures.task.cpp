@@ -94,7 +94,7 @@ TEST_F(FuturesTask, its_signature_is_deduced_from_the_callable) {
   EXPECT_EQ(task.get_future().get(), 2);
 }
 
-// the default constructor, and the errors of all members where there is no state
+// the default constructor, and the errors of all members if there is no state
 TEST_F(FuturesTask, without_a_callable_it_has_no_state) {
   packaged_task<int()> none;
   EXPECT_FALSE(none.valid());

@@ -238,13 +238,13 @@ TEST_F(FuturesUniqueFuture, wait_until_times_out_not_too_soon) {
   using std::chrono::steady_clock;
   check_times_out([](const auto& result) { return result.wait_until(steady_clock::now() + 2ms); });
   check_times_out([](const auto& result) { return result.wait_until(OwnClock::now() + 3ms); });
-  // The system's clock may be set, so only that clock says that it is not too soon.
+  // The system's clock may be set, so only that clock can show that the wait ended not too soon.
   promise<void> provider;
   const auto then = std::chrono::system_clock::now() + 2ms;
   EXPECT_EQ(provider.get_future().wait_until(then), future_status::timeout);
   EXPECT_GE(std::chrono::system_clock::now(), then);
 }
-// [thread.req.timing]: the clock of the time point decides. This one is slow.
+// [thread.req.timing]: the clock of the time point decides. This clock is slow.
 struct SlowClock : OwnClock {
   using duration = std::chrono::nanoseconds;
   using rep = duration::rep;
@@ -316,7 +316,7 @@ void check_durations() {
   kept.set_value();
   const auto wait_everywhere = [&](const auto& future, Duration time) {
     std::vector<future_status> answers{future.wait_for(time)};
-    if (time == time.zero()) {  // libstdc++ 12 never returns where a steady clock has been negative
+    if (time == time.zero()) {  // libstdc++ 12 never returns if a steady clock has been negative
       answers.push_back(future.wait_until(clock_time(std::chrono::steady_clock(), time)));
       answers.push_back(future.wait_until(clock_time(std::chrono::system_clock(), time)));
     }
@@ -329,7 +329,7 @@ void check_durations() {
       EXPECT_EQ(answer, future_status::timeout);
     for (const auto answer : wait_everywhere(set, each)) EXPECT_EQ(answer, future_status::ready);
   }
-  // The least time that is one, up to 3 ms: not too soon.
+  // The least number of ticks for each of these times, up to 3 ms: the wait must not end too soon.
   for (const auto nanoseconds : {1.0, 1e3, 1e6, 3e6}) {
     const double ticks = std::ceil(nanoseconds * 1e-9 * double{Period::den} / double{Period::num});
     if (!(ticks * Period::num / Period::den < 0.01)) continue;  // the period is longer
@@ -362,8 +362,8 @@ TEST_F(FuturesUniqueFuture, any_type_of_duration_can_be_waited_for) {
   check_periods<double>();
   check_periods<long double>();
 }
-// The longest times of each type, and those beyond any: a wait ends when the result is there, and
-// not before. What overflows in the library's own arithmetic is not asked of it.
+// The longest times of each type, and longer ones: a wait ends when the result is there, and not
+// before. The test leaves out times that overflow in the library's own arithmetic.
 template <class Duration>
 void check_long(Duration time) {
   promise<void> provider;

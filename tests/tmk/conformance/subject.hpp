@@ -1,5 +1,5 @@
-// What the conformance tests test: namespace `subject`, which is std or tmk, and the one list of
-// what each library is known to do otherwise than the standard says.
+// The subject of the conformance tests: namespace `subject`, which is std or tmk, and the one list
+// of the known deviations of each library from the standard.
 //
 // A test is written from the text of C++20 (N4861) and passes on libstdc++ or on libc++. A test
 // that is on the list must fail: when it passes, the list is wrong, and that is a failure.
@@ -54,8 +54,8 @@ inline constexpr bool under_tsan = false;
 
 enum class Known {
   fails,       // always
-  may_fail,    // who comes first decides
-  cannot_run,  // it would take the process with it
+  may_fail,    // the order of the threads decides
+  cannot_run,  // the test would end the process
 };
 struct Exception {
   std::string_view library, test;
@@ -78,9 +78,9 @@ inline constexpr std::string_view tmk_tasks =
     "on purpose: a pool's threads stay, and who waits for a task runs it; see launch::thread";
 
 // tmk deviates on purpose where a test says "task": launch::async gives the call to a pool, whose
-// threads stay, and whoever waits for a call that has not started runs it. That is what makes it
-// fast. launch::thread is for those who need what the standard says of launch::async, and what the
-// standard says is tested with it (`new_thread`).
+// threads stay, and a thread that waits for a call that has not started runs it. This makes tmk
+// fast. launch::thread is for users who need the standard's launch::async, and the standard's
+// rules are tested with it (`new_thread`).
 inline constexpr Exception exceptions[] = {
     {"libstdc++",
      "FuturesSharedFuture.a_deferred_function_that_runs_is_not_deferred_and_is_waited_for",
@@ -147,7 +147,7 @@ inline constexpr Exception exceptions[] = {
      "on purpose: a task needs no new thread, so it runs where a thread is"},
 };
 
-// A library that is right is what shows that a test is.
+// A test is shown to be right only by a library that passes it.
 consteval bool no_test_fails_everywhere() {
   for (const Exception& a : exceptions) {
     for (const Exception& b : exceptions) {
@@ -160,7 +160,7 @@ consteval bool no_test_fails_everywhere() {
 }
 static_assert(no_test_fails_everywhere());
 
-// Every test's fixture: looks the test up in the list, and turns what it says round.
+// Every test's fixture: looks the test up in the list, and inverts the result of a listed test.
 class Clause : public testing::Test {
  protected:
   void SetUp() override {
@@ -218,7 +218,7 @@ TEST(ExceptionsList, only_names_tests_that_exist) {
   }
 }
 
-// ---- what the tests have in common ----
+// ---- common to the tests ----
 
 using std::chrono_literals::operator""h;
 using std::chrono_literals::operator""s;
@@ -236,7 +236,7 @@ constexpr Launch thread_policy() {
 }
 inline constexpr subject::launch new_thread = thread_policy<subject::launch>();
 
-// Long enough for a mistake to show itself; what is right never depends on it.
+// Long enough for a mistake to show itself; a correct result never depends on it.
 inline constexpr auto a_while = 30ms;
 
 // The code of the future_error that comes out of the call, if one does.
@@ -260,7 +260,7 @@ struct MoveOnly {
   }
 };
 
-// How many are alive, and how often one was copied or moved. The numbers live as long as any.
+// Counts the live objects, copies and moves. The numbers live as long as any object.
 struct Counted {
   struct Numbers {
     std::atomic<int> alive{0}, copies{0}, moves{0};

@@ -11,17 +11,17 @@ namespace {
 
 using ThreadLockAlgorithm = Clause;
 
-// What a series of calls did, and what each call is to do.
+// The record of a series of calls, and the plan for each call.
 struct Script {
   std::string calls;     // l or t and the mutex, for lock and try_lock; u for unlock
   int attempts = 0;      // calls of lock and try_lock
   int throwing = -1;     // the attempt that throws
-  unsigned refused = 0;  // bit i: the i-th call of try_lock says false
+  unsigned refused = 0;  // bit i: the i-th call of try_lock returns false
   int tries = 0;         // calls of try_lock
-  bool misused = false;  // locked twice, or unlocked what was not locked
+  bool misused = false;  // locked twice, or unlocked without a lock
 };
 
-// Lockable, and nothing more. For one thread: what is there to be taken is up to the script.
+// Lockable, and nothing more. For one thread: the script decides whether a mutex can be taken.
 class Scripted {
  public:
   Scripted(Script& script, char name) : script_(script), name_(name) {}
@@ -125,7 +125,7 @@ TEST_F(ThreadLockAlgorithm, try_lock_takes_lockables_of_different_types) {
 
 // ---- lock ----
 
-// Whatever each attempt does, in the end all are held, or one threw and none is.
+// After all attempts all mutexes are held, or one attempt threw and none is held.
 template <class LockAll, class HoldsAll, class HoldsAny>
 void follow(Script& script, const LockAll& lock_all, const HoldsAll& all, const HoldsAny& any) {
   bool threw = false;

@@ -11,7 +11,7 @@ namespace {
 using ThreadLockScoped = Clause;
 using subject::scoped_lock;
 
-// Counts; BasicLockable, which is enough where there is one.
+// Counts its calls; BasicLockable, which is enough for a single mutex.
 struct Basic {
   int locks = 0, unlocks = 0;
   void lock() { ++locks; }
