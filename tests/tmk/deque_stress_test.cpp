@@ -131,7 +131,7 @@ TEST(Thief, looks_less_and_less_often_for_small_tasks) {
   run(small);
   const nanoseconds first = restraint.hold(true);
   EXPECT_GT(first, none);
-  EXPECT_EQ(restraint.hold(false), first);          // the owner said nothing new
+  EXPECT_EQ(restraint.hold(false), first);          // nothing new
   const nanoseconds second = restraint.hold(true);  // told, and the thief got nothing
   EXPECT_GE(second, 2 * first);
   for (int i = 0; i < 20; ++i) {

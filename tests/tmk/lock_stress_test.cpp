@@ -221,7 +221,7 @@ TEST(MutexStress, the_last_to_get_it_may_destroy_it) {
     auto* const shared = new Shared;
     run_threads(3, [shared](std::size_t) {
       shared->mutex.lock();
-      if (shared->users == 3) linger(50us);  // the others sleep by now, so that unlock has to wake
+      if (shared->users == 3) linger(50us);  // the others sleep by now, so unlock has to wake them
       const bool last = --shared->users == 0;
       shared->mutex.unlock();
       if (last) delete shared;

@@ -1,4 +1,4 @@
-// Loops: every iteration runs once, whatever throws; reductions keep the order of the range; and
+// Loops: every iteration runs once, even if some throw; reductions keep the order of the range; and
 // loops in tasks, in loops and on pools of every size.
 #include "tmk/loop.hpp"
 
@@ -32,7 +32,7 @@ namespace {
 
 using std::chrono_literals::operator""ms;
 
-// What the template refuses at compile time.
+// The types that the template refuses at compile time.
 template <class T>
 concept indexes = requires(T first) { tmk::for_each_index(first, first, [](T) {}); };
 static_assert(indexes<int> && indexes<std::uint64_t> && indexes<signed char>);
@@ -125,7 +125,7 @@ TEST_P(Loops, the_exception_of_an_iteration_comes_out_and_the_rest_is_dropped) {
     } catch (const std::runtime_error& error) {
       EXPECT_STREQ(error.what(), "17");
     }
-    EXPECT_EQ(running, 0);  // all have ended
+    EXPECT_EQ(running, 0);  // all iterations have ended
     EXPECT_LT(calls, kCount / 2);
   });
 }
@@ -144,8 +144,8 @@ TEST_P(Loops, every_iteration_may_throw) {
   });
 }
 
-// A thread that has learnt how many iterations take a few microseconds knows it behind a fork too.
-// By chance it may lose its processor meanwhile, so the best of several loops counts.
+// A thread that has learnt how many iterations take a few microseconds uses it behind a fork too.
+// The thread may lose its processor meanwhile, so the best of several loops counts.
 TEST(Paces, a_loop_of_short_iterations_is_hardly_divided_on_one_thread) {
   struct Counted {
     int& divided;
@@ -200,7 +200,7 @@ TEST_P(Loops, a_reduction_of_nothing_is_its_beginning) {
   });
 }
 
-// Elements that are made when they are asked for, as those of views and std::vector<bool> are.
+// Elements that are made on access, like those of views and std::vector<bool>.
 TEST_P(Loops, a_reduction_uses_elements_that_are_temporaries_while_they_live) {
   pool_.run([] {
     const auto numbers = std::views::iota(0, 3000);
@@ -259,7 +259,7 @@ TEST_P(Loops, a_reduction_moves_its_values) {
   });
 }
 
-// The sum of floating-point numbers depends on how they are grouped.
+// The sum of floating-point numbers depends on their grouping.
 TEST(Reduction, is_the_same_on_any_number_of_threads_with_fixed_groups) {
   const support::Deadline deadline;
   std::vector<double> numbers(100'003);
@@ -290,7 +290,7 @@ TEST_P(Loops, loops_in_loops_and_in_tasks_end) {
   });
 }
 
-// Iterations that last long are shared out although those before them were short.
+// Long iterations are shared out although the iterations before them were short.
 TEST_P(Loops, all_threads_get_iterations_whose_lengths_differ) {
   if (GetParam() == 1) GTEST_SKIP() << "one thread";
   pool_.run([] {
@@ -307,7 +307,7 @@ TEST_P(Loops, all_threads_get_iterations_whose_lengths_differ) {
   });
 }
 
-// Two iterations that wait for each other: both run at the same time, as a thread per half would.
+// Two iterations wait for each other, so both must run at the same time, as with a thread per half.
 TEST_P(Loops, the_halves_of_a_loop_are_run_at_the_same_time) {
   if (GetParam() == 1) GTEST_SKIP() << "one thread";
   pool_.run([] {

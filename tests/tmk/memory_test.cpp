@@ -1,5 +1,5 @@
-// Memory of finished tasks goes back to the system when the pool is idle for long, whoever made and
-// ended them; what is in use stays as it is, and the next burst finds memory again.
+// Memory of finished tasks goes back to the system if the pool is idle for long, whichever threads
+// made and ended them. Memory in use stays as it is, and the next burst finds memory again.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ using support::Deadline;
 using support::resident_kib;
 
 constexpr int kTasks = support::sanitized ? 20'000 : 200'000;
-// A task of 256 bytes; all together many times what a thread keeps.
+// A task has 256 bytes; all tasks together have many times the memory that a thread keeps.
 constexpr long kBurstKib = kTasks / 4;
 constexpr long kKeptKib = 14 * 1024;  // the slabs of two threads, the deque, and some more
 
@@ -45,7 +45,7 @@ long sum_of(Futures tasks) {
   for (auto& each : tasks) sum += each.get();
   return sum;
 }
-// Waits until the memory in use is not above that; false: it has stayed above for long.
+// Waits until the memory in use is at most `kib`; false if it stays above that for long.
 bool falls_to(long kib) {
   for (int looks = 0; resident_kib() > kib; ++looks) {
     if (looks == 1'000) return false;
@@ -62,7 +62,7 @@ TEST(Memory, it_goes_back_when_the_pool_is_idle_and_the_next_burst_works) {
     const long full = resident_kib();
     EXPECT_EQ(sum_of(std::move(tasks)), kSum);
     if (support::sanitized) {
-      std::this_thread::sleep_for(milliseconds(400));  // the memory in use is the sanitizer's
+      std::this_thread::sleep_for(milliseconds(400));  // the memory in use is that of the sanitizer
       continue;
     }
     EXPECT_GT(full, before + kBurstKib);
@@ -96,7 +96,7 @@ TEST(Memory, what_is_in_use_stays_and_goes_back_later) {
     EXPECT_TRUE(falls_to(before + kBurstKib / 2)) << before << ' ' << resident_kib();
   }
   for (std::size_t i = 0; i < kept.size(); ++i) EXPECT_EQ(kept[i].get(), 2'000 * long(i));
-  // Nobody has made a task since.
+  // No thread has made a task since.
   if (!support::sanitized) {
     EXPECT_TRUE(falls_to(before + kKeptKib)) << before << ' ' << resident_kib();
   }
@@ -136,7 +136,7 @@ TEST(Memory, a_forked_child_has_bursts_of_its_own) {
     EXPECT_EQ(sum_of(make_tasks()), kSum);
     auto tasks = make_tasks();
     for (auto& each : tasks)
-      each.wait();  // one that another thread runs would not end in the child
+      each.wait();  // a task that another thread runs would not end in the child
     std::this_thread::sleep_for(milliseconds(pause_ms));
     EXPECT_EQ(support::in_child([&] {
                 bool right = sum_of(make_tasks()) == kSum;
@@ -149,12 +149,12 @@ TEST(Memory, a_forked_child_has_bursts_of_its_own) {
   }
 }
 
-// Blocks are taken, ended by another thread, and looked through at once.
+// One thread takes blocks, another ends them, and a third looks through them at once.
 TEST(Memory, a_slab_is_given_back_only_if_nobody_has_a_block_of_it) {
   const Deadline deadline;
   using tmk::detail::Surplus;
   using tmk::detail::Task;
-  static auto* const surplus = new Surplus;  // slabs name it for ever
+  static auto* const surplus = new Surplus;  // slabs refer to it for ever
   struct Note {                              // behind the head of a block of two units
     std::uint64_t number, same;
   };

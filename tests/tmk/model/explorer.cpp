@@ -1,7 +1,7 @@
 // The explorer: dynamic partial-order reduction (Flanagan and Godefroid 2005, with sleep sets) over
 // an operational C++20 memory model with views. Long because scheduler, memory and race detector
-// share one state; model.md explains them in this order. Compile it without instrumentation: it is
-// itself the runtime of -fsanitize=thread for the scenarios.
+// share one state; model.md explains them in this order. Compile it without instrumentation: it
+// is itself the runtime of -fsanitize=thread for the scenarios.
 #include "explorer.hpp"
 
 #include <setjmp.h>
@@ -24,11 +24,11 @@ namespace model {
 namespace {
 
 constexpr unsigned kLocations = 160;
-constexpr unsigned kSteps = 3000;  // of one execution; more is called an endless loop
+constexpr unsigned kSteps = 3000;  // of one execution; the explorer takes more for an endless loop
 constexpr std::size_t kHeapBytes = std::size_t{1} << 20;
 constexpr std::size_t kStackBytes = std::size_t{128} << 10;
 constexpr std::size_t kArenaBytes = kHeapBytes + kThreads * kStackBytes;
-constexpr std::size_t kCellBytes = 1;  // plain accesses are told apart by these
+constexpr std::size_t kCellBytes = 1;  // resolution of plain accesses
 constexpr unsigned kNobody = kThreads;
 
 // ---------------------------------------------------------------- memory
@@ -43,7 +43,7 @@ void join(Floors& into, const Floors& from) {
   for (unsigned i = 0; i < kLocations; ++i) into[i] = std::max(into[i], from[i]);
 }
 
-// What a thread knows: what happens before its next step, and which stores are too old for it.
+// The knowledge of a thread: the steps before its next one, and the stores that are too old for it.
 struct View {
   Clock happened{};
   Floors floors{};
@@ -62,7 +62,7 @@ bool is_within(const View& small, const View& large) {
 
 struct Store {
   Word value = 0;
-  View released;  // what an acquire that reads it learns
+  View released;  // the knowledge that an acquire of this store gets
   Clock order{};  // of the step that made it
 };
 
@@ -70,14 +70,14 @@ struct Store {
 struct Location {
   const char* word = nullptr;
   std::size_t size = 0;
-  std::vector<Store> stores;  // used up to `count`, kept from execution to execution
+  std::vector<Store> stores;  // used up to `count`, kept between executions
   unsigned count = 0;
   unsigned first = 0;  // stores before it belong to an earlier object at the same address
   bool fresh = true;   // the initial value is in memory and not yet in `stores`
   Clock accessed{};
 };
 
-// Of some bytes of the arena: who wrote and read them plainly, and whether an atomic is there.
+// For some bytes of the arena: their plain writes and reads, and whether an atomic is there.
 struct Cell {
   std::uint32_t execution = 0;
   std::uint8_t writer = 0;
@@ -90,7 +90,7 @@ struct Cell {
 // ---------------------------------------------------------------- threads and their steps
 
 enum class Kind : std::uint8_t {
-  none,  // a start, an end, a yield: concerns nobody else
+  none,  // a start, an end, a yield: concerns no other thread
   load,
   store,
   change,
@@ -104,9 +104,9 @@ enum class Kind : std::uint8_t {
 struct Operation {
   Kind kind = Kind::none;
   std::uint16_t location = 0;
-  bool ordered = false;  // takes part in the order of the seq_cst
+  bool ordered = false;  // is part of the order of the seq_cst
   Site site{};
-  bool gated = false;      // cannot be made before the word is zero, or has one of these bits
+  bool gated = false;      // waits until the word is zero, or has one of these bits
   std::uint32_t bits = 0;  // 0: zero
 };
 
@@ -137,7 +137,7 @@ enum class Status : std::uint8_t { absent, ready, yielding, sleeping, settling, 
 
 struct Thread {
   Status status = Status::absent;
-  ucontext_t context;  // with which it begins; from then on its registers are in `left`
+  ucontext_t context;  // the thread begins with it; later its registers are in `left`
   jmp_buf left;
   bool begun = false;
   const std::function<void()>* body = nullptr;
@@ -157,16 +157,16 @@ struct Thread {
   std::array<void*, 4> kept{};
 };
 
-// One choice of an execution: which thread runs, or (`options` > 0) which store a load reads.
+// One choice of an execution: a thread that runs, or (`options` > 0) a store that a load reads.
 struct Choice {
   std::uint8_t chosen = 0;
   std::uint8_t options = 0;
   std::uint8_t enabled = 0, wanted = 0, asleep = 0;  // sets of threads
-  std::uint8_t before = 0;                           // who made the last step
+  std::uint8_t before = 0;                           // the thread of the last step
   std::uint16_t preemptions = 0;                     // before this choice
   std::array<Operation, kThreads> next{};
-  Clock order{}, order_at_first{};  // of the step that was made here; before it read
-  std::uint16_t stored = 0;         // which store it made of the location's
+  Clock order{}, order_at_first{};  // of the step made here; before it read
+  std::uint16_t stored = 0;         // the store that it made, by location
   Word found = 0;                   // the location's newest value before the step
 
   bool preempts(unsigned thread) const { return thread != before && (enabled >> before & 1u) != 0; }
@@ -186,23 +186,23 @@ struct Explorer {
   const std::function<void()>* scenario = nullptr;
   std::vector<Choice> choices;
   std::size_t position = 0, replayed = 0;
-  std::vector<std::size_t> steps;  // where in `choices` each step is
+  std::vector<std::size_t> steps;  // the place of each step in `choices`
   std::array<Thread, kThreads> threads;
   std::array<Location, kLocations> locations;
-  std::array<Floors, kLocations> futexes;  // what passed through a futex's queue
+  std::array<Floors, kLocations> futexes;  // knowledge that passed through a futex's queue
   unsigned used_locations = 0;
   unsigned current = 0, started = 0, timeouts = 0;
   Floors sequential{}, heavy{};
   std::uint32_t execution = 0;
   std::size_t heap = 0;
-  bool running = false;  // a thread's own code, not ours
+  bool running = false;  // a thread's own code, not the explorer's
   bool recorded = true;  // whether the last step is in `steps`
-  bool cut = false;      // equivalent to an execution that has been
+  bool cut = false;      // equivalent to an earlier execution
   bool locks_spin = false, threads_ask = false, thieves_hear = false, wakers_choose = false;
   std::string failure;
   jmp_buf home;
   Site fence_site{};
-  std::vector<std::pair<void**, void*>> slots;  // and the value at first
+  std::vector<std::pair<void**, void*>> slots;  // each with its initial value
   std::array<KnownOrder, kSites> known;
   std::size_t known_orders = 0;
   std::set<Order> seen;
@@ -212,14 +212,14 @@ struct Explorer {
 
   Thread& self() { return threads[current]; }
 };
-// Never destroyed, and not allocated: operator new asks it.
+// Never destroyed, and not allocated, because operator new uses it.
 Explorer& the() {
   alignas(Explorer) static char space[sizeof(Explorer)];
   static Explorer* const one = ::new (space) Explorer;
   return *one;
 }
 
-// The explorer's own work: what it allocates is not the scenario's.
+// The explorer's own work: its allocations do not belong to the scenario.
 struct Inside {
   bool before = std::exchange(the().running, false);
   Inside() = default;
@@ -257,7 +257,7 @@ std::string text_of(const Operation& operation) {
   leave_execution();
 }
 
-// Not swapcontext, which would make a system call for the mask of signals each time.
+// swapcontext would make a system call for the mask of signals each time.
 [[noreturn]] void go_on(Thread& thread) {
   if (thread.begun) _longjmp(thread.left, 1);
   thread.begun = true;
@@ -288,7 +288,7 @@ Word newest(const Operation& operation) {
   return read_memory(location.word, location.size);
 }
 
-// Threads whose next step can be made now. When none can, spinning gets on, and at last the
+// Threads whose next step can be made now. If there are none, threads that spin go on, and last the
 // scenario.
 std::uint8_t enabled_threads() {
   Explorer& e = the();
@@ -314,8 +314,8 @@ unsigned oldest(std::uint16_t number, bool ordered) {
   return first;
 }
 
-// Whether the load may read an older store than the step's: then that choice stands for the load's
-// coming before the step, which need not be tried.
+// Whether the load may read an older store than the step's. That choice then stands for the load
+// before the step, so the explorer need not try that order.
 bool can_miss(const Operation& operation, const Choice& earlier) {
   return operation.kind == Kind::load && writes(earlier.next[earlier.chosen].kind) &&
          the().settings.reduced && !the().locations[operation.location].fresh &&
@@ -326,12 +326,12 @@ void want(Choice& choice, unsigned thread) {
   choice.wanted |= (choice.enabled & bit(thread)) != 0 ? bit(thread) : choice.enabled;
 }
 
-// Finds earlier steps that the current thread's step should also be tried before.
+// Finds earlier steps that the explorer should also try after the current thread's step.
 void find_races() {
   Explorer& e = the();
   Thread& self = e.self();
   Choice& now = e.choices[e.steps.back()];
-  if (e.position < e.replayed) {  // known since the execution that came here first
+  if (e.position < e.replayed) {  // known since the first execution that came here
     self.order = now.order = now.order_at_first;
     return;
   }
@@ -350,7 +350,7 @@ void find_races() {
     }
     want(earlier, e.current);
     if (e.settings.preemptions != kUnbounded) {
-      // Where that step may be a preemption too many, the last change of threads is not.
+      // If that step may be a preemption too many, the last change of threads is not.
       std::size_t start = i;
       while (start > 0 && e.choices[e.steps[start]].before == other) --start;
       want(e.choices[e.steps[start]], e.current);
@@ -362,7 +362,7 @@ void find_races() {
   now.order = now.order_at_first = self.order;
 }
 
-// Lets the explorer decide who makes the next step; returns when it is the caller.
+// Lets the explorer choose the thread of the next step; returns when that is the caller.
 void reschedule() {
   Explorer& e = the();
   const std::uint8_t enabled = enabled_threads();
@@ -379,7 +379,7 @@ void reschedule() {
       choice.preemptions = before.preemptions;
       if (before.preempts(before.chosen)) ++choice.preemptions;
     }
-    // Sleep sets would leave out what only a preemption too many leads to elsewhere.
+    // Sleep sets would lose executions that another order reaches only with a preemption too many.
     if (!e.steps.empty() && e.settings.reduced && e.settings.preemptions == kUnbounded) {
       const Choice& before = e.choices[e.steps.back()];
       for (unsigned i = 0; i < kThreads; ++i) {
@@ -411,7 +411,7 @@ void reschedule() {
 void step(Operation operation) {
   Explorer& e = the();
   e.self().next = operation;
-  // Alone, as before the first thread and after the last: nothing to choose, nothing to race with.
+  // The thread is alone before the first thread starts and after the last ends: no choice, no race.
   const auto over = [&](const Thread& thread) {
     return &thread == &e.self() || thread.status == Status::ended;
   };
@@ -421,7 +421,7 @@ void step(Operation operation) {
   e.self().status = Status::ready;
   if (++e.self().steps > kSteps) fail("does not end");
 }
-// What comes after is later than the step just made.
+// Later accesses come after the step just made.
 void end_step() {
   Explorer& e = the();
   ++e.self().now.happened[e.current];
@@ -438,7 +438,7 @@ unsigned choose(unsigned options) {
   return e.choices[e.position++].chosen;
 }
 
-// To the next execution that has to be tried; false: there is none.
+// Goes to the next execution that has to be tried; false if there is none.
 bool advance() {
   Explorer& e = the();
   for (; !e.choices.empty(); e.choices.pop_back()) {
@@ -531,7 +531,7 @@ void plain_write(const void* address, std::size_t size) {
   }
 }
 
-// Every execution allocates the same addresses in the same order.
+// Every execution gets the same addresses in the same order.
 void* allocate(std::size_t size, std::size_t alignment) {
   Explorer& e = the();
   constexpr std::size_t kHead = 16;
@@ -577,7 +577,7 @@ std::uint16_t locate(const void* word, std::size_t size) {
   if (location.word != word || location.size != size) fail("two atomics in one cell");
   return static_cast<std::uint16_t>(cell.location - 1u);
 }
-// Before each access: the object is there, and its construction happened before.
+// Before each access: the object must exist, and its construction must have happened before.
 Location& enter_location(std::uint16_t number) {
   Explorer& e = the();
   Location& location = e.locations[number];
@@ -599,7 +599,7 @@ bool has(std::memory_order order, const char* part) {
   using Order = std::memory_order;
   return order == Order::acq_rel || order == (*part == 'a' ? Order::acquire : Order::release);
 }
-// Notes what the order asks for, and whether that part of it is to be left out.
+// Notes the parts of the order, and returns whether the explorer keeps this part.
 bool keeps(Site site, const char* part) {
   Explorer& e = the();
   const auto file = reinterpret_cast<std::uintptr_t>(site.file_name());
@@ -624,13 +624,13 @@ struct Effect {
   bool acquire, release, ordered;
 };
 Effect effect_of(std::memory_order order, Site site, bool reads, bool writes) {
-  // seq_cst without a word is the default, whose parts are not to be weakened.
+  // seq_cst without a word is the default, and no part of it is left out.
   if (order == std::memory_order_seq_cst) return {reads, writes, true};
   return {reads && has(order, "acquire") && keeps(site, "acquire"),
           writes && has(order, "release") && keeps(site, "release"), false};
 }
 
-// What a loop waits for is seen some time: true if there is news in what the thread has read.
+// Lets a loop that waits see the newest stores at last. True if there is one in a word it read.
 bool catch_up(Thread& thread) {
   Explorer& e = the();
   bool news = false;
@@ -673,9 +673,9 @@ void learn(std::uint16_t number, unsigned index, const Effect& effect) {
   self.read[number] = true;
 }
 
-// The stores that a load may read, the newest first. Of two with the same value the older one
-// stands for both, if it brings no knowledge that the other does not: its reader may go on in each
-// way in which a reader of the other may.
+// The stores that a load may read, the newest first. Of two with the same value the older store
+// stands for both, if it brings no knowledge that the other lacks: a thread that reads it may go on
+// in each way in which a reader of the other may.
 class Readable {
  public:
   template <class F>
@@ -713,7 +713,7 @@ Word load(const void* word, std::size_t size, std::memory_order order, Site site
   const Inside inside;
   Thread& self = the().self();
   const bool gated = self.gate == word;
-  if (gated && self.gate_bits == 0) return 0;  // it waits in the change that follows
+  if (gated && self.gate_bits == 0) return 0;  // the thread waits in the change that follows
   const Effect effect = effect_of(order, site, true, false);
   const std::uint16_t number = locate(word, size);
   if (gated) self.gate = nullptr;
@@ -801,7 +801,7 @@ bool compare_exchange(void* word, std::size_t size, Word& expected, Word desired
   const std::uint16_t number = locate(word, size);
   step({Kind::change, number, effect.ordered, site});
   Location& location = enter_location(number);
-  // A failure is a load, which may be of any store that is not what was expected.
+  // A failure is a load, which may read any store whose value is not the expected one.
   const Readable readable(number, effect.ordered, [&](const Store& store, bool newest) {
     return newest || store.value != expected;
   });
@@ -867,7 +867,7 @@ bool futex_wait(const void* word, std::uint32_t expected, bool timed, std::uint3
   step({Kind::wait, number, false, Site{}});
   Thread& self = e.self();
   const Location& location = enter_location(number);
-  // The kernel's queue is locked: who queues after a wake has what the waker had.
+  // The kernel's queue is locked: a thread that queues after a wake has the knowledge of the waker.
   join(self.now.floors, e.futexes[number]);
   const unsigned index = Readable(number, false).choose();
   learn(number, index, {false, false, false});
@@ -890,7 +890,7 @@ unsigned futex_wake(const void* word, unsigned most, std::uint32_t mask) {
   Explorer& e = the();
   if (!e.running) return 0;
   const Inside inside;
-  // Memory in another use, or none: the kernel finds nobody, or wakes somebody for nothing.
+  // Memory in another use, or none: the kernel finds no thread, or wakes a thread in vain.
   if (!in_arena(word)) return 0;
   const Cell& cell = cell_at(cell_of(word));
   if (cell.location == 0) return 0;
@@ -947,20 +947,20 @@ void begin_round() {
   Thread& self = e.self();
   if (++self.rounds <= 2) return;
   const std::bitset<kLocations> read = std::exchange(self.read, {});
-  self.status = Status::yielding;  // with nothing read, nothing wakes it
+  self.status = Status::yielding;  // the thread has read nothing, so no store wakes it
   step({});
   self.read = read;
   catch_up(self);
 }
 
-// Not freed: it may be in use when the execution is cut.
+// Not freed, because it may be in use when the execution is cut.
 static void start(const std::function<void()>& body) {
   Explorer& e = the();
   const Inside inside;
   if (e.started == kThreads) fail("too many threads for the explorer");
   const unsigned number = e.started++;
   Thread& thread = e.threads[number];
-  // The parts of a thread that an execution begins with.
+  // The state of a thread at the start of an execution.
   thread.status = Status::ready;
   thread.begun = false;
   thread.body = &body;
@@ -1070,7 +1070,7 @@ Outcome explore(const Settings& settings, const std::function<void()>& scenario)
 
 }  // namespace model
 
-// ---------------------------------------------------------------- what instrumented code calls
+// ---------------------------------------------------------------- called by instrumented code
 
 void* operator new(std::size_t size) {
   model::Explorer& e = model::the();

@@ -1,7 +1,7 @@
 // An explorer of interleavings: runs a scenario under every order of its threads' steps, and under
-// every value that the C++ memory model lets a load see, that can make a difference. The one thing
-// to know: it runs the runtime's own headers, whose atomics, futexes and fences standard.hpp leads
-// here; model.md says what it covers and what not.
+// every value that the C++ memory model lets a load see, that can make a difference. The explorer
+// runs the runtime's own headers, because standard.hpp leads their atomics, futexes and fences
+// here; model.md names the covered cases and the limits.
 #pragma once
 
 #include <atomic>
@@ -23,12 +23,12 @@ using Site = std::source_location;
 // Starts a thread. At most kThreads in all, the scenario included.
 inline constexpr unsigned kThreads = 6;
 void spawn(std::function<void()> body);
-// Lets the other threads run until each has ended or sleeps with nobody left to wake it; how many
-// sleep. What they have done happens before what the caller does next.
+// Lets the other threads run until each has ended or sleeps with no thread left to wake it. Returns
+// how many sleep. Their steps happen before the caller's next step.
 [[nodiscard]] unsigned settle();
 // Fails the execution unless `holds`.
 void require(bool holds, const char* what);
-// The same of the newest values; looking at them is no step.
+// The same for the newest values; looking at them is no step.
 class Aside {
  public:
   Aside();
@@ -47,22 +47,22 @@ void require_aside(const F& holds, const char* what) {
   }
   require(held, what);
 }
-// Adds to the values that the executions of the scenario came to.
+// Adds to the values observed in the executions of the scenario.
 void observe(int value);
-// How often a wait with a deadline may time out, at once or never, in each thread that is started
-// from here on.
+// How often a wait with a deadline may time out, at once or never, in each thread that starts after
+// this call.
 void allow_timeouts(unsigned times);
-// Begins a round of a loop that looks for work. Beyond the second in which it did not sleep, a
-// thread waits until no other can run: all else would be waiting actively, for ever.
+// Begins a round of a loop that looks for work. After two rounds without a sleep, a thread
+// waits until no other can run, because it would otherwise wait actively, for ever.
 void begin_round();
-// Waiting for a word is one step, which cannot be made before: of the next change of the word, and
-// the loads before it, before it is zero; of the next load, before it has one of the bits. To try,
-// and try again until it succeeds, changes nothing for others.
+// A wait for a word is one step, which comes late enough: the next change of the word, and the
+// loads before it, when it is zero; the next load, when it has one of the bits. A try before that
+// changes nothing for other threads.
 void when_zero(const void* word);
 void when_set(const void* word, std::uint32_t bits);
-// What the execution that begins leaves in, which others leave out: the loop in which a lock is
-// waited for; that threads which look around ask the others; that a thief looks for an answer; that
-// a waker chooses the thread.
+// Each keeps a part in the execution that begins, which others leave out: the loop that waits for a
+// lock; the questions of threads that look around; a thief's look for an answer; a waker's choice
+// of the thread.
 void let_locks_spin();
 void let_threads_ask();
 bool threads_ask();
@@ -70,12 +70,12 @@ void let_thieves_hear();
 bool thieves_hear();
 void let_wakers_choose();
 bool wakers_choose();
-// Each thread has its own value in *slot, at first what it is now: for thread_local pointers.
+// Each thread has its own value in *slot, first the value at this call: for thread_local pointers.
 void keep_per_thread(void** slot);
 
-// ---- for those who run scenarios ----
+// ---- for callers that run scenarios ----
 
-// An explicit memory order that was seen at work, or the part of one that is to be left out.
+// An explicit memory order that was seen at work, or a part of one to leave out.
 struct Order {
   std::string file;  // without its folder
   unsigned line = 0;
@@ -93,10 +93,10 @@ struct Settings {
 
 struct Outcome {
   std::uint64_t executions = 0;
-  std::uint64_t cut = 0;  // of those: short because they were equivalent to another
+  std::uint64_t cut = 0;  // short, because they were equivalent to another execution
   std::set<int> observed;
   std::set<Order> orders;  // all beyond relaxed that were at work
-  std::string failure;     // empty, or what failed and how it came to it
+  std::string failure;     // empty, or the failed condition and the steps before it
 };
 
 Outcome explore(const Settings& settings, const std::function<void()>& scenario);
@@ -113,13 +113,13 @@ bool compare_exchange(void* word, std::size_t size, Word& expected, Word desired
 void thread_fence();  // seq_cst
 void light_fence();   // of the pair that membarrier makes
 void heavy_fence();
-// Unless the environment says otherwise, for the whole process: the runtime asks only once.
+// True unless the environment changes it, for the whole process: the runtime asks only once.
 bool membarrier_works();
 bool futex_wait(const void* word, std::uint32_t expected, bool timed,
                 std::uint32_t mask);                                       // false: timed out
 unsigned futex_wake(const void* word, unsigned most, std::uint32_t mask);  // how many
 void yield();  // returns when something that the caller has read since its last yield is written
-// Where the next fence is: the runtime's are functions, so their callers say it.
+// The site of the next fence: the runtime's fences are functions, so their callers give it.
 void fence_of(Site site);
 
 }  // namespace model

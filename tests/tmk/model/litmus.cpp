@@ -125,7 +125,7 @@ auto sleeper(bool right) {
   };
 }
 
-// Two threads wait for a lock and one tries it. In which order they had it: each adds its digit.
+// Two threads wait for a lock and one tries it. Each adds its digit, which gives their order.
 std::function<void()> lock_of_three(bool one_step) {
   return [=] {
     Words w;

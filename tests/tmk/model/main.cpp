@@ -1,7 +1,7 @@
-// Runs litmus tests and scenarios, and prints what happened as JSON lines for test_model.py.
-//   model litmus: the explorer against what the C++ memory model says
-//   model names: of the scenarios
-//   model scenarios [PREEMPTIONS [NAME]...]: these or all, and which orders were at work
+// Runs litmus tests and scenarios, and prints the results as JSON lines for test_model.py.
+//   model litmus: the explorer against the rules of the C++ memory model
+//   model names: the names of the scenarios
+//   model scenarios [PREEMPTIONS [NAME]...]: these or all, and the orders that were at work
 //   model without FILE LINE COLUMN PART PREEMPTIONS [NAME]...: 0 if one of these or all fails with
 //                                                              that order left out
 #include <algorithm>
@@ -35,7 +35,7 @@ bool contains_one(const std::string& failure, const std::string& words) {
   return false;
 }
 
-// Once with the reduction and once without, which must agree.
+// Runs each test with the reduction and without; both must agree.
 bool run_litmus() {
   bool ok = true;
   for (const auto& test : model::litmus_tests()) {
@@ -71,8 +71,8 @@ std::string text_of(const std::set<model::Order>& orders) {
   return "[" + text + "]";
 }
 
-// Explores those that are named, in that order, or all; until one fails, if that is to be.
-// Whether all hold.
+// Explores the named scenarios in that order, or all. With `until_failure` it stops at the first
+// that fails. Returns whether all hold.
 bool run_scenarios(const std::vector<std::string>& names, Settings settings, bool until_failure) {
   const std::vector<model::Scenario> all = model::scenarios();
   std::vector<const model::Scenario*> chosen;

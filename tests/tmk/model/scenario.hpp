@@ -1,4 +1,4 @@
-// What main.cpp runs: scenarios of the runtime, and litmus tests of the explorer itself.
+// The input of main.cpp: scenarios of the runtime, and litmus tests of the explorer itself.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,8 @@
 
 namespace model {
 
-// Must hold in every execution, or in every one with at most so many preemptions where all would be
-// too many.
+// Must hold in every execution, or, if those are too many, in every execution with at most so many
+// preemptions.
 struct Scenario {
   std::string name;
   std::function<void()> run;
@@ -19,12 +19,12 @@ struct Scenario {
 };
 std::vector<Scenario> scenarios();
 
-// What the memory model says of a few lines that are well known.
+// The verdict of the memory model on a few well-known lines.
 struct Litmus {
   std::string name;
   std::function<void()> run;
   std::set<int> allowed;     // exactly these values are observed
-  std::string failure = {};  // or the executions fail so
+  std::string failure = {};  // or the executions fail with this
 };
 std::vector<Litmus> litmus_tests();
 

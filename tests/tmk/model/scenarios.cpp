@@ -1,8 +1,8 @@
-// What must hold in every execution of the runtime: each task runs once, after its contents are
-// there; its memory is its owner's again when it is ready; nobody sleeps while there is work for
-// it. Each scenario is as small as the interleaving that it is for allows.
+// The promises of the runtime in every execution: each task runs once, after its contents are
+// there; its memory is its owner's again when it is ready; no thread sleeps while there is work for
+// it. Each scenario is as small as its interleaving allows.
 #include "standard.hpp"
-// The parts of a protocol are run one by one here, those that only the runtime calls included.
+// The scenarios run the parts of a protocol one by one, also those that only the runtime calls.
 #define private public
 #include "tmk/async.hpp"
 #include "tmk/fork_join.hpp"
@@ -23,7 +23,7 @@ using tmk::detail::Pool;
 using tmk::detail::Task;
 using tmk::detail::Worker;
 
-// A task in memory that is used again as soon as its future may.
+// A task whose memory is used again as soon as its future allows it.
 struct alignas(tmk::detail::kBlockBytes) Job : Task {
   explicit Job(int number_, int& ran_) : number(number_), ran(&ran_) { operations = &kOperations; }
   static void run(Task& task) {
@@ -39,7 +39,7 @@ struct alignas(tmk::detail::kBlockBytes) Job : Task {
 };
 void run(Task& task) { task.operations->run(task); }
 
-// So busy that it wants no thread: a pool for those scenarios that bring their own.
+// A pool so busy that it wants no thread, for scenarios that bring their own threads.
 Pool& busy_pool() {
   Pool& pool = *new Pool(1);
   pool.activity_ = kArmed + 8;
@@ -55,7 +55,7 @@ struct Deque {
   Deque() { let_thieves_hear(); }
 
   void push(Job& job, Entry siblings = 0) { worker.push(job, siblings); }
-  // The rest of a get(): what is not taken is waited for; then the memory is free.
+  // The rest of a get(): the caller waits for a job that it did not claim; then the memory is free.
   void finish(Job& job, bool claimed) {
     if (claimed) run(job);
     when_set(&job.state, tmk::detail::kReady);
@@ -92,7 +92,7 @@ void owner_takes_newest_first() {
   spawn([&] { d.steal(2); });
   d.end(2);
 }
-// As the branches of fork_join are taken: nothing is erased, and places are used again.
+// Takes jobs as fork_join takes its branches: it erases nothing and uses places again.
 struct Branches : Deque {
   void join(Job& job) {
     const Newest found = worker.take_newest(job);
@@ -251,7 +251,7 @@ void a_waiter_revokes_the_newest() {
   spawn([&] { d.get_from_elsewhere(d.b); });
   d.end(2);
 }
-// The owner, too, has a future of what is revoked.
+// The owner, too, has a future of the revoked task.
 void a_shared_task_is_revoked() {
   Deque d;
   d.push(d.a);
@@ -316,7 +316,7 @@ void entries_go_round() {
   spawn([&] { d.steal(2); });
   d.end(3);
 }
-// Behind an old task the places of others are erased, so those that are left move together.
+// The places of other tasks behind an old one are erased, so the tasks that are left move together.
 struct Window : Deque {
   std::array<Job, 6> between{Job{1, ran[0]}, Job{1, ran[0]}, Job{1, ran[0]},
                              Job{1, ran[0]}, Job{1, ran[0]}, Job{1, ran[0]}};
@@ -364,7 +364,7 @@ void a_thief_takes_the_oldest() {
   });
   d.end(2);
 }
-// While the fence of a waiter is under way, the owner uses a place again that it has taken from.
+// While the fence of a waiter is under way, the owner uses an emptied place again.
 void a_thief_takes_the_oldest_beside_a_fence() {
   Deque d;
   d.push(d.a);
@@ -403,7 +403,7 @@ void all_is_shared() {
   spawn([&] { d.steal(2); });
   d.end(2);
 }
-// A thief has found nothing: the owner opens what it pushes next, or takes it first.
+// A thief has found nothing: the owner opens the next task that it pushes, or takes it first.
 void a_thief_asks() {
   Deque d;
   spawn([&] {
@@ -417,7 +417,7 @@ void a_thief_asks() {
   });
   d.end(2);
 }
-// What it leaves is the first of siblings, or the last that is there.
+// The thief leaves the first of the siblings, or the last task that is there.
 void a_thief_leaves_the_first() {
   Deque d;
   d.push(d.a, 1);
@@ -457,7 +457,7 @@ void somebody_counts() {
   require(d.worker.count_pending() == 1, "one is left");
 }
 
-// As it is written, with the loop that a lock is waited for in.
+// The lock as it is written, with the loop in which a thread waits for it.
 void a_lock_excludes(int threads, int times) {
   struct {
     tmk::detail::SpinLock lock;
@@ -522,8 +522,8 @@ struct Resumption : Task {
   Job* job;
   int resumed = 0;
 };
-// What the waiter wrote before, and what the runner left, are there when the waiter's task is run;
-// or the waiter goes on, and it is not run.
+// When the waiter's task runs, the earlier writes of the waiter and of the runner are there; or the
+// waiter goes on, and its task does not run.
 void a_coroutine_waits() {
   Waiting w;
   Resumption* resumption = nullptr;
@@ -542,7 +542,7 @@ struct User {
   Pool& pool = busy_pool();
   User() { enter(); }
   void enter() { current_worker = &pool.bind(); }
-  // As a thread of the pool without work does, once.
+  // Helps once, as a thread of the pool without work does.
   void help() {
     enter();
     std::uint32_t start = 0;
@@ -558,7 +558,7 @@ void a_call_is_stolen_or_not() {
   spawn([&] {
     current_worker = &owner;
     require(f.get() == 1, "the value");
-    // In the same memory.
+    // This task gets the same memory.
     require(tmk::async([&] { return ++value; }).get() == 2, "the next value");
   });
   spawn([&] { u.help(); });
@@ -580,7 +580,7 @@ void the_last_of_two_references_frees() {
   spawn([=, &owner] {
     current_worker = &owner;
     use(*f);
-    require(tmk::async([] { return 2; }).get() == 2, "the value");  // in that memory, if it is free
+    require(tmk::async([] { return 2; }).get() == 2, "the value");  // in that memory if it is free
   });
   spawn([=, &u] {
     u.enter();
@@ -621,11 +621,11 @@ void blocks_come_back() {
   });
   require(settle() == 0, "all have ended");
 }
-// Of the three blocks of a slab, the owner takes those that are free while another thread gives
-// the rest back, and a third one looks whether all are.
+// Of the three blocks of a slab, the owner takes the free ones while another thread gives
+// the rest back, and a third thread looks whether all are free.
 void a_surplus_is_given_back(int in_use) {
   tmk::detail::Surplus& surplus = *new tmk::detail::Surplus;
-  Worker& owner = surplus.home_;  // it only has to stay
+  Worker& owner = surplus.home_;  // the owner only has to stay
   Task* given[3];
   Task* list = surplus.take(0);
   for (Task*& each : given) {
@@ -647,7 +647,7 @@ void a_surplus_is_given_back(int in_use) {
   spawn([&] { surplus.give_pages_back(); });
   spawn([&] {
     for (Task*& each : taken) (each = surplus.take(0))->deque = &owner;
-    // What came with the first goes back in the owner's way.
+    // The blocks that came with the first go back in the owner's way.
     while (Task* const rest = tmk::detail::next_free(*taken[0])) {
       tmk::detail::link_free(*taken[0], tmk::detail::next_free(*rest));
       rest->deque = nullptr;
@@ -672,7 +672,7 @@ void a_surplus_is_given_back(int in_use) {
   surplus.give_pages_back();
   require(!surplus.has_pages(), "all are free");
 }
-// Twice, in the same place of the stack.
+// Forks twice, in the same place of the stack.
 void a_branch_lies_on_the_stack() {
   User u;
   Worker& owner = *current_worker;
@@ -720,7 +720,7 @@ void a_scope_gets_tasks_of_others() {
   require(settle() == 0, "all have ended");
 }
 
-// The waiter takes over what the owner starts at the same time.
+// The waiter takes over the task that the owner starts at the same time.
 void a_scope_is_waited_for_by_another_thread() {
   User u;
   Worker& owner = *current_worker;
@@ -754,12 +754,12 @@ struct Sleeping {
     pool.activity_ = kArmed + running;
     worker.counted = true;
   }
-  // Its thread is counted already.
+  // The pool counts its thread already.
   void start_thread() {
     spawn([this] { pool.thread_main(); });
   }
 };
-// The pusher then computes for ever: nobody else will run it.
+// The pusher then computes for ever, so no other thread will run the task.
 void a_push_meets_a_thread_that_goes_to_sleep() {
   Sleeping s(2, 2);
   s.start_thread();
@@ -767,7 +767,7 @@ void a_push_meets_a_thread_that_goes_to_sleep() {
   static_cast<void>(settle());  // one thread or more of the pool sleep now
   require(s.ran[0] == 1, "it has run");
 }
-// The pusher finds head and split above its bottom: a thief has looked at a bottom from before.
+// The pusher finds head and split above its bottom: a thief has looked at an earlier bottom.
 void a_push_is_slow_and_meets_a_thread_that_goes_to_sleep() {
   Sleeping s(2, 2);
   s.worker.push(s.a, 0);
@@ -780,7 +780,7 @@ void a_push_is_slow_and_meets_a_thread_that_goes_to_sleep() {
   static_cast<void>(settle());
   require(s.ran[1] == 1, "it has run");
 }
-// Which had asked, so the push is slow.
+// The thread had asked, so the push is slow.
 void a_push_answers_a_thread_that_goes_to_sleep() {
   let_threads_ask();
   a_push_meets_a_thread_that_goes_to_sleep();
@@ -802,7 +802,7 @@ void a_push_chooses_the_thread_that_it_wakes() {
   let_wakers_choose();
   a_push_meets_a_thread_that_goes_to_sleep();
 }
-// A thread of the pool sleeps, one that is counted blocks, and another pushes at that moment.
+// A thread of the pool sleeps, a counted thread blocks, and another one pushes at that moment.
 void a_push_meets_a_thread_that_blocks() {
   Sleeping s(2, 2);
   s.start_thread();
@@ -824,7 +824,7 @@ void a_push_meets_a_thread_that_blocks() {
   static_cast<void>(settle());
   require(goes_on, "the other is ready");
 }
-// The watchdog stops ticking only when nothing is pending.
+// The watchdog stops its ticks only if nothing is pending.
 void a_push_meets_the_watchdog() {
   Sleeping s(1, 1);
   s.pool.alarm_ = 1;

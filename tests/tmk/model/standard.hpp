@@ -1,5 +1,5 @@
-// Leads what the runtime's headers take from the standard library and the system to the explorer.
-// Include it first: it brings in every header that they use before it redefines the names.
+// Redirects the parts of the standard library and the system that the runtime's headers use to the
+// explorer. Include it first: it includes all their headers before it redefines the names.
 #pragma once
 
 #include <cxxabi.h>
@@ -43,8 +43,8 @@
 
 namespace model {
 
-// std::atomic for words of at most eight bytes. Its constructor writes plainly, as std's does: to
-// use it before that is known is a race.
+// std::atomic for words of at most eight bytes. Its constructor writes plainly, as std's does: a
+// use of the object by a thread that does not see the construction is a race.
 template <class T>
 class Atomic {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(Word));
@@ -87,7 +87,7 @@ class Atomic {
     Word seen = to(expected);
     const bool done =
         model::compare_exchange(&value_, sizeof(T), seen, to(desired), success, failure, site);
-    if (!done) expected = from(seen);  // else it may be somebody else's already
+    if (!done) expected = from(seen);  // after a success it may belong to another thread
     return done;
   }
   bool compare_exchange_strong(T& expected, T desired, Order order = kStrongest,
@@ -149,18 +149,18 @@ inline int yield_processor() {
   yield();
   return 0;
 }
-// Nor do they block signals.
+// The explorer's threads do not block signals.
 inline int no_signals(int /*how*/, const sigset_t* /*set*/, sigset_t* /*before*/) { return 0; }
-// Nor processors of their own.
+// The explorer's threads have no processors of their own.
 inline int no_processors(pid_t /*thread*/, std::size_t /*size*/, const cpu_set_t* /*set*/) {
   return -1;
 }
-// The system has the pages: nothing is left, and whoever uses them meanwhile has a race.
+// The system takes the pages: nothing is left, and a thread that uses them meanwhile has a race.
 inline int drop_pages(void* first, std::size_t bytes, int /*advice*/) {
   for (std::size_t i = 0; i < bytes / sizeof(Word); ++i) static_cast<Word*>(first)[i] = 0;
   return 0;
 }
-// Threads of the explorer have no stack of the system's: there is always some left.
+// Threads of the explorer have no stack of the system, so some is always left.
 inline int no_stack(pthread_t /*thread*/, pthread_attr_t* /*attributes*/) { return 1; }
 
 }  // namespace model
@@ -185,13 +185,13 @@ inline void modelled_signal_fence(memory_order /*seq_cst*/) { model::light_fence
 #define sched_setaffinity model::no_processors
 #define madvise model::drop_pages
 #define __builtin_ia32_pause() static_cast<void>(0)
-#undef __SANITIZE_THREAD__  // it is there for plain accesses; the fences are to be the real ones
+#undef __SANITIZE_THREAD__  // it is there for plain accesses; the fences must be the real ones
 
 #include "tmk/detail/assertion.hpp"
 #include "tmk/detail/fence.hpp"
 #include "tmk/detail/shared_library.hpp"
 
-// What it remembers is not in the memory of an execution.
+// Its memory is not the memory of an execution.
 namespace tmk::detail {
 inline void keep_nothing() {}
 }  // namespace tmk::detail
@@ -200,7 +200,7 @@ inline void keep_nothing() {}
 #undef TMK_ASSERT
 #define TMK_ASSERT(holds) model::require_aside([&] { return (holds); }, #holds)
 
-// The caller of a fence is its site, not the line inside it.
+// The site of a fence is its caller, not the line inside it.
 namespace tmk::detail {
 inline void full_fence_at(model::Site site) {
   model::fence_of(site);

@@ -1,7 +1,7 @@
 """Runs the model: every scenario of the runtime, and each of its memory orders left out in turn.
 
-It takes minutes, so it is part of `check` and not of `test`; model.md says what it shows. The
-headers are copied with their waiting loops shortened, so that there is little to explore in them.
+It takes minutes, so it is part of `check` and not of `test`; model.md gives its limits. The test
+copies the headers and shortens their waiting loops, so that there is little to explore in them.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ SHORTER = (
     ("mutex.hpp", "spins < 100", "spins < 1"),
 )
 
-# Orders by tag and part that no scenario needs, and why they stay.
+# Orders by tag and part that no scenario needs, with the reasons to keep them.
 _BOTTOM = (
     "Who sees a bottom sees the entries below it, plainly. Here it is a hint: what the thread does "
     "with it, it decides under the lock, or it counts."
@@ -70,13 +70,13 @@ NOT_NEEDED = {
     ("skip-erased", "acquire"): _ERASED,
 }
 
-# Orders that no scenario comes by, and why.
+# Orders that no scenario reaches, with the reasons.
 NOT_AT_WORK: dict[str, str] = {}
 
 
 @dataclass(frozen=True)
 class Order:
-    """An explicit memory order, or the part of one, where it was seen at work."""
+    """An explicit memory order, or a part of one, at the place where it was at work."""
 
     file: str
     line: int
@@ -93,7 +93,7 @@ def find(name: str) -> Path:
 
 
 def tag_at(header: Path, line: int, part: str) -> str:
-    """Of the nearest ORDER comment, at the line or within seven above it, that says the part."""
+    """The tag of the nearest ORDER comment with this part, at the line or within seven above it."""
     above = "\n".join(header.read_text().splitlines()[max(0, line - 8) : line])
     tags = re.findall(r"// ORDER ([a-z0-9-]+): (\w+)", above)
     wanted = {part, "acq_rel"} if part != "fence" else set()
@@ -102,7 +102,7 @@ def tag_at(header: Path, line: int, part: str) -> str:
 
 @dataclass(frozen=True)
 class Explored:
-    """What came of a scenario."""
+    """The result of a scenario."""
 
     name: str
     executions: int
@@ -120,13 +120,13 @@ class Explored:
 
 
 def in_parallel(do: Callable[[T], R], jobs: Sequence[T]) -> list[R]:
-    """What comes of the jobs, in their order; as many at a time as there are processors."""
+    """The results of the jobs, in their order; as many at a time as there are processors."""
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         return list(pool.map(do, jobs))
 
 
 class Model:
-    """The executable, and how it is asked."""
+    """The executable and its calls."""
 
     def __init__(self, folder: Path) -> None:
         compiler = shutil.which("g++-12") or shutil.which("g++")
@@ -137,12 +137,12 @@ class Model:
             header = folder / "tmk" / name
             text = header.read_text()
             assert text.count(long) == 1, f"{name} has not one '{long}'"
-            header.write_text(text.replace(long, short))  # line numbers stay
+            header.write_text(text.replace(long, short))  # so that line numbers stay
         warnings = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
         common = [compiler, "-std=c++20", "-g", *warnings, f"-I{folder}", "-c"]
         # The instrumentation's calls end in the explorer, which must not be instrumented itself.
         watched = ["-O1", "-fsanitize=thread", "-fno-threadsafe-statics"]
-        # It jumps from stack to stack, which a hardened C library would take for a mistake.
+        # The explorer jumps between stacks, which a hardened C library would take for a mistake.
         explorer = ["-O3", "-U_FORTIFY_SOURCE"]
         flags = {"explorer": explorer, "main": ["-O1"], "litmus": watched, "scenarios": watched}
         commands = [
@@ -155,7 +155,7 @@ class Model:
         subprocess.run([compiler, "-o", str(self.executable), *objects], check=True)
 
     def run(self, *words: str, membarrier: bool = True) -> tuple[int, list[dict[str, object]]]:
-        """Its exit status and what it printed."""
+        """The exit status and the printed lines of a call."""
         environment = os.environ if membarrier else {**os.environ, "WITHOUT_MEMBARRIER": "1"}
         line = [str(self.executable), *words]
         done = subprocess.run(line, check=False, capture_output=True, text=True, env=environment)
@@ -164,7 +164,7 @@ class Model:
 
     @cached_property
     def scenarios(self) -> dict[bool, list[Explored]]:
-        """What came of each, with membarrier and without; the quickest first."""
+        """The results of each, with membarrier and without; the quickest first."""
         command = [str(self.executable), "names"]
         named = subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
@@ -183,7 +183,7 @@ class Model:
         }
 
     def orders(self) -> list[Order]:
-        """All beyond relaxed that are at work in the scenarios, with membarrier or without."""
+        """All orders beyond relaxed at work in the scenarios, with membarrier or without."""
         explored = [*self.scenarios[True], *self.scenarios[False]]
         own = {path.name for path in HERE.glob("*.cpp")}
         return sorted(
@@ -192,9 +192,9 @@ class Model:
         )
 
     def finds(self, order: Order, most: int) -> bool:
-        """Whether a scenario fails without it, with at most so many preemptions.
+        """Whether a scenario fails without it, with at most `most` preemptions.
 
-        Only one at which the order is at work can.
+        Only a scenario in which the order is at work can fail.
         """
         words = ("without", order.file, str(order.line), str(order.column), order.part, str(most))
         for membarrier, explored in self.scenarios.items():
@@ -232,8 +232,8 @@ def test_every_order_of_the_headers_is_at_work_in_a_scenario(model: Model) -> No
         for number, line in enumerate(header.read_text().splitlines(), 1):
             code = line.split("//")[0]
             found = re.search(r"memory_order_(acquire|release|acq_rel)|[a-z]+_fence\(", code)
-            # A call may begin some lines before its order. The fences themselves are functions,
-            # which stand for their callers.
+            # A call may begin some lines before its order. The fences themselves are functions, so
+            # their callers stand for them.
             at_work = any((header.name, number - back) in seen for back in range(3))
             if found and not at_work and header.name != "fence.hpp":
                 part = "release" if found[1] == "acq_rel" else found[1] or "fence"
