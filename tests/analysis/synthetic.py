@@ -53,7 +53,7 @@ LIMIT = 30.0  # a process may take this many times the serial time
 
 @dataclass(frozen=True)
 class Lab:
-    """What to make: thread counts, rounds, platforms; `rename` maps the names of programs."""
+    """The sizes of a run: thread counts, rounds, platforms; `rename` maps the names of programs."""
 
     threads: Sequence[int] = (1, 2)
     rounds: int = 6

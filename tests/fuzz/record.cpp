@@ -1,7 +1,7 @@
 // Fuzzes the reader of a record: for any bytes, it prints lines of valid text that begin with
 // a record and end with an end, or nothing at all, and holds no more memory than the bytes justify.
 //
-// A fuzzer would not find checksums, so this file first makes chunks of the input: one byte is
+// A fuzzer would not find checksums, so this file makes chunks of the input: of each, one byte is
 // the kind and two are the length. After a leading 0xff the reader gets the rest unchanged.
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Every interleaving of the protocol of include/tmk/mutex.md, transcribed step by step. All of it
-// is about one word, so an interleaving of atomic steps is all that can happen. A mistake made on
-// purpose in one step must be found: that is what shows that the search can find anything.
+// Every interleaving of the protocol of include/tmk/mutex.md, transcribed step by step. The
+// protocol has one word, so only interleavings of atomic steps can happen. The search must find a
+// mistake made on purpose in one step: this shows that the search can find mistakes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,12 +20,12 @@ enum class Mistake {
   none,
   woken_forgets_others,     // takes without setting kSleepers
   starvers_are_dropped,     // free clears the whole word
-  kernel_does_not_compare,  // sleeps whatever the word is
+  kernel_does_not_compare,  // sleeps for any value of the word
   sleeper_tells_nobody,     // does not set kSleepers
   starvers_are_not_woken,   // free wakes sleepers only
   give_up_when_kept,        // leaves a mutex that is kept for starvers
-  barging_past_starvers,    // a newcomer takes what is kept
-  free_is_no_exchange,      // decides by what was seen, then stores
+  barging_past_starvers,    // a newcomer takes a kept mutex
+  free_is_no_exchange,      // decides by the word seen before, then stores
 };
 
 enum class Step : std::uint8_t {
@@ -63,7 +63,7 @@ struct State {
   int word = 0;
   std::array<Thread, kThreads> threads;
 
-  // The threads are alike, so their order is nothing.
+  // The threads are alike, so their order does not matter.
   std::uint64_t packed() const {
     std::array<std::uint64_t, kThreads> each;
     std::ranges::transform(threads, each.begin(), [](const Thread& thread) {
@@ -125,7 +125,7 @@ class Search {
       const Step step = state.threads[i].step;
       if (step == Step::done) continue;
       if (step == Step::asleep || step == Step::asleep_starving) {
-        time_out(state, i);  // does not count: nobody may need it to get on
+        time_out(state, i);  // does not count, because no thread may need it to go on
       } else {
         moved = true;
         next(state, i);
@@ -138,7 +138,7 @@ class Search {
     if (seen_.insert(state.packed()).second) open_.push_back(state);
   }
 
-  // At any time. Every starver has a deadline here: one that has none does less.
+  // Any time. Every starver has a deadline here, because a starver without one can do less.
   void time_out(State state, std::size_t i) {
     Thread& self = state.threads[i];
     if (self.step == Step::asleep) {

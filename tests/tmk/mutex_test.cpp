@@ -1,4 +1,4 @@
-// tmk::lock, try_lock and scoped_lock over mutexes of any kind, and what they hold when one throws.
+// tmk::lock, try_lock and scoped_lock over mutexes of any kind, and their locks after an exception.
 #include <tmk/mutex.hpp>
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace {
 
-// Says how often it was locked, and throws or refuses when it is asked for the nth time (from 1).
+// Counts its locks, and throws or refuses at the nth request (from 1).
 struct Fickle {
   int throws_at = 0;
   int refuses_at = 0;
@@ -34,7 +34,7 @@ struct Fickle {
   void unlock() { --held; }
 };
 
-// From another thread, because asking the one that holds it is an error.
+// Asks from another thread, because a request by the holder is an error.
 bool is_free(auto& mutex) {
   bool got = false;
   std::thread([&] {
@@ -159,7 +159,7 @@ TEST(Lock, takes_mutexes_of_any_kinds_together) {
   timed.unlock();
   shared.unlock();
   ours.unlock();
-  EXPECT_FALSE(is_free(recursive));  // locked before, once more
+  EXPECT_FALSE(is_free(recursive));  // the lock before holds it still
 }
 
 TEST(Lock, takes_unique_locks_and_leaves_them_owning) {

@@ -1,5 +1,5 @@
 // tmk amid the rest of a process: fork, cancellation, signals, and the end of main. The parent has
-// one thread only, so that every test is a fresh child.
+// one thread only, so every test runs in a fresh child.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sched.h>
@@ -130,7 +130,7 @@ TEST(Fork, a_branch_of_a_fork_join_may_fork) {
 TEST(Fork, tasks_pending_at_a_fork_can_be_fetched_in_both_processes) {
   SKIP_WHERE_FORKED_THREADS_ARE_REFUSED();
   EXPECT_EQ(in_child([] {
-              setenv("TMK_NUM_THREADS", "1", 1);  // so that most of them stay pending for a while
+              setenv("TMK_NUM_THREADS", "1", 1);  // so most of them stay pending for a while
               std::vector<tmk::future<int>> tasks;
               for (int i = 0; i < 1000; ++i) tasks.push_back(tmk::async([] { return 1; }));
               const auto all = [&] {
@@ -206,7 +206,7 @@ std::atomic<bool> go, begun;
 tmk::shared_future<int> common;
 tmk::future<int> only;
 
-// Of both with a program that has never heard of tmk.
+// Both also happen to a program without tmk.
 #if defined(_LIBCPP_VERSION)
 #define SKIP_WHERE_CANCELLED_THREADS_CRASH() \
   GTEST_SKIP() << "glibc unwinds with libgcc, whose frames libc++abi takes for those of libunwind"
@@ -254,12 +254,12 @@ bool breaks_its_promise(auto& future) {
   return false;
 }
 
-// The task is pending still when the thread asks for it: the pool is busy, or this tries again.
+// The task is pending still when the thread asks for it: the pool is busy, or the test tries again.
 TEST(Cancellation, a_thread_cancelled_in_a_task_breaks_its_promise) {
   SKIP_WHERE_CANCELLED_THREADS_CRASH();
   for (const bool shared : {true, false}) {
     EXPECT_EQ(in_child([&] {
-                tmk::pool pool(1);  // whose only thread is the one that visits it
+                tmk::pool pool(1);  // its only thread visits it here
                 return pool.run([&] {
                   if (shared) {
                     common = tmk::async(cancelled_in_the_middle).share();
@@ -277,7 +277,7 @@ TEST(Cancellation, a_thread_cancelled_in_a_task_breaks_its_promise) {
   }
 }
 
-// As pthread_exit in a task does.
+// pthread_exit in a task has the same effect.
 TEST(Cancellation, a_pool_survives_the_end_of_one_of_its_threads) {
   SKIP_WHERE_CANCELLED_THREADS_CRASH();
   EXPECT_EQ(in_child([] {
@@ -324,8 +324,8 @@ auto on_the_pool(const F& body) {
   return task.get();
 }
 // Whether the first task of a fresh child on the pool begins and ends in less than 20 ms, in one of
-// five children: where the pool has no place for it, it waits until the watchdog loses its
-// patience. `visit` calls what it is given.
+// five children. If the pool has no place for the task, it waits until the watchdog loses its
+// patience. `visit` calls its argument.
 template <class F>
 bool begins_at_once(const F& visit) {
   const auto soon = [&] {
@@ -369,8 +369,8 @@ TEST(Signals, a_task_may_raise_one_and_handle_it) {
             }),
             0);
 }
-// Programs that wait for signals block them everywhere, before they make threads. Whether tasks
-// block a signal that this thread blocks from now on, once the pool has rested.
+// Programs that wait for signals block them everywhere, before they make threads. Returns whether
+// tasks block a signal that this thread blocks from now on, after the pool has rested.
 template <class Rest>
 bool tasks_block_it_too(Rest rest) {
   fib_works();
@@ -386,7 +386,7 @@ bool tasks_block_it_too(Rest rest) {
       spin_until(ends);
     });
     spin_until(begins);
-    kill(getpid(), SIGUSR2);  // which ends the process where it is not blocked
+    kill(getpid(), SIGUSR2);  // it ends the process if it is not blocked
     const timespec second{.tv_sec = 1, .tv_nsec = 0};
     const bool waited = sigtimedwait(&set, nullptr, &second) == SIGUSR2;
     ends = true;
@@ -395,7 +395,7 @@ bool tasks_block_it_too(Rest rest) {
   }
   return true;
 }
-// Waits until the kernel says that each other thread sleeps: a busy machine may keep a thread that
+// Waits until the kernel reports each other thread asleep: a busy machine may keep a thread that
 // looks around from its processor for long.
 void until_the_others_sleep() {
   for (bool all = false; !all;) {
@@ -433,7 +433,7 @@ TEST(Signals, a_signal_of_the_process_goes_to_the_main_thread) {
                 kill(getpid(), SIGUSR1);
                 task.get();
               }
-              // One that begins a task, and unblocks signals for it, at that moment may be faster.
+              // A thread that then begins a task, and unblocks signals for it, may be faster.
               return handled == 200 && wrong_thread <= 1;
             }),
             0);
@@ -454,7 +454,7 @@ TEST(Signals, a_signal_that_interrupts_a_wait_does_not_end_it) {
                 });
                 spin_until(begun);
                 std::atomic<bool> timed_out{false};
-                std::thread disturber([&timed_out] {  // both waits, however slow this machine is
+                std::thread disturber([&timed_out] {  // disturbs both waits on any slow machine
                   for (int k = 0; k < 20; k += timed_out ? 1 : 0) {
                     kill(getpid(), SIGUSR2);
                     std::this_thread::sleep_for(50us);
@@ -474,7 +474,7 @@ TEST(Signals, a_signal_that_interrupts_a_wait_does_not_end_it) {
             0);
 }
 
-// A fault in a task: the program's own handler decides, as it does on any other thread.
+// A fault in a task reaches the program's own handler, as on any other thread.
 TEST(Signals, a_fault_in_a_task_reaches_its_handler) {
   EXPECT_EQ(in_child([] {
               std::signal(SIGSEGV, [](int) { _exit(0); });
@@ -496,7 +496,7 @@ struct Keeper {
   }
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;
-  // With objects that are older and younger than all of tmk, after main's thread_locals have gone.
+  // Uses tmk after main's thread_locals have gone, from objects older and younger than all of tmk.
   ~Keeper() {
     if (future.valid() && future.get() != 55) _exit(2);
     if (!fib_works()) _exit(3);
@@ -533,7 +533,7 @@ TEST(End, thread_locals_may_use_tasks_in_their_destructors) {
             0);
 }
 
-// Older than the first use of tmk in its thread, and so destroyed after all that is younger.
+// Older than the first use of tmk in its thread, and so destroyed after all younger objects.
 struct Late {
   Late() = default;
   Late(const Late&) = delete;
@@ -564,7 +564,7 @@ TEST(End, threads_whose_last_objects_use_tasks_leave_no_memory_behind) {
   EXPECT_EQ(in_child([] {
               end_threads_with_late_objects(100);
               const long before = resident_kib();
-              end_threads_with_late_objects(1000);  // a worker of each would be 41 KiB
+              end_threads_with_late_objects(1000);  // a worker for each would take 41 KiB
               return resident_kib() - before < 8000;
             }),
             0);

@@ -1,5 +1,5 @@
-// A program that ends with one thread for each task ends with tmk: tasks that nobody fetches, tasks
-// that wait for each other behind the runtime's back, and tasks that need much stack.
+// A program that ends with one thread for each task ends with tmk: tasks that no thread fetches,
+// tasks that wait for each other unknown to the runtime, and tasks that need much stack.
 #define TMK_ASSERTIONS
 
 #include <gtest/gtest.h>
@@ -32,11 +32,11 @@ using std::chrono_literals::operator""ms;
 using support::Deadline;
 using Clock = std::chrono::steady_clock;
 
-// ---- a pending task that nobody fetches ----
+// ---- a pending task that no thread fetches ----
 
 class Starving : public testing::TestWithParam<unsigned> {};
 
-// The maker keeps so many small tasks pending, and fetches the oldest. `first`, if there is one, is
+// The maker keeps `width` small tasks pending, and fetches the oldest. `first`, if there is one, is
 // pending before them, made by the same call: a thief takes the newest of such siblings.
 void slide_a_window(std::size_t width, const std::atomic<bool>& until,
                     const std::function<void()>& first = nullptr) {
@@ -62,7 +62,7 @@ TEST_P(Starving, a_task_behind_a_window_of_small_tasks_is_run) {
       for (unsigned i = 1; i < GetParam(); ++i) {
         busy.push_back(tmk::async([&] { slide_a_window(width, ran); }));
       }
-      std::this_thread::sleep_for(20ms);  // until all threads are at it
+      std::this_thread::sleep_for(20ms);  // until all threads run such tasks
       auto starved = tmk::async([&] { ran = true; });
       slide_a_window(width, ran);
     });
@@ -96,7 +96,7 @@ TEST(Starvation, a_task_beneath_tasks_that_make_their_successors_is_run) {
     EXPECT_TRUE(ran);
   });
 }
-// More threads of the program run small tasks than the pool is to have.
+// More threads of the program run small tasks than the pool may have.
 TEST(Starvation, a_task_is_run_beside_threads_of_the_program_that_are_never_done) {
   const Deadline deadline;
   tmk::pool pool(1);
@@ -123,7 +123,7 @@ TEST_P(Starving, a_task_behind_newer_siblings_is_run) {
   });
 }
 
-// Siblings are taken newest first, so the oldest is pending for long, but it needs no thread more.
+// Thieves take siblings newest first, so the oldest is pending for long, but needs no more threads.
 TEST(Starvation, the_oldest_of_many_tasks_is_run_by_a_thread_that_is_there) {
   if (support::sanitized) GTEST_SKIP() << "times are those of the sanitizer";
   const Deadline deadline;
@@ -216,9 +216,9 @@ TEST(Meeting, tasks_meet_by_spinning) {
   for (auto& each : tasks) each.get();
 }
 
-// ---- a thread that waits for a task runs what has to end before that task ----
+// ---- a thread that waits for a task runs others that must end before it ----
 
-// Calls both, and says whether `inner` was run by the thread that joins `outer`, while another one
+// Calls both, and returns whether the thread that joins `outer` ran `inner`, while another thread
 // ran `outer`. `fork(a, b)` calls both and may run b on another thread.
 template <class F>
 bool joiner_runs_inner(const F& fork) {
@@ -332,7 +332,7 @@ TEST(Meeting, a_task_begins_at_once_beside_threads_that_sleep) {
 
 // ---- stack ----
 
-// Touches so many bytes of its stack, and calls `then`.
+// Touches `Bytes` bytes of its stack, and calls `then`.
 template <std::size_t Bytes, class F>
 [[gnu::noinline]] int with_stack(const F& then) {
   std::array<char, Bytes> local;
@@ -361,7 +361,7 @@ TEST(Stack, a_thread_with_a_small_stack_may_fetch_a_task_that_needs_more) {
   for (const std::size_t size : {std::size_t{128} << 10, std::size_t{256} << 10, kMiB}) {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
-    // A sanitizer needs some of it for itself.
+    // A sanitizer needs some of the stack for itself.
     pthread_attr_setstacksize(&attributes, support::sanitized ? 2 * kMiB : size);
     pthread_t thread;
     const auto body = [](void*) -> void* {

@@ -1,5 +1,5 @@
-// No memory and no threads: operator new and pthread_create of this program refuse when they are
-// told to. The parent has one thread only, so that every test is a fresh child.
+// No memory and no threads: operator new and pthread_create of this program refuse on demand. The
+// parent has one thread only, so every test runs in a fresh child.
 #include <gtest/gtest.h>
 #include <malloc.h>
 #include <sys/resource.h>
@@ -31,7 +31,7 @@
 
 namespace {
 
-// Lets so many calls pass, refuses the next, and those after it if `lasting`.
+// Lets `left` calls pass, refuses the next, and, if `lasting`, those after it.
 struct Gate {
   std::atomic<long> left = LONG_MAX;
   std::atomic<bool> lasting = false;
@@ -54,12 +54,12 @@ struct Gate {
 };
 constinit Gate memory, threads;
 
-// Allocations that are alive. Without slabs, workers and entries, which tmk keeps for later use.
+// Live allocations, without slabs, workers and entries, because tmk keeps those for later use.
 constinit std::atomic<long> alive = 0;
 void count(void* block, std::size_t alignment, long change) {
   if (alignment <= 64 && malloc_usable_size(block) < 2048) alive += change;
 }
-// Not inline: gcc would see free() meet new.
+// Not inline, because gcc would see free() of a block from new.
 [[maybe_unused, gnu::noinline]] void* allocate(std::size_t size, std::size_t alignment) {
   void* const block = memory.refuses() ? nullptr
                       : alignment == 0
@@ -78,7 +78,7 @@ void count(void* block, std::size_t alignment, long change) {
 
 }  // namespace
 
-// ThreadSanitizer's own cannot be replaced.
+// ThreadSanitizer's operators cannot be replaced.
 #if !TMK_TSAN
 void* operator new(std::size_t size) { return allocate(size, 0); }
 void* operator new(std::size_t size, std::align_val_t a) {
@@ -91,7 +91,7 @@ void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
     return nullptr;
   }
 }
-// AddressSanitizer has its own of what else there is, which knows nothing of these.
+// AddressSanitizer replaces the other operators itself, and those know nothing of these.
 void* operator new[](std::size_t size) { return allocate(size, 0); }
 void operator delete[](void* block) noexcept { release(block, 0); }
 void operator delete[](void* block, std::size_t /*size*/) noexcept { release(block, 0); }
@@ -122,7 +122,7 @@ bool require(bool holds) {
   return holds;
 }
 
-// Something of everything. bad_alloc may come from anywhere in it, a wrong result from nowhere.
+// Uses every part of tmk. Any call in it may throw bad_alloc, none may give a wrong result.
 void use_everything(unsigned pool_size) {
   std::optional<tmk::pool> pool;
   const auto use = [] {
@@ -135,7 +135,7 @@ void use_everything(unsigned pool_size) {
     const std::array<char, 500> large{'x'};  // from the heap
     require(tmk::async([large] { return large[0]; }).get() == 'x');
     require(tmk::async(tmk::launch::deferred, [] { return 2; }).get() == 2);
-    tmk::future<std::string> reader;  // older than what it waits for, or it would wait for ever
+    tmk::future<std::string> reader;  // older than its promise: else it would wait for ever
     tmk::promise<std::string> promise;
     reader = tmk::async([future = promise.get_future()]() mutable { return future.get(); });
     promise.set_value(std::string(100, 'y'));
@@ -172,7 +172,7 @@ void use_everything(unsigned pool_size) {
   require(tmk::async(tmk::launch::thread, [] { return 3; }).get() == 3);
 }
 
-// A promise that is broken where there is no memory for the error that says so.
+// Breaks a promise without memory for the error broken_promise.
 void break_a_promise() {
   tmk::future<int> future;
   {
@@ -190,7 +190,7 @@ void break_a_promise() {
 #define SKIP_WHERE_NEW_CANNOT_BE_REPLACED() \
   if (support::thread_sanitizer) GTEST_SKIP() << "ThreadSanitizer has its own operator new"
 
-// Tries with the n-th allocation refused, from the first to where none is; false: no bad_alloc
+// Tries with the n-th allocation refused, and, if `lasting`, those after it. False if no bad_alloc
 // came.
 bool survives(void (*body)(), bool lasting, long n) {
   memory.set(n, lasting);
@@ -213,7 +213,7 @@ TEST(Memory, bad_alloc_surfaces_from_a_program_that_has_just_begun) {
       for (long n = 0; refused; n += support::sanitized ? 7 : 1) {
         const int status = in_child([&] {
           const bool thrown = survives(body, lasting, n);
-          // Whatever was refused, there is enough now.
+          // After a refusal there is enough memory again.
           require(fib(10) == 55);
           if (memory.refused == 0) _exit(10);
           if (thrown) _exit(11);
@@ -229,7 +229,7 @@ TEST(Memory, bad_alloc_surfaces_from_a_program_that_has_just_begun) {
   }
 }
 
-// `alive` comes down to this: threads of a pool that has gone may be freeing their last block.
+// Waits until `alive` falls to `level`: threads of an ended pool may be freeing their last block.
 bool comes_down_to(long level) {
   for (int i = 0; i < 1000 && alive > level; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -264,7 +264,7 @@ TEST(Memory, nothing_leaks_when_an_allocation_is_refused) {
 
 bool works_without_more_threads() {
   if (fib(15) != 610) return false;
-  // Everybody waits for what is queued.
+  // Each task waits for a queued one.
   std::vector<tmk::shared_future<int>> chain(1, tmk::async([] { return 1; }).share());
   for (int i = 0; i < 1000; ++i) {
     chain.push_back(tmk::async([last = chain.back()] { return last.get() + 1; }).share());
@@ -360,7 +360,7 @@ TEST(Waits, the_watchdog_needs_no_memory_to_look_at_threads) {
             0);
 }
 
-// To be refused takes the system its time.
+// A refusal takes the system some time.
 TEST(Threads, refused_threads_are_not_asked_for_with_each_task) {
   EXPECT_EQ(in_child([] {
               threads.set(0, true);
@@ -387,7 +387,7 @@ TEST(Threads, ten_million_tasks_can_be_pending_at_once) {
   for (const bool oldest_first : {true, false}) {
     const long n = support::sanitized ? 200'000 : oldest_first ? 10'000'000 : 1'000'000;
     EXPECT_EQ(in_child([&] {
-                threads.set(0, true);  // so that nobody takes them away meanwhile
+                threads.set(0, true);  // so that no thread takes them away meanwhile
                 std::vector<tmk::future<long>> tasks(static_cast<std::size_t>(n));
                 for (auto& task : tasks) task = tmk::async([] { return 1L; });
                 const tmk::statistics before = tmk::stats();

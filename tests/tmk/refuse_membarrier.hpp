@@ -1,4 +1,4 @@
-// Takes the place of the C library's syscall() in one program, so that the kernel seems to refuse
+// This header replaces the C library's syscall() in one program, so that the kernel seems to refuse
 // membarrier.
 #pragma once
 
@@ -23,7 +23,7 @@ extern "C" long syscall(long number, ...) noexcept {
     return -1;
   }
   using Syscall = long (*)(long, ...);
-  // No constant: what guards its initialisation in libc++ comes here, too.
+  // Not a constant, because libc++'s guard of its initialisation calls this function, too.
   static constinit std::atomic<Syscall> known = nullptr;
   Syscall real = known;
   if (real == nullptr) known = real = reinterpret_cast<Syscall>(dlsym(RTLD_NEXT, "syscall"));

@@ -1,5 +1,5 @@
-// What a program with one thread per task may rely on, each with the runtime where it failed: no
-// wait adds an edge that such a program would not have. Whole, with pools of one, two and five.
+// The guarantees for a program with one thread per task, each with the runtime that failed: no
+// wait adds an edge that such a program would not have. Run with pools of one, two and five.
 #include <gtest/gtest.h>
 #include <locale.h>
 #include <pthread.h>
@@ -50,7 +50,7 @@ class Semantics : public testing::TestWithParam<unsigned> {
   tmk::pool pool_{GetParam()};
 };
 
-// A mutex that says when its holder comes back for it, where a real one would hang.
+// A mutex that reports when its holder comes back for it; a real mutex would hang.
 class Tattling {
  public:
   bool hold(const auto& body) {
@@ -67,7 +67,7 @@ class Tattling {
   std::atomic<std::thread::id> holder_;
 };
 
-// rayon 592, TileDB 1994: whoever waited with a lock held ran another task, which wanted the lock.
+// rayon 592, TileDB 1994: a thread that held a lock and waited ran a task, which wanted the lock.
 TEST_P(Semantics, a_lock_held_over_a_wait_meets_no_other_task) {
   pool_.run([] {
     for (int round = 0; round < 10; ++round) {
@@ -122,7 +122,7 @@ TEST_P(Semantics, a_wait_is_not_buried_under_a_task_that_waits_for_its_waiter) {
   });
 }
 
-// Taskflow 575: all workers wait for what is queued behind them.
+// Taskflow 575: all workers wait for tasks that are queued behind them.
 TEST_P(Semantics, waiting_threads_are_replaced_while_tasks_are_queued) {
   pool_.run([] {
     constexpr std::size_t kTasks = 12;
@@ -159,7 +159,7 @@ TEST_P(Semantics, a_condition_variable_may_be_what_tasks_wait_for) {
     std::condition_variable changed;
     int turn = 0;
     std::vector<tmk::future<void>> tasks;
-    for (int i = 11; i >= 0; --i) {  // the last to be made goes first
+    for (int i = 11; i >= 0; --i) {  // the last task made goes first
       tasks.push_back(tmk::async([&, i] {
         std::unique_lock lock(mutex);
         changed.wait(lock, [&] { return turn == i; });
@@ -172,7 +172,7 @@ TEST_P(Semantics, a_condition_variable_may_be_what_tasks_wait_for) {
   });
 }
 
-// A task that nobody waits for in tmk's sense runs all the same.
+// A task runs even if no thread waits for it through tmk.
 TEST_P(Semantics, a_task_runs_though_its_maker_waits_elsewhere) {
   pool_.run([] {
     std::latch done(4);
@@ -182,7 +182,7 @@ TEST_P(Semantics, a_task_runs_though_its_maker_waits_elsewhere) {
   });
 }
 
-// llvm 125433: the destructor of the last future lets go of a task that still runs.
+// llvm 125433: the destructor of the last future releases a task that still runs.
 TEST_P(Semantics, the_last_future_of_a_task_waits_for_its_end) {
   pool_.run([] {
     const auto slow = [](std::atomic<bool>& ended) {
@@ -222,7 +222,7 @@ TEST_P(Semantics, the_last_future_of_a_task_waits_for_its_end) {
   });
 }
 
-// oneTBB 1684, 2156: what one thread starts another one waits for, and no wake-up is lost.
+// oneTBB 1684, 2156: one thread starts a task, another waits for it, and no wake-up is lost.
 TEST_P(Semantics, one_thread_may_start_what_another_one_waits_for) {
   constexpr int kRounds = support::sanitized ? 1000 : 10000;
   std::array<tmk::promise<tmk::future<int>>, 2> slots;
@@ -300,7 +300,7 @@ TEST_P(Semantics, pools_inside_pools_work) {
   EXPECT_EQ(pool_.run([] { return nested(4); }), 16);
 }
 
-// An exception that counts how many of it are alive.
+// An exception that counts its live objects.
 struct Counted : std::runtime_error {
   Counted() : std::runtime_error("expected") { ++alive; }
   Counted(const Counted& other) : std::runtime_error(other) { ++alive; }
@@ -383,7 +383,7 @@ TEST_P(Semantics, a_timed_wait_never_runs_the_task) {
   });
 }
 
-// A scope belongs to no thread. The waiter takes what the maker has started, and goes on taking.
+// A scope belongs to no thread. The waiter takes the tasks that the maker has started, and goes on.
 TEST_P(Semantics, a_scope_may_be_waited_for_by_another_thread_than_its_maker) {
   constexpr int kRounds = support::sanitized ? 300 : 3000;
   constexpr int kTasks = 40;
@@ -495,7 +495,7 @@ TEST_P(Semantics, fork_join_of_one_call_is_a_tuple_of_one_whatever_it_returns) {
   });
 }
 
-// Never to wait for what is no time, nor to return before what is longer than any clock counts.
+// A wait of no number must not wait, and a wait longer than any clock counts must not return early.
 TEST_P(Semantics, a_wait_of_no_number_is_a_look_and_one_without_end_waits) {
   using std::chrono::duration;
   using std::chrono::steady_clock;
@@ -564,7 +564,7 @@ TEST_P(Semantics, a_type_may_hold_a_future_of_itself) {
   });
 }
 
-// What docs/runtime.md says of a task that its waiter runs: it is a call on the waiter's thread. In
+// docs/runtime.md on a task that its waiter runs: the task is a call on the waiter's thread. In
 // a pool of one thread a get() at once finds the task pending.
 class InPlace : public testing::Test {
  protected:
@@ -648,7 +648,7 @@ TEST_F(InPlace, what_a_task_sets_of_its_thread_stays_with_the_waiter) {
   });
 }
 
-// The thread unwinds, as with any pthread_exit: what it holds is given back, and others go on.
+// The thread unwinds, as with any pthread_exit: it gives back all that it holds, and others go on.
 TEST_F(InPlace, pthread_exit_ends_the_thread_of_the_waiter_and_leaves_nothing_held) {
 #if defined(_LIBCPP_VERSION)
   GTEST_SKIP() << "with libc++ 19 pthread_exit past a destructor is a crash without tmk too";
@@ -675,7 +675,7 @@ TEST_F(InPlace, pthread_exit_ends_the_thread_of_the_waiter_and_leaves_nothing_he
   EXPECT_FALSE(returned);
   EXPECT_TRUE(mutex.try_lock());
   mutex.unlock();
-  EXPECT_THROW(shared.get(), tmk::future_error);  // a broken promise, for those who wait elsewhere
+  EXPECT_THROW(shared.get(), tmk::future_error);  // broken promise, for waits elsewhere
   EXPECT_EQ(pool_.run([] { return tmk::async([] { return 3; }).get(); }), 3);
   EXPECT_EQ(pool_.run([] { return elsewhere([] { return 4; }); }), 4);
 }

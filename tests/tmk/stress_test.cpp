@@ -1,5 +1,5 @@
 // Random trees of tasks, fetched in random order, on random threads, with exceptions, while each
-// task checks what it may rely on. For ThreadSanitizer and AddressSanitizer above all.
+// task checks its guarantees. Mainly for ThreadSanitizer and AddressSanitizer.
 #define TMK_ASSERTIONS
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ constexpr std::uint64_t mix(std::uint64_t x) {  // splitmix64
   return x ^ (x >> 31);
 }
 
-// What a tree looks like depends on its seed alone; in which order it is run, on chance.
+// The form of a tree depends on its seed alone; the order of its tasks depends on chance.
 struct Shape {
   std::uint64_t seed;
   int depth;
@@ -69,7 +69,7 @@ struct Frame {
 };
 thread_local const Frame* Frame::innermost = nullptr;
 
-// A started task stays on its thread, and above a wait nothing runs but what is waited for.
+// A started task stays on its thread, and above a wait only the awaited tasks run.
 struct Running : Frame {
   explicit Running(const Shape& shape) {
     ++nodes_run;
@@ -96,7 +96,7 @@ struct Handle {
  private:
   void settle(auto& f) {
     if (!shape.deferred()) {
-      if (one_in(8)) {  // dropped, which waits
+      if (one_in(8)) {  // the drop waits
         f = {};
         return;
       }
@@ -173,11 +173,11 @@ std::uint64_t node(Shape shape, Handles given) {
   }
   std::erase_if(mine, [](Handle& handle) {
     if (!handle.shape.deferred()) return false;
-    handle.settle();  // nobody would run it otherwise
+    handle.settle();  // otherwise no thread would run it
     return true;
   });
   if (shape.throws() && one_in(2)) {
-    // What is left is waited for while the exception passes: as one frame, of the first.
+    // The task waits for the rest while the exception passes: as one frame, of the first.
     while (mine.size() > 1) take_any(mine).settle();
     if (mine.empty()) throw Failure{shape.result()};
     const Frame waiting(mine.front().shape);

@@ -1,4 +1,4 @@
-// What the tests of tmk share: which sanitizer they run under, an end for what hangs, chance,
+// Shared by the tests of tmk: the sanitizer that they run under, an end for hangs, chance,
 // and children in which a test may spoil its whole process.
 #pragma once
 
@@ -25,7 +25,7 @@ inline constexpr bool thread_sanitizer = false, address_sanitizer = false;
 #endif
 inline constexpr bool sanitized = thread_sanitizer || address_sanitizer;
 
-// Ends the process, and with it the test, when something hangs: no thread can be ended from
+// Ends the process, and with it the test, if the test hangs, because no thread can be ended from
 // outside.
 class Deadline {
  public:
@@ -35,14 +35,14 @@ class Deadline {
   ~Deadline() { alarm(0); }
 };
 
-// Waits for a child: its exit code or, as a shell says it, 128 and the number of the signal.
+// Waits for a child: its exit code or, as in a shell, 128 and the number of the signal.
 inline int status_of(pid_t child) {
   int status = 0;
   if (child < 0 || waitpid(child, &status, 0) != child) return -1;
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// Runs body() in a child and returns how it ended; 0: it returned true. A child that hangs ends by
+// Runs body() in a child. Returns its status, 0 if body() returned true. A child that hangs ends by
 // SIGALRM (142). `orderly`: with the ends of static objects and thread_locals.
 template <class F>
 int in_child(const F& body, bool orderly = false) {

@@ -1,4 +1,4 @@
-// The stress tests where the kernel refuses membarrier from the start, so that the owner of a deque
+// The stress tests with a kernel that refuses membarrier from the start, so the owner of a deque
 // always takes the slow path.
 #include "deque_stress_test.cpp"
 #include "refuse_membarrier.hpp"

@@ -1,6 +1,6 @@
 // tmk::itext against std::istringstream of the classic locale, on random and on awkward characters:
 // the same value, the same state, the same place; its rounding against the C library's; tmk::otext
-// against std::ostringstream. On libc++ what its streams read otherwise is left out, see
+// against std::ostringstream. On libc++ the tests omit inputs that its streams read otherwise, see
 // same_float.
 #include <gtest/gtest.h>
 
@@ -85,7 +85,7 @@ std::size_t place(std::istringstream& in) {
       std::streamoff(in.rdbuf()->pubseekoff(0, std::ios::cur, std::ios::in)));
 }
 
-// The same bits, with all that are not numbers alike.
+// The same bits; all values that are no number count as equal.
 template <class T>
 bool same(const T& a, const T& b) {
   if constexpr (std::floating_point<T>) {
@@ -95,9 +95,9 @@ bool same(const T& a, const T& b) {
   }
 }
 
-// What libc++'s num_get does otherwise: it takes more characters than can be a number ("1abc" is
-// none, "40x" in hexadecimal neither), reads hexadecimal floating numbers, calls it a failure if
-// the number is subnormal, stores infinity if it is too big, and forgets eofbit where a bool is
+// The deviations of libc++'s num_get: it takes more characters than a number can have ("1abc" is
+// none, "40x" in hexadecimal neither), reads hexadecimal floating numbers, fails if
+// the number is subnormal, stores infinity if it is too big, and forgets eofbit if a bool is
 // neither 0 nor 1.
 template <class T>
 bool libcxx_differs(std::string_view from, const T& value, std::string_view rest) {
@@ -118,7 +118,7 @@ bool libcxx_differs(std::string_view from, const T& value, std::string_view rest
   }
 }
 
-// Extracts from both. False: they differ in a way that is documented, and their ways part here.
+// Extracts from both. False: they differ in a documented way, and the comparison ends here.
 template <class T>
 bool extract(tmk::itext& ours, std::istringstream& theirs, T untouched) {
   T our_value = untouched;
@@ -226,7 +226,7 @@ std::string digits(Random& random, std::size_t most) {
   return text;
 }
 
-// Something between a number and none.
+// A text that is a number or almost one.
 std::string numberlike(Random& random) {
   static constexpr std::string_view kSigns[] = {"", "", "", "-", "+", "+-", "--"};
   static constexpr std::string_view kPoints[] = {"", ".", ".", "..", ","};
@@ -396,7 +396,7 @@ TEST(Itext, reads_lines_and_single_characters_as_a_string_stream_does) {
         case 2:
           ours.get(our_char);
           theirs.get(their_char);
-          // A stream may store a NUL where there is nothing left.
+          // A stream may store a NUL if nothing is left.
           if (ours) {
             EXPECT_EQ(our_char, their_char);
           }
@@ -475,7 +475,7 @@ T strto(const char* text) {
   if constexpr (std::same_as<T, long double>) return std::strtold(text, nullptr);
 }
 
-// As the C library rounds it; the limit and a failure where that says infinity.
+// Rounds as the C library does; if that gives infinity, the limit and a failure.
 template <class T>
 void rounds_as_the_c_library(const std::string& text) {
   T ours = 77;
@@ -542,8 +542,8 @@ TYPED_TEST(Rounding, is_right_at_the_edges_of_nineteen_digits_and_of_the_powers)
   }
 }
 
-// Exactly between two neighbours, and a little beside it: written with few digits, where that can
-// be, and with all of them.
+// Exactly between two neighbours, and a little beside it: written with few digits, if that
+// is possible, and with all of them.
 TYPED_TEST(Rounding, is_right_halfway_between_neighbours) {
   using T = TypeParam;
   constexpr int kDigits = std::numeric_limits<T>::digits;
@@ -671,7 +671,7 @@ TEST(Text, allocates_nothing_but_for_long_words) {
   EXPECT_EQ(allocations - before, 0U);
   tmk::otext owned;
   owned << 1;
-  EXPECT_EQ(allocations - before, 1U);  // and what counts, counts
+  EXPECT_EQ(allocations - before, 1U);  // the counter works
 #else
   GTEST_SKIP() << "a sanitizer has its own malloc";
 #endif

@@ -1,5 +1,5 @@
-"""Every page with code or commands in blocks is one that some test reads: who adds a block to
-another page adds a test."""
+"""Some test reads every page with code or commands in blocks: a block on another page needs a new
+test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every command of Threadmark on a page of the documents is one that the command line understands.
+"""The command line understands every command of Threadmark on the pages of the documents.
 
 A command stands in a block of code, at the beginning of a line, or in the text between backticks.
 """
@@ -23,13 +23,13 @@ PAGES = [
 ]
 BLOCK = re.compile(r"^(```|~~~).*?\n(.*?)^\1", re.MULTILINE | re.DOTALL)
 SPAN = re.compile(r"`(\./threadmark\s[^`]*)`")
-# They stand for words of the reader's.
+# The reader replaces these words.
 PLACEHOLDERS = {"COMMAND"}
 NUMBERS = re.compile(r"\b[NS]\b")
 
 
 def commands(text: str) -> Iterator[str]:
-    """The commands of a page, each on one line and without what stands before it."""
+    """The commands of a page, each on one line and without the text before it."""
     for block in BLOCK.finditer(text):
         for line in block[2].replace("\\\n", " ").splitlines():
             if found := re.match(r"(?:\$ |\w+=\S+ )*(\./threadmark .*)", line.strip()):

@@ -1,4 +1,4 @@
-"""The generated pages are those of the commands and schemas, and a stale page is said."""
+"""The generated pages are those of the commands and schemas, and the tool reports a stale page."""
 
 from __future__ import annotations
 

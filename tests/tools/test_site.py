@@ -1,4 +1,4 @@
-"""The documents as a site: what is copied for it, and which links are refused."""
+"""The documents as a site: the files that are copied for it, and the links that are refused."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 tidy = tool.load("tidy")
 
-# rule, path, what it refuses, what it accepts instead
+# rule, path, a text that it refuses, a text that it accepts instead
 EXAMPLES = [
     (
         "who-may-know-whom",

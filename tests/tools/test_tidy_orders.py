@@ -53,7 +53,7 @@ def test_a_header_whose_comments_and_note_are_true_passes() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "line", "message"),
     [
-        # What the comment names is not what the code does.
+        # The comment names another order than that of the code.
         ("fill: relaxed", "fill: release", 4, "the comment names release, the code relaxed"),
         (
             "slot.store(1, std::memory_order_relaxed)",

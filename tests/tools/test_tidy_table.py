@@ -1,4 +1,4 @@
-"""tools/tidy knows who may include whom from the table of ARCHITECTURE.md and from nowhere else."""
+"""tools/tidy takes the allowed includes from the table of ARCHITECTURE.md and from nowhere else."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_every_header_and_source_of_the_folders_with_rules_has_a_row() -> None:
 
 
 def lab(files: dict[str, str], table: str = TABLE) -> list[str]:
-    """What tidy says of modules of the lab, as far as the table and their names go."""
+    """The complaints of tidy about modules of the lab, by the table and their names alone."""
     made = [tidy.File(f"lab/threadmark/{path}", text) for path, text in files.items()]
     found = tidy.check([tidy.File("ARCHITECTURE.md", table), *made])
     return [str(each) for each in found if each.rule in ("who-may-know-whom", "names")]

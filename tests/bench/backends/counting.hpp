@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#define Backend Serial  // bench::Backend is what this header has to define
+#define Backend Serial  // this header has to define bench::Backend
 #include "backends/serial.hpp"
 #undef Backend
 

@@ -1,7 +1,7 @@
 """Runs the model: every scenario of the runtime, and each of its memory orders left out in turn.
 
-It takes minutes, so it is part of `check` and not of `test`; model.md gives its limits. The test
-copies the headers and shortens their waiting loops, so that there is little to explore in them.
+It takes minutes, so it is part of `check` and not of `test`; model.md describes its results. The
+test copies the headers and shortens their waiting loops, so that there is little to explore.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The compilers that tmk is for, and commands whose output a test reads."""
+"""The compilers that tmk supports, and commands whose output a test reads."""
 
 from __future__ import annotations
 

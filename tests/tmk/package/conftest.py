@@ -1,4 +1,4 @@
-"""The platforms of the tests in this folder: each compiler that is there."""
+"""The platforms of the tests in this folder: each installed compiler."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from compilers import PLATFORMS, Platform, run
 
 @pytest.hookimpl(tryfirst=True)  # xdist reads the groups in this hook too
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts the tests of one compiler together, because they share what they build."""
+    """Puts the tests of one compiler together, because they share their builds."""
     for item in items:
         compiler = getattr(getattr(item, "callspec", None), "params", {}).get("platform")
         if compiler is not None:

@@ -1,5 +1,5 @@
-// Ordinary code around std::async, with what a redirection to tmk might break: names that are also
-// members and variables, specialisations for std, `using namespace ::std`. Says what it computed.
+// Ordinary code around std::async that a redirection to tmk might break: names that are also
+// members and variables, specialisations for std, `using namespace ::std`. Prints its results.
 #include <math.h>
 #include <stdlib.h>
 #include <condition_variable>
@@ -28,7 +28,7 @@ struct Point {
   friend struct std::hash<Point>;
 };
 
-// Members and variables with the names of what is redirected.
+// Members and variables with the redirected names.
 struct Session {
   std::shared_future<int> future;
   int promise = 1, launch = 2, async = 3;
@@ -113,7 +113,7 @@ int run() {
   lock_guard held_a(a, adopt_lock), held_b(b, adopt_lock);
   task(8);
   vector<int> numbers{1, 2, 3};
-  // With an argument of std, argument-dependent lookup has its say too.
+  // With an argument of std, argument-dependent lookup finds the functions of std, too.
   auto size = async(
       launch::async, [](const vector<int>& v) { return static_cast<int>(v.size()); }, numbers);
   auto later = async(launch::deferred, [] { return 7; });

@@ -1,4 +1,4 @@
-// A plugin that uses tmk, and the part of a program that does: what test_plugins.py calls.
+// A plugin that uses tmk, and the part of a program that uses it, for test_plugins.py.
 #include <tmk/async.hpp>
 #include <tmk/pool.hpp>
 
@@ -9,7 +9,7 @@
 
 EXPORT const void* pool() { return &tmk::detail::Pool::standard(); }
 
-// Until a thread of the pool has run the last task.
+// Returns when a thread of the pool has run the last task.
 EXPORT int use() {
   std::vector<tmk::future<int>> tasks;
   for (int i = 0; i < 100; ++i) tasks.push_back(tmk::async([] { return 1; }));

@@ -1,4 +1,4 @@
-// A program that opens plugins, uses them, closes them, and lives on.
+// A program that opens plugins, uses them, closes them, and goes on.
 //
 //   plugin_host count PLUGIN...          how many pools they have, and the program if it uses tmk
 //   plugin_host close PLUGIN PLUGIN      prints "alive" if nothing has run in a closed plugin
@@ -27,8 +27,8 @@ F* find(void* plugin, const char* name) {
   return reinterpret_cast<F*>(dlsym(plugin, name));
 }
 
-// The first makes the pool; the second has its threads started, and is closed while they look
-// around for more.
+// The first plugin makes the pool. The second starts its threads, and is closed while they look
+// around for more tasks.
 void close_after_use(const char* first_path, const char* second_path) {
   void* const first = open(first_path);
   void* const second = open(second_path);

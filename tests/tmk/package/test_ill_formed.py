@@ -1,4 +1,4 @@
-"""Declarations and calls that the standard makes ill-formed, against tmk:: and, where the library
+"""Declarations and calls that the standard makes ill-formed, against tmk:: and, if the library
 diagnoses them too, against std::. One compilation per library: each line of the program is a case
 with types of its own number, which the compiler's messages about it name.
 """
@@ -43,7 +43,7 @@ RESULTS = [
     for kind in ("future", "shared_future", "promise")
     for result in ("Own<N>[3]", "Own<N>[]", "Own<N>()", "Indestructible<N>")
 ]
-TASKS = ["subject::packaged_task<Indestructible<N>()> NAME;"]  # the standard does not speak of them
+TASKS = ["subject::packaged_task<Indestructible<N>()> NAME;"]  # the standard does not cover them
 # [thread.req.timing]: the program is ill-formed if is_clock_v<Clock> is false.
 CLOCKS = [
     f"auto NAME = subject::{kind}<int>().wait_until(Time<{clock}<N>>());"
@@ -84,7 +84,7 @@ def test_what_is_ill_formed_is_refused_with_the_reason(
 ) -> None:
     if subject == "std" and platform.compiler != "g++":
         pytest.skip("libc++ 19 diagnoses no results and has no is_clock")
-    # Apart: clang leaves function bodies out after an error in a class.
+    # Compiled apart, because clang leaves function bodies out after an error in a class.
     for cases in (RESULTS + (TASKS if subject == "tmk" else []), CLOCKS):
         told = compiled(platform, tmp_path, subject, cases).stderr
         named = {int(each) for each in re.findall(r"\b[A-Z]\w+<(\d+)>", told)}

@@ -1,4 +1,4 @@
-"""The programs of docs/loops.md compile on each platform and print what the page says: with the
+"""The programs of docs/loops.md compile on each platform and print the output on the page: with the
 headers, and as one of two sources that include all of tmk as one header."""
 
 from __future__ import annotations

@@ -22,9 +22,9 @@ WAYS = ("std", "alias", "redirected")
 
 @pytest.fixture(scope="session")
 def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where tmk is, which is not where it was installed to."""
+    """The prefix of tmk, which is not the one of its installation."""
     folder = tmp_path_factory.mktemp("install")
-    shutil.copytree(ROOT / "include", folder / "include")  # nothing beside it is needed
+    shutil.copytree(ROOT / "include", folder / "include")  # the install needs nothing beside it
     succeed(["cmake", "-S", folder / "include", "-B", folder / "build"])
     succeed(["cmake", "--install", folder / "build", "--prefix", folder / "first"])
     shutil.rmtree(folder / "include")
@@ -49,7 +49,7 @@ def documented(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture(scope="session")
 def examples(documented: Path) -> Path:
-    """Where CMake has built the examples, each in its three ways."""
+    """The folder in which CMake has built the examples, each in its three ways."""
     return documented / "build/examples"
 
 
@@ -72,7 +72,7 @@ def test_every_header_compiles_alone_and_two_sources_with_all_link(
     alone = sorted(tmp_path.glob("alone*.cpp"))
     succeed(platform.command(f"-I{include}", "-fsyntax-only", *alone))
 
-    # What is redirected is not for the other headers to see: it comes last.
+    # The redirection comes last, because the other headers must not see it.
     names.sort(key=lambda each: each.name == "redirect_std.hpp")
     every = "".join(f"#include <{each}>\n" for each in names)
     sources = [tmp_path / "one.cpp", tmp_path / "other.cpp"]
@@ -115,7 +115,7 @@ def test_the_commands_of_the_document_build_what_they_say(documented: Path) -> N
 
 
 def digest(path: Path) -> bytes:
-    """As the example's first lines define it."""
+    """The digest that the example's first lines define."""
     if path.is_symlink():
         return hashlib.sha256(os.fsencode(path.readlink())).digest()
     if not path.is_dir():

@@ -1,5 +1,5 @@
-"""tmk in what dlopen loads: how many pools there are, as docs/dropin.md says, and that a plugin may
-be closed. And on musl, where Zig's C++ compiler is.
+"""tmk in plugins that dlopen loads: the number of pools is as in docs/dropin.md, and a plugin may
+be closed. Also on musl, if Zig's C++ compiler is there.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def host(platform: Platform, folder: Path, *flags: str | Path) -> Path:
 
 
 def using_host(platform: Platform, folder: Path, *flags: str) -> Path:
-    """The same, but it uses tmk itself."""
+    """The same host, but it uses tmk itself."""
     return host(platform, folder, "-DHOST_USES_TMK", INCLUDE, *flags, HERE / "plugin.cpp")
 
 
@@ -54,7 +54,7 @@ def test_the_number_of_pools_is_as_documented(platform: Platform, tmp_path: Path
     pairs = {flags: plugins(platform, folder, flags) for flags, folder in built.items()}
 
     def counts(program: Path) -> tuple[int, int]:
-        """With plugins whose symbols are shown, and with those whose are hidden."""
+        """The pools with plugins that show their symbols, and with plugins that hide them."""
         shown, hidden = (int(succeed([program, "count", *pair])) for pair in pairs.values())
         return shown, hidden
 
@@ -146,7 +146,7 @@ def test_a_static_program_on_musl_works(musl: list[str], tmp_path: Path) -> None
 def test_a_plugin_for_musl_can_be_loaded(musl: list[str], tmp_path: Path) -> None:
     plugin = tmp_path / "plugin.so"
     succeed([*musl, "-fPIC", "-shared", HERE / "plugin.cpp", "-o", plugin])
-    assert "STATIC_TLS" not in succeed(["readelf", "-d", plugin])  # which musl refuses
+    assert "STATIC_TLS" not in succeed(["readelf", "-d", plugin])  # musl refuses it
     loader = Path(f"/lib/ld-musl-{os.uname().machine}.so.1")
     if loader.exists():
         program = tmp_path / "host"

@@ -45,7 +45,7 @@ def test_the_library_is_found_by_cmake_where_it_was_moved_to(tmp_path: Path) -> 
     first = tmp_path / "first"
     for folder in (ROOT / "include", ROOT / "apps/sat"):
         build = tmp_path / f"build {folder.name}"
-        # Without optimisation, since what is asked is whether it links.
+        # Without optimisation, because the test only asks whether the program links.
         succeed(["cmake", "-S", folder, "-B", build, "-DCMAKE_BUILD_TYPE=Debug"])
         succeed(["cmake", "--build", build, "-j", str(len(os.sched_getaffinity(0)))])
         succeed(["cmake", "--install", build, "--prefix", first])

@@ -1,4 +1,4 @@
-// Steps that need nothing of the rest of their program.
+// Steps that need no other step of their program.
 #pragma once
 
 #include <sys/wait.h>
@@ -50,7 +50,7 @@ inline void busy(Id us) {
   }
 }
 
-// Where tasks meet, in any way.
+// A place at which tasks meet, in any way.
 class Place {
  public:
   explicit Place(Meeting meeting)
@@ -180,7 +180,7 @@ inline std::uint64_t storm(Id count, Id mutexes) {
   return sum;
 }
 
-// Calls `inner` above so many bytes of locals, in use.
+// Calls `inner` above `bytes` bytes of locals in use.
 template <class F>
 [[gnu::noinline]] std::uint64_t above(Id bytes, const F& inner) {
   constexpr Id kPart = 1u << 16;

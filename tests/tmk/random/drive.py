@@ -1,9 +1,9 @@
 """Runs random programs in processes of their own, with std and with tmk, and names those that fail.
 
 A program has failed with tmk if its answer is not the one that it computes from its data alone, if
-it dies, or if it takes longer than 10 s and 20 times as long as with std. It ends every program
-that takes longer; each failure has the command that repeats it. Time in which the kernel did not
-run the driver, or a runnable thread of the program, does not count: where threads poll with
+it dies, or if it takes longer than 10 s and 20 times as long as with std. The driver ends every
+program that takes longer; each failure has the command that repeats it. Time in which the kernel
+did not run the driver, or a runnable thread of the program, does not count: if threads poll with
 sched_yield, Linux 6.18 starves others, its own kernel threads among them, for up to a minute.
 """
 
@@ -29,8 +29,8 @@ TIMES_STD = 20.0
 LIMIT_OF_STD_S = 60.0
 THREADS = (1, 2, 8)
 LOOK_S = 0.5  # between two looks at the threads of a program
-# The first report ends a program. Of std only the time counts: ThreadSanitizer does not see what
-# the compiled part of libstdc++ does in set_value_at_thread_exit.
+# The first report ends a program. With std only the time counts, because ThreadSanitizer does not
+# see the compiled part of libstdc++ in set_value_at_thread_exit.
 OF_STD = {"TSAN_OPTIONS": "report_bugs=0"}
 OF_TMK = {
     "TSAN_OPTIONS": "halt_on_error=1:suppressions="
@@ -44,7 +44,7 @@ interrupted = threading.Event()
 
 @dataclass(frozen=True)
 class Ended:
-    """A process: `answer` if it ended well, else `failure`."""
+    """A process: `answer` if it ended well, `failure` otherwise."""
 
     seconds: float
     answer: str = ""
@@ -52,13 +52,13 @@ class Ended:
 
 
 def end(group: int) -> None:
-    """Kill a program and whatever it forked, if there is still one of them."""
+    """Kill a program and the processes that it forked, if one of them is left."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(group, signal.SIGKILL)
 
 
 def runnable_threads(group: int) -> dict[str, str]:
-    """What each runnable thread of a process group has had of the processors, by its folder."""
+    """The processor time of each runnable thread of a process group, by its folder."""
     found = {}
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -67,13 +67,13 @@ def runnable_threads(group: int) -> dict[str, str]:
             for thread in (process / "task").iterdir():
                 state = (thread / "stat").read_text().rpartition(") ")[2][:1]
                 had = (thread / "schedstat").read_text().strip()
-                if state == "R" and had != "0 0 0":  # which a kernel that counts nothing says
+                if state == "R" and had != "0 0 0":  # a kernel without these counts gives zeros
                     found[str(thread)] = had
     return found
 
 
 def output_within(limit_s: float, process: subprocess.Popen[str]) -> str | None:
-    """What the program printed, or None if it was ended at its limit."""
+    """The output of the program, or None if the driver ended it at its limit."""
     last = time.monotonic()
     end_at = last + limit_s
     had: dict[str, str] = {}
@@ -93,7 +93,7 @@ def output_within(limit_s: float, process: subprocess.Popen[str]) -> str | None:
 
 
 def run(command: list[str], environment: dict[str, str], limit_s: float) -> Ended:
-    """Run a program and whatever it forks, no longer than the limit."""
+    """Run a program and the processes that it forks, no longer than the limit."""
     began = time.monotonic()
     process = subprocess.Popen(
         command,
@@ -127,7 +127,7 @@ def run(command: list[str], environment: dict[str, str], limit_s: float) -> Ende
 def failures(
     folder: Path, seed: int, threads: tuple[int, ...], least_limit_s: float | None = None
 ) -> list[str]:
-    """What went wrong with this seed, one entry for each way of running it."""
+    """The failures of this seed, one entry for each way of running it."""
     options = ["--seed", str(seed)]
     std = run([str(folder / "random_programs.std"), *options], OF_STD, LIMIT_OF_STD_S)
     if std.failure:

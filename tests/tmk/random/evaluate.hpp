@@ -1,4 +1,4 @@
-// The answer of a program, told from its data alone, without a thread.
+// The answer of a program, computed from its data alone, without a thread.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct Outcome {
   std::uint64_t value = 0;
   bool threw = false;
 };
-inline std::uint64_t seen(const Outcome& outcome) {  // by whom it is fetched
+inline std::uint64_t seen(const Outcome& outcome) {  // by the thread that fetches it
   return outcome.threw ? mix(outcome.value, 0xe) : outcome.value;
 }
 inline std::uint64_t number_of_body(Id body) { return mix(body, 0xb0d4); }
@@ -22,7 +22,7 @@ inline Outcome outcome_of_promise(Id promise, Id how) {
   return {.value = mix(promise, 0x940), .threw = how == 1};
 }
 
-// What a step that asks nothing of other steps gives.
+// The value of a step that needs no other step.
 inline std::uint64_t own_value(const Step& step) {
   switch (step.op) {
     case Op::fib:

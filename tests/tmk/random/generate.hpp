@@ -1,20 +1,20 @@
 // Makes a program from a seed, so that it cannot deadlock with one thread per task.
 //
 // The generator plays the program in one serial order: it keeps all strands (a strand is a task or
-// a thread: what has a thread of its own under std) and appends one step at a time to one of them.
+// a thread, and has a thread of its own under std) and appends one step at a time to one of them.
 //
-//   Rule 1. A step that waits is appended only when what it waits for has happened in that order.
+//   Rule 1. A step that waits is appended only after its event has happened in that order.
 //   Rule 2. A strand locks only mutexes of a greater rank than all that it holds.
 //   Rule 3. A strand that holds mutexes, the greatest of rank r, waits for an event only if every
 //           mutex that the event's past has locked, and its own past has not, is of a rank > r.
 //
 // An event's past is all steps that it may have waited for, with one library or another; a strand's
-// own past, in rule 3, is what it has waited for with every one. Suppose that all unfinished
-// strands are stuck. Of the unfinished steps take the one that is first in the serial order: by
-// rule 1 what it waits for has happened, so it locks a mutex. Its holder is stuck too. If the
-// holder locks a mutex, that is of a greater rank by rule 2. If it waits for an event, the first
+// own past, in rule 3, is the steps that it has waited for with every library. Suppose that all
+// unfinished strands are stuck. Take the unfinished step that is first in the serial order: by rule
+// 1 its event has happened, so the step locks a mutex. Its holder is stuck, too. If the
+// holder locks a mutex, that has a greater rank by rule 2. If it waits for an event, the first
 // unfinished step of that event's past locks a mutex of a greater rank by rule 3. Either way there
-// is another holder, stuck, of a mutex of a greater rank: for ever, but ranks are finite.
+// is another stuck holder, of a mutex of a greater rank: for ever, but ranks are finite.
 #pragma once
 
 #include <algorithm>
@@ -52,12 +52,12 @@ class Generator {
     raise(Op::async, 6);
     raise(Op::get, 3);
     raise(Op::busy, 1);
-    // They take long.
+    // These take long.
     for (const Op op : {Op::fork, Op::exec, Op::crowd, Op::pool_run, Op::nap, Op::recurse}) {
       auto& weight = weights_[static_cast<std::size_t>(op)];
       weight = std::min(weight, Id{1});
     }
-    // A quarter of a second each, until the runtime sees that a task starves.
+    // Each takes a quarter of a second, until the runtime sees that a task starves.
     if (!random_.one_in(12)) weights_[static_cast<std::size_t>(Op::window)] = 0;
     add_strand(kMain, add_body());
   }
@@ -80,7 +80,7 @@ class Generator {
 
  private:
   static constexpr std::size_t kMostLocks = 256, kMostStrands = 48;
-  struct Past {                              // which of the program's lock steps
+  struct Past {                              // a set of the program's lock steps
     std::bitset<kMostLocks> sure, possible;  // with every library, and with some
     Past& operator|=(const Past& other) {
       sure |= other.sure;
@@ -94,7 +94,7 @@ class Generator {
   };
 
   enum Kind : std::uint8_t { kMain, kTask, kOwnThread, kForeign, kBranch };
-  enum Inner : std::uint8_t { kBottom, kCall, kJoins, kPool };  // why a frame was entered
+  enum Inner : std::uint8_t { kBottom, kCall, kJoins, kPool };  // the reason to enter a frame
   struct Frame {
     Id body;
     Inner inner;
@@ -112,7 +112,7 @@ class Generator {
     std::vector<Id> at_exit{};
     std::vector<Id> pools{};  // inside which it was made, or is
     Past past{};
-    Id floor = 0;  // the rank of what is held by strands that wait for it
+    Id floor = 0;  // the greatest rank held by strands that wait for it
     Id stack_kib = 8192;
     bool posix = false;  // a thread that std did not make
     bool ended = false;
@@ -161,7 +161,7 @@ class Generator {
     program_.bodies[strand.top().body].steps.push_back(std::move(step));
   }
 
-  // ---- what may be waited for ----
+  // ---- possible waits ----
 
   static Id held(const Strand& strand) {
     Id most = strand.floor;
@@ -204,7 +204,7 @@ class Generator {
     const Slot& is = program_.slots[slot];
     return is.kind == Slot::body && bodies_[is.producer].deferred;
   }
-  // Whether nothing comes with its result, then or from now on.
+  // Whether its result brings no slots, then or later.
   bool plain(Id slot) {
     const Slot& is = program_.slots[slot];
     if (is.kind != Slot::body) return true;
@@ -245,7 +245,7 @@ class Generator {
     if (is.kind != Slot::body) return;
     for (const Id each : program_.bodies[is.producer].carries) strand.top().slots.push_back(each);
   }
-  void may_await(Strand& strand, Id slot) {  // the last future of an async does in its destructor
+  void may_await(Strand& strand, Id slot) {  // the destructor of an async's last future waits
     if (happened(slot)) strand.past.possible |= past_of(slot).possible;
   }
   void drop(Strand& strand, Id slot) {
@@ -270,7 +270,7 @@ class Generator {
   void enter(Id id, Id body, Inner inner) {
     strands_[id].frames.push_back({.body = body, .inner = inner});
   }
-  // Whether a strand can go on; what it waited for is of its past then.
+  // Whether a strand can go on; the event that it waited for then belongs to its past.
   bool awake(Id id) {
     Strand& strand = strands_[id];
     if (strand.ended) return false;
@@ -351,7 +351,7 @@ class Generator {
     std::erase(live_, id);
     return true;
   }
-  // A result carries futures of younger bodies only, so that none comes to hold itself.
+  // A result carries futures of younger bodies only, so that no result holds itself.
   bool younger(Id slot, Id body) const {
     const Slot& is = program_.slots[slot];
     if (is.kind == Slot::all) {
@@ -363,7 +363,7 @@ class Generator {
   void leave(Strand& strand, Id slot) {
     if (random_.one_in(2)) return drop(strand, slot);
     may_await(strand, slot);
-    remove(strand, slot);  // the frame has it still
+    remove(strand, slot);  // the frame still has it
   }
   bool plain_now(Id slot) const {
     const Slot& is = program_.slots[slot];
@@ -652,7 +652,7 @@ class Generator {
   Id add_thread(Id id, Id body, Id kib, const std::vector<Id>& given) {
     const Id made = add_strand(kForeign, body, &strands_[id]);
     strands_[made].top().slots = given;
-    // Who joins it waits for it with what it holds then, which is no lock of the joining frame.
+    // The strand that joins it holds these locks while it waits, and no lock of the joining frame.
     strands_[made].floor = held(strands_[id]);
     strands_[made].posix = kib != 0;
     if (kib != 0) strands_[made].stack_kib = kib;
@@ -744,7 +744,7 @@ class Generator {
     if (way == kBySpin) {
       count = random_.between(2, 3);
     } else if (random_.one_in(8)) {
-      const bool polls = way >= kByYield;  // which takes long with std too
+      const bool polls = way >= kByYield;  // polling takes long with std too
       count = random_.between(13, polls ? 40 : 300);
       if (!polls && random_.one_in(8)) count = 1000 + random_.below(200);
     }

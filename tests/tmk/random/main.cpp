@@ -1,6 +1,6 @@
-// Runs one random program with the futures of std or tmk and compares its answer with the one that
-// evaluate.hpp tells: random_programs.tmk --seed N [--size N] [--print]. TMK_NUM_THREADS as usual.
-// Exit status 3: something was wrong, and stdout says what. What hangs is drive.py's to end.
+// Runs one random program with the futures of std or tmk and compares its answer with the one from
+// evaluate.hpp: random_programs.tmk --seed N [--size N] [--print]. TMK_NUM_THREADS as usual.
+// Exit status 3: a check failed, and stdout names it. drive.py ends a program that hangs.
 #include <pthread.h>
 #include <sys/time.h>
 
@@ -44,7 +44,7 @@ Result::Result(std::uint64_t number, std::vector<Handle> with)
 Result::Result(Result&& other) noexcept = default;
 Result::~Result() = default;
 
-// What a waiter does with any kind of future.
+// Calls `body` with the future of a handle, of any kind.
 template <class F>
 auto with_future(Handle& handle, const F& body) {
   if (handle.one.valid()) return body(handle.one);
@@ -52,7 +52,7 @@ auto with_future(Handle& handle, const F& body) {
   require(handle.all.valid(), "a future has no state");
   return body(handle.all);
 }
-// Its value, or what stands for its exception; see seen().
+// The value of a call, or the number for its exception; see seen().
 template <class F>
 std::uint64_t seen_of(const F& call) {
   try {
@@ -134,7 +134,7 @@ class Lock {
   bool standard_;
 };
 
-// What the bodies of a program share. It is never destroyed: threads of std may outlive main.
+// The state that the bodies of a program share. Never destroyed: threads of std may outlive main.
 struct World {
   explicit World(Program given)
       : program(std::move(given)),
@@ -395,14 +395,14 @@ void Frame::peek(auto& future, Id how) {
   if (how == 2) future.wait_until(Clock::now() - std::chrono::seconds(1));
 }
 
-// The value of a step that needs nothing of others, which is known.
+// The value of a step that needs no other step, after a comparison with the known value.
 std::uint64_t checked(const Step& step, std::uint64_t value) {
   if (value == own_value(step)) return value;
   const std::string name = kOpNames[static_cast<std::size_t>(step.op)];
   fail((name + " " + std::to_string(step.a) + " gave " + std::to_string(value)).c_str());
 }
 
-// What the interpreter does with a step; see RANDOM_PROGRAMS_OPS.
+// Interprets a step; see RANDOM_PROGRAMS_OPS.
 std::uint64_t Frame::perform(const Step& step) {
   World& all = *world;
   switch (step.op) {
@@ -532,7 +532,7 @@ std::uint64_t Frame::perform(const Step& step) {
     case Op::await_kill: {
       thread_local Id awaited = 0;
       pause_until(step.b, [&] { return all.targets[step.a].killed.load(); });
-      pause_until(kNap100us, [&] { return killed_here > awaited; });  // where it may come late
+      pause_until(kNap100us, [&] { return killed_here > awaited; });  // it may come late
       if (!support::thread_sanitizer) ++awaited;
       break;
     }
@@ -551,7 +551,7 @@ std::uint64_t Frame::perform(const Step& step) {
   return 1;
 }
 
-// The last word, after the thread_locals of main.
+// Runs last, after the thread_locals of main.
 struct Report {
   Report() = default;
   Report(const Report&) = delete;
@@ -561,7 +561,7 @@ struct Report {
     const Program& program = world->program;
     pause_until(kNap1ms, [&] { return world->kept >= program.keeps; });
     require(world->kept == program.keeps, "a thread_local ended twice");
-    // ThreadSanitizer makes one of equal signals that are pending for a thread.
+    // ThreadSanitizer merges equal signals that are pending for a thread.
     const Id kills = support::thread_sanitizer ? std::min(program.kills, Id{1}) : program.kills;
     pause_until(kNap1ms, [&] { return kills_handled >= kills; });
     require(kills_handled <= program.kills, "a signal came twice");

@@ -1,4 +1,4 @@
-// A random program as data: bodies of steps. generate.hpp makes it from a seed, evaluate.hpp says
+// A random program as data: bodies of steps. generate.hpp makes it from a seed, evaluate.hpp gives
 // its answer, main.cpp interprets it with the futures of std or tmk.
 #pragma once
 
@@ -39,7 +39,7 @@ inline constexpr Excluded kExcluded[] = {
     {"fork with tasks under ThreadSanitizer", "such a child only ends: it may start no threads"},
 };
 
-// What a step does, with its operands a, b, c and list.
+// The operations of steps, with their operands a, b, c and list.
 #define RANDOM_PROGRAMS_OPS(X)                                                                     \
   X(async)       /* body a by policy b; its future is slot c; list: slots that are moved to it */  \
   X(thread)      /* body a on a thread: b KiB of stack, or 0: std::thread; it is thread c; list */ \
@@ -103,7 +103,7 @@ struct Step {
   std::vector<Id> list{};
 };
 
-// How a wait by polling passes the time, and how tasks meet.
+// The pauses of a wait by polling, and the ways in which tasks meet.
 enum Pause : Id { kYield, kNap1ms, kNap100us, kSpin, kPauses };
 enum Way : Id { kLatch, kBarrier, kCondition, kByYield, kByNap1ms, kByNap100us, kBySpin, kWays };
 
@@ -119,7 +119,7 @@ struct Body {
   bool optional = false;  // of a deferred call: it runs when it is fetched, at most once
 };
 
-// Whose outcome a slot is.
+// The producer of a slot's outcome.
 struct Slot {
   enum Kind : std::uint8_t { body, promise, all, runner } kind = body;
   bool shared = false;
@@ -138,7 +138,7 @@ struct Program {
   std::vector<Body> bodies;
   std::vector<Slot> slots;
   std::vector<Meeting> meetings;
-  std::vector<Id> promises;  // what set_promise does to each; kNeverSet
+  std::vector<Id> promises;  // the effect of set_promise on each; kNeverSet
   Id flags = 0, boxes = 0, threads = 0, targets = 0, kills = 0, keeps = 0;
 };
 inline constexpr Id kNeverSet = 99, kAtExit = 98, kMutexes = 6, kNoBody = ~Id{0};
@@ -146,7 +146,7 @@ inline constexpr Id kNeverSet = 99, kAtExit = 98, kMutexes = 6, kNoBody = ~Id{0}
 // The same numbers on every platform.
 class Random {
  public:
-  explicit Random(std::uint64_t seed) : state_(seed) { state_ = next(); }  // not its neighbour's
+  explicit Random(std::uint64_t seed) : state_(seed) { state_ = next(); }  // unlike its neighbour's
   std::uint64_t next() {
     std::uint64_t z = (state_ += 0x9e3779b97f4a7c15);
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
@@ -165,7 +165,7 @@ class Random {
   std::uint64_t state_;
 };
 
-// How values are made of values.
+// Combines two values into one.
 inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
   return Random(a ^ (b * 0xff51afd7ed558ccd)).next();
 }

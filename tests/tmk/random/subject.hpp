@@ -1,5 +1,5 @@
-// What the programs use, from the library that this source is compiled for: tmk's own, or std's
-// with std::async in the place of what std does not have.
+// The names that the programs use, from the library of this build: those of tmk, or those of std
+// with std::async in the place of features that std lacks.
 #pragma once
 
 #if SUBJECT_IS_TMK
@@ -56,7 +56,7 @@ inline constexpr launch kOwnThread = launch::async;
 template <class F, class... G>
 auto fork_join(F&& first, G&&... others) {
   auto futures = std::make_tuple(std::async(launch::async, std::ref(others))...);
-  // Braces: in this order; the destructors of the futures wait for the rest.
+  // Braces keep this order; the destructors of the futures wait for the rest.
   return std::apply([&](auto&... each) { return std::tuple{first(), each.get()...}; }, futures);
 }
 

@@ -1,4 +1,4 @@
-"""What the driver of the random programs says of programs that fail, each in its own way."""
+"""The driver's reports on random programs that fail, each in its own way."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def give_up_after(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ends(pid: str) -> bool:
-    """Whether a process that was killed ends: it may still be on its way out."""
+    """Whether a killed process ends; its end may take a while."""
     status = Path(f"/proc/{pid}/stat")
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
@@ -65,7 +65,7 @@ def test_a_program_that_hangs_is_ended_with_what_it_forked(
     give_up_after(0.3, monkeypatch)
     forked = tmp_path / "forked"
     folder = programs(tmp_path, f"sleep 100 & echo $! > {forked}; wait")
-    # Until it has forked, it counts as one that waits for a processor.
+    # Until the program has forked, it counts as waiting for a processor.
     monkeypatch.setattr(
         drive, "runnable_threads", lambda _: {} if forked.exists() else {"thread": "5"}
     )

@@ -1,5 +1,5 @@
-"""The public names of tmk, read from its headers: what namespace tmk declares outside of detail,
-and what its classes inherit from there."""
+"""The public names of tmk, read from its headers: the names that namespace tmk declares outside of
+detail, and the names that its classes inherit from there."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ def declared(text: str, namespace: str = "tmk") -> Iterator[tuple[str, str]]:
 
 
 def _plain(text: str) -> str:
-    """Without comments, literals and lines of the preprocessor."""
+    """The text without comments, literals and lines of the preprocessor."""
     text = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
     text = re.sub(r"^\s*#(?:.*\\\n)*.*$", "", text, flags=re.MULTILINE)
     return re.sub(r"'(?:\\.|[^'\\\n])'|\"(?:\\.|[^\"\\\n])*\"", "0", text)
 
 
 def _stripped(head: str) -> str:
-    """A declaration without attributes, and without what is in <> and ()."""
+    """A declaration without attributes, and without the contents of <> and ()."""
     head = re.sub(r"\[\[.*?\]\]", "", head, flags=re.DOTALL)
     before = None
     while before != head:
@@ -94,7 +94,7 @@ def _scope(head: str) -> tuple[str, str]:
 
 
 def _names(head: str) -> list[str]:
-    """What a declaration declares; nothing for deduction guides, specialisations, operators."""
+    """The names in a declaration; none for deduction guides, specialisations, operators."""
     plain = _stripped(head).strip()
     if "->" in plain or "operator" in plain or not plain:
         return []

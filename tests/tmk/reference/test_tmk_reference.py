@@ -1,4 +1,4 @@
-"""docs/tmk.md has every public name of tmk and no other, and its examples do what they say."""
+"""docs/tmk.md has every public name of tmk and no other, and its examples do as the page says."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_the_names_are_found_in_headers() -> None:
 def test_every_public_name_is_described_and_no_other() -> None:
     assert len(NAMES) > 25
     known = described()
-    # swap is said of promise and of packaged_task, which have it as a member too.
+    # promise and packaged_task also have swap as a member, and their sections describe it.
     missing = NAMES.keys() - known.keys() - elsewhere() - {"swap"}
     assert not missing, f"add a section of docs/tmk.md for each of {sorted(missing)}"
     assert not known.keys() - NAMES.keys()
@@ -121,7 +121,7 @@ def test_the_program_of_the_readme_compiles_by_the_line_of_the_reference(tmp_pat
     assert len(blocks) == 1
     (tmp_path / "prog.cpp").write_text(blocks[0])
     (tmp_path / "include").symlink_to(ROOT / "include")
-    (line,) = re.findall(r"```sh\n(.*)\n```", PAGE)  # the reference says how to compile
+    (line,) = re.findall(r"```sh\n(.*)\n```", PAGE)  # the reference gives the command to compile
     subprocess.run([*line.split(), "-Wall", "-Wextra", "-Werror"], check=True, cwd=tmp_path)
     subprocess.run([tmp_path / "prog"], check=True)
 
