@@ -1,5 +1,5 @@
 """Runs an application: tmk-NAME for the tests in the folder NAME. THREADMARK_APPS_BIN names the
-folder of the applications."""
+folder of the executables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import mounting
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# As the tests build it, and as ./threadmark setup --apps does.
+# The folders of the build of the tests and of ./threadmark setup --apps.
 PLACES = (ROOT / "build/gcc-libstdc++/apps/bin", ROOT / "build/apps/bin")
 
 Application = Callable[..., subprocess.CompletedProcess[str]]
@@ -25,7 +25,7 @@ def executable(request: pytest.FixtureRequest, executable_of: Callable[[str], Pa
 
 @pytest.fixture
 def executable_of() -> Callable[[str], Path]:
-    """That of an application, by its name."""
+    """The executable of an application, by the application's name."""
     return _executable
 
 
@@ -42,7 +42,7 @@ def _executable(application: str) -> Path:
 
 @pytest.fixture
 def application(executable: Path, tmp_path: Path) -> Application:
-    """application(*words): one process to its end, in a folder of this test."""
+    """application(*words): run one process to its end, in a folder of this test."""
 
     def run(*words: object, **options: object) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -58,7 +58,7 @@ def application(executable: Path, tmp_path: Path) -> Application:
 
 @pytest.fixture
 def refused(executable: Path, application: Application, tmp_path: Path) -> Callable[..., str]:
-    """refused(status, *words): the one sentence with which it is refused; no file is left."""
+    """refused(status, *words): the one sentence of a refused command, which leaves no file."""
 
     def refuse(status: int, *words: object, **options: object) -> str:
         before = sorted(tmp_path.rglob("*"))
@@ -75,8 +75,8 @@ def refused(executable: Path, application: Application, tmp_path: Path) -> Calla
 
 @pytest.fixture
 def refused_by_a_full_disk(executable: Path) -> Callable[..., str]:
-    """refused_by_a_full_disk(folder, *words): the one sentence with which it ends where the folder
-    is a file system of 256 KiB; no file is left there."""
+    """refused_by_a_full_disk(folder, *words): the one sentence with which the process ends if the
+    folder is a file system of 256 KiB. The process leaves no file there."""
 
     def run(folder: Path, *words: object) -> str:
         line = " ".join(map(str, (executable, *words)))

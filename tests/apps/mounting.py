@@ -1,4 +1,4 @@
-"""Commands that mount a file system, without being root: in a namespace of their own."""
+"""Commands that mount a file system without root, in a namespace of their own."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import subprocess
 
 import pytest
 
-REFUSED = 77  # how a script says that it could not mount
+REFUSED = 77  # the status of a script that could not mount
 
 
 def run(script: str) -> subprocess.CompletedProcess[str]:
-    """The end of a shell script that may mount, and exits with REFUSED where it cannot; the test is
-    skipped then."""
+    """Run a shell script that may mount; returns the process that ended. A script that cannot mount
+    exits with REFUSED, and the test is skipped."""
     unshare = shutil.which("unshare")
     if unshare is None:
         pytest.skip("unshare is not installed")

@@ -1,4 +1,4 @@
-"""The commands that the pages of the applications show do what the pages say."""
+"""The commands on the pages of the applications do what the pages promise."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import pytest
 from threadmark.model.places import ROOT
 
 Executable = Callable[[str], Path]
-SMALL = {"50000": "300", "110000": "3000", "100": "3"}  # numbers of the pages, for a test
+SMALL = {"50000": "300", "110000": "3000", "100": "3"}  # numbers of the pages: of a test
 LIMIT_S = 300
 
 
 def commands(page: str, beginning: str) -> list[list[str]]:
-    """The words of the commands of a page that begin so, behind the program's name."""
+    """The commands of a page that begin with `beginning`, as words without the program's name."""
     text = (ROOT / page).read_text(encoding="utf-8")
     blocks = "".join(re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE))
     lines = [line for line in blocks.splitlines() if line.startswith(beginning)]
@@ -43,7 +43,7 @@ def test_the_commands_of_tmk_sat_run_one_after_the_other(
     assert len(shown) >= 8
     for words in shown:
         if words[0] == "generate":
-            words[words.index("FILE")] = "ANOTHER"  # an existing file is not replaced
+            words[words.index("FILE")] = "ANOTHER"  # the program replaces no existing file
         run(program, words, tmp_path)
 
 
@@ -55,7 +55,7 @@ def test_the_commands_of_tmk_students_run_one_after_the_other(
     shown = commands("apps/students/README.md", "build/apps/bin/tmk-students ")
     assert len(shown) >= 5
     for words in shown:
-        if words[0] != "bench":  # tests/apps/students/test_students_bench.py has it
+        if words[0] != "bench":  # tests/apps/students/test_students_bench.py tests that command
             run(program, words, tmp_path)
 
 
@@ -90,7 +90,7 @@ def test_the_commands_of_the_nodes_work_together(executable_of: Executable, tmp_
 
 
 def free_port() -> int:
-    """That nobody listens at."""
+    """A port without a listener."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         number: int = one.getsockname()[1]

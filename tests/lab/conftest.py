@@ -1,4 +1,4 @@
-"""What the tests of the lab share: the command line as a child process, and single processes."""
+"""Shared fixtures of the lab's tests: the command line as a child process, and single processes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from threadmark.setup.discovery import find
 
 @pytest.fixture(params=["groups", "polling"])
 def attempt(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Attempt]:
-    """Run one process of a fake program, with control groups where they can be had, and without."""
+    """Run one process of a fake program: once with control groups, if the machine allows them, and
+    once without."""
     groups = request.param == "groups"
 
     def run(body: str, *, limit_s: float = 60, threads: int = 1, **limits: int) -> Row:
@@ -44,7 +45,7 @@ def attempt(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Attempt]
 
 @pytest.fixture
 def lab(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run the command line to its end; the store is one of this test."""
+    """Run the command line to its end. The test has a store of its own."""
 
     def run(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
         environment = {**lab_environment(), **dict(options.pop("env", {}))}  # type: ignore[call-overload]

@@ -1,6 +1,6 @@
-"""Programs that behave as told, to be measured by the lab: one for each way of ending.
+"""Programs with given behaviour for the lab to measure: one for each way of ending.
 
-A fake is one small Python script that speaks the contract of ARCHITECTURE.md, then misbehaves.
+A fake is one small Python script that follows the contract of ARCHITECTURE.md, then misbehaves.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def write(
 
 
 def way(name: str, **changes: object) -> dict[str, object]:
-    """A way of a contention program, as it is described."""
+    """A way of a contention program, as the program describes it."""
     usual: dict[str, object] = {"meaning": "a fake", "remedy": False, "parallel": True}
     return {"name": name, **usual, "use": "threads", "lacks": "", **changes}
 
@@ -125,7 +125,7 @@ def contend(
 
 
 def calibrate(folder: Path, platform: str = "fake", free: float = 1.98, bound: float = 0.3) -> Path:
-    """Make the calibration, which comes out unless told otherwise."""
+    """Make the calibration. It passes unless the caller gives other numbers."""
     body = f"start(); rounds({free} if option('--variant') == 'arithmetic' else {bound}); end()"
     ways = [way("arithmetic"), way("shared_atomic")]
     return contend(folder, "calibration", ways, body, platform=platform)

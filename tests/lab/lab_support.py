@@ -1,4 +1,5 @@
-"""What the tests of the lab use beside fixtures: its command line, a cell, and who is alive."""
+"""Helpers of the lab's tests beside fixtures: the command line, a cell, and a check for live
+processes."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ LAB = (sys.executable, "-P", "-m", "threadmark")
 
 
 def lab_environment() -> dict[str, str]:
-    """So that Python finds the lab."""
+    """The environment in which Python finds the lab."""
     return {**os.environ, "PYTHONPATH": str(ROOT / "lab")}
 
 
@@ -37,12 +38,12 @@ def store_again(path: Path) -> None:
 
 
 def alive(pid: int) -> bool:
-    """Whether a process still runs; one that nobody has waited for does not."""
+    """Whether a process still runs. A zombie, for which nobody has waited yet, does not."""
     return bool(start_time(pid))
 
 
 def cell(**changes: object) -> Cell:
-    """A cell; what is not given does not matter."""
+    """A cell with these fields; the others do not matter."""
     values: dict[str, object] = {
         "program": "fib",
         "size": "quick",

@@ -1,4 +1,4 @@
-"""What is built while something is measured or built: neither may spoil the other."""
+"""Builds during measurements and other builds: neither may spoil the other."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Lab = Callable[..., subprocess.CompletedProcess[str]]
 
 def test_a_build_during_a_run_ends_the_run_and_keeps_its_rows(lab: Lab, tmp_path: Path) -> None:
     fakes.write(tmp_path / "programs", "fib.serial")
-    # As a linker does it: a new file takes the place of the old one.
+    # A linker also replaces the old file by a new one.
     again = "new = __file__ + '~'; open(new, 'w').write(open(__file__).read()); os.chmod(new, 493)"
     fakes.write(
         tmp_path / "programs", "fib.tbb", f"{again}; os.rename(new, __file__)\n{fakes.GOOD}"
@@ -67,7 +67,7 @@ def test_a_build_waits_for_another_one(
             assert time.monotonic() < deadline, said
             time.sleep(0.01)
             said += capsys.readouterr().err
-        time.sleep(0.3)  # so that one that only says it builds meanwhile
+        time.sleep(0.3)  # time in which a process that only prints the message would build
         assert not (tmp_path / "none.log").exists()
     other.join(60)
     assert (tmp_path / "none.log").exists()
@@ -109,11 +109,11 @@ def test_it_configures_without_the_tests_as_a_first_run_does(
     assert done.returncode == 0, done.stderr
     programs = (tmp_path / "build.ninja").read_text("utf-8")
     assert "build bin/fib.serial:" in programs
-    assert "build bin/bars.latency" not in programs  # the lab takes what lies in bin for a program
+    assert "build bin/bars.latency" not in programs  # the lab takes each file in bin for a program
     assert "gtest" not in programs
     assert "tmk-students" not in programs
     assert "students_writers" not in programs
-    # A program whose library takes a minute to build waits until it is asked for.
+    # ninja builds a program whose library takes a minute only on request.
     assert "build sat_mapping: phony" in programs
     usual = programs.split("build bench/all: phony")[1].split("\n\n")[0]
     assert "bin/fib.serial" in usual
@@ -128,7 +128,7 @@ def test_a_program_about_an_application_comes_with_the_applications(
     before = build._configuration("gcc-libstdc++", tests=False)
     (tmp_path / "later/apps").mkdir(parents=True)
     (tmp_path / "later/apps/configured").touch()
-    assert build._configuration("gcc-libstdc++", tests=False) != before  # so it configures again
+    assert build._configuration("gcc-libstdc++", tests=False) != before  # the lab configures again
     line = build._configure("gcc-libstdc++", tests=False)
     subprocess.run([*line, "-B", str(tmp_path / "out")], capture_output=True, check=True)
     programs = (tmp_path / "out/build.ninja").read_text("utf-8")
@@ -136,7 +136,7 @@ def test_a_program_about_an_application_comes_with_the_applications(
     assert "writers/as_published.cpp.o" in program
     everything = programs.split("build all: phony")[1].split("\n\n")[0]
     assert "tmk-students" not in everything
-    # And it goes with them.
+    # The programs go away with the applications.
     (tmp_path / "later/apps/configured").unlink()
     line = build._configure("gcc-libstdc++", tests=False)
     subprocess.run([*line, "-B", str(tmp_path / "out")], capture_output=True, check=True)

@@ -1,4 +1,4 @@
-"""`threadmark catalogue` from outside: what it measures, stores and says, and how it can end."""
+"""`threadmark catalogue` from outside: its measurements, rows, output and endings."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ SPEEDS = "start(); rounds({'good': 1.9, 'poor': 1.2, 'none': 1.0, 'bad': 0.4}[op
 
 @pytest.fixture
 def programs(tmp_path: Path) -> Path:
-    """The calibration, and a program of which each way ends in another verdict."""
+    """The calibration, and a program whose ways end in different verdicts."""
     fakes.calibrate(tmp_path / "programs")
     ways = [fakes.way(name) for name in ("bad", "poor", "none")]
     ways.append(fakes.way("good", remedy=True))
@@ -58,7 +58,7 @@ def programs(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is tested needs no machine with two processors; the lab looks at its affinity."""
+    """Skip the test if the lab may use fewer than two cores."""
     from threadmark.machine import host
 
     if host.cores(host.processors()) < 2:
@@ -240,7 +240,7 @@ def test_a_killed_lab_keeps_whole_processes_and_goes_on(
     lab: Lab, programs: Path, tmp_path: Path
 ) -> None:
     held, go, marks = (str(tmp_path / name) for name in ("held", "go", "marks"))
-    # The second process waits until it is killed.
+    # The second process waits until the test kills it.
     body = f"""
 marks = open({marks!r}, "a+"); marks.write("x"); marks.flush()
 if marks.tell() == 2:
@@ -267,7 +267,7 @@ if marks.tell() == 2:
     assert len(before) > 12
     counts = Counter((row.cell.program, row.cell.variant, row.round) for row in before)
     assert all(count % 2 == 0 for key, count in counts.items() if key[1] != "missing")
-    assert lab("run", "--store", "s.db", "--resume").returncode == 2  # it is none of its own
+    assert lab("run", "--store", "s.db", "--resume").returncode == 2  # not a run of this command
     done = lab("catalogue", "--store", "s.db", "--resume", "--no-report", "--json")
     assert done.returncode == 0, done.stderr
     assert stored(tmp_path)[: len(before)] == before
@@ -432,8 +432,8 @@ BUSY = Load(0.2, 0.0, 2)
 def judged(
     lines: list[dict[str, object]], seen: Load = CALM, usual: Usual | None = None
 ) -> list[Row]:
-    """The rows of a process that printed `lines` while the processors did what was seen, the first
-    of its run unless there is something `usual`."""
+    """The rows of a process that printed `lines` while the processors had these times. The process
+    is the first of its run unless `usual` is given."""
     asked = Asked((1, 2), "threads")
     whole = cell(program="p", backend="threads", variant="v", threads=2)
     start = {"event": "start", "program": "p", "backend": "threads", "variant": "v", "threads": 2}
@@ -467,7 +467,7 @@ def test_a_process_with_too_few_clean_rounds_counts_only_beside_nobody() -> None
 
 def test_a_round_in_which_the_processors_changed_their_speed_does_not_count() -> None:
     lines = [window(r, p, 1e6) for r in range(7) for p in (1, 2)]
-    lines[7] = window(3, 2, 1e3, yardstick_ns=23_000)  # 20,000 is usual
+    lines[7] = window(3, 2, 1e3, yardstick_ns=23_000)  # the usual time is 20,000
     lines[8] = window(4, 1, 1e9, yardstick_ns=17_000)
     lines[10] |= {"yardstick_ns": 21_000}
     one, two = judged(lines)
@@ -476,7 +476,8 @@ def test_a_round_in_which_the_processors_changed_their_speed_does_not_count() ->
 
 
 def slowed(together: float, rounds: int = 7) -> list[dict[str, object]]:
-    """A process whose yardstick takes so many times longer in the windows of two threads."""
+    """The lines of a process whose yardstick takes `together` times longer in the windows of two
+    threads."""
     return [
         window(r, p, 1e6, yardstick_ns=20_000 * (together if p == 2 else 1))
         for r in range(rounds)
@@ -490,7 +491,7 @@ def test_a_clock_that_is_lower_when_all_cores_run_disturbs_no_process() -> None:
         one, two = judged(slowed(1.25), usual=usual)
         assert two.disturbed == one.disturbed == ""
     uneven = slowed(1.25)
-    uneven[7] = window(3, 2, 1e3, yardstick_ns=20_000)  # as fast as alone: that is not usual
+    uneven[7] = window(3, 2, 1e3, yardstick_ns=20_000)  # as fast as alone, which is unusual
     _, two = judged(uneven, usual=usual)
     assert two.disturbed == ""
     assert two.sample_ns == pytest.approx(1e9 / 2e6)
@@ -527,7 +528,7 @@ def test_a_disturbed_process_is_taken_again(lab: Lab, programs: Path, tmp_path: 
 
 
 def ended(task: Task, cost_s: float = 1.0, *, disturbed: bool = False) -> Observation:
-    """A process that ended well, with a speed-up of 1.9 unless it was disturbed."""
+    """A process that ended well. Its speed-up is 1.9 unless it was disturbed."""
     value = None if disturbed else 1.9
     return Observation(task.cell, task.round, Status.OK, cost_s, value, None, disturbed)
 
@@ -547,7 +548,8 @@ def test_a_disturbed_process_leaves_no_sample_and_more_are_wanted() -> None:
         disturbed = task.cell == cells[0] and task.round % 2 == 1
         schedule.record(ended(task, 0.1, disturbed=disturbed))
     assert {taken[each] for each in cells[1:]} == {6}
-    # Six rounds are undisturbed before the eleventh ends; a few of the others were taken twice.
+    # Six rounds are undisturbed before the eleventh ends. The schedule takes some other rounds
+    # twice.
     assert 11 <= taken[cells[0]] <= 14
 
 
@@ -588,7 +590,7 @@ def test_other_ways_are_given_up_where_the_time_is_too_short_for_all() -> None:
         schedule.record(ended(task, costs_s[task.cell.program]))
     assert taken["calibration"] >= 3
     whole = [name for name, count in taken.items() if count >= 3]
-    assert 4 <= len(whole) < len(costs_s)  # some have nothing, so that the others are whole
+    assert 4 <= len(whole) < len(costs_s)  # some cells get nothing, so that the others are whole
 
 
 def test_a_machine_that_is_never_calm_does_not_keep_it_going() -> None:

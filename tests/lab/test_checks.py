@@ -1,4 +1,4 @@
-"""What a check counts, what is missing, and how the machine is judged."""
+"""The rows that a check counts, the missing parts, and the judgement of the machine."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_doctor_takes_a_disturbed_process_again(
     count = itertools.count()
 
     def run(task: Task) -> Row:
-        """In the place of a process; every second one is disturbed and too long."""
+        """Replaces a process; every second one is disturbed and too long."""
         number = next(count)
         if number % 2:
             return Row(task.cell, 0, Status.OK, sample_ns=1e7 + number, disturbed="")

@@ -1,4 +1,4 @@
-"""What holds for all commands: names of options, completion, exit statuses of runs."""
+"""Rules for all commands: names of options, completion, exit statuses of runs."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from threadmark.options import listed
 Lab = Callable[..., subprocess.CompletedProcess[str]]
 SMOKE = ("run", "--executables", "programs", "--store", "s.db", "--no-report", "--profile", "smoke")
 WRONG = "start(); repeats(ok=False); end('wrong', 'no', 3)"
-# Where the same name has a type of its own for a reason.
+# Options that share a name with others and have a type of their own for a reason.
 APART = {
-    # bool of what measures, where nothing is explained unless asked; gate explains what fails.
+    # A bool for commands that measure, because they explain only on request; gate explains
+    # failures.
     ("--explain", "gate"),
     ("--threads", "students"),  # of one writer, so one number
     ("--profile", "catalogue"),  # has no problems of a paper
-    ("--only", "try"),  # commas alone: what follows are the words of a program
+    ("--only", "try"),  # commas alone, because the next words belong to a program
 }
 
 
 def options() -> Iterator[tuple[str, str, Any]]:
-    """Command, name and type of each option of each command."""
+    """The command, name and type of each option of each command."""
     app = cli.application(cli.command_names().values())
     for name in cli.command_names():
         for each in app[name].assemble_argument_collection():

@@ -1,4 +1,4 @@
-"""A kind of run is one folder: two made-up ones work with every command that takes a run."""
+"""A kind of run is one folder: every command that takes a run works with two made-up kinds."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ HERE = Path(__file__).resolve().parent / "kinds"
 
 @pytest.fixture(autouse=True)
 def more_kinds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The kinds beside this file are among those of the lab."""
+    """Add the kinds beside this file to those of the lab."""
     monkeypatch.setattr(kinds, "__path__", [*kinds.__path__, str(HERE)])
     monkeypatch.chdir(tmp_path)
 
 
 def say(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> str:
-    """What a command line prints."""
+    """The output of a command line."""
     assert cli.main([*words, "--store", "s.db"]) == status
     captured = capsys.readouterr()
     return captured.out if status == 0 else captured.err
@@ -42,7 +42,7 @@ def test_a_kind_without_cells_works_with_every_command(
     assert json.loads(say(capsys, "compare", "1", "2", "--json"))["difference"]["a"] == -2
     say(capsys, "report", "2")
     assert "&lt;b&gt;ban" in (tmp_path / "report-s-2.html").read_text()
-    say(capsys, "report", "2")  # a report is replaced, by its title
+    say(capsys, "report", "2")  # a new report replaces one of the same title
 
 
 def test_what_a_kind_does_not_have_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,7 +81,7 @@ def test_a_kind_of_cells_is_measured_and_resumed_like_the_others(
     found = json.loads(say(capsys, "export", "--format", "summary"))
     assert found["command"].startswith("./threadmark lengths --")
     assert {each["program"] for each in found["verdicts"]} == {"fib", "sort"}
-    assert len(say(capsys, "export").splitlines()) >= 1 + 4  # a disturbed process is taken again
+    assert len(say(capsys, "export").splitlines()) >= 1 + 4  # the lab repeats a disturbed process
     say(capsys, "lengths", *how)
     assert "definite and equal" in say(capsys, "compare", "1", "2", "--every-thread-count")
     assert "no unfinished run of ./threadmark lengths" in say(

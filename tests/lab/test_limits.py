@@ -1,4 +1,5 @@
-"""A program that makes tens of thousands of threads is refused; machine and lab stay usable."""
+"""The system refuses a program that makes tens of thousands of threads; machine and lab stay
+usable."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from threadmark.machine.limits import Limits, default_limits
 from threadmark.measure.cage import Cage
 from threadmark.model.cell import Status
 
-# Makes 30,000 threads that wait, and ends as the contract says when one is refused.
+# Makes 30,000 threads that wait, and ends by the contract when the system refuses one.
 THREADS = r"""
 #include <errno.h>
 #include <pthread.h>
@@ -39,7 +40,7 @@ int main(void) {
 }
 """
 
-# Makes 3,000 threads one after the other: never more than two at a time.
+# Makes 3,000 threads one after the other, never more than two at a time.
 IN_TURN = (
     THREADS.replace("pause()", "(void)0")
     .replace("30000", "3000")
@@ -113,7 +114,7 @@ def test_groups_of_a_living_lab_are_left_alone() -> None:
 def test_sockets_are_filled_first_and_cores_before_hyper_threads(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    # Two sockets of two cores with two hardware threads each, numbered as many machines do.
+    # Two sockets of two cores with two hardware threads each, numbered like on many machines.
     layout = {
         0: (0, 0),
         1: (1, 0),
@@ -141,8 +142,8 @@ def test_sockets_are_filled_first_and_cores_before_hyper_threads(
         turns = [host.turned(threads, order, turn) for turn in range(4)]
         return [host.cpus_for(threads, each) for each in turns]
 
-    # Package 0 has the cores of the processors 0, 4 and 2, 6; each turn begins with another core,
-    # and no thread gets the second half of a core before all cores have one.
+    # Package 0 has the cores of the processors 0, 4 and 2, 6. Each turn begins with another core.
+    # No thread gets the second half of a core before all cores have a thread.
     assert used(1) == [(0,), (2,), (0,), (2,)]
     assert used(2) == [(0, 2)] * 4
     assert used(3) == [(0, 1, 2), (1, 2, 3), (0, 1, 3), (0, 2, 3)]
@@ -154,7 +155,7 @@ def test_sockets_are_filled_first_and_cores_before_hyper_threads(
 def test_cores_are_counted_by_their_threads_because_core_id_may_repeat(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, core_id: str
 ) -> None:
-    # Two dies of one core with two hardware threads each; a kernel may know no core_id (-1).
+    # Two dies of one core with two hardware threads each; a kernel may give the core_id -1.
     for number in range(4):
         folder = tmp_path / f"cpu{number}/topology"
         folder.mkdir(parents=True)
@@ -174,5 +175,5 @@ def test_a_list_of_processors_is_read_as_the_kernel_writes_it() -> None:
 
 
 def test_the_facts_of_a_machine_are_json() -> None:
-    found = host.facts()  # once, because the load changes
+    found = host.facts()  # one call, because the load changes
     assert json.loads(json.dumps(found)) == found

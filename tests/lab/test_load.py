@@ -1,4 +1,4 @@
-"""When threads may not have run side by side is told from when a program keeps itself waiting."""
+"""The lab tells threads that others kept apart from a program that keeps itself waiting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A library is preloaded from any path, and nothing of the user's environment reaches a program."""
+"""The loader preloads a library from any path, and the user's environment reaches no program."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def links(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 
 @pytest.fixture
 def linked(tmp_path: Path) -> tuple[Path, Path]:
-    """A program, and the folder that its loader must be given to find a library."""
+    """A program, and the folder in which its loader must look for a library."""
     if shutil.which("cc") is None:
         pytest.skip("there is no C compiler")
     folder = tmp_path / "libraries"
@@ -80,7 +80,7 @@ def test_a_library_below_a_plain_path_is_named_by_it(links: Path) -> None:
 def test_what_a_killed_lab_left_beside_a_link_is_no_obstacle(links: Path, tmp_path: Path) -> None:
     library = tmp_path / "a b.so"
     link = preloadable(library)
-    Path(f"{link}.{os.getpid()}").symlink_to(library)  # its process number has come again
+    Path(f"{link}.{os.getpid()}").symlink_to(library)  # process numbers come again
     assert preloadable(library) == link
     assert Path(link).readlink() == library
 

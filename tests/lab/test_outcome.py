@@ -1,4 +1,4 @@
-"""Every way in which a program can end has one status and a sentence; nothing is left running."""
+"""Every ending of a program gives one status and a sentence, and leaves nothing running."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_figure_that_is_none_costs_its_row_and_not_the_run(
 
 
 def _shows_and_exports(row: Row, folder: Path) -> None:
-    """Whatever a program said, the row can be stored, judged and written."""
+    """The row can be stored, judged and written, whatever the program printed."""
     with Store.open(folder / "s.db", create=True) as store:
         run = store.start_run("quick", 1, {}, {})
         store.append(run, row)
@@ -135,10 +135,11 @@ Said = Callable[..., str]
 
 @pytest.fixture
 def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Said:
-    """What a program runs when it has said all: the lab's limits begin there, not at its start.
+    """The code that a program runs after its last output. The limits of the lab begin there.
 
-    So a program may take its time to start. Limits can be given in place of those of the lab, which
-    then are in `seen`."""
+    So a program may take its time to start. The caller can replace the limits of the lab; `seen`
+    then gets those of the lab.
+    """
     path = tmp_path / "said"
 
     def mark(seen: list[process.TimeLimits] | None = None, **limits: float) -> str:
@@ -161,7 +162,7 @@ def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Said:
 
 @pytest.fixture
 def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What a program defines so that at(SECONDS) sets the clock of the lab that watches it."""
+    """The code with which at(SECONDS) in a program sets the clock of the lab that watches it."""
     path = tmp_path / "clock"
     path.write_text("0")
     monkeypatch.setattr(process, "time", SimpleNamespace(monotonic=lambda: float(path.read_text())))

@@ -1,4 +1,5 @@
-"""Groups and runs of labs that may still measure are left alone, wherever those labs are."""
+"""A lab leaves alone the groups and runs of other labs that may still measure, wherever they
+are."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from threadmark.store.store import Store
 
 HERE = owner.this()
 ENDED = replace(HERE, pid=999999, started="1")
-# The same process number as this lab's: here it lives, elsewhere it says nothing.
+# The process number of this lab in another namespace: here it lives, there it tells nothing.
 HIDDEN = replace(HERE, namespace="pid:[1]", started="1")
 REBOOTED = replace(HERE, boot="another")
 ELSEWHERE = replace(HERE, boot="another", host="another")
@@ -30,7 +31,7 @@ ELSEWHERE = replace(HERE, boot="another", host="another")
 
 @pytest.fixture
 def sleeper() -> Iterator[subprocess.Popen[bytes]]:
-    """A process that nobody may kill but this test."""
+    """A process that only this test may kill."""
     process = subprocess.Popen(["sleep", "60"])
     yield process
     process.kill()
@@ -46,12 +47,12 @@ def store(tmp_path: Path) -> Iterator[Store]:
 @pytest.mark.parametrize(
     ("other", "fate"),
     [
-        (replace(ENDED, namespace=""), Fate.ENDED),  # of a lab that knew no namespaces
-        (HERE, Fate.ENDED),  # of this very process: it does not wait for itself
+        (replace(ENDED, namespace=""), Fate.ENDED),  # a lab that knew no namespaces
+        (HERE, Fate.ENDED),  # this very process, which does not wait for itself
         (ENDED, Fate.ENDED),
         (HIDDEN, Fate.HIDDEN),
-        (replace(HIDDEN, host="another"), Fate.HIDDEN),  # containers have names of their own
-        (replace(HIDDEN, pid=0, started=""), Fate.ENDED),  # it ended in an orderly way
+        (replace(HIDDEN, host="another"), Fate.HIDDEN),  # containers have host names of their own
+        (replace(HIDDEN, pid=0, started=""), Fate.ENDED),  # the lab ended in an orderly way
         (REBOOTED, Fate.ENDED),
         (ELSEWHERE, Fate.ELSEWHERE),
         (replace(ELSEWHERE, pid=0, started=""), Fate.ELSEWHERE),
@@ -96,7 +97,7 @@ def test_only_groups_of_labs_that_are_seen_to_have_ended_are_removed(
 
 
 def test_a_process_of_another_namespace_in_a_group_does_not_end_the_lab(tmp_path: Path) -> None:
-    # The kernel writes 0 for it, and a signal to 0 goes to the whole group of the sender.
+    # The kernel writes 0 for such a process, and a signal to 0 goes to the sender's whole group.
     (tmp_path / "cgroup.procs").write_text("0\n0\n")
     child = os.fork()
     if child == 0:
@@ -127,7 +128,7 @@ def test_members_of_a_group_are_killed(tmp_path: Path, sleeper: subprocess.Popen
 def test_a_process_that_is_no_longer_in_the_group_is_not_killed(
     tmp_path: Path, sleeper: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # A member ends after its number was read, and a new process gets the number.
+    # A member ends after its number is read, and a new process gets the number.
     procs = tmp_path / "cgroup.procs"
     procs.write_text(f"{sleeper.pid}\n")
     real = os.pidfd_open
@@ -145,7 +146,7 @@ def test_a_process_that_is_no_longer_in_the_group_is_not_killed(
 def test_a_process_that_no_longer_carries_the_mark_is_not_killed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # A marked process ends after its number was read, and a new process gets the number.
+    # A marked process ends after its number is read, and a new process gets the number.
     line = ["sh", "-c", f"read go; exec env -u {processes.MARK} sleep 60"]
     environment = {**os.environ, processes.MARK: "of-this-test"}
     with subprocess.Popen(line, stdin=subprocess.PIPE, env=environment) as changed:
@@ -181,14 +182,14 @@ def test_groups_are_found_below_a_path_with_a_space(
 
 
 def give(store: Store, run: int, lab: dict[str, object]) -> None:
-    """Make that lab the owner of the run."""
+    """Make `lab` the owner of the run."""
     with store._writing() as db:
         db.execute("UPDATE run SET owner = ? WHERE id = ?", (json.dumps(lab), run))
 
 
 @pytest.fixture
 def other_lab(store: Store) -> Iterator[subprocess.Popen[str]]:
-    """Another lab that measures into the store, until it is killed."""
+    """Another lab that measures into the store, until the test kills it."""
     code = f"""
 import time
 from pathlib import Path
@@ -210,7 +211,7 @@ Own = Callable[[owner.Owner], int]
 
 @pytest.fixture
 def run_of(store: Store) -> Own:
-    """Make an unfinished run of that lab."""
+    """run_of(lab) makes an unfinished run of that lab."""
 
     def make(lab: owner.Owner) -> int:
         run = store.start_run("quick", 1, {}, {})
@@ -239,7 +240,7 @@ def test_a_run_that_another_lab_may_measure_is_not_taken_over(
         store.take_over(run)
     assert words in str(refused.value)
     assert str(refused.value).endswith("or start another run without --resume.")
-    assert store.unfinished(("quick",)) == run  # so that --resume says this
+    assert store.unfinished(("quick",)) == run  # so that --resume prints the sentence
     ended = run_of(ENDED)
     run_of(other)
     assert store.unfinished(("quick",)) == ended
@@ -255,7 +256,7 @@ def test_a_run_of_a_killed_container_is_taken_over_when_no_lab_measures_any_more
         assert reader.unfinished(("quick",)) != run
         other_lab.kill()
         other_lab.wait()
-        reader.runs()  # who only reads is no obstacle
+        reader.runs()  # a process that only reads is no obstacle
         assert store.unfinished(("quick",)) == run
         store.take_over(run)
     assert store.measuring() == []
@@ -293,7 +294,7 @@ with Store.open(Path({str(tmp_path / "s.db")!r}), create=True) as store:
                 said = lab.stderr.read()
                 assert said.startswith("unshare:"), said
                 pytest.skip(f"a pid namespace cannot be made here: {said.strip()}")
-            assert label.split("-")[1] == "1"  # a process that also lives outside
+            assert label.split("-")[1] == "1"  # a process that also lives outside the namespace
             assert not owner.is_left_over(label)
             refused = pytest.raises(LabError, match="in another container")
             with Store.open(tmp_path / "s.db", create=False) as store, refused:

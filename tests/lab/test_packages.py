@@ -1,6 +1,6 @@
-"""Installing: removes nothing, remembers only what cannot succeed, and is never cut in half.
+"""setup removes no package, remembers only the hopeless ones, and survives an interruption.
 
-apt-get is a fake in PATH: a shell script of one test, which notes how it was called.
+apt-get is a fake in PATH: a shell script of one test, which notes its arguments.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ UNKNOWN_X = 'case "$*" in *" x"*) echo "E: Unable to locate package x"; exit 100
 
 @pytest.fixture
 def fake_apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeApt:
-    """Set what apt-get does from now on; returns the file with one line for each call."""
+    """Set the body of apt-get; returns the file with one line for each call."""
     calls = tmp_path / "calls"
     calls.touch()
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
@@ -281,7 +281,7 @@ apt.update([], pathlib.Path(sys.argv[1]))
     while not waits.exists():
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    os.killpg(lab.pid, signal.SIGINT)  # as the terminal does it: to the whole group
+    os.killpg(lab.pid, signal.SIGINT)  # a terminal also signals the whole group
     assert lab.stderr is not None
     assert "as soon as apt-get has finished" in lab.stderr.readline()
     assert not (tmp_path / "finished").exists()

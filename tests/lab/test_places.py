@@ -1,4 +1,4 @@
-"""Where an installed wheel has its sources: a copy in the cache, made once and whole."""
+"""The sources of an installed wheel: a copy in the cache, made once and whole."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Libraries side by side: what a platform has for itself is whole, its own, and used.
+"""Libraries side by side: a platform's private libraries are whole, its own, and in use.
 
-apt-get and dpkg are fakes in PATH, but for the last test, which takes what is unpacked here.
+apt-get and dpkg are fakes in PATH, except in the last test, which takes unpacked libraries of this
+checkout.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from threadmark.setup import apt, lock, packages, preparation, private, python_e
 from threadmark.setup.platforms import Platform, Private, platforms
 
 FakeApt = Callable[[str], Path]
-# A package that is downloaded is a file with its name; unpacked it is a folder with its name.
+# A downloaded package is a file with its name; an unpacked package is a folder with its name.
 DOWNLOAD = 'case "$*" in *download*) for each; do :; done; touch "$each.deb";; esac'
 _PROBE = """
 #include <cstdio>
@@ -35,7 +36,7 @@ int main() {
 
 @pytest.fixture
 def fake_apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeApt:
-    """Set what apt-get does from now on; returns the file with one line for each call."""
+    """Set the body of apt-get; returns the file with one line for each call."""
     tools, calls = tmp_path / "tools", tmp_path / "calls"
     tools.mkdir()
     calls.touch()
@@ -56,7 +57,7 @@ def fake_apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeApt:
 
 
 def _ignore(sentence: str) -> None:
-    """Tell nobody what is installed."""
+    """Drop the sentence about an installation."""
 
 
 def _platform(folder: Path, *wheels: str, names: tuple[str, ...] = ("liba-1",)) -> Platform:
@@ -68,7 +69,7 @@ def test_a_library_beside_another_is_unpacked_and_never_installed(
     fake_apt: FakeApt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = fake_apt(DOWNLOAD)
-    monkeypatch.setattr(apt, "privilege", list)  # as root, who could install it
+    monkeypatch.setattr(apt, "privilege", list)  # root could install the package
     platform = _platform(tmp_path / "deps/liba")
     assert "not unpacked here; run: ./threadmark setup --platforms x" in platform.missing()
     said: list[tuple[str, str]] = []

@@ -1,4 +1,4 @@
-"""A run is resumed on the machine where it began, and only an interrupted run says how."""
+"""The user can resume a run on the machine where it began; only an interrupted run says how."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FACTS = host.facts()
 
 @pytest.fixture
 def session(tmp_path: Path) -> Session:
-    """A session whose store has an unfinished run of it."""
+    """A session whose store has an unfinished run of that session."""
     fakes.write(tmp_path, "fib.serial")
     asked = Request(executables=str(tmp_path), size="smoke", profile="smoke", threads=(1,))
     options = Measuring(store=tmp_path / "s.db", json=True, report=False, install=False)
@@ -72,7 +72,7 @@ def test_a_run_is_not_continued_on_a_machine_that_changed(
     assert sentence.count(" was ") == 1
 
 
-@pytest.mark.parametrize("share", [0.995, 1.005])  # a virtual machine's memory is not constant
+@pytest.mark.parametrize("share", [0.995, 1.005])  # a virtual machine's memory may change
 def test_a_run_is_continued_when_nothing_changed_that_figures_depend_on(
     session: Session, monkeypatch: pytest.MonkeyPatch, share: float
 ) -> None:

@@ -1,4 +1,4 @@
-"""`threadmark run` from outside: what it measures, stores and says, and how it can be ended."""
+"""`threadmark run` from outside: its measurements, rows, output and endings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Lab = Callable[..., subprocess.CompletedProcess[str]]
 RUN = ("run", "--executables", "programs", "--store", "s.db", "--no-report")
 SMOKE = (*RUN, "--profile", "smoke")
 QUICK = (*RUN, "--threads", "1")
-# The limit of the others is 20 times the time of the serial one, and then a minute.
+# The limit of the other backends is 20 times the serial time, so it is a minute here.
 GOOD = "start(); repeats(3_000_000_000); end()"
 SLOW = "start(); time.sleep(30)"
 
@@ -61,7 +61,7 @@ def test_a_run_measures_shows_and_reports(lab: Lab, programs: Path, tmp_path: Pa
 def test_a_run_says_how_many_samples_ran_on_slow_processors_and_changes_no_time(
     lab: Lab, tmp_path: Path
 ) -> None:
-    # One process in four runs on a processor that is slower by 1.4, as its yardstick shows too.
+    # One process in four runs on a processor that is slower by 1.4, and its yardstick shows that.
     slowed = """
 marks = open("count", "a+"); marks.write("x"); marks.flush()
 slow = 1.4 if marks.tell() % 4 == 0 else 1.0
@@ -69,7 +69,7 @@ start(); repeats(int(2e7 * slow), slow); end()
 """
     fakes.write(tmp_path / "programs", "p.serial", slowed)
     fakes.write(tmp_path / "programs", "p.tbb", slowed)
-    # Where others disturb most samples, what is usual among the rest may be the slower time.
+    # If others disturb most samples, the usual time among the rest may be the slower one.
     calm = (
         "import sys; from threadmark.machine import load; load.disturbance = lambda *_: ''; "
         "from threadmark.__main__ import run; sys.exit(run())"
@@ -84,7 +84,7 @@ start(); repeats(int(2e7 * slow), slow); end()
     assert told in notes
     assert {row["sample_ns"] for row in rows} == {2e7, 2.8e7}
     judged = next(each for each in document["verdicts"] if each["backend"] == "tbb")
-    if judged["steady_speedup"]:  # a busy machine may leave no round
+    if judged["steady_speedup"]:  # on a busy machine no round may be left
         assert judged["steady_speedup"]["estimate"] == pytest.approx(1.0)
 
 
@@ -200,7 +200,7 @@ def test_each_run_draws_an_order_of_its_own_and_shows_it(
 def test_a_wrong_name_is_said_before_anything_is_built(
     lab: Lab, tmp_path: Path, words: tuple[str, ...], sentence: str
 ) -> None:
-    done = lab(*words, "--no-install", env={"PATH": str(tmp_path)})  # nothing can be built
+    done = lab(*words, "--no-install", env={"PATH": str(tmp_path)})  # without tools to build
     assert done.returncode == 2
     assert sentence in done.stderr
 
@@ -276,7 +276,7 @@ def test_a_killed_lab_loses_one_cell_leaves_nothing_and_resumes(
     lab: Lab, programs: Path, tmp_path: Path
 ) -> None:
     path, go, marks = tmp_path / "pid", tmp_path / "go", tmp_path / "marks"
-    # The second process waits until it is killed; a serial one may take long.
+    # The second process waits until the test kills it; a serial process may take long.
     body = f"""
 marks = open({str(marks)!r}, "a+"); marks.write("x"); marks.flush()
 if marks.tell() == 2:
@@ -298,7 +298,7 @@ if marks.tell() == 2:
         refused = lab(*QUICK, option, "1000005", "--resume")
         assert refused.returncode == 2
         assert "has other options" in refused.stderr
-    done = lab(*QUICK, "--resume")  # the order that the run drew is not asked for again
+    done = lab(*QUICK, "--resume")  # --resume needs no order, because the store has the drawn one
     assert done.returncode == 0, done.stderr
     with Store.open(tmp_path / "s.db", create=False) as store:
         assert store.run(1).finished_at
@@ -316,7 +316,7 @@ def test_what_is_left_of_a_run_is_listed_and_not_measured(
     first = str(tmp_path / "first")
     for program in ("fib", "sort"):
         for backend in ("serial", "tbb"):
-            # The first process ends, and all others wait to be killed.
+            # The first process ends, and all others wait until the test kills them.
             hold = f"if os.path.exists({first!r}): time.sleep(60)\nopen({first!r}, 'w').close()"
             fakes.write(programs, f"{program}.{backend}", f"\n{hold}\n{GOOD}")
     killed = _start(tmp_path, *SMOKE, "--threads", "1")
@@ -428,7 +428,7 @@ def test_two_labs_share_a_store_and_the_second_says_so(
     path = tmp_path / "go"
     wait = f"while not os.path.exists({str(path)!r}): time.sleep(0.01)"
     fakes.write(programs, "sort.serial", f"\n{wait}\nstart(); repeats(); end()")
-    # In this profile a serial program has a minute.
+    # The limit of a serial program is a minute in this profile.
     first = _start(tmp_path, *QUICK, "--programs", "sort")
     _until(lambda: _rows(tmp_path) is not None)
     refused = lab("run", "--store", "s.db", "--resume")
@@ -479,7 +479,7 @@ def test_ctrl_c_in_a_terminal_ends_with_130(programs: Path, tmp_path: Path) -> N
     status, text = _in_terminal(tmp_path, 80, *QUICK, interrupt_at="left")
     assert status == 130, text
     assert "`./threadmark run` was interrupted" in " ".join(text.split())
-    assert text.count("\x1b[?25l") == text.count("\x1b[?25h")  # the cursor is back
+    assert text.count("\x1b[?25l") == text.count("\x1b[?25h")  # the cursor is visible again
 
 
 def test_the_lab_makes_20_cells_per_second_and_waits_for_nothing_but_the_program(
@@ -506,7 +506,7 @@ def test_the_lab_makes_20_cells_per_second_and_waits_for_nothing_but_the_program
         f"#!/bin/sh\nwhile read -r line; do echo \"$line\"; done <<'E'\n{start}E\n{delay}"
     )
     cells = {cell: replace(cells[cell], stamp=stamp_of(script))}
-    own_s, waited_s = [], []  # without what others kept from the lab and the program
+    own_s, waited_s = [], []  # without the time that other programs took
     with (
         Cage(default_limits()) as cage,
         Store.open(tmp_path / "s.db", create=True) as store,
@@ -514,7 +514,7 @@ def test_the_lab_makes_20_cells_per_second_and_waits_for_nothing_but_the_program
         run = store.start_run("quick", 1, {}, {})
         run_once = runner(Request(), cells, cage)
         for _ in range(15):
-            time.sleep(0.1)  # the kernel waits less where it has just waited
+            time.sleep(0.1)  # the kernel waits less right after it has waited
             begin, computed, delayed = time.monotonic(), _computed_s(), _delayed_s()
             row = run_once(Task(cell, 0, 1, 10))
             store.append(run, row)
@@ -523,17 +523,17 @@ def test_the_lab_makes_20_cells_per_second_and_waits_for_nothing_but_the_program
             waited_s.append(own_s[-1] - (_computed_s() - computed))
             assert row.status is Status.OK, row.reason
     assert min(own_s) < 1 / 20
-    assert median(waited_s) < 0.007  # a third of what one grace period of the kernel takes
+    assert median(waited_s) < 0.007  # a third of a grace period of the kernel
 
 
 def _computed_s() -> float:
-    """How long this process and its children have computed."""
+    """The processor time of this process and its children."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.process_time() + children.ru_utime + children.ru_stime
 
 
 def _delayed_s() -> float:
-    """How long this thread could have run and had no processor."""
+    """The time for which this thread was ready without a processor."""
     return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
 
 
@@ -556,7 +556,7 @@ def _until(condition: Callable[[], bool], limit_s: float = 60) -> None:
 
 
 def _rows(folder: Path) -> list[object] | None:
-    """Rows of run 1; None before it began."""
+    """The rows of run 1; None before it began."""
     if not (folder / "s.db").exists():
         return None
     from threadmark.model.errors import LabError
@@ -576,7 +576,7 @@ def _groups() -> str:
 def _in_terminal(
     folder: Path, columns: int, *words: str, interrupt_at: str = ""
 ) -> tuple[int, str]:
-    """Run the lab with a terminal of that width; returns exit status and what it drew."""
+    """Run the lab with a terminal of `width` columns; returns the exit status and the output."""
     import fcntl
     import struct
     import termios
@@ -609,7 +609,8 @@ def _in_terminal(
 
 
 def _plain(text: str) -> str:
-    """Without escape sequences, and of lines that were drawn over the last state."""
+    """The text without escape sequences. Of a line that was drawn several times it has the last
+    state."""
     import re
 
     bare = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)

@@ -1,4 +1,4 @@
-"""The order of measuring, its limits and its budget, played through without a clock."""
+"""The order of measuring, its limits and its budget, simulated without a clock."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ CELLS = [SERIAL, cell(), cell(threads=2), cell(variant="fork_join"), cell(progra
 
 
 def row(task: Task, *, status: Status = Status.OK, ns: float = 40e6, **changes: object) -> Row:
-    """What a process of `task` leaves; it takes a tenth of a second unless told otherwise."""
+    """The row of a process of `task`. It takes a tenth of a second unless `changes` has another
+    time."""
     made = Row(
         task.cell,
         task.round,
@@ -45,7 +46,7 @@ def make(cells: Sequence[Cell] = CELLS, **changes: object) -> Schedule:
 def play(
     schedule: Schedule, answer: Callable[[Task], Row] = row, *, begin_s: float = 0
 ) -> list[Task]:
-    """Run to the end, time passing as the rows say."""
+    """Run the schedule to its end. Time passes by the rows."""
     elapsed_s, tasks = begin_s, []
     while task := schedule.next(elapsed_s):
         made = answer(task)
@@ -68,7 +69,7 @@ def test_the_cells_that_go_on_are_those_of_the_time_that_is_left(budget_s: float
     while schedule.remaining_s(elapsed_s) > 0:
         assert schedule.going_on(elapsed_s)
         task = schedule.next(elapsed_s)
-        # With a budget each cell may get more than the fewest samples, as long as it lasts.
+        # With a budget a cell may get more than the fewest samples, while the budget lasts.
         elapsed_s += 0.1
         if task is None:
             break
@@ -104,7 +105,7 @@ def test_the_limit_follows_the_serial_time() -> None:
     limits = {task.cell: task.repeat_limit_s for task in tasks}
     assert limits[CELLS[1]] == 20 * 0.2
     assert limits[SERIAL] == QUICK.limit_ceiling_s
-    assert limits[CELLS[4]] == 10  # no serial time of sort is known
+    assert limits[CELLS[4]] == 10  # the serial time of sort is unknown
 
 
 def test_the_limit_is_never_below_its_floor() -> None:
@@ -177,7 +178,7 @@ def test_only_uncertain_cells_go_on_after_six_samples() -> None:
 
 
 def needs(by_time: dict[float, float]) -> Prospects:
-    """How many rounds verdicts need, by the time of the cell where serial takes 40 ms."""
+    """The rounds that verdicts need, by the time of the cell if serial takes 40 ms."""
     by_speedup = {round(40e6 / ns, 6): rounds for ns, rounds in by_time.items()}
 
     def found(cases: Sequence[tuple[Sequence[float], int]]) -> list[Prospect]:
@@ -199,7 +200,7 @@ def test_what_is_compared_is_measured_side_by_side() -> None:
             ("serial", "plain", 1), ("tbb", "a", 2), ("tbb", "b", 2), ("tbb", "c", 2)
         )
     ]  # fmt: skip
-    # Every round but the first, also those of verdicts that are open, which are not of all cells.
+    # Check every round but the first. Rounds for open verdicts leave out some cells.
     schedule = make(cells, prospects=needs({77e6: 99.0}), uncertainty=lambda _: 1.0)
     tasks = play(schedule, lambda task: row(task, ns=77e6 if task.cell.variant in "ab" else 40e6))
     rounds = max(task.round for task in tasks)
@@ -263,15 +264,15 @@ def test_what_a_verdict_lacks_follows_from_its_distance_to_the_limits() -> None:
         return prospects([(speedups, threads)])[0].rounds
 
     assert needed(tight) == FEWEST_ROUNDS
-    near = needed([each * 1.41 / 1.9 for each in tight])  # the limit is 1.4
+    near = needed([each * 1.41 / 1.9 for each in tight])  # 1.4 is the limit
     assert near > 6
-    # A spread ten times as large needs about a hundred times as many rounds.
+    # With a spread ten times as large the verdict needs about a hundred times as many rounds.
     assert needed([each * 1.41 / 1.9 for each in wide]) > 30 * near
     for speedup, threads in ((1.09, 2), (0.915, 2), (1.11, 16), (11.3, 16)):
         assert needed([each * speedup / 1.9 for each in tight], threads) > FEWEST_ROUNDS
     assert needed([each * 0.5 / 1.9 for each in tight]) == FEWEST_ROUNDS
     assert needed([each * 1.09 / 1.9 for each in tight], 1) == FEWEST_ROUNDS
-    assert needed([1.4] * 6) == math.inf  # nothing is known of its spread
+    assert needed([1.4] * 6) == math.inf  # the spread is unknown
     assert needed(wide[:1]) == math.inf
 
 
@@ -295,7 +296,7 @@ def test_allocators_have_serial_times_of_their_own() -> None:
         seen.extend(round(speedup, 6) for speedups, _ in cases for speedup in speedups)
         return [Prospect(99.0, sure=False)] * len(cases)
 
-    # With jemalloc everything takes four times as long: the speed-up is the same.
+    # With jemalloc everything takes four times as long, so the speed-up is the same.
     times = {("serial", "glibc"): 40e6, ("tbb", "glibc"): 20e6}
     times |= {(backend, "jemalloc"): 4 * ns for (backend, _), ns in times.items()}
     play(
@@ -318,8 +319,8 @@ def test_a_budget_drops_whole_columns_and_says_so() -> None:
         *(cell(program="fib", variant="a", threads=each) for each in (1, 2, 4)),
         *(cell(program="fib", variant="b", threads=each) for each in (2, 4)),
     ]
-    # One thread decides no verdict and goes first; then a column goes with all of its numbers of
-    # threads, because with some of them it would have no verdict.
+    # A number of one thread decides no verdict and goes first. Then a column goes with all of its
+    # numbers of threads, because it would have no verdict with only some of them.
     for budget_s, with_one, whole_columns in ((5.0, True, 2), (1.75, False, 2), (1.2, False, 1)):
         schedule = make(cells, budget_s=budget_s)
         counts = Counter(task.cell for task in play(schedule))
@@ -383,7 +384,7 @@ def test_what_was_given_up_in_a_slow_moment_comes_back() -> None:
 
     def answer(task: Task) -> Row:
         taken[task.cell] += 1
-        slow = taken.total() <= 40  # the first round: as if all needed 40 x 6 x 0.5 s = 120 s
+        slow = taken.total() <= 40  # the first round, as if all needed 40 x 6 x 0.5 s = 120 s
         return row(task, facts={"wall_s": 0.5 if slow else 0.1})
 
     schedule = make(cells, budget_s=60)
@@ -415,7 +416,7 @@ def test_a_resumed_run_does_what_was_left() -> None:
         assert done.pop(SERIAL) >= 6
         assert done == dict.fromkeys(CELLS[1:], 6)
         assert all(a.round <= b.round for a, b in pairwise(rest))
-        # What was measured before the interruption is not compared with what is measured after it.
+        # The lab compares no sample from before the interruption with one from after it.
         assert not {task.round for task in whole[:cut]} & {task.round for task in rest}
 
 
@@ -425,7 +426,7 @@ def test_a_column_that_comes_back_is_measured_beside_what_it_is_compared_with() 
 
     def answer(task: Task) -> Row:
         taken[task.cell] += 1
-        slow = taken.total() <= len(cells)  # as if there were no time for a second round of all
+        slow = taken.total() <= len(cells)  # as if the time allowed no second round of all
         return row(task, facts={"wall_s": 2.0 if slow else 0.1})
 
     tasks = play(make(cells, budget_s=25.0), answer)
@@ -452,7 +453,7 @@ def test_the_budget_grows_with_the_numbers_of_threads_that_decide_verdicts() -> 
 
 
 def with_columns(programs: int, columns: int) -> list[Cell]:
-    """Serial cells and so many columns on two threads of each program."""
+    """Serial cells and `columns` columns on two threads for each program."""
     return [
         cell(program=f"p{number:02}", backend=backend, variant=f"v{column}", threads=threads)
         for number in range(programs)
@@ -469,7 +470,7 @@ def test_a_budget_below_three_rounds_of_all_gives_as_many_columns_three_rounds(
     counts = Counter(task.cell for task in play(make(cells, budget_s=share * round_s)))
     judged = [each for each in cells if each.threads == 2 and counts[each] >= FEWEST_ROUNDS]
     some = [each for each in cells if each.threads == 2 and 0 < counts[each] < FEWEST_ROUNDS]
-    # A third of the rounds that fit, less what serial cells and the first guesses took.
+    # A third of the rounds that fit, less the time of serial cells and the first guesses.
     assert len(judged) >= 0.6 * (100 * share / 3 - 10)
     assert len(some) <= 0.35 * 100
 
@@ -527,6 +528,6 @@ def test_what_is_not_installed_does_not_change_the_first_round() -> None:
     schedule.replay([observation(row(Task(absent, 0, 1, 1.0), status=Status.UNAVAILABLE))])
     tasks = play(schedule, lambda task: row(task, ns=10e6))
     assert tasks[0].round == 0
-    # The serial time of its problem is known before the limit of any cell is needed.
+    # The schedule knows the problem's serial time before it needs the limit of any cell.
     limits = {task.repeat_limit_s for task in tasks if task.cell.backend != "serial"}
     assert limits == {QUICK.limit_floor_s}

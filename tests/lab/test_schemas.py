@@ -1,4 +1,4 @@
-"""Every JSON document that a command prints is what docs/schemas/ says, and mutants are not."""
+"""Every JSON document that a command prints matches docs/schemas/, and its mutants do not."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from threadmark.model.places import ROOT
 SCHEMAS = {
     path.stem: json.loads(path.read_text()) for path in (ROOT / "docs/schemas").glob("*.json")
 }
-# Objects whose contents differ from machine to machine or from run to run.
+# Objects whose contents differ between machines or between runs.
 FREE = {"request", "facts", "repeats", "figures", "machine", "explained"}
-# Maps: an entry may be absent, but each that is there has a type.
+# Maps: an entry may be absent, but each present entry has a type.
 MAPS = {"arguments", "speedups", "times_ns", "threads", "as_is", "seconds", "left_out", "callers",
         "callees", "for", "n", "ended", "environment", "per_second", "gains"}  # fmt: skip
 OPTIONAL = {"hold_us", "remedy", "versions", "detail", "serial", "serial_ns", "ns", "x",
@@ -27,17 +27,17 @@ OPTIONAL = {"hold_us", "remedy", "versions", "detail", "serial", "serial_ns", "n
 
 
 def validator(name: str) -> jsonschema.Draft202012Validator:
-    """Of one schema; the references between the files are their names."""
+    """The validator of one schema. The schemas refer to each other by file name."""
     resources = [
         (f"{stem}.json", referencing.Resource.from_contents(each)) for stem, each in SCHEMAS.items()
     ]
     registry: Any = referencing.Registry().with_resources(resources)
-    # As a reference, so that what it refers to itself is looked for beside it.
+    # A reference makes the validator resolve the schema's own references beside its file.
     return jsonschema.Draft202012Validator({"$ref": f"{name}.json"}, registry=registry)
 
 
 def schema_of(document: dict[str, Any]) -> str:
-    """The file that a document says it is of."""
+    """The name of the schema in a document."""
     return str(document["schema"].removeprefix("threadmark").strip("/.").split("/")[0])
 
 
@@ -85,14 +85,16 @@ def test_published_runs_are_what_their_schemas_say() -> None:
 
 
 def small(value: Any) -> Any:
-    """The same with the first two elements of each list: others are of the same type."""
+    """The value with the first two elements of each list, because the others are of the same
+    type."""
     if isinstance(value, dict):
         return {key: small(each) for key, each in value.items()}
     return [small(each) for each in value[:2]] if isinstance(value, list) else value
 
 
 def mutants(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each field once left out, once of another type, and one more in each object."""
+    """The document without each field, with another type in each field, and with one more field in
+    each object."""
     for path in places(document):
         *above, last = path
         changed = copy.deepcopy(document)

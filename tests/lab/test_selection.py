@@ -1,4 +1,4 @@
-"""Names that do not exist, executables that are of no use, and what stands in for them."""
+"""Names that do not exist, executables that are of no use, and their replacements."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_name_of_which_the_other_options_leave_nothing_is_refused(tmp_path: Pa
     assert said in refused(programs=("fib", "sort"), variants=("futures",))
     said = "no cell of the variant 'async'; its backends are tmk, so change --backends."
     assert said in refused(backends=("tbb",), variants=("futures", "async"))
-    # The serial program is the base of the others, unless it is asked for itself.
+    # The serial program is the base of the others, unless the user asks for it alone.
     assert select(Request(backends=("serial",), programs=("sort",)), found, ()).cells
 
 
@@ -93,7 +93,7 @@ def test_each_form_of_a_program_is_a_problem_of_its_own(tmp_path: Path) -> None:
 
     def measured(request: Request) -> set[str]:
         cells = [each for each in select(request, found, ()).cells if each.program == "map"]
-        # Each has its own serial time, and is of the size that was asked for.
+        # Each form has a serial time of its own, and has the size of the request.
         assert len({each.problem for each in cells}) * 2 == len(cells)
         assert {each.size for each in cells} <= {"quick"}
         return {dict(each.arguments)["form"] for each in cells}
@@ -293,7 +293,7 @@ def test_the_settings_of_glibc_are_what_its_loader_takes() -> None:
         said = {key: rest for key, _, rest in (x.partition(": ") for x in done.stdout.splitlines())}
         keys = {each.partition("=")[0] for each in environment["GLIBC_TUNABLES"].split(":")}
         assert len(keys) == count
-        for key in keys:  # a name that it does not know is not in its list
+        for key in keys:  # the list has no names that the library does not know
             assert int(said[key].split()[0], 0) == wanted[key]
 
 

@@ -1,4 +1,4 @@
-"""The start of the command line, before any command is known."""
+"""The start of the command line, before it knows any command."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from threadmark.model.places import ROOT
 def launched(
     folder: Path, given: Mapping[str, str], *words: str
 ) -> subprocess.CompletedProcess[str]:
-    """The launcher with these variables beside those that find programs and the home."""
+    """Run the launcher with these variables, beside PATH, HOME and their like."""
     return subprocess.run(
         [ROOT / "threadmark", *words],
         check=False,
@@ -51,7 +51,7 @@ def test_a_program_has_the_locale_and_the_settings_of_python_that_the_user_has(
     assert sorted(own) == sorted(f"{name}={value}" for name, value in given.items())
 
 
-# Beside its words: how the shell starts a command, and the status that it then has.
+# The redirections with which the shell starts a command, and the status that the command then has.
 STREAMS = [
     ("> /dev/full", 2),
     ("2> /dev/full > /dev/null", 2),
@@ -70,12 +70,12 @@ def test_an_answer_that_cannot_be_written_is_no_answer_no(
 ) -> None:
     options = ("--store", "s.db", "--no-explain", "--min-speedup", "0.001@2")
     words = ("gate", *options, "--budget", "20s", "--", "sh", "-c", "sleep 0.0{threads}")
-    # Whatever else this machine does, the gate can decide.
+    # The gate can decide, even if this machine does other work.
     calm = (
         "import sys; from threadmark.machine import load; load.disturbance = lambda *_: ''; "
         "from threadmark.__main__ import run; sys.exit(run())"
     )
-    # The reader of a pipe has gone when the lab writes to it.
+    # The reader of a pipe is gone when the lab writes to it.
     line = f'set -o pipefail; ( sleep 0.5; "$@" ) {streams}'
     done = subprocess.run(
         ["bash", "-c", line, "bash", sys.executable, "-P", "-c", calm, *words],

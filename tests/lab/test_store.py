@@ -1,4 +1,5 @@
-"""The store keeps every row it took, whatever happens to the lab, and explains itself otherwise."""
+"""The store keeps every row that it accepted, whatever happens to the lab, and explains each
+refusal."""
 
 from __future__ import annotations
 
@@ -140,7 +141,7 @@ with Store.open(Path({str(path)!r}), create=False) as store:
             store.finish(killed)
             assert (
                 store.unfinished(("quick", IMPORTED)) == measured
-            )  # for take_over to say who has it
+            )  # take_over names the owner
         finally:
             lab.kill()
             lab.communicate()
@@ -201,7 +202,7 @@ def test_why_a_store_cannot_be_opened_is_said(
     for create in (True, False):
         with pytest.raises(LabError, match=r"pipe\.db is no regular file, so it cannot be a store"):
             Store.open(tmp_path / "pipe.db", create=create)
-    monkeypatch.setattr(os, "access", lambda *_: False)  # as on a file system that is read-only
+    monkeypatch.setattr(os, "access", lambda *_: False)  # as on a read-only file system
     with pytest.raises(LabError, match="cannot be opened, because /proc is read-only; name"):
         Store.open(Path("/proc/store.db"), create=True)
 
@@ -263,7 +264,7 @@ for number in range(10 ** 6):
         rounds = [each.round for each in store.rows(1)]
         assert rounds[: last + 1] == list(range(last + 1))
         assert store.unfinished(("quick", IMPORTED)) == 1
-        store.take_over(1)  # its owner is dead
+        store.take_over(1)  # the owner of the run is dead
 
 
 def test_the_last_run_is_one_that_was_measured_if_there_is_one(path: Path) -> None:

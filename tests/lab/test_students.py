@@ -1,4 +1,4 @@
-"""The comparison of writers: what is selected, judged and shown, with a program that is made up."""
+"""The comparison of writers: its selection, judgement and output, with a made-up program."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ fast\t0\tfast\tbuffers\tflat texts
 persistent\t4\tbuffered\tbuffers\tfour threads
 sequential\t1\tsequential\tflushes\tone thread
 """
-# Writes a file whose content is that of the number of students, and says a time by the writer.
+# Writes a file whose content depends on the number of students, and prints a time by the writer.
 TOOL = f"""#!/bin/sh
 case $1 in writers) printf '%s' '{WRITERS}'; exit;; esac
 case " $* " in
@@ -65,9 +65,9 @@ def write(folder: Path, body: str = ":") -> Path:
 
 @pytest.fixture
 def say(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Say:
-    """What a command line prints; on stderr where it fails."""
+    """The output of a command line; stderr if the command fails."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(load, "disturbance", lambda *_: "")  # whatever else this machine does
+    monkeypatch.setattr(load, "disturbance", lambda *_: "")  # other work of this machine
 
     def run(*words: str, status: int = 0) -> str:
         assert cli.main([*words, "--store", "s.db"]) == status, capsys.readouterr()
@@ -83,7 +83,7 @@ SMALL = ("--tool", "tmk-students", "--runs", "3", "--no-record", "--sizes", "10,
 def test_all_writers_are_measured_judged_and_written_into_a_folder(
     say: Say, tmp_path: Path
 ) -> None:
-    # There is no folder but its own.
+    # The tool fails if there is another folder beside its own.
     write(tmp_path, "[ $(ls -d $out/../.students-* | wc -l) = 1 ] || exit 3")
     (tmp_path / "out").mkdir()
     printed = say("students", *SMALL, "--threads", "2", "--out", "out")
@@ -120,7 +120,8 @@ def test_the_page_draws_its_charts_without_a_network(
 ) -> None:
     write(tmp_path)
     say("students", *SMALL)
-    browser = request.getfixturevalue("browser")  # a lab ends all children of its process
+    # After the run, because a lab ends all children of its process.
+    browser = request.getfixturevalue("browser")
     browsing.visit(browser, tmp_path / "students.html", browsing.DESKTOP)
     assert browsing.complaints(browser) == []
     assert browsing.requests(browser) == []
@@ -213,7 +214,7 @@ def test_a_budget_leaves_out_the_costliest_writer_and_says_so(tmp_path: Path) ->
 
 def test_ctrl_c_shows_what_is_known_and_resume_goes_on(tmp_path: Path) -> None:
     first, go = tmp_path / "first", tmp_path / "go"
-    # The first process ends, and the next one waits until it is killed.
+    # The first process ends, and the next one waits until the test lets it go.
     write(
         tmp_path,
         f"[ ! -e {first} ] || until [ -e {go} ]; do sleep 0.02; done; touch {first}; sleep 0.05",
@@ -329,7 +330,7 @@ def cell_of(name: str, backend: str, threads: int) -> Cell:
 
 def test_rounds_are_paired_and_disturbed_processes_do_not_count(tmp_path: Path) -> None:
     described = tool.executable(write(tmp_path)).description
-    machine = [1.0, 3.0, 1.0, 2.0]  # how slow it is in each round
+    machine = [1.0, 3.0, 1.0, 2.0]  # the slowness of the machine in each round
     rows = rows_of(cell_of("sequential", "serial", 1), [100 * x for x in machine])
     rows += rows_of(cell_of("as_published", "threads", 4), [200 * x for x in machine])
     rows += rows_of(cell_of("as_published", "threads", 4), [1.0], disturbed="others")

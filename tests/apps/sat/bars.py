@@ -3,10 +3,10 @@
 
 Usage: bars.py [--bin FOLDER ...] [--folder DIR] [--runs N] [--big N]
 
-Mapping is from bytes in memory and the table of records, which framing makes, to linked objects.
-The bars are those of the first build; of others, such as one with another standard library, the
-times are printed. --big measures also a file of 1.5 GB, N times. The exit status is 1 if a bar is
-not reached.
+Mapping makes linked objects from bytes in memory and the table of records, which framing makes. The
+first build is held to the bars. Of other builds, such as one with another standard library, the
+script prints the times. --big also measures a file of 1.5 GB, N times. The exit status is 1 if a
+bar is not reached.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 ENTITIES = 110_000
-COPIES = 100  # of the bodies of that file, in the file of 1.5 GB
-SAME_RATE = 0.9  # of the small file: as fast, within what runs differ by
+COPIES = 100  # copies of the bodies of that file in the file of 1.5 GB
+SAME_RATE = 0.9  # the least share of the small file's rate: runs differ by the rest
 FORMS = ("from_chars", "tmk_text", "spanstream", "streams_reused", "streams", "streams_imbue")
 STEPS = ("framing", "pass 1", "pass 2", "mapping", "verifying")
 
@@ -51,13 +51,14 @@ class Times:
         return statistics.median(self.steps[step])
 
     def speed_up(self, other: Times) -> float:
-        """Of the other's mapping. Runs side by side saw the same moment of the machine."""
+        """The speed-up of the mapping of `other` over this one, from pairs of runs made side by
+        side."""
         both = zip(self.steps["mapping"], other.steps["mapping"], strict=True)
         return statistics.median(first / second for first, second in both)
 
 
 def measure(executable: Path, path: Path, way: Way, times: Times) -> bool:
-    """One run of one way; False if the build does not have the form."""
+    """Make one run of one way; returns False if the build does not have the form."""
     line = [executable, "map", path, "--form", way.form, "--threads", str(way.threads)]
     line += ["--counted"] if way.counted else []
     done = subprocess.run(line, check=False, capture_output=True, text=True)
@@ -81,7 +82,7 @@ def all_ways() -> list[Way]:
 
 
 def table(executable: Path, path: Path, runs: int, ways: Sequence[Way]) -> dict[Way, Times]:
-    """All ways in turns; prints the medians, and how much faster two threads are."""
+    """Run all ways in turns; prints the medians, and the speed-up of two threads."""
     times = {way: Times({step: [] for step in STEPS}, []) for way in ways}
     for _ in range(runs):
         for way in list(times):
@@ -115,7 +116,7 @@ def bars(times: dict[Way, Times], size: int) -> dict[str, bool]:
 
 
 def big_bars(executable: Path, small: Path, runs: int) -> dict[str, bool]:
-    """Those of the file of 1.5 GB, beside the small one in the same minutes."""
+    """The bars of the file of 1.5 GB, measured beside the small file in the same minutes."""
     big = small.with_name("big.sat")
     line = [executable, "replicate", small, str(COPIES), "-o", big]
     subprocess.run(line, check=True, stdout=subprocess.DEVNULL)
@@ -141,7 +142,7 @@ def big_bars(executable: Path, small: Path, runs: int) -> dict[str, bool]:
 
 
 def ended(reached: dict[str, bool]) -> int:
-    """Prints which bars are reached; the exit status."""
+    """Prints whether each bar is reached; returns the exit status."""
     print()
     for sentence, holds in reached.items():
         print(f"{'reached' if holds else 'MISSED '}: {sentence}")

@@ -22,16 +22,16 @@ AREA = (
 
 @dataclass(frozen=True)
 class Form:
-    """How a file is written."""
+    """The form in which a file is written."""
 
     version: int
-    number: Callable[[int], int] | None = None  # of the n-th record; None: records have none
+    number: Callable[[int], int] | None = None  # of the n-th record; None: records have no numbers
     asm: bool = False
-    dollars: bool = True  # before version 400 some have them
-    words: bool = True  # of logicals; else 0 and 1
-    at_signs: bool = False  # in the header
-    counted: bool = False  # the header has the number of records, and no mark ends them
-    date: str = " Sat May 26 10:11:12 2012 "  # of the header, with the blanks around it
+    dollars: bool = True  # references have dollars; before version 400 only some files have them
+    words: bool = True  # logicals are words; else 0 and 1
+    at_signs: bool = False  # strings of the header have at signs
+    counted: bool = False  # the header has the number of records, and no mark ends the records
+    date: str = " Sat May 26 10:11:12 2012 "  # the date in the header, with the blanks around it
     history: bool = False
     loop_kind: str = "unknown"
     end: str = "\n"
@@ -43,12 +43,12 @@ class Form:
 
     @property
     def spatial(self) -> bool:
-        """Has what Spatial added from version 1600 on."""
+        """Whether records have the fields that Spatial added from version 1600 on."""
         return self.version >= 1600 and not self.asm
 
 
 class Record:
-    """Its class and what it is about; versions.py says in which order that is written."""
+    """A record's class and its parts; versions.py has the order in which the parts are written."""
 
     def __init__(self, name: str, **parts: Any) -> None:
         self.name = name
@@ -59,7 +59,7 @@ class Record:
 
 
 class Text(str):
-    """A string with its length before it."""
+    """A string written with its length before it."""
 
     __slots__ = ()
 
@@ -71,11 +71,11 @@ class Logical:
 
 
 class Subtype:
-    """What a file says once and then refers to by its number."""
+    """A subtype: a file defines it once and then refers to it by its number."""
 
     def __init__(self, name: str, modern: str, *tokens: Any) -> None:
         self.name = name
-        self.modern = modern  # as Autodesk writes it
+        self.modern = modern  # the name in files of Autodesk
         self.tokens = tokens
 
 
@@ -113,7 +113,7 @@ class Solid:
         return self.records[-1]
 
     def placed(self, *vectors: Iterable[float], lengths: int) -> list[float]:
-        """Their numbers; the first `lengths` vectors are in the file's unit."""
+        """The numbers of the vectors; the first `lengths` vectors are in the file's unit."""
         return [
             each / (self.unit if i < lengths else 1)
             for i, vector in enumerate(vectors)
@@ -146,7 +146,7 @@ class Solid:
         return made
 
     def side(self, start: Point, end: Point) -> tuple[Record, bool]:
-        """The edge between two corners, and whether it runs the other way."""
+        """The edge between two corners, and whether it runs from `end` to `start`."""
         both = frozenset((start, end))
         if both not in self.edges:
             curve = self.straight(start, end)
@@ -161,7 +161,7 @@ class Solid:
         way = [(b - a) / length for a, b in zip(start, end, strict=True)]
         if start != (SIZE[0], 0.0, 0.0) or end[2] != SIZE[2]:
             return self.add("straight-curve", numbers=self.placed(start, way, lengths=1))
-        # One edge has a B-spline, which another record has defined, and runs against it.
+        # One edge runs backward and has a B-spline curve, which another record has defined.
         poles = self.placed(start, end, lengths=2)
         subtype = self.line("exactcur", "exact_int_cur", length / self.unit, poles, 0)
         self.add("intcurve-curve", subtype=subtype, backward=False)
@@ -211,7 +211,7 @@ class Solid:
         return face
 
     def patch(self, shell: Record, points: list[Point]) -> Record:
-        """The same with a B-spline surface, on which each coedge has its curve."""
+        """A polygon on a B-spline surface, on which each coedge has a curve of its own."""
         a, b, c, d = points
         width, height = math.dist(a, b), math.dist(b, c)
         knots = [2, 2, 0, 1, width, 1, 0, 1, height, 1]
@@ -252,7 +252,7 @@ class Solid:
             *self.placed((RADIUS, 0, 0), lengths=1),
         ]
         hole = self.face(shell, self.add("cone-surface", numbers=axes), inward=True)
-        # A hole runs the other way than the outline: below and above the cylinder.
+        # A hole's loop runs opposite to the outline, both below and above the cylinder.
         for i, way in enumerate((False, True)):
             faces[i].loop.parts["next"] = self.loop(faces[i], [(circles[i], way)])
         loops = [self.loop(hole, [(circles[i], way)]) for i, way in enumerate((True, False))]

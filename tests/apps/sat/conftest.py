@@ -18,7 +18,7 @@ def sat(application: Sat) -> Sat:
 
 @pytest.fixture
 def generated(sat: Sat, tmp_path: Path) -> Path:
-    """A file with one solid of each sort and some more."""
+    """A file with one solid of each sort and some more solids."""
     path = tmp_path / "generated.sat"
     done = sat("generate", "-o", path, "--entities", 3000, "--seed", 5)
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,5 +1,5 @@
-// The check of faces against BRepCheck_Analyzer, on the faces of generated solids and of copies
-// with a mistake in them.
+// Compares the check of faces with BRepCheck_Analyzer, on the faces of generated solids and of
+// copies with a mistake in them.
 #include <map>
 #include <string>
 #include <vector>
@@ -42,7 +42,7 @@ TopoDS_Face copy_of(const TopoDS_Face& face) {
   return TopoDS::Face(BRepBuilderAPI_Copy(face).Shape());
 }
 
-// The same with other wires.
+// A copy of the face with other wires.
 template <class Change>
 TopoDS_Face with_wires(const TopoDS_Face& face, const Change& change) {
   TopoDS_Shape made = face.EmptyCopied();

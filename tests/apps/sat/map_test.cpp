@@ -1,5 +1,5 @@
-// Mapping and writing: all forms give the same objects with any threads, and a file written again
-// is equal, reals bit for bit. Also with the real files, where they are.
+// Mapping and writing: all forms give the same objects with any number of threads, and a file
+// written again is equal, reals bit for bit. Real files are tested too if there are any.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ using sat_test::kHeader;
 using sat_test::model_of;
 using sat_test::small_file;
 
-// SAT_TEST_DATA is the folder beside this checkout where real files may be.
+// SAT_TEST_DATA is the folder beside this checkout that may hold real files.
 std::vector<std::string> real_files() {
   std::vector<std::string> paths;
   const char* const given = std::getenv("THREADMARK_DATA");
@@ -40,7 +40,7 @@ std::vector<std::string> real_files() {
   return paths;
 }
 
-// All that objects and subtypes hold, as text: the written file and the B-splines.
+// All contents of objects and subtypes as text: the written file and the B-splines.
 std::string contents(const sat::Model& model) {
   std::string text = sat::write(model);
   for (const sat::Subtype& each : model.subtypes) {
@@ -138,7 +138,7 @@ TEST(Map, reports_the_first_problem_with_any_threads) {
 
 TEST(Map, keeps_a_thousand_problems_with_their_lines_and_counts_the_rest) {
   std::string text(kHeader);
-  // Records that pass 1 refuses, with good ones between, and then such as pass 2 does.
+  // Records that pass 1 refuses, with good ones between, and then records that pass 2 refuses.
   for (int i = 0; i < 700; ++i) text += "1 #\npoint $-1 -1 $-1 0 0 0 #\n";
   for (int i = 0; i < 100'000; ++i) text += "\npoint x #\n";
   text += "End-of-ACIS-data";
@@ -328,8 +328,8 @@ TEST(Write, gives_an_equal_file_where_a_wrong_length_of_the_header_would_be_righ
   EXPECT_EQ(again.header.resabs, 1e-6);
 }
 
-// Lines of three numbers: in real files each pole of a curve or surface has one of its own, and
-// knots come in pairs.
+// The number of lines of three numbers: in real files each pole of a curve or surface has a line of
+// its own, and knots come in pairs.
 std::size_t lines_of_three(std::string_view text) {
   std::size_t lines = 0;
   while (!text.empty()) {
@@ -350,7 +350,7 @@ std::size_t lines_of_three(std::string_view text) {
   return lines;
 }
 
-// Whether as many poles are taken as there are.
+// The mapping must take as many poles as the text of the subtype has.
 void check_poles(const sat::Model& model, const std::string& path) {
   for (const sat::Subtype& each : model.subtypes) {
     const bool exact = each.name == "exactcur" || each.name == "exactsur";

@@ -3,10 +3,10 @@
 
 Usage: oracles.py [ezdxf|cq_acis] [--python INTERPRETER] [--bin FOLDER]
 
-ezdxf comes by pip from its lock file into .deps, once. cq-acis needs Open CASCADE of its own, VTK
-and more, 1.8 GB in all: name an interpreter that has it. Bodies that a reader does not read are
-listed with its reason. The exit status is 1 if a volume or an area differs, 2 if something is
-missing.
+pip installs ezdxf from its lock file into .deps, once. cq-acis needs an Open CASCADE of its own,
+VTK and more, 1.8 GB in all: name an interpreter that has it. The script lists each body that the
+reader does not read, with the reader's reason. The exit status is 1 if a volume or an area differs,
+2 if something is missing.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from typing import Any
 from sat_data import REAL, ROOT
 
 HERE = Path(__file__).parent / "oracles"
-MOST = 1e-3  # relative
+MOST = 1e-3  # the largest relative difference
 
 
 def packages() -> Path:
-    """The folder with ezdxf, installed if absent or other. Ends the process with status 2 where it
-    cannot be had."""
+    """The folder with ezdxf, installed if it is absent or another version. Ends the process with
+    status 2 if ezdxf cannot be installed."""
     sys.path.insert(0, str(ROOT / "lab"))
     from threadmark.model.errors import LabError
     from threadmark.setup import python_environment
@@ -59,7 +59,8 @@ def ours(executable: Path, path: Path, out: Path) -> list[dict[str, Any]]:
 
 
 def theirs(line: list[str], path: Path, environment: dict[str, str]) -> list[dict[str, Any]] | str:
-    """Of each body; or why the file is not read."""
+    """The reader's volume and area of each body, or the reason for which it does not read the
+    file."""
     done = subprocess.run(
         [*line, str(path)], check=False, capture_output=True, text=True, env=environment
     )
@@ -70,7 +71,7 @@ def theirs(line: list[str], path: Path, environment: dict[str, str]) -> list[dic
 
 
 def scale(path: Path) -> float:
-    """Millimetres in a unit of the file."""
+    """The millimetres in a unit of the file."""
     match = re.match(rb"\s*[^\n]*\n[^\n]*\n\s*(\S+)", path.read_bytes())
     value = float(match[1]) if match else 1.0
     return value if value > 0 else 1.0
@@ -86,7 +87,7 @@ def differences(unit: float, mine: dict[str, Any], other: dict[str, Any]) -> lis
 
 
 def compare(mine: dict[str, Any], other: dict[str, Any], unit: float) -> tuple[str, str]:
-    """How the two stand to each other, and what is to be said of it."""
+    """The outcome of the comparison, and its reason or its differences."""
     if "why" in other:
         return "not read", other["why"]
     wrong = differences(unit, mine, other)

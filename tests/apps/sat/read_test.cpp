@@ -1,4 +1,4 @@
-// Framing, headers, numbers and what is refused: sat::read and sat::map on texts in memory.
+// Framing, headers, numbers and refusals: sat::read and sat::map on texts in memory.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -20,7 +20,7 @@ using sat_test::model_of;
 using sat_test::replaced;
 using sat_test::small_file;
 
-// The problem with which the text is refused.
+// The problem for which sat::map refuses the text.
 sat::Problem refused(std::string_view text) {
   try {
     const sat::Model model = model_of(text);
@@ -241,8 +241,8 @@ TEST(Read, reads_versions_before_strings_had_an_at_sign) {
   expect_place(refused(replaced(text, "7 unknown", "70 unknown")), 0, "convexity", "not so many");
 }
 
-// Version 400 without parameters of edges and scale of cones, and with logicals as numbers; and
-// Autodesk's with its additions.
+// Version 400 has no parameters of edges and no scale of cones, and its logicals are numbers.
+// Autodesk's files have additions.
 TEST(Read, takes_the_fields_of_version_400_and_of_autodesk) {
   const std::string old =
       "400 15 1 0 \n"
@@ -316,7 +316,7 @@ TEST(Read, refuses_what_is_no_text_of_a_model) {
 
 TEST(Read, names_record_and_field_of_a_reference_to_nothing) {
   const std::string text = small_file();
-  // Each reference of the file in turn.
+  // Breaks each reference of the file in turn.
   std::size_t at = text.find("body");
   std::size_t references = 0;
   std::int64_t record = 0;
@@ -406,7 +406,7 @@ TEST(Read, does_not_take_what_framing_took_for_a_string_for_a_subtype) {
 }
 
 TEST(Read, refuses_a_string_where_the_name_of_a_subtype_is_expected) {
-  // Framing skips the string @30, in which a length is larger than any memory.
+  // Framing skips the string @30, and that string contains a length larger than any memory.
   for (const char* const size : {"9223372036854775807", "9223372036854775806"}) {
     const std::string text = std::string(kHeader) + "x-attrib $-1 -1 $-1 $-1 $-1 { @30 a @" + size +
                              " xxxxxxx } #\nEnd-of-ACIS-data";

@@ -1,4 +1,4 @@
-"""Real SAT files, where they are: beside this checkout, or below THREADMARK_DATA."""
+"""Finds real SAT files: beside this checkout, or below THREADMARK_DATA."""
 
 from __future__ import annotations
 

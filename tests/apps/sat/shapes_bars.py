@@ -3,7 +3,7 @@
 
 Usage: shapes_bars.py [--bin FOLDER] [--folder DIR] [--runs N]
 
-The exit status is 1 if a bar is not reached. Where there are no real files they are left out.
+The exit status is 1 if a bar is not reached. Without real files the script skips their bars.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Bars = dict[str, bool]
 
 @dataclass(frozen=True)
 class Counts:
-    """What convert says of a file."""
+    """The counts that convert prints for a file."""
 
     faces: int
     made: int
@@ -47,7 +47,8 @@ def convert(executable: Path, path: Path, out: Path, *options: str) -> Counts:
 
 
 def real_files(executable: Path, folder: Path) -> Bars:
-    """Every real file; prints the counts of each, and what is not reached with the reason."""
+    """Convert every real file; prints the counts of each, and each face that is lost with the
+    reason."""
     if not REAL:
         print("There are no real files.")
         return {}
@@ -69,7 +70,7 @@ def real_files(executable: Path, folder: Path) -> Bars:
 
 
 def generated_solids(executable: Path, folder: Path) -> Bars:
-    """Volume and area against the formulas of the generator."""
+    """Compare volume and area with the formulas of the generator."""
     path = folder / "solids.sat"
     line = [executable, "generate", "-o", path, "--entities", "20000", "--measures"]
     done = subprocess.run([*line, "--seed", "3"], check=True, capture_output=True, text=True)
@@ -93,7 +94,7 @@ def generated_solids(executable: Path, folder: Path) -> Bars:
 
 
 def two_threads(executable: Path, folder: Path, runs: int) -> Bars:
-    """The steps of the shapes with one thread and with two, in turns."""
+    """Time the steps of the shapes with one thread and with two, in turns."""
     path = folder / "many.sat"
     line = [executable, "generate", "-o", path, "--entities", "40000", "--seed", "4"]
     subprocess.run(line, check=True, stdout=subprocess.DEVNULL)

@@ -1,5 +1,5 @@
-// sat::shapes on small solids: closed and valid, with the volume and area that they ought to have,
-// whatever the number of threads, the version, the unit and the place of the seam.
+// sat::shapes on small solids: each is closed and valid and has the right volume and area, whatever
+// the number of threads, the version, the unit and the place of the seam.
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -53,7 +53,7 @@ constexpr std::string_view kBody =
     "body $-1 -1 $-1 $1 $-1 $-1 #\nlump $-1 -1 $-1 $-1 $2 $0 #\n"
     "shell $-1 -1 $-1 $-1 $-1 $3 $-1 $1 #\n";
 
-// A cylinder of radius 2 and height 5 about z. The upper circle begins at `u` (an angle).
+// A cylinder of radius 2 and height 5 about z. The upper circle begins at the angle `u`.
 std::string cylinder(double u, std::string_view header = kHeader,
                      const std::string& transform = {}) {
   char c[60];

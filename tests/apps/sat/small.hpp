@@ -1,4 +1,4 @@
-// A small file of version 700 with what makes files hard: a `#` and braces in a string, a subtype
+// A small file of version 700 with the hard parts of files: a `#` and braces in a string, a subtype
 // within another, references to subtypes, a class that no schema has, numbers of all sorts.
 #pragma once
 
@@ -55,7 +55,7 @@ inline sat::Model model_of(std::string_view text, const sat::MapOptions& options
   return sat::map(sat::read(sat::Bytes(text), team, {.partial = options.partial}), team, options);
 }
 
-// The text with the first `from` in it replaced; `from` must be there.
+// The text with its first `from` replaced; the text must contain `from`.
 inline std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
   std::string result(text);
   return result.replace(result.find(from), from.size(), to);

@@ -1,4 +1,4 @@
-"""tmk-sat convert: formats that are whole, losses that are named, and no part of a file left."""
+"""tmk-sat convert writes whole files, names every loss, and leaves no part of a file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Point = tuple[float, float, float]
 
 @pytest.fixture(autouse=True)
 def _kernel(sat: Sat, tmp_path: Path) -> None:
-    """Where Open CASCADE is absent the command says so, in one sentence with the remedy."""
+    """If Open CASCADE is absent, the command prints one sentence with the remedy."""
     done = sat("convert", "absent.sat", "absent.step")
     if "has no shapes" not in done.stderr:
         return
@@ -191,7 +191,7 @@ def test_real_files_become_valid_faces(sat: Sat, path: Path) -> None:
     counts = re.search(r"^faces +(\d+), made (\d+), valid (\d+)$", done.stdout, re.MULTILINE)
     assert counts
     faces, _, valid = map(int, counts.groups())
-    # Two are not of solids: their edges are points, and a plane has no loop.
+    # Two faces of these files belong to no solid: edges are points, and a plane has no loop.
     lost = 2 if path.name.startswith(("adapy-exactcur_full", "adapy-point_with_refs")) else 0
     assert valid == faces - lost
     assert "ought to be closed" in done.stdout
@@ -206,8 +206,9 @@ def test_a_disk_too_small_for_the_last_bytes_is_one_sentence_and_keeps_the_earli
     assert sat("convert", generated, f"x.{ending}").returncode == 0
     whole = tmp_path / f"x.{ending}"
     page = 4096
-    pages = (whole.stat().st_size - 1) // page  # but for the last one
-    room = (pages + 1 + share * pages) * page  # for an earlier file and less than another
+    pages = (whole.stat().st_size - 1) // page  # all pages but the last one
+    # Room for the earlier file and for less than a second one.
+    room = (pages + 1 + share * pages) * page
     disk = tmp_path / "disk"
     disk.mkdir()
     script = (

@@ -1,4 +1,5 @@
-"""Bad files, options and machines: one sentence with line, record and field, and no file left."""
+"""tmk-sat answers bad files, options and machines with one sentence, and leaves no file. The
+sentence names line, record and field."""
 
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ def test_a_reference_to_nothing_names_line_record_and_field(
     assert f"bad.sat: line {number + 1}, record {number - 3} (lump), field shell: " in sentence
     assert "$99999 names no record" in sentence
     assert sentence.endswith(" --partial reads what it can of the rest.\n")
-    for words in (("write", bad), ("replicate", bad, 2)):  # these have no such option
+    for words in (("write", bad), ("replicate", bad, 2)):  # these have no --partial
         assert refused(1, *words, "-o", tmp_path / "y.sat").endswith("; the file has 3031.\n")
 
 
@@ -194,7 +195,7 @@ def test_a_signal_leaves_no_part_of_a_file(
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        # Whoever runs the tests may ignore Ctrl-C or hang-ups, which a child would inherit.
+        # The process that runs the tests may ignore Ctrl-C or hang-ups, and a child inherits that.
         preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # noqa: PLW1509
     )
     end = time.monotonic() + 60
@@ -214,7 +215,7 @@ def test_a_signal_ends_a_command_that_reads(
 ) -> None:
     words = {"write": ["-o", "x.sat"], "replicate": ["2", "-o", "x.sat"]}.get(command, [])
     before = signal.signal(signal.SIGIO, signal.SIG_IGN)
-    # Whoever opens a file on which another has a lease waits until it is given back.
+    # A process that opens a file on which another has a lease waits until the lease is given back.
     with generated.open("r+b") as file:
         try:
             fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
@@ -230,7 +231,7 @@ def test_a_signal_ends_a_command_that_reads(
             )
             end = time.monotonic() + 60
             status = Path(f"/proc/{process.pid}/status")
-            # Its handlers are there, and the lease is being broken.
+            # Wait until the command has its signal handlers and its open() breaks the lease.
             while fcntl.fcntl(file, fcntl.F_GETLEASE) == fcntl.F_WRLCK or not caught(
                 status, number
             ):

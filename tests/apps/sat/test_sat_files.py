@@ -1,4 +1,4 @@
-"""What tmk-sat makes of good files: generated ones, copies of them, and real ones."""
+"""tmk-sat on good files: generated ones, copies of them, and real ones."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_generated_file_has_all_sorts_of_geometry(sat: Sat, generated: Path) -
 
 
 def edges_with_their_faces(path: Path) -> dict[str, list[str]]:
-    """Of each edge the senses of its coedges, by a reader of its own."""
+    """The senses of the coedges of each edge, by a reader of this test's own."""
     records = [each.split() for each in path.read_text("ascii").split("#\n")]
     uses: dict[str, list[str]] = {}
     for record in records:
@@ -58,7 +58,7 @@ def edges_with_their_faces(path: Path) -> dict[str, list[str]]:
 
 def test_each_edge_of_a_generated_solid_is_used_once_in_each_direction(generated: Path) -> None:
     uses = edges_with_their_faces(generated)
-    # An apex is an edge that one loop has.
+    # An apex is an edge that only one loop has.
     apexes = [senses for senses in uses.values() if len(senses) == 1]
     assert 0 < len(apexes) < len(uses) / 10
     others = [sorted(senses) for senses in uses.values() if len(senses) != 1]

@@ -1,4 +1,4 @@
-"""One solid in the forms of all versions: each is read, written again, and has its volume."""
+"""tmk-sat reads one solid in the forms of all versions, writes it again, and gives its volume."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Writes the solid of bored_box.py as each version of SAT has it. It shares nothing with the
-reader, so that what both say of a version can be compared."""
+"""Writes the solid of bored_box.py in the form of each version of SAT. The module shares no code
+with the reader, so the tests can compare the two on each version."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _cone(form: Form, r: Record) -> list[Any]:
     return [*r.numbers, 1, *infinite(form, 2), 0, 1, *scale, sense(False), *infinite(form, 4)]
 
 
-# The fields behind those that all classes have.
+# The fields after those that all classes have.
 _LAYOUTS: dict[str, Callable[[Form, Record], list[Any]]] = {
     "body": _body,
     "lump": lambda form, r: [None, r.shell, r.body, *_box(form)],

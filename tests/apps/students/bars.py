@@ -30,7 +30,7 @@ WAYS: Mapping[str, tuple[str, ...]] = {
 
 
 def took_ms(executable: Path, words: tuple[str, ...]) -> float:
-    """What one process says that it took."""
+    """The time that one process prints."""
     done = subprocess.run([executable, *words], check=True, stdout=subprocess.PIPE, text=True)
     found = re.search(r"took ([\d.]+) ms", done.stdout)
     assert found
@@ -38,7 +38,7 @@ def took_ms(executable: Path, words: tuple[str, ...]) -> float:
 
 
 def time_ms(executable: Path, words: tuple[str, ...], folder: Path) -> float:
-    """What a run into a new folder says that it took."""
+    """The time that a run into a new folder prints."""
     out = Path(tempfile.mkdtemp(dir=folder))
     try:
         return took_ms(executable, (*words, "--seed", "7", "--out", str(out)))
@@ -47,7 +47,7 @@ def time_ms(executable: Path, words: tuple[str, ...], folder: Path) -> float:
 
 
 def memory_mib(given: argparse.Namespace, students: int) -> float:
-    """The most memory that `fast` has at a time with two threads."""
+    """The most memory that `fast` holds at one time with two threads."""
     out = Path(tempfile.mkdtemp(dir=given.folder))
     line = [given.bin / "tmk-students", "generate", "-v", "-s", str(students), "-e", "10"]
     line += ["-b", str(given.block), "--threads", "2", "--out", out]
@@ -78,7 +78,7 @@ def medians(
 
 
 def pipeline_ms(given: argparse.Namespace) -> float:
-    """The median time in which four nodes join the files of 50,000 students."""
+    """The median time that four nodes take to join the files of 50,000 students."""
     executable = given.bin / "tmk-students"
     with tempfile.TemporaryDirectory(dir=given.folder) as name:
         words = ("generate", "-s", "50000", "-e", "10", "--seed", "7", "--out", name)
@@ -91,7 +91,8 @@ def pipeline_ms(given: argparse.Namespace) -> float:
 
 
 def merge_rates(given: argparse.Namespace, students: int, runs: int) -> dict[int, float]:
-    """Students a second and core by the number of threads, medians; prints them with extremes."""
+    """Median students per second and core, by the number of threads; prints them with the
+    extremes."""
     executable = given.bin / "tmk-students"
     times: dict[int, list[float]] = {1: [], 2: []}
     source = Path(tempfile.mkdtemp(dir=given.folder))

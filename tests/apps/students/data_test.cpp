@@ -1,4 +1,4 @@
-// The order of the students, their data and the texts of chunks: what all writers rely on.
+// The order of the students, their data and the texts of chunks, on which all writers rely.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ double chi_square(const std::vector<std::uint64_t>& counts) {
   return result;
 }
 
-// Exceeded by chance less than once in a hundred thousand times.
+// Chance exceeds this bound less than once in a hundred thousand times.
 double bound_of(std::size_t counts) {
   const double degrees = static_cast<double>(counts - 1);
   return degrees + 4.3 * std::sqrt(2 * degrees) + 13;
@@ -79,7 +79,7 @@ TEST(Permutation, brings_each_number_to_each_position_equally_often) {
 }
 
 TEST(Permutation, keeps_no_neighbours_together) {
-  // Of a random order two neighbours are a step apart about twice.
+  // In a random order about two pairs of neighbours are a given step apart.
   const std::uint64_t count = 50'000;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const Permutation permutation(count, seed);

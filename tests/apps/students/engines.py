@@ -31,8 +31,8 @@ def checksum(path: Path) -> str:
 
 
 def packages(engine: str) -> Path:
-    """The folder with the packages of the engine's lock file, installed if absent or other.
-    Ends the process with status 2 where they cannot be had."""
+    """The folder with the packages of the engine's lock file, installed if they are absent or
+    others. Ends the process with status 2 if they cannot be installed."""
     sys.path.insert(0, str(ROOT / "lab"))
     from threadmark.model.errors import LabError
     from threadmark.setup import python_environment
@@ -47,7 +47,8 @@ def packages(engine: str) -> Path:
 
 
 def differs(executable: Path, folder: Path, engine: str, points: int) -> bool:
-    """Whether the engine's result, or its list, is not that of merge; prints the checksums."""
+    """Whether the engine's result, or its list, differs from that of merge; prints the
+    checksums."""
     merged, joined = folder / "merged", folder / "joined"
     kills.run(
         executable, ["merge", "--in", str(folder), "-o", str(merged), "--points", str(points)]
@@ -85,9 +86,9 @@ def main() -> int:
         folder = Path(name)
         words = ["generate", "-s", str(given.students), "-e", "10", "--seed", "7", "--out", name]
         kills.run(executable, words)
-        if given.engine != "spark":  # whose start takes long
+        if given.engine != "spark":  # Spark takes long to start
             found |= differs(executable, folder, given.engine, 5)
-        for each in records.FILES:  # now with students that are incomplete
+        for each in records.FILES:  # from here on some students are incomplete
             kills.thin(folder / each, random.Random(each))
         found |= differs(executable, folder, given.engine, 3)
     return 1 if found else 0

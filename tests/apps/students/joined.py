@@ -1,4 +1,4 @@
-"""The join of the four files, by code that shares nothing with what merges them."""
+"""The join of the four files, by code that shares nothing with tmk-students merge."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Rows = Mapping[str, Mapping[int, tuple[str, ...]]]
 
 @dataclass(frozen=True)
 class Joined:
-    """The bytes of the result and of the list; None: there is no list."""
+    """The bytes of the result and of the list. The list is None if there is none."""
 
     result: bytes
     incomplete: bytes | None
 
 
 def grade(exam: int, exercises: list[int], project: int, maximum: int) -> int:
-    """In fractions, as apps/students/merge.md has it."""
+    """The grade in fractions, by the rules of apps/students/merge.md."""
     of_exam = Fraction(exam, maximum)
     of_others = Fraction(sum(exercises) + project, maximum * (len(exercises) + 1))
     share = (of_exam + of_others) / 2
@@ -31,7 +31,7 @@ def grade(exam: int, exercises: list[int], project: int, maximum: int) -> int:
 
 
 def join(rows: Rows, maximum: int = 5) -> Joined:
-    """rows[file][number]: what follows the number."""
+    """Join rows[file][number], the fields after the student number."""
     basic, exams, exercises, projects = (rows[name] for name in records.FILES)
     result = ["summarydata"]
     incomplete = ["incompletedata"]
@@ -63,7 +63,7 @@ def read(folder: Path, exercises: int) -> Rows:
 
 
 def write(folder: Path, rows: Rows) -> None:
-    """The four files, in the order of the rows."""
+    """Write the four files, in the order of the rows."""
     folder.mkdir(exist_ok=True)
     for name, content_type in records.FILES.items():
         lines = ["\t".join([f"{number:05}", *fields]) for number, fields in rows[name].items()]

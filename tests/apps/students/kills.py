@@ -4,7 +4,7 @@
 Usage: kills.py [--bin FOLDER] [--folder DIR] [--runs N] [--seed N]
 
 Each run takes other data, of which some is incomplete, and other moments. Every other run may also
-kill the pipeline itself and begin it again. The exit status is 1 if a result differs.
+kill the pipeline itself and start it again. The exit status is 1 if a result differs.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ import records
 
 ROOT = Path(__file__).resolve().parents[3]
 NODES = ("basic", "exam", "exercise", "project")
-INCOMPLETE = 3  # the exit status where students are not in all files
+INCOMPLETE = 3  # the exit status if students are not in all files
 
 
 @dataclass(frozen=True)
 class Data:
-    """Four files in a folder, and what merge makes of them."""
+    """Four files in a folder, and the result of merge for them."""
 
     folder: Path
     result: bytes
@@ -39,7 +39,7 @@ class Data:
 
 @dataclass
 class Kills:
-    """How often which process was killed."""
+    """The number of kills of each process."""
 
     of: dict[str, int]
 
@@ -48,7 +48,7 @@ class Kills:
 
 
 def make(executable: Path, folder: Path, students: int, rng: random.Random) -> Data:
-    """Generates files, takes some lines out of each in every other case, and merges them."""
+    """Generates files, removes some lines from each in half of the cases, and merges them."""
     folder.mkdir()
     words = ["generate", "-s", str(students), "-e", "10", "--seed", str(rng.getrandbits(60))]
     run(executable, [*words, "--out", str(folder)])
@@ -62,19 +62,19 @@ def make(executable: Path, folder: Path, students: int, rng: random.Random) -> D
 
 
 def thin(path: Path, rng: random.Random) -> None:
-    """Takes about one line in fifty out of the file."""
+    """Removes about one line in fifty from the file."""
     first, *lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(first + b"".join(line for line in lines if rng.random() > 0.02))
 
 
 def run(executable: Path, words: list[str]) -> int:
-    """The exit status; its output is not shown."""
+    """Run the executable with its output hidden; returns the exit status."""
     done = subprocess.run([executable, *words], check=False, capture_output=True)
     return done.returncode
 
 
 def listed(target: Path) -> Path:
-    """Where the list of incomplete students is."""
+    """The path of the list of incomplete students."""
     return target.with_name(target.name + ".incomplete")
 
 
@@ -100,9 +100,10 @@ def children(parent: int) -> dict[str, int]:
 def disturb(
     executable: Path, data: Data, target: Path, rng: random.Random, *, most: int, too: bool
 ) -> Kills:
-    """One pipeline to its end, of which up to `most` processes are killed, the pipeline `too`.
+    """Run one pipeline to its end and kill up to `most` of its processes, with `too` also the
+    pipeline.
 
-    AssertionError if the result is not that of merge, or something is left.
+    AssertionError if the result differs from that of merge, or a file is left.
     """
     kills = Kills(dict.fromkeys((*NODES, "pipeline"), 0))
     line = [executable, "pipeline", "--in", data.folder, "-o", target]
@@ -126,7 +127,7 @@ def disturb(
 def torment(
     process: subprocess.Popen[bytes], rng: random.Random, kills: Kills, *, most: int, too: bool
 ) -> None:
-    """Kills nodes of this pipeline at random moments until it ends or is killed itself."""
+    """Kills nodes of this pipeline at random moments until it ends or is itself killed."""
     while process.poll() is None and sum(kills.of.values()) < most:
         time.sleep(rng.expovariate(1 / 0.02))
         if too and rng.random() < 0.1:
@@ -134,7 +135,7 @@ def torment(
             kills.of["pipeline"] += 1
             return
         running = children(process.pid)
-        # Now and then two at once, which may be neighbours.
+        # Sometimes two or four nodes at once, which may be neighbours.
         for name in rng.sample(sorted(running), min(len(running), rng.choice((1, 1, 1, 2, 4)))):
             with suppress(ProcessLookupError):
                 os.kill(running[name], signal.SIGKILL)

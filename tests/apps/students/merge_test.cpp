@@ -1,5 +1,5 @@
-// The parts of the merge: blocks, layouts, joins, and whole merges of files that are damaged at
-// every byte.
+// The parts of the merge: blocks, layouts, joins, and whole merges of files with damage at every
+// byte.
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
@@ -34,7 +34,7 @@
 
 namespace {
 
-// The system refuses the thread after so many; less than zero: none.
+// The system refuses a thread after so many; less than zero: it refuses none.
 std::atomic<int> threads_left{-1};
 
 using students::BlockStore;
@@ -60,7 +60,7 @@ class Folder {
   void write(const Contents& contents) const {
     for (std::size_t i = 0; i < kFiles; ++i) write(static_cast<File>(i), contents[i]);
   }
-  // A new file each time: ext4 writes one that replaces another to the device at once.
+  // Makes a new file, because ext4 writes a file that replaces another to the device at once.
   void write(File file, const std::string& text) const {
     std::filesystem::remove(of(students::kFileNames[file]));
     std::ofstream(of(students::kFileNames[file]), std::ios::binary) << text;
@@ -96,7 +96,7 @@ MergePlan plan_of(const Folder& folder, unsigned threads = 1) {
   return plan;
 }
 
-// The complaint of a merge, or nothing; then `facts` is what it says.
+// The complaint of a merge, or nothing; a merge without a complaint sets `facts`.
 std::string complaint_of(const MergePlan& plan, MergeFacts& facts) {
   std::filesystem::remove(plan.target);
   std::filesystem::remove(students::list_of(plan.target));
@@ -171,7 +171,7 @@ TEST(Merge, of_files_with_any_other_byte_gives_a_sentence_or_a_result) {
   EXPECT_GT(refused, 1000);
 }
 
-// With so little memory that blocks go to the file.
+// The memory is so small that blocks go to the file.
 TEST(Merge, is_the_same_with_every_number_of_threads_and_in_a_small_memory) {
   const Folder folder;
   Contents contents;
@@ -183,7 +183,7 @@ TEST(Merge, is_the_same_with_every_number_of_threads_and_in_a_small_memory) {
   for (std::uint32_t i = 0; i < 40'000; ++i) {
     for (std::size_t file = 0; file < kFiles; ++file) {
       if ((i + file) % 1000 == 0) continue;
-      // Another order in each file: the factors have no divisor in common with 40,000.
+      // Each file has another order: the factors have no divisor in common with 40,000.
       const std::uint32_t number = 1 + i * factors[file] % 40'000 * 25;
       contents[file] += std::to_string(number) + rests[file];
     }
@@ -221,7 +221,7 @@ TEST(Merge, names_the_first_bad_line_of_two_pieces_with_every_number_of_threads)
   std::string text = "examdata\n";
   std::size_t bad_offset = 0;
   while (text.size() < 7'000'000) {
-    // In the second piece and in each one after it.
+    // A bad line is in the second piece and in each later one.
     const bool bad = text.size() > bad_offset + 2'000'000;
     if (bad) bad_offset = text.size();
     text += std::to_string(100'000 + text.size()) + (bad ? "\tx\n" : "\t1\n");
@@ -282,7 +282,7 @@ TEST(Places, follow_one_another_whoever_asks_first) {
   }
 }
 
-// The partition of whoever fails never takes its place, and all others wait for it.
+// The failing worker's partition never takes its place, and all other workers wait for it.
 TEST(Places, let_nobody_wait_when_a_worker_has_failed) {
   students::Places places({0, 0});
   std::atomic<int> begun{0};
@@ -347,7 +347,7 @@ TEST(BlockStore, has_a_file_without_a_name_in_both_ways) {
   EXPECT_LT(students::open_unnamed(folder.of("missing")), 0);
 }
 
-// What the threads hold at once, as merge.md says; the program itself is not counted.
+// The bytes that the threads hold at once, by merge.md, without the program itself.
 std::uint64_t held_bytes(const Layout& layout) {
   std::uint64_t text = 0;
   std::uint64_t pages = 0;

@@ -1,5 +1,5 @@
 // The protocol of the nodes: senders and receivers on real states, with a network and kills that a
-// seed decides. What they promise is in apps/students/nodes/protocol.md.
+// seed decides. apps/students/nodes/protocol.md has their guarantees.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@
 namespace students::nodes {
 namespace {
 
-// One thread has little to show to ThreadSanitizer, which makes the states slow.
+// The test has one thread, so ThreadSanitizer, which slows the states, checks little here.
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 constexpr std::uint64_t kSeeds = 4;
@@ -69,7 +69,7 @@ std::string content(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// Four files of so many students, of which each file lacks about one in `lacks`; 0: none.
+// Writes four files of so many students. Each file lacks about one in `lacks`; 0: it lacks none.
 void write_files(const Folder& folder, unsigned students, unsigned lacks, std::mt19937_64& random) {
   for (std::size_t file = 0; file < kFiles; ++file) {
     std::vector<unsigned> numbers(students);
@@ -88,10 +88,10 @@ void write_files(const Folder& folder, unsigned students, unsigned lacks, std::m
   }
 }
 
-// A process that a kill ends here.
+// Ends a process at the place of a kill.
 struct Killed {};
 
-// All four nodes, the connections between them, and what may happen to them.
+// All four nodes, the connections between them, and the events that can happen to them.
 class World {
  public:
   World(const Folder& folder, std::uint64_t seed) : folder_(folder), random_(seed) {
@@ -99,7 +99,7 @@ class World {
     for (std::size_t i = 0; i < kNodes; ++i) streams_[i] = stream(i);
   }
 
-  // One thing happens, of which some are `evil`.
+  // One event happens; with `evil` it may be a kill, a lost connection or a repeated message.
   void step(bool evil) {
     evil_ = evil;
     const std::size_t node = random_() % kNodes;
@@ -134,7 +134,7 @@ class World {
     return true;
   }
 
-  // The invariants whose check reads the whole state.
+  // Checks the invariants that need the whole state.
   void check_state(std::size_t i) const {
     const State& state = *nodes_[i].state;
     const Words& words = state.words();
@@ -175,7 +175,7 @@ class World {
     std::unique_ptr<Receiver> receiver;
     std::unique_ptr<Sender> sender;
   };
-  // From node i to node i + 1 and back.
+  // The messages from node i to node i + 1 and back.
   struct Connection {
     std::deque<std::string> forth;
     std::deque<std::string> back;
@@ -192,16 +192,16 @@ class World {
     if (i == kBasic && node.state->words().run == kNoRun) node.state->begin(node.own->size(), 0);
     if (i > 0) {
       const auto send = [this, i](const std::string& peer, const Message& message) {
-        if (chance(60)) throw Killed();  // after its commit, before its message
+        if (chance(60)) throw Killed();  // after the commit, before the message
         Connection& connection = connections_[i - 1];
         if (peer == std::to_string(connection.number)) connection.back.push_back(encode(message));
-        if (chance(60)) throw Killed();  // after its message
+        if (chance(60)) throw Killed();  // after the message
       };
       node.receiver = std::make_unique<Receiver>(*node.state, *node.own, send, [this, i] {
         if (chance(3)) throw Killed();  // before the result is written
         if (i != kProject) return;
         write_results(*nodes_[i].state, folder_ / "result", kDefaultMaximum);
-        if (chance(3)) throw Killed();  // before it is noted
+        if (chance(3)) throw Killed();  // before the state notes it
         nodes_[i].state->finish();
       });
     }
@@ -218,7 +218,7 @@ class World {
     }
   }
 
-  // The ids in the stream from this node: a function of the files.
+  // The ids in the stream from this node, computed from the files alone.
   std::vector<std::uint32_t> stream(std::size_t i) const {
     std::vector<std::uint32_t> ids;
     if (i > 0) ids = streams_[i - 1];
@@ -231,7 +231,7 @@ class World {
     return ids;
   }
 
-  // Short ones, whose bounds are others after a restart of the first node.
+  // Batches are short, and the first node cuts them differently after a restart.
   std::optional<Batch> batch(std::size_t i, std::uint64_t number) {
     if (i != kBasic) return nodes_[i].state->batch(number);
     Batch batch;
@@ -251,7 +251,7 @@ class World {
     nodes_[i].sender.reset();
     nodes_[i].receiver.reset();
     nodes_[i].state.reset();
-    // What it has sent may still arrive; what was on its way to it is lost.
+    // Messages that the node has sent may still arrive; those on their way to it are lost.
     if (i > 0) connections_[i - 1].forth.clear();
     if (i + 1 < kNodes) connections_[i].back.clear();
     for (const std::size_t each : {i - 1, i}) {
@@ -266,7 +266,7 @@ class World {
     ++connections_[i].number;
   }
 
-  // What no connection does, and what an old one may seem to do.
+  // Repeats a message. No connection does so, but an old connection may seem to.
   void repeat(std::size_t i) {
     if (i + 1 >= kNodes) return;
     for (auto* queue : {&connections_[i].forth, &connections_[i].back}) {
@@ -312,7 +312,7 @@ class World {
     }
   }
 
-  // The invariants of protocol.md, and that no durable word goes back.
+  // Checks the invariants of protocol.md, and that no durable word goes back.
   void check() {
     for (std::size_t i = 0; i < kNodes; ++i) {
       if (!nodes_[i].state) continue;
@@ -328,7 +328,7 @@ class World {
       if (i == kBasic) continue;
       ASSERT_EQ(words.ended != 0 ? words.total : words.passed, words.received)
           << "invariant 3, node " << i;
-      if (++checks_ % 16 != 0) continue;  // what follows is slow
+      if (++checks_ % 16 != 0) continue;  // check_state() is slow
       check_state(i);
     }
   }
@@ -358,7 +358,7 @@ void outlives_kills(std::uint64_t seed, unsigned students, unsigned lacks) {
   while (!world.done() && steps < 4000 && !testing::Test::HasFatalFailure()) {
     world.step(++steps % 1000 < 700);
   }
-  // Without evil it must end.
+  // Without evil events the nodes must end.
   for (steps = 0; !world.done() && !testing::Test::HasFatalFailure(); ++steps) {
     ASSERT_LT(steps, 200'000U) << "seed " << seed;
     world.step(false);
@@ -395,7 +395,7 @@ TEST(Nodes, end_when_nobody_is_in_any_file_or_only_one_is) {
 }
 
 TEST(Nodes, pass_on_no_more_than_their_log_may_hold) {
-  // The last node does not exist: whatever the first one offers, the one between stops it.
+  // The last node does not exist, so the middle node must stop the first one.
   const Folder folder;
   std::mt19937_64 random(1);
   write_files(folder, 40'000, 0, random);
@@ -424,7 +424,7 @@ TEST(Nodes, pass_on_no_more_than_their_log_may_hold) {
   }
   EXPECT_EQ(to.log_size(), kWindow);
   EXPECT_EQ(from.words().acknowledged, kWindow * kMostInMessage);
-  // A next node that takes half of it makes room again, and the sender hears so.
+  // A next node that takes half of the log makes room again, and the receiver tells the sender.
   to.acknowledge(kWindow / 2 * kMostInMessage);
   receiver.work();
   ASSERT_EQ(back.size(), 1U);
@@ -444,7 +444,7 @@ struct Pair {
     from->begin(before->size(), 0);
   }
 
-  // What the receiver answers to the first greeting of the sender, and the sender makes of it.
+  // The receiver answers the first greeting of the sender, and the sender takes the answers.
   void greet() {
     std::optional<Sender> sender;
     std::deque<std::string> back;
@@ -532,7 +532,7 @@ std::string complaint(const Folder& folder, Node node, const Fingerprint& own) {
   return "";
 }
 
-// A pipeline that begins again right after a kill meets nodes of the killed one.
+// A pipeline that starts again right after a kill meets nodes of the killed one.
 TEST(State, is_had_when_another_process_ends_a_moment_later) {
   const Folder folder;
   const Fingerprint own{.bytes = 3, .hash = 4};

@@ -1,4 +1,4 @@
-// Lines and files as they are read: what is accepted, what each complaint says, and the grade.
+// Reads lines and files: the accepted ones, the text of each complaint, and the grade.
 #include <gtest/gtest.h>
 
 #include <unistd.h>
@@ -28,7 +28,7 @@ using students::LineReader;
 using students::Record;
 using students::Rules;
 
-// What a line says, or the complaint. The text has no byte behind it, which AddressSanitizer sees.
+// The parsed line, or the complaint. AddressSanitizer sees a read behind the text's last byte.
 std::string said(const Rules& rules, const std::string& text) {
   const auto exact = std::make_unique<char[]>(text.size());
   std::memcpy(exact.get(), text.data(), text.size());
@@ -98,7 +98,7 @@ TEST(Line, is_refused_with_what_is_wrong_and_what_helps) {
   EXPECT_EQ(said(rules_of(students::kBasic), "1\t" + std::string(251, 'x') + "\tTOL\n")[0], '2');
 }
 
-// A number of ten digits is read by the complete parser only, so that both must agree.
+// Only the complete parser reads a number of ten digits, so the two parsers must agree.
 TEST(Line, is_read_alike_by_the_fast_and_by_the_complete_parser) {
   std::minstd_rand random(7);
   const std::string bytes("0123456789\t\n\r -:/x\x7f\x00\xc3\xa4\xe2\x82\xac\xf0\xff", 27);
@@ -122,7 +122,7 @@ TEST(Line, is_read_alike_by_the_fast_and_by_the_complete_parser) {
     const auto without_length = [](const std::string& text) {
       return text[0] < '0' || text[0] > '9' ? text : text.substr(text.find(' '));
     };
-    // The complaint about the number shows the number.
+    // Skip complaints about the number, because they quote the number.
     if (rest[0] != '\t') continue;
     EXPECT_EQ(without_length(fast), without_length(complete)) << digits << rest;
     read += fast[0] >= '0' && fast[0] <= '9' ? 1 : 0;

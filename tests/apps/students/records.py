@@ -1,4 +1,4 @@
-"""Reads the four files, by code that shares nothing with what writes them."""
+"""Reads the four files, by code that shares nothing with the writers."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _NAME = re.compile(r"[A-ZÄÖ][a-zäö]+( [A-Z][a-z]+)? [A-ZÄÖ][a-zäö]+")
 
 @dataclass(frozen=True)
 class Records:
-    """What follows the student number, line by line, for each file."""
+    """The student numbers and the fields after them, line by line, for each file."""
 
     numbers: dict[str, list[int]]
     fields: dict[str, list[list[str]]]
 
 
 def read(folder: Path, exercises: int) -> Records:
-    """AssertionError for whatever is not of the format."""
+    """Read the four files. AssertionError if a file breaks the format."""
     numbers: dict[str, list[int]] = {}
     fields: dict[str, list[list[str]]] = {}
     for name, content_type in FILES.items():
@@ -61,5 +61,5 @@ def read(folder: Path, exercises: int) -> Records:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """All files of a folder."""
+    """The contents of all files of a folder, by name."""
     return {path.name: path.read_bytes() for path in folder.iterdir()}

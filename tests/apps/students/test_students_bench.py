@@ -1,4 +1,4 @@
-"""`tmk-students bench` hands over to the lab of the checkout that built it."""
+"""`tmk-students bench` hands over to the lab of the checkout of its build."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A full disk, a folder that refuses, a signal: one sentence, and no part of a file is left."""
+"""tmk-students generate meets a full disk, a refused folder or a signal: it prints one sentence and
+leaves no part of a file."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ import records
 Students = Callable[..., subprocess.CompletedProcess[str]]
 Refused = Callable[..., str]
 
-# Longer than any test waits.
+# It runs longer than any test waits.
 ENDLESS = ("generate", "-s", "1000000000")
 
 
@@ -105,7 +106,7 @@ def test_a_signal_leaves_no_part_of_a_file(
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        # Whoever runs the tests may ignore Ctrl-C or hang-ups, which a child would inherit.
+        # The process that runs the tests may ignore Ctrl-C or hang-ups, and a child inherits that.
         preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # noqa: PLW1509
     )
     wait_until(lambda: sum(path.stat().st_size for path in tmp_path.iterdir()) > 100_000)

@@ -1,4 +1,4 @@
-"""What the files of tmk-students hold, whichever way they are written."""
+"""The contents of the files of tmk-students, with every way of writing."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ ANY = settings(
 
 
 def merged(students: Students, folder: Path, *words: object) -> joined.Joined:
-    """What merge writes; its status says whether there is a list."""
+    """The files that merge writes; its status must tell whether there is a list."""
     target = folder / "summary.txt"
     done = students("merge", "--in", folder, "-o", target, *words)
     listed = Path(f"{target}.incomplete")
@@ -103,7 +103,7 @@ def test_the_merge_of_any_files_lists_who_is_not_in_all(
 def test_a_small_memory_is_kept_and_gives_the_same_with_any_number_of_threads(
     students: Students, tmp_path: Path
 ) -> None:
-    # Their compact records take about 25 MB.
+    # The compact records of these students take about 25 MB.
     students("generate", "-s", 500_000, "-e", 2, "--seed", 3, "--out", tmp_path)
     right = merged(students, tmp_path, "--threads", 1)
     assert right.result.count(b"\n") == 500_001

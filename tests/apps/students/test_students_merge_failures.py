@@ -1,4 +1,5 @@
-"""tmk-students merge: bad files, a full disk, a signal. One sentence, and nothing is left."""
+"""tmk-students merge meets bad files, a full disk or a signal: it prints one sentence and leaves no
+file."""
 
 from __future__ import annotations
 
@@ -213,7 +214,8 @@ def test_a_full_standard_output_is_a_failure_and_the_result_is_there(
 def stopped_early(
     executable: Path, folder: Path, stderr: int, least_bytes: int = 0
 ) -> subprocess.Popen[bytes]:
-    """A merge that is stopped when it has made its files and written so much, or soon after."""
+    """A merge that is stopped when it has made its files and written `least_bytes`, or soon
+    after."""
     out = folder / "out"
     process = subprocess.Popen(
         [executable, "merge", "--in", folder, "-o", out / "summary.txt"],
@@ -224,14 +226,14 @@ def stopped_early(
     end = time.monotonic() + 60
     sizes: list[int] = []
     while process.poll() is None and not (sizes and sum(sizes) >= least_bytes):
-        with contextlib.suppress(FileNotFoundError):  # it is renamed now
+        with contextlib.suppress(FileNotFoundError):  # merge renames the file at this moment
             sizes = [each.stat().st_size for each in os.scandir(out)]
         assert time.monotonic() < end
     process.send_signal(signal.SIGSTOP)
     return process
 
 
-# While the files are read, and while the result is written.
+# 0: merge reads the files; 100: it writes the result.
 @pytest.mark.parametrize("least_bytes", [0, 100])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_leaves_no_part_of_the_result(
@@ -245,7 +247,7 @@ def test_a_signal_leaves_no_part_of_the_result(
     students("generate", "-s", 300_000, "-e", 1, "--out", tmp_path)
     out = tmp_path / "out"
     out.mkdir()
-    for _ in range(10):  # on a machine with other work it may be too late to stop it
+    for _ in range(10):  # on a machine with other work the signal may come too late
         process = stopped_early(executable, tmp_path, subprocess.DEVNULL, least_bytes)
         process.send_signal(number)
         process.send_signal(signal.SIGCONT)
@@ -258,7 +260,8 @@ def test_a_signal_leaves_no_part_of_the_result(
 
 
 def said_on_a_terminal(executable: Path, folder: Path) -> str:
-    """What a merge says that is stopped so long that it must say something, if not too late."""
+    """The text that merge prints on a terminal after a long stop, or nothing if the stop came too
+    late."""
     ours, theirs = pty.openpty()
     process = stopped_early(executable, folder, theirs)
     os.close(theirs)
@@ -281,7 +284,7 @@ def test_a_terminal_sees_how_far_the_merge_is(
     students("generate", "-s", 300_000, "-e", 1, "--out", tmp_path)
     out = tmp_path / "out"
     out.mkdir()
-    for _ in range(10):  # on a machine with other work it may be too late to stop it
+    for _ in range(10):  # on a machine with other work the stop may come too late
         text = said_on_a_terminal(executable, tmp_path)
         if text:
             break

@@ -1,4 +1,4 @@
-"""The nodes of tmk-students as processes: kills, refusals, neighbours that are away."""
+"""The nodes of tmk-students as processes: kills, refusals, absent neighbours."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Refused = Callable[..., str]
 
 @pytest.fixture(autouse=True)
 def _built_with_nodes(students: Students) -> None:
-    """Skips where ZeroMQ or LMDB was missing."""
+    """Skip the test if the build had no ZeroMQ or LMDB."""
     if "without nodes" in students("pipeline").stderr:
         pytest.skip("ZeroMQ or LMDB is missing; run ./threadmark setup --apps")
 
@@ -51,9 +51,11 @@ def large(students: Students, tmp_path: Path) -> Path:
 
 
 def held(line: list[object], **how: object) -> tuple[subprocess.Popen[str], dict[str, int]]:
-    """A pipeline and its nodes, of which the last one is stopped, so that none ends before.
+    """A pipeline and its nodes, with the last node stopped so that no node ends.
 
-    On a machine with other work a pipeline may be seen too late, and another one is started."""
+    On a machine with other work the stop may come too late, and the function starts another
+    pipeline.
+    """
     for _ in range(10):
         process = subprocess.Popen(line, **how)  # type: ignore[call-overload]
         while process.poll() is None:
@@ -73,7 +75,7 @@ def held(line: list[object], **how: object) -> tuple[subprocess.Popen[str], dict
 
 @pytest.fixture
 def ports() -> list[str]:
-    """Three addresses of loopback at which nobody listens."""
+    """Three addresses of the loopback device without a listener."""
     sockets = [socket.socket() for _ in range(3)]
     for each in sockets:
         each.bind(("127.0.0.1", 0))
@@ -84,7 +86,7 @@ def ports() -> list[str]:
 
 
 class Nodes:
-    """Nodes that a test starts, each with a state of its own; none outlives the test."""
+    """Nodes that a test starts, each with a state of its own. No node outlives the test."""
 
     def __init__(self, executable: Path, folder: Path, data: Path, ports: list[str]) -> None:
         self.executable = executable
@@ -197,7 +199,7 @@ def test_a_node_that_always_dies_ends_the_pipeline_with_a_sentence(
     assert process.returncode == 1
     assert "times without progress; see to its cause" in error
     assert "lets the same command go on.\n" in error
-    # And so it does.
+    # The same command goes on, as the sentence promises.
     done = subprocess.run(line, check=False, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -283,12 +285,12 @@ def test_no_node_outlives_a_pipeline_that_is_killed(
 
 
 def alive(number: int) -> bool:
-    """Whether this process is one of ours and no zombie that nobody has waited for."""
+    """Whether the process runs; a zombie, for which nobody has waited yet, does not."""
     return state(number) not in ("Z", "")
 
 
 def state(number: int) -> str:
-    """The letter of the kernel for what the process does; empty where there is none."""
+    """The kernel's letter for the state of the process; empty if the process does not exist."""
     try:
         return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
@@ -350,14 +352,14 @@ def size(path: Path) -> int:
 
 
 def begun(executable: Path, data: Path, target: Path) -> None:
-    """A run of the pipeline that is killed early, and leaves its state."""
+    """Kill a run of the pipeline early, so that it leaves its state."""
     line = [executable, "pipeline", "--in", data, "-o", target]
     folder = target.with_name(target.name + ".state")
 
     def is_begun() -> bool:
         return all(size(folder / each / "data.mdb") > 100_000 for each in kills.NODES[1:])
 
-    for _ in range(10):  # on a machine with other work it may be too late to kill it
+    for _ in range(10):  # on a machine with other work the kill may come too late
         with subprocess.Popen(line, stdout=-3, stderr=-3) as process:
             wait_until(lambda process=process: process.poll() is not None or is_begun())
             numbers = list(kills.children(process.pid).values())
@@ -436,13 +438,13 @@ def test_a_node_begun_anew_alone_is_refused(nodes: Nodes) -> None:
         assert ended(each)[0] == 0
     shutil.rmtree(nodes.folder / "state-basic")
     first = nodes.start("basic")
-    # It looks for its neighbour, which goes away soon, on a thread of its own.
+    # The first node looks for its neighbour on a thread of its own; the neighbour goes away soon.
     wait_until(lambda: len(list(Path(f"/proc/{first.pid}/task").iterdir())) > 1)
     second = nodes.start("exam", "--timeout", 2)
     status, _, error = ended(first)
     assert status == 1
     assert "The next node refuses: its state is of another run; begin all nodes anew" in error
-    assert ended(second)[0] == 0  # it has ended before, and waits for a last word only
+    assert ended(second)[0] == 0  # the node has ended its work, and only waits for a last message
 
 
 @pytest.mark.parametrize("place", [1, 3])

@@ -1,4 +1,4 @@
-"""The options of tmk-students: those of the original, new ones, and what is refused."""
+"""The options of tmk-students: those of the original, the new ones, and the refused ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// All writers: the same bytes, and nothing left behind when a file or a thread is refused.
+// All writers write the same bytes, and leave nothing behind if a file or a thread is refused.
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 
 namespace {
 
-// The system refuses the thread after so many; less than zero: none.
+// The system refuses a thread after so many; less than zero: it refuses none.
 std::atomic<int> threads_left{-1};
 
 using students::Data;
@@ -88,7 +88,7 @@ Contents written(const Writer& writer, const Plan& plan) {
   return read(folder);
 }
 
-// Puts a device that is always full in the place of a file, in the folder and where it is open.
+// Replaces a file by a device that is always full, in the folder and in open descriptors.
 void fill(const std::string& path) {
   const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
   for (int each = 3; each < 256; ++each) {
@@ -120,7 +120,7 @@ TEST(Writers, every_writer_writes_the_same_bytes) {
 TEST(Writers, each_is_compared_with_one_that_writes_on_one_thread) {
   for (const Writer& writer : students::writers()) {
     const Writer& serial = named(writer.serial);
-    EXPECT_LE(serial.threads, 1U) << writer.name;  // 0: as many as are asked for, also one
+    EXPECT_LE(serial.threads, 1U) << writer.name;  // 0: the writer takes the given number, also one
     EXPECT_EQ(serial.flushes, writer.flushes) << writer.name;
     EXPECT_EQ(serial.serial, serial.name) << writer.name;
   }

@@ -1,6 +1,7 @@
-"""Volume and area of each body of a SAT file, in millimetres, as cq-acis makes it with CadQuery.
+"""Prints as JSON the volume and area of each body of a SAT file, in millimetres, that cq-acis makes
+with CadQuery.
 
-What it does not make has the reason. JSON.
+A body that cq-acis cannot make has the reason instead.
 Usage: read_cq_acis.py FILE, with cq-acis on the path of modules.
 """
 
@@ -19,7 +20,7 @@ def measured(converter: Any, body: Any) -> dict[str, Any]:
     try:
         shape = converter.convert_body(body)
         return {"volume": shape.Volume(), "area": shape.Area()}
-    except Exception as error:  # of any sort: what it cannot do is listed
+    except Exception as error:  # of any sort: the reason is listed
         return {"why": f"{type(error).__name__}: {error}"}
 
 

@@ -1,6 +1,8 @@
-"""Volume and area of each body of a SAT file, in its own unit, as ezdxf reads it. JSON.
+"""Prints as JSON the volume and area of each body of a SAT file, in the file's unit, that ezdxf
+reads.
 
-It knows polygons with straight edges and without holes. What it does not read has the reason.
+ezdxf knows polygons with straight edges and without holes. A body that it does not read has the
+reason instead.
 Usage: read_ezdxf.py FILE, with ezdxf on the path of modules.
 """
 

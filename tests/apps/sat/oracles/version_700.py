@@ -1,14 +1,14 @@
-"""Rewrites a SAT file of version 1600 and above as one of 700, which more readers know.
+"""Rewrites a SAT file of version 1600 and above as a file of version 700, which more readers know.
 
-What later versions added is left out: the second number of each record, boxes, kinds of loops. It
-shares nothing with tmk-sat.
+The script leaves out the additions of later versions: the second number of each record, boxes,
+kinds of loops. It shares no code with tmk-sat.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-# Fields of topology behind attribute, id and pattern; a face has one more where it is double.
+# The number of topology fields after attribute, id and pattern; a double face has one more.
 _FIELDS = {
     "body": 3,
     "lump": 3,
@@ -23,7 +23,7 @@ _WITHOUT_PATTERN = ("attrib", "transform")
 
 
 def _tokens(text: str) -> Iterator[str]:
-    """Strings come with their lengths, as one token."""
+    """The tokens of the text. A string comes with its length, as one token."""
     at = 0
     while True:
         while at < len(text) and text[at].isspace():

@@ -1,4 +1,4 @@
-"""A kind of run that is measured cell by cell: how long each program takes."""
+"""A kind of run that the lab measures cell by cell: the time that each program takes."""
 
 COMMAND = "lengths"
 RESUMABLE = True

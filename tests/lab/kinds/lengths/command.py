@@ -13,7 +13,7 @@ def command(app: cyclopts.App) -> None:
 
 
 def lengths(*, measuring: Measuring = Measuring()) -> int:
-    """Measure how long programs take."""
+    """Measure the time that programs take."""
     from threadmark.kinds.lengths.kind import KIND, PROFILE
     from threadmark.kinds.session import perform
 

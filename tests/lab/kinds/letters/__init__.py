@@ -1,3 +1,3 @@
-"""A kind of run whose runs are no cells: how often each letter stands in a text."""
+"""A kind of run whose runs are no cells: the number of each letter in a text."""
 
 COMMAND = "letters"

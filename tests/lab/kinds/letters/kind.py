@@ -1,4 +1,4 @@
-"""The kind of `letters`. A run is its request alone, as for a kind that keeps a file of its own."""
+"""The kind of `letters`. A run is its request alone, as in a kind that keeps a file of its own."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from threadmark.model.cell import Stored
 
 @dataclass(frozen=True)
 class Difference:
-    """How often a letter stands in the second text, less how often in the first."""
+    """The count of each letter in the second text, less its count in the first."""
 
     counts: dict[str, int]
 
     def record(self) -> dict[str, Any]:
-        """For JSON."""
+        """The differences for JSON."""
         return {"difference": self.counts}
 
     def lines(self) -> list[Text]:
-        """For a terminal."""
+        """The differences for a terminal."""
         return [Text(f"{letter} {count:+}") for letter, count in self.counts.items()]
 
     @property
