@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Explains each planted program and holds what was said to the bars that explain is to reach.
+"""Explains each planted program and compares the answers with the bars that explain must reach.
 
-Programs are those that the tests' build made, per compiler once with debug information and once
-without. The exit status is 1 if a bar is missed. Control-C ends it with what was measured so far.
+The programs are those of the tests' build, for each compiler once with debug information and once
+without. The exit status is 1 if a bar is missed. After Control-C the script prints the results so
+far.
 Usage: tests/explain/bars.py [--only PATTERN] [--build FOLDER] [--explain COMMAND] [--json]
 """
 
@@ -28,13 +29,13 @@ import expectation as expectations
 from expectation import Expectation, Judgement
 
 ROOT = Path(__file__).resolve().parents[2]
-# STORE is a store of these runs alone, so that the user's keeps none of them.
+# STORE is a store of these runs alone, so the user's store keeps none of them.
 EXPLAIN = f"{shlex.quote(str(ROOT / 'threadmark'))} explain --json --store STORE --"
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A program as one compiler built it. `debug` if it has debug information."""
+    """A program that one compiler built. `debug`: it has debug information."""
 
     expected: Expectation
     path: Path
@@ -48,7 +49,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Row:
-    """A subject with what its explanation was worth."""
+    """A subject and the judgement of its explanation."""
 
     subject: Subject
     judgement: Judgement
@@ -56,7 +57,8 @@ class Row:
 
 @dataclass(frozen=True)
 class Bar:
-    """`value` is None where no row says anything about it; then it is not missed."""
+    """A limit and a measured value. `value` is None if no row has one; then the bar is not
+    missed."""
 
     name: str
     value: float | None
@@ -71,7 +73,7 @@ class Bar:
 
 
 def subjects(folders: Iterable[Path], patterns: Sequence[str]) -> list[Subject]:
-    """The programs in folders `.../PLATFORM/explain/planted`, those that match a pattern."""
+    """The programs in folders `.../PLATFORM/explain/planted` that match a pattern."""
     found = []
     for folder in folders:
         for expected in expectations.read_all():
@@ -79,7 +81,7 @@ def subjects(folders: Iterable[Path], patterns: Sequence[str]) -> list[Subject]:
                 continue
             for variant in ("debug", "plain"):
                 path = folder / variant / expected.program
-                # What is stripped is the same in both folders.
+                # A stripped program is the same in both folders.
                 if path.exists() and not (expected.build == "stripped" and variant == "debug"):
                     platform = folder.resolve().parents[1].name
                     found.append(Subject(expected, path, platform, variant == "debug"))
@@ -87,7 +89,7 @@ def subjects(folders: Iterable[Path], patterns: Sequence[str]) -> list[Subject]:
 
 
 def explain(subject: Subject, command: Sequence[str], limit_s: float) -> Judgement:
-    """Run explain on a program, and judge what it prints.
+    """Run explain on a program, and judge its output.
 
     The program has its default threads and time, but in a differential run other threads."""
     line = [*command, str(subject.path)]
@@ -123,7 +125,7 @@ def explain(subject: Subject, command: Sequence[str], limit_s: float) -> Judgeme
 
 
 def read_json(output: str) -> dict[str, Any]:
-    """The object that explain printed; the program's own output may stand before and after it."""
+    """The object that explain printed; the output of the program may stand before and after it."""
     places = [0] + [i + 1 for i, letter in enumerate(output) if letter == "\n"]
     for place in places:
         if output.startswith("{", place):
@@ -135,7 +137,7 @@ def read_json(output: str) -> dict[str, Any]:
 
 
 def bars(rows: Sequence[Row]) -> list[Bar]:
-    """The bars over these rows. A row without a judgement is wrong and all unknown."""
+    """The bars over these rows. A row without a judgement counts as wrong and as all unknown."""
     judgements = [row.judgement for row in rows]
     right = [each for each in judgements if each.right]
     holders = [each.holder_right for each in judgements if each.holder_right is not None]
@@ -155,7 +157,7 @@ def part(some: int, of: int) -> float | None:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """One line for each row, with what is wrong in it."""
+    """One line for each row, with its errors."""
     lines: list[tuple[str, ...]] = [
         ("program", "build", "expected", "first cause", "share", "certain", "holder", "remark")
     ]
@@ -185,7 +187,7 @@ def in_columns(lines: Sequence[Sequence[str]]) -> str:
 
 
 def remark(row: Row) -> str:
-    """What a reader of the table is to look at."""
+    """The remark for readers of the table."""
     each = row.judgement
     if each.problem:
         return each.problem
@@ -212,7 +214,7 @@ def summary(found: Sequence[Bar]) -> str:
 
 
 def as_json(rows: Sequence[Row], *, interrupted: bool) -> str:
-    """The same for programs."""
+    """The rows and bars as JSON."""
     listed = [
         {
             "program": row.subject.expected.program,
@@ -231,7 +233,7 @@ def as_json(rows: Sequence[Row], *, interrupted: bool) -> str:
 def measure(
     chosen: Sequence[Subject], command: Sequence[str], limit_s: float, said: Callable[[str], None]
 ) -> tuple[list[Row], bool]:
-    """Explain each; the rows, and whether it was interrupted."""
+    """Explain each; returns the rows, and whether the user interrupted."""
     rows: list[Row] = []
     try:
         for number, subject in enumerate(chosen, 1):
@@ -243,7 +245,7 @@ def measure(
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Those that say which programs are explained, and how."""
+    """Add the options that choose the programs and the command."""
     parser.add_argument("--only", action="append", default=[], help="programs, by name or pattern")
     parser.add_argument("--build", action="append", type=Path, help="a folder .../explain/planted")
     parser.add_argument("--explain", default=EXPLAIN, help=f"the command; else {EXPLAIN}")
@@ -257,7 +259,7 @@ def chosen(options: argparse.Namespace) -> list[Subject]:
 
 
 def command(options: argparse.Namespace, folder: str) -> list[str]:
-    """That which explains a program, with its store in folder."""
+    """The command that explains a program, with its store in folder."""
     return shlex.split(options.explain.replace("STORE", shlex.quote(f"{folder}/runs.db")))
 
 

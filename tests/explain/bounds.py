@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Holds the bounds that explain gives to what programs gain when their cause is removed.
+"""Compares the bounds of explain with the gains of programs when their cause is removed.
 
-Programs are the planted ones of which the tests' build made a variant without the cause. Both
-variants run on 2 threads in turns, and the gain is the ratio of their medians. A bound is the
-first cause's, so a program whose first cause is wrong is listed but not judged: bars.py counts it.
-Both variants run on one thread too. What one thread gains is work that was left out with the cause.
-Where the cause is that threads wait for one another, such a program is listed but not judged.
-The exit status is 1 if a bar is missed. Control-C ends it with what was measured so far.
+The programs are the planted ones that the tests' build also built without the cause. Both variants
+run on 2 threads in turns, and the gain is the ratio of their medians. A bound belongs to the first
+cause. So the script lists a program whose first cause is wrong but does not judge it: bars.py
+counts it. Both variants run on one thread too. A gain on one thread is work that went away with the
+cause. If the cause is that threads wait for each other, the script lists such a program but does
+not judge it. The exit status is 1 if a bar is missed. After Control-C the script prints the results
+so far.
 Usage: tests/explain/bounds.py [--only PATTERN] [--build FOLDER] [--explain COMMAND] [--json]
 """
 
@@ -31,22 +32,22 @@ import bars
 from bars import Bar, Subject
 
 THREADS = "2"
-FACTOR = 1.5  # between a bound and the gain, if the bound is to be of use
-ALONE = 1.25  # times as fast on one thread: more is work that is no part of threads' waits
-# Causes that are work of their own, which one thread saves too.
+FACTOR = 1.5  # between a bound and the gain, if the bound is of use
+ALONE = 1.25  # gain on one thread; a larger gain is work that is no part of threads' waits
+# Causes that are work of their own, which goes away on one thread too.
 COSTS_ALONE = ("io", "kernel_memory", "thread_creation", "task_overhead", "sleep")
-FEW = 3  # pairs on one thread
+FEW = 3  # pairs of runs on one thread
 Pair = tuple[float, float]  # seconds with the cause and without it
 
 
 class RunError(Exception):
-    """A program that was to be timed did not end with success."""
+    """A timed program did not end with success."""
 
 
 @dataclass(frozen=True)
 class Gain:
-    """How many times faster a program is without its cause. `noise` is two standard errors.
-    `alone`: how many times faster on one thread."""
+    """The speed-up of a program without its cause. `noise` is two standard errors. `alone`: the
+    speed-up on one thread."""
 
     times: float
     noise: float
@@ -56,7 +57,7 @@ class Gain:
 
 @dataclass(frozen=True)
 class Row:
-    """A subject with what was said of it and what it gained."""
+    """A subject with its judgement and its gain."""
 
     subject: Subject
     judgement: Judgement
@@ -68,12 +69,12 @@ class Row:
 
     @property
     def leaves_out_work(self) -> bool:
-        """Whether what is gained is work, though the cause is a wait."""
+        """Whether the gain is work although the cause is a wait."""
         return self.judgement.category not in COSTS_ALONE and self.gain.alone > ALONE
 
     @property
     def within(self) -> bool | None:
-        """Whether the gain is not above the bound. None if there is no bound."""
+        """Whether the gain is at most the bound, within noise. None if there is no bound."""
         if self.judgement.bound is None:
             return None
         return self.gain.times <= self.judgement.bound + self.gain.noise
@@ -91,7 +92,7 @@ def without_cause(subject: Subject) -> Path:
 
 
 def gain(pairs: Sequence[Pair]) -> Gain:
-    """That of pairs of seconds, with the cause and without it."""
+    """The gain of pairs of seconds, with the cause and without it."""
     times = statistics.median(a for a, _ in pairs) / statistics.median(b for _, b in pairs)
     ratios = [with_cause / without for with_cause, without in pairs]
     middle = statistics.median(ratios)
@@ -119,7 +120,7 @@ def seconds(program: Path, threads: str, amount: float, limit_s: float) -> float
 
 
 def measure_gain(subject: Subject, count: int, amount: float, limit_s: float) -> Gain:
-    """Time both variants in turns, after a run of each that is not counted."""
+    """Time both variants in turns, after one warm-up run of each."""
     both = (subject.path, without_cause(subject))
     try:
         for each in both:
@@ -204,7 +205,7 @@ def measure(
     explain: Callable[[Subject], Judgement],
     measured: Callable[[Subject], Gain],
 ) -> tuple[list[Row], bool]:
-    """The rows of all, and whether it was interrupted."""
+    """The rows of all subjects, and whether the user interrupted."""
     rows: list[Row] = []
     try:
         for number, subject in enumerate(chosen, 1):

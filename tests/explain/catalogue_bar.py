@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Explains programs of the catalogue and compares with their cards.
+"""Explains programs of the catalogue and compares the answers with their cards.
 
-A card says under "Explained as" by which file of knowledge explain is to name the cause of a
-variant, and which variants scale. Each runs on two threads, which do nothing alone. The exit status
-is 1 if a bar is missed. Control-C ends it with what was measured so far.
+Under "Explained as" a card has the file of knowledge by which explain must name the cause of a
+variant, and the variants that scale. Each variant runs on two threads, and neither works alone. The
+exit status is 1 if a bar is missed. After Control-C the script prints the results so far.
 Usage: tests/explain/catalogue_bar.py [--only PATTERN] [--build FOLDER] [--explain COMMAND] [--json]
 """
 
@@ -36,7 +36,7 @@ _THREADS = 2
 
 @dataclass(frozen=True)
 class Subject:
-    """A variant as one compiler built it."""
+    """A variant that one compiler built."""
 
     program: str
     platform: str
@@ -54,7 +54,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Row:
-    """What explain said of a subject; `problem`: why it said nothing."""
+    """The answer of explain for a subject. `problem`: the reason for which there is none."""
 
     subject: Subject
     category: str = ""
@@ -66,8 +66,8 @@ class Row:
 
     @property
     def right(self) -> bool:
-        """Whether the first cause is the card's. A variant that scales must have no other one that
-        is certain."""
+        """Whether the first cause is the card's. If the variant scales, the first cause must be
+        `none` or not certain."""
         if self.problem:
             return False
         if self.subject.scales:
@@ -76,7 +76,7 @@ class Row:
 
     @property
     def misleads(self) -> bool:
-        """Whether it is certain of a cause of another category than the card's."""
+        """Whether the answer is certain of a cause of another category than the card's."""
         expected = {category(name) for name in self.subject.expected.knowledge} or {"none"}
         return self.certain and not self.problem and self.category not in expected
 
@@ -95,7 +95,8 @@ class Row:
 
 
 def subjects(builds: Iterable[Path], patterns: Sequence[str]) -> list[Subject]:
-    """What the cards list, of the programs in folders `.../PLATFORM/bin`, for each platform."""
+    """The variants on the cards, for the programs in folders `.../PLATFORM/bin`, for each
+    platform."""
     found = []
     for folder in builds:
         platform = folder.resolve().parent.name
@@ -111,12 +112,12 @@ def subjects(builds: Iterable[Path], patterns: Sequence[str]) -> list[Subject]:
 
 
 def _library(platform: str) -> str:
-    """The standard library of a platform, by its name."""
+    """The name of the standard library of a platform."""
     return next((name for name in ("libstdc++", "libc++") if name in platform), "")
 
 
 def explain(subject: Subject, command: Sequence[str], seconds: float, limit_s: float) -> Row:
-    """Run explain on it."""
+    """Run explain on a subject."""
     try:
         done = subprocess.run(
             [*command, *subject.command(seconds)],
@@ -139,7 +140,7 @@ def explain(subject: Subject, command: Sequence[str], seconds: float, limit_s: f
 
 
 def judge(subject: Subject, said: dict[str, Any]) -> Row:
-    """By the first cause of an answer."""
+    """Judge a subject by the first cause of an answer."""
     first = said["causes"][0]
     if said["exit_status"]:
         return Row(subject, problem=f"the program ended with status {said['exit_status']}")
@@ -171,7 +172,7 @@ def _part(some: int, of: int) -> float | None:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """One line for each row, with what is wrong in it."""
+    """One line for each row, with its errors."""
     lines = [("program", "variant", "platform", "expected", "got", "share", "certain", "remark")]
     for row in rows:
         names = row.subject.expected.knowledge
@@ -196,7 +197,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def as_json(rows: Sequence[Row], *, interrupted: bool) -> str:
-    """The same for programs."""
+    """The rows and bars as JSON."""
     listed = [
         {
             "program": row.subject.program,
@@ -216,7 +217,7 @@ def as_json(rows: Sequence[Row], *, interrupted: bool) -> str:
 def measure(
     chosen: Sequence[Subject], judged: Callable[[Subject], Row], said: Callable[[str], None]
 ) -> tuple[list[Row], bool]:
-    """Explain each; the rows, and whether it was interrupted."""
+    """Explain each; returns the rows, and whether the user interrupted."""
     rows: list[Row] = []
     try:
         for number, each in enumerate(chosen, 1):

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Explains fields of a quick matrix that do not scale, and holds their shares to the harness's.
+"""Explains fields of a quick matrix that do not scale, and compares their shares with the
+harness's.
 
-The time without a processor is held to the harness's run_delay, and the time of the runtime to the
-number of tasks times what the harness measures a task to cost. The exit status is 1 if a bar is
-missed. Control-C ends it with what was measured so far.
+The script compares the time without a processor with the harness's run_delay. It compares the time
+of the runtime with the number of tasks times the cost of a task that the harness measures. The exit
+status is 1 if a bar is missed. After Control-C the script prints the results so far.
 Usage: tests/explain/cells_bar.py [--only PATTERN] [--build FOLDER] [--json]
 """
 
@@ -45,26 +46,27 @@ FIELDS = (
     ("nqueens", "boost_fiber", "futures"), ("nqueens", "openmp", "futures"),
     ("sparselu", "std_async", "optional"),
 )  # fmt: skip
-# Whose cost is shown and not held to the bar: the program brings a scheduler of its own along,
-# which nothing tells from its work.
+# Backends whose cost is shown but not held to the bar: the program brings its own scheduler, which
+# explain cannot tell from the program's work.
 _OWN_SCHEDULER = ("boost_fiber",)
 _SERIAL = "plain"
 _OFF = 0.10  # of thread time
 _OFF_COST = 0.30  # of tasks x cost
-_LEAST = 0.05  # of thread time: less management is no reason
+_LEAST = 0.05  # of thread time: the bar needs at least this much management
 _SECONDS = 0.5  # of the serial form
 
 
 @dataclass(frozen=True)
 class Row:
-    """One field. Shares are of thread time; `cost` is the runtime's time by tasks x cost."""
+    """One field. Shares are of thread time. `cost` is the runtime's time divided by tasks x
+    cost."""
 
     name: str
     cause: str
     ready: float
-    ready_measured: float | None  # None: the harness does not know it of threads that have ended
+    ready_measured: float | None  # None: the harness lacks it for threads that have ended
     managed: float
-    cost: float | None  # None: hardly anything is managed
+    cost: float | None  # None: the runtime manages hardly anything
     problem: str = ""
     held: bool = True  # whether `cost` must hold the bar
 
@@ -105,10 +107,10 @@ class Bar:
         cell, states = found["cell"], found["states"]
         managed = states["runtime"] + states["runtime_idle"]
         ready_measured = cell["run_delay_ns"] / (cell["wall_ns"] * cell["threads"])
-        # A pool may have more threads than work at one time: shares of P threads' time.
+        # A pool may have more threads than work at one time, so shares are of P threads' time.
         of_threads = found["thread_s"] / (found["wall_s"] * cell["threads"])
         ended = found["threads"] > 4 * cell["threads"] or cell["backend"] == "std_async"
-        # What a task costs, by the harness: processor time beyond that of the serial form.
+        # The harness's cost of a task: processor time beyond that of the serial form.
         cost_ns = (cell["cpu_ns"] - serial_ns) / cell["tasks"]
         ran = found["tasks"]["cost_ns"] if "tasks" in found else 0.0
         counts = managed >= _LEAST and cost_ns > 0
@@ -123,7 +125,7 @@ class Bar:
         )
 
     def _serial_ns(self, cell: Cell) -> float:
-        """Processor time of a repeat of the serial form."""
+        """The processor time of a repeat of the serial form."""
         if cell.program not in self._serial:
             serial = replace(cell, backend="serial", variant=_SERIAL, threads=1)
             made = subject.of_executable(serial, self._there[cell.program, "serial"])

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs programs of the distribution alone and explained, and compares what they do.
+"""Runs programs of the distribution alone and explained, and compares their behaviour.
 
-What they print must be the same but for numbers, and so must their exit status. The first cause
-must be one that an expert expects, or not be certain. Programs that are not installed are left out.
-The exit status is 1 if one of these does not hold. Servers run on the loopback device; mariadbd,
-which needs a user and a database of its own, is left to docs/findings/distribution.md.
+Their outputs must be the same except for numbers, and so must their exit status. The first cause
+must be one that an expert expects, or not be certain. The script skips programs that are not
+installed. The exit status is 1 if one of these does not hold. Servers run on the loopback device.
+mariadbd needs a user and a database of its own, so docs/findings/distribution.md has it instead.
 Usage: tests/explain/distribution.py [--only PATTERN] [--json]
 """
 
@@ -33,13 +33,15 @@ _PORT = 21_311
 _ACIDS = "ACDEFGHIKLMNPQRSTVWY"
 _SEQUENCES, _PLACES = 100, 350
 _SERIAL = ("serial_dependency",)
-_IDLE = ("none", "run_queue", "imbalance", "serial_dependency")  # who has all that it can use
+# Causes of programs that have all that they can use.
+_IDLE = ("none", "run_queue", "imbalance", "serial_dependency")
 
 
 @dataclass(frozen=True)
 class Program:
-    """`{small}` and `{large}` in the command are files of text, `{proteins}` one of sequences.
-    `ready` and `load` make it a server; the load is a program that must be installed too."""
+    """A command. In it `{small}` and `{large}` are files of text, and `{proteins}` is a file of
+    sequences. `ready` and `load` make it a server; the load is a program that must be installed
+    too."""
 
     command: str
     expected: tuple[str, ...]
@@ -80,7 +82,7 @@ PROGRAMS = (
 
 @dataclass(frozen=True)
 class Row:
-    """What one program showed."""
+    """The results of one program."""
 
     command: str
     category: str = ""
@@ -93,20 +95,20 @@ class Row:
 
 
 def missing(program: Program) -> str:
-    """The program that is not installed."""
+    """The name of the missing program, or nothing."""
     words = [each.split()[0] for each in (program.command, program.load) if each]
     return next((each for each in words if shutil.which(each) is None), "")
 
 
 def judged(program: Program, folder: Path) -> Row:
-    """Alone and explained."""
+    """Run a program alone and explained, and compare."""
     if lacking := missing(program):
         return Row(program.command, missing=lacking)
     command = program.command
     for name, size in (("small", _SMALL), ("large", _LARGE)):
         command = command.replace(f"{{{name}}}", str(text(folder / name, size)))
     command = command.replace("{proteins}", str(proteins(folder / "proteins")))
-    # A server is stopped by the load, and what it prints has its moments.
+    # A server does not run alone, because the load stops it and its output depends on the moment.
     alone = None if program.load else run(["sh", "-c", f"exec {command}"], folder)
     into = ["sh", "-c", f"exec {command} >out 2>err"]
     line = [str(ROOT / "threadmark"), "explain", "--json", "--store", str(folder / "s.db")]
@@ -125,7 +127,7 @@ def found(
     alone: subprocess.CompletedProcess[bytes] | None,
     folder: Path,
 ) -> dict[str, Any]:
-    """The answer's part of a row, with what is wrong."""
+    """Fill the row from the answer, with its errors."""
     first = answer["causes"][0]
     wrong = ""
     if first["category"] not in program.expected and first["certain"]:
@@ -140,15 +142,15 @@ def found(
 
 
 def same(program: Program, one: bytes, other: bytes) -> bool:
-    """Whether two outputs are the same: of what is compressed each byte, of text without numbers,
-    which are times."""
+    """Whether two outputs are the same: compressed output in each byte, text without its numbers,
+    because these are times."""
     if "{" in program.command:
         return one == other
     return _NUMBERS.sub(b"", one).split() == _NUMBERS.sub(b"", other).split()
 
 
 def text(path: Path, size: int) -> Path:
-    """A file with words that repeat, but not at once."""
+    """Write a file with words that repeat, but not in a row."""
     if not path.exists():
         words = (b"%d of %d threads wait for lock %x.\n" % (n, n * n % 997, n * 40503 % 65521)
                  for n in range(size // 36))  # fmt: skip
@@ -157,7 +159,7 @@ def text(path: Path, size: int) -> Path:
 
 
 def proteins(path: Path) -> Path:
-    """A file with sequences that differ in half of their places."""
+    """Write a file with sequences that differ in half of their places."""
     chosen = random.Random(1)  # the same file each time
     first = chosen.choices(_ACIDS, k=_PLACES)
     found = []
@@ -169,7 +171,7 @@ def proteins(path: Path) -> Path:
 
 
 def run(line: Sequence[str], folder: Path) -> subprocess.CompletedProcess[bytes]:
-    """A command in the folder; one that takes too long counts as failed."""
+    """Run a command in the folder; a command that takes too long counts as failed."""
     try:
         return subprocess.run(line, cwd=folder, capture_output=True, check=False, timeout=_LIMIT_S)
     except subprocess.TimeoutExpired:
@@ -196,7 +198,7 @@ def main() -> int:
 
 
 def shown(row: Row) -> str:
-    """One line."""
+    """The line of a row."""
     if row.missing:
         return f"-     {row.command}: {row.missing} is not installed"
     sure = "" if row.certain else " (not certain)"

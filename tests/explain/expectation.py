@@ -1,16 +1,17 @@
-"""What a planted program is to be explained by, and whether an output of explain says it.
+"""The expected explanation of a planted program, and the comparison of an output of explain with
+it.
 
 The expectation stands in the comment at the top of the program, one `key: value` a line:
 
-* `category`: those that are right, with ` | ` between them;
-* `name`: texts of which one is in the name of the cause, whatever its case;
-* `made`: as `name`, for programs without debug information, of which an object that is no global
-  is named by where it was made or is used; looked for in `where` too;
+* `category`: the right categories, with ` | ` between them;
+* `name`: texts; the name of the cause must contain one of them in any case of letters;
+* `made`: like `name`, for programs without debug information. In them an object that is no global
+  is named by the place where it was made or is used. `made` is looked for in `where` too;
 * `holder`: functions in the frames of the first holder, innermost first, with ` < ` between them
   and `|` between those that are equally right; other frames may lie between them;
-* `certain`: `yes` if the cause is to be certain, or `any`;
+* `certain`: `yes` if the cause must be certain, or `any`;
 * `threads`: those of a differential run, as `1,2`, if only such a run can be certain of the cause;
-* `build`: what it is built with beside -O2: openmp, tbb, tmk, static, stripped or plugin;
+* `build`: its needs beside -O2: openmp, tbb, tmk, static, stripped or plugin;
 * `why`: one sentence.
 """
 
@@ -39,7 +40,8 @@ class ExpectationError(Exception):
 
 @dataclass(frozen=True)
 class Expectation:
-    """See the top of the module. `holder` has one tuple of equally right functions per frame."""
+    """An expectation, as the top of the module describes it. `holder` has one tuple of equally
+    right functions per frame."""
 
     program: str
     categories: tuple[str, ...]
@@ -54,9 +56,11 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What an output was worth. `problem` says why there is none to judge; then all is wrong.
+    """The judgement of an output. `problem` is the reason for which there is none to judge; then
+    all is wrong.
 
-    `holder_right` is None if no holder is expected; shares are parts of one."""
+    `holder_right` is None if no holder is expected; shares are parts of one.
+    """
 
     category: str = ""
     name: str = ""
@@ -75,7 +79,7 @@ class Judgement:
 
 
 def read(source: Path) -> Expectation:
-    """The expectation of a program. ExpectationError if it has none that can be understood."""
+    """The expectation of a program. ExpectationError if the program has none that can be parsed."""
     found: dict[str, str] = {}
     for line in source.read_text(encoding="utf-8").splitlines():
         if not line.startswith("//"):
@@ -110,7 +114,7 @@ def read(source: Path) -> Expectation:
 
 
 def read_all(folder: Path = PLANTED) -> list[Expectation]:
-    """Those of all programs, by name."""
+    """The expectations of all programs, by name."""
     sources = sorted(p for p in folder.glob("*.cpp") if not p.name.endswith(".plugin.cpp"))
     return [read(source) for source in sources]
 
@@ -138,12 +142,12 @@ def judge(expected: Expectation, output: Mapping[str, Any], *, debug: bool) -> J
 
 
 def failed(expected: Expectation, problem: str) -> Judgement:
-    """Nothing could be judged."""
+    """The judgement if there was nothing to judge."""
     return Judgement(problem=problem, holder_right=False if expected.holder else None)
 
 
 def occur_in_order(wanted: Sequence[Sequence[str]], frames: Sequence[str]) -> bool:
-    """Whether functions are among frames in this order; others may lie between them."""
+    """Whether the frames contain these functions in this order; others may lie between them."""
     rest = iter(frames)
     return all(
         any(_is_function(frame, name) for frame in rest for name in equal) for equal in wanted
@@ -151,7 +155,7 @@ def occur_in_order(wanted: Sequence[Sequence[str]], frames: Sequence[str]) -> bo
 
 
 def _is_function(frame: str, name: str) -> bool:
-    """Whether a frame is of that function, in whatever namespace it is."""
+    """Whether the frame is of that function, in any namespace."""
     plain = re.sub(r" \[clone [^]]*\]|@.*$", "", frame).removeprefix("__GI_")
     plain = re.sub(r"\(anonymous namespace\)::|\[abi:\w+\]", "", plain)
     plain = re.sub(r"\(.*\)( const)?$", "", plain)  # arguments, which the contract leaves out

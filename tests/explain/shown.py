@@ -1,4 +1,4 @@
-"""A small run that is shown and exported: two threads, one lock, and all that a page can have."""
+"""A small run to show and export: two threads, one lock, and all parts that a page can have."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def record() -> Made:
 
 
 def run(**fields: Any) -> Stored:
-    """The run as a store has it, with more in its details."""
+    """The run as the store keeps it, with more in its details."""
     answer, details = record().analysed()
     machine = {"kernel": "6.1", "processors": 2}
     stored = Run(1, "2026-01-02T03:04:05+00:00", "2026-01-02T03:04:06+00:00", "explain", 0, {},
@@ -37,7 +37,7 @@ def run(**fields: Any) -> Stored:
 
 
 def complete() -> Stored:
-    """With a differential, who woke whom, a critical path and a remedy, and a hostile name."""
+    """A run with a differential, wakes, a critical path, a remedy, and a hostile name."""
     frames = ["Cache::get", "worker"]
     stored = run(
         differential={"stacks": [[frames, 1000.0, 4000.0], [["Cache::put", HOSTILE], 50.0, 40.0]]},

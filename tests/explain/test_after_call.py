@@ -1,4 +1,4 @@
-"""The word that a loop looks at when the function that it calls returns."""
+"""The word that a loop reads when the function that it calls returns."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ TEST = bytes.fromhex("84c0")
     [
         (CALL + READ + TEST, 0x1000 + 5 + 7 + 0xFFF8),
         (CALL + bytes.fromhex("eb02 9090".replace(" ", "")) + READ, 0x1000 + 9 + 7 + 0xFFF8),
-        (CALL + bytes.fromhex("8b4508") + READ, None),  # it first reads what a register points to
-        (CALL + bytes.fromhex("c705f0ff000001000000") + READ, None),  # it writes
+        (CALL + bytes.fromhex("8b4508") + READ, None),  # the code first reads through a register
+        (CALL + bytes.fromhex("c705f0ff000001000000") + READ, None),  # the code writes
         (CALL + CALL + READ, None),
-        (CALL + bytes.fromhex("7502") + READ, None),  # it decides by what the call returned
-        (CALL + bytes.fromhex("ebfe"), None),  # for ever
-        (CALL + bytes.fromhex("e900100000"), None),  # beyond the code that is known
+        (CALL + bytes.fromhex("7502") + READ, None),  # the code decides by the result of the call
+        (CALL + bytes.fromhex("ebfe"), None),  # an endless loop
+        (CALL + bytes.fromhex("e900100000"), None),  # the jump leaves the known code
         (CALL, None),
-        (CALL + b"\x06" + READ, None),  # no instruction
+        (CALL + b"\x06" + READ, None),  # an invalid instruction
     ],
 )
 def test_the_word_is_what_is_read_first(code: bytes, word: int | None) -> None:

@@ -1,4 +1,4 @@
-"""What bars.py says of made-up outputs of explain, right, wrong and broken."""
+"""bars.py on made-up outputs of explain: right, wrong and broken ones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LOCK = Expectation(
 
 
 def output(**changes: Any) -> dict[str, Any]:
-    """An output that is right for LOCK, but for the changes of its first cause."""
+    """An output that is right for LOCK, except for the changes of its first cause."""
     cause = {
         "category": "mutex",
         "share": 0.4,
@@ -198,7 +198,7 @@ def test_the_object_is_found_between_lines_of_the_program() -> None:
 
 @pytest.fixture
 def built(tmp_path: Path) -> Path:
-    """Two programs that do nothing, as if a platform named `gcc` had built them."""
+    """Two programs that do nothing, in the folders of a platform named `gcc`."""
     folder = tmp_path / "gcc/explain/planted"
     for variant in ("debug", "plain"):
         for name in ("page_server", "tickets", "blur"):
@@ -209,7 +209,7 @@ def built(tmp_path: Path) -> Path:
 
 
 def stub(folder: Path, body: str) -> str:
-    """A command that stands for explain; it has the program's path in `program`."""
+    """A command that stands for explain; its body has the program's path in `program`."""
     path = folder / "stub.py"
     path.write_text(f"import json, sys, time\nprogram = sys.argv[1]\n{body}\n")
     return f"{sys.executable} {path}"
@@ -252,7 +252,7 @@ def test_a_program_that_needs_a_differential_run_is_explained_in_one(built: Path
     program.write_text("")
     body = f"sys.exit(sys.argv[1:] != ['--threads', '1,2', '--', {str(program)!r}, '{{threads}}'])"
     found = drive(built, stub(built, body), "--only", "lanes")
-    assert "no JSON object" in found.stdout  # and not: status 1
+    assert "no JSON object" in found.stdout  # the message of a status would be the wrong one
 
 
 def test_a_command_that_fails_is_told_with_its_last_words(built: Path) -> None:

@@ -1,4 +1,4 @@
-"""What bounds.py says of made-up bounds, and of programs that are scripts here."""
+"""bounds.py on made-up bounds, and on programs that are scripts."""
 
 from __future__ import annotations
 
@@ -89,7 +89,8 @@ def test_a_bar_is_missed_by_one_too_many() -> None:
 
 @pytest.fixture
 def built(tmp_path: Path) -> Path:
-    """A program that sleeps, on two threads a third as long without its cause; and others."""
+    """A program that sleeps, on two threads a third as long without its cause; and other
+    programs."""
     folder = tmp_path / "gcc/explain/planted"
     for variant, program, body in (
         ("debug", "page_server", 'test "$1" = 1 && sleep 0.3 || sleep 0.9'),
@@ -131,7 +132,7 @@ def test_the_driver_measures_what_the_program_gains(built: Path) -> None:
     found = drive(built, 3.0, "--only", "page_server", "--pairs", "1", "--json")
     (only,) = json.loads(found.stdout)["rows"]
     assert only["bound"] == 3.0
-    assert only["gain"] > 1.2  # far from 3 on processors that have other work too
+    assert only["gain"] > 1.2  # far below 3 on processors that also have other work
 
 
 def test_the_driver_says_which_program_failed(built: Path) -> None:

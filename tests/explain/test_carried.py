@@ -1,4 +1,4 @@
-"""Records are analysed where the program is not: by the symbols and code that they carry."""
+"""explain analyses records without the program, by the symbols and code that they carry."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_program_that_is_gone_has_the_same_causes(
     assert {"tally_mutex", "hits"} <= {each["name"] for each in here["causes"]}
     assert here["causes"] == away["causes"]
     assert any("not here as it was recorded" in each for each in away["limits"])
-    # Another program in its place is not taken for it.
+    # explain must not take another program at the path for the recorded one.
     shutil.copy("/bin/true", "prog")
     assert cli.main(["explain", "--json", "--store", "s.db", "explain-s-1.tmr"]) == 0
     assert json.loads(capsys.readouterr().out)["causes"] == here["causes"]

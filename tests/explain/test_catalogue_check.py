@@ -1,4 +1,4 @@
-"""What catalogue_bar.py says of made-up answers of explain."""
+"""catalogue_bar.py on made-up answers of explain."""
 
 from __future__ import annotations
 

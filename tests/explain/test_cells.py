@@ -1,4 +1,5 @@
-"""A field of the matrix explains itself: named by a word, run as the lab runs it, shown with it."""
+"""explain on a field of the matrix: a word names the field, the lab runs it, and show shows
+both."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ from threadmark.store.store import Store
 
 from lab import fakes
 
-# Sleeps where nothing counts: before the warm-up, and between the repeats.
+# Sleeps outside the counted time: before the warm-up, and between the repeats.
 STEADY = """
 start()
 def repeat(number, seconds):
@@ -103,7 +104,7 @@ def test_what_does_not_scale_is_explained_the_slowest_first() -> None:
 
 @pytest.fixture
 def measured(tmp_path: Path) -> Path:
-    """A store with a run of one cell that was explained, and of one that crashed meanwhile."""
+    """A store with a run of two cells: one was explained, and the other crashed meanwhile."""
     fakes.write(tmp_path, "steady.serial")
     fakes.write(tmp_path, "steady.tbb", STEADY)
     fakes.write(tmp_path, "broken.tbb", "sys.exit(9)")
@@ -126,7 +127,7 @@ def said(capsys: pytest.CaptureFixture[str], store: Path, *words: str) -> str:
 def test_a_field_explains_itself_and_the_run_shows_and_links_it(
     measured: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shown = " ".join(said(capsys, measured, "show").split())  # of the measured run, the last one
+    shown = " ".join(said(capsys, measured, "show").split())  # of the last run, the measured one
     assert "Why it does not scale" in shown
     command = f"./threadmark show 2 --store {measured}"
     assert re.search(rf"steady/tbb:futures/fake/1: .+; {re.escape(command)} ", shown)
@@ -136,7 +137,7 @@ def test_a_field_explains_itself_and_the_run_shows_and_links_it(
     )
     whole = json.loads(said(capsys, measured, "show", "2", "--json"))
     assert whole["cell"]["program"] == "steady"
-    assert 0.1 < whole["wall_s"] < 0.85  # of the two repeats, less what came before the recorder
+    assert 0.1 < whole["wall_s"] < 0.85  # the two repeats, less the time before the recorder
     assert whole["states"]["sleep"] < 0.05
     listed = json.loads(said(capsys, measured, "show", "--json"))["explanations"]
     assert [(e["run"], e["cell"]["name"]) for e in listed] == [(2, "steady/tbb:futures/fake/1")]

@@ -1,4 +1,4 @@
-"""Comparisons of numbers of threads, with real programs: from the command line to the store."""
+"""Comparisons of numbers of threads on real programs: from the command line to the store."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ int main(int, char** words) {
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where everything is written."""
+    """The folder of all output."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 def explain(capfd: pytest.CaptureFixture[str], *words: str, status: int = 0) -> str:
-    """What the command prints."""
+    """The output of the command."""
     line = ["explain", "--store", "s.db", "--threads", "1,2", *words]
     assert cli.main(line) == status
     captured = capfd.readouterr()
@@ -58,7 +58,7 @@ def test_a_program_is_run_in_turns_and_judged_by_its_units_of_work(
     told = found["differential"]
     assert (told["threads"], told["rounds"]) == ([1, 2], 2)
     times = {count: each["s"] for count, each in told["time_per_unit"].items()}
-    # 1,000 units with one thread, 2,000 with two, whatever else the machine does meanwhile.
+    # 1,000 units with one thread, 2,000 with two, even if the machine does other work.
     assert found["speedup"] == pytest.approx(times["1"] / times["2"], rel=0.5)
     assert 0.0002 > times["1"] > 0.00001
     assert load(Path("explain-s-1.tmr")).command == ("./prog", "2")

@@ -1,4 +1,4 @@
-"""Exports of stacks, read back as their readers read them."""
+"""Exports of stacks, as their readers read them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from threadmark.kinds.explain.kind import KIND
 from threadmark.model.cell import Stored
 from threadmark.model.errors import LabError
 
-WAIT_US = 40_000  # that the made-up run waits for its lock
+WAIT_US = 40_000  # the wait of the made-up run for its lock
 SAMPLES = 30
 
 
@@ -27,7 +27,7 @@ def run() -> Stored:
 
 
 def exported(run: Stored, form: str) -> Any:
-    """What export writes."""
+    """The text that export writes."""
     return KIND.export(run, KIND.judge(run), form)
 
 
@@ -76,7 +76,7 @@ def read_profile(packed: bytes) -> tuple[list[tuple[str, str]], list[tuple[list[
     for each in map(fields, profile[4]):
         places[each[1][0]] = names[fields(each[4][0])[1][0]]
     [mapping] = map(fields, profile[3])
-    assert mapping[7] == [1]  # it has names of functions
+    assert mapping[7] == [1]  # the mapping has names of functions
     samples = []
     for each in map(fields, profile[2]):
         label = fields(each[3][0]) if each[3] else None
@@ -105,7 +105,7 @@ def fields(message: bytes) -> dict[int, list[Any]]:
 
 
 def numbers(packed: bytes) -> list[int]:
-    """A packed list."""
+    """The numbers of a packed list."""
     found, at = [], 0
     while at < len(packed):
         value, at = number(packed, at)
@@ -114,7 +114,7 @@ def numbers(packed: bytes) -> list[int]:
 
 
 def number(message: bytes, at: int) -> tuple[int, int]:
-    """One number, and where the next begins."""
+    """One number, and the offset of the next."""
     value = shift = 0
     while True:
         value |= (message[at] & 0x7F) << shift

@@ -1,4 +1,4 @@
-"""What code refers to in other files: calls that leave no frame, and names beside a place."""
+"""References of code to other files: calls that leave no frame, and names beside a place."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 def called(program: Path, function: str) -> list[str]:
-    """What the calls of a function of the program call, in order."""
+    """The functions that the calls of a function of the program call, in order."""
     imports = Imports(Elf(program))
     begin = address(program, function)
     found = [imports.called(at) for at in range(begin, begin + 80)]
@@ -73,7 +73,8 @@ def test_a_stack_begins_with_the_librarys_function_that_was_called(program: Path
     assert names == ["std::locale::locale", "ask"]
     begin = address(program, "draw")
     behind = next(at for at in range(begin, begin + 80) if imports.called(at))
-    assert [each.name for each in symbols(program, behind).frames(1)] == ["draw"]  # C's tells less
+    # The name in C tells less.
+    assert [each.name for each in symbols(program, behind).frames(1)] == ["draw"]
 
 
 def test_a_file_of_another_machine_has_no_names(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the instruction before a sample does, from its bytes."""
+"""The effect of the instruction before a sample, from its bytes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NOPS = "90" * 20
 
 
 def before(code: str) -> Any:
-    """The operand of the last instruction of some bytes behind others that do nothing."""
+    """The operand of the last instruction of some bytes, behind others that do nothing."""
     whole = bytes.fromhex(NOPS + code)
     return operand(whole + bytes.fromhex("c3" + "90" * 20), 0x1000, 0x1000 + len(whole), 0)
 
@@ -53,7 +53,7 @@ def looped(body: str, at: int) -> Any:
         # add ebp, 1; mov eax, [r12]; cmp r14d, eax; je; imul eax, ebp, ...; cmp eax, ...; ja back
         ("83c501 418b0424 4139c6 740f 69c5d578e926 3d37894100 77e7", True),
         ("83c501 418b042c 4139c6 740f 69c5d578e926 3d37894100 77e7", False),  # [r12+rbp]: a list
-        ("83c501 41890424 4139c6 740f 69c5d578e926 3d37894100 77e7", False),  # writes it
+        ("83c501 41890424 4139c6 740f 69c5d578e926 3d37894100 77e7", False),  # the loop writes it
         ("83c501 418b0424 4139c6 740f f30f58c0 9090 3d37894100 77e7", False),  # addss: work
     ],
     ids=["one word", "each time another", "written", "other work"],
@@ -69,12 +69,12 @@ def test_a_loop_that_looks_at_one_word_and_counts(body: str, counts: bool) -> No
     [
         # mov rdx, [rdi]; mov rcx, [rsi]; mov rax, rcx; imul rax, r8; cmp rdx, rax; jl back
         ("488b17 488b0e 4889c8 490fafc0 4839c2 7cee", True),
-        ("488b17 488b0e 4801c8 490fafc0 4839c2 7cee", False),  # add rax, rcx: it counts
-        ("488b17 488b0e 488907 490fafc0 4839c2 7cee", False),  # mov [rdi], rax: it writes
-        ("488b3f 488b0e 4889c8 490fafc0 4839c2 7cee", False),  # mov rdi, [rdi]: it follows a list
-        ("488b17 488b0e 480f44c1 490fafc0 4839c2 7ced", False),  # cmove rax, rcx: or the old one
+        ("488b17 488b0e 4801c8 490fafc0 4839c2 7cee", False),  # add rax, rcx: the loop counts
+        ("488b17 488b0e 488907 490fafc0 4839c2 7cee", False),  # mov [rdi], rax: the loop writes
+        ("488b3f 488b0e 4889c8 490fafc0 4839c2 7cee", False),  # mov rdi, [rdi]: it walks a list
+        ("488b17 488b0e 480f44c1 490fafc0 4839c2 7ced", False),  # cmove rax, rcx: or rax is old
         ("31c0 488b17 4801d0 4839f0 7cf3", True),  # xor eax, eax; mov; add; cmp; jl
-        ("488b17 4839c2 7402 31c0 4839f0 7cf1", False),  # je over the xor: rax may be the old one
+        ("488b17 4839c2 7402 31c0 4839f0 7cf1", False),  # je over the xor: rax may be old
         ("488b17 eb40 4839c2 4839f0 7cf3", False),  # jmp away; the jl behind it is of other code
     ],
     ids=["the same", "counts", "writes", "list", "conditional", "from zero", "left out", "no loop"],
@@ -98,9 +98,9 @@ TRIES = "488b07 488d4801 f0480fb10f"
         ("75f2 c3", 3, True),
         ("7402 ebf0 c3", 0, True),  # je out; jmp to the mov
         ("7504 c3909090 ebec", 0, True),  # jne to a jmp to the mov
-        ("75f9 ebf0 c3", 0, False),  # jne to the cmpxchg; a loop round it goes on when it succeeded
+        ("75f9 ebf0 c3", 0, False),  # jne to the cmpxchg; an outer loop goes on after a success
         ("75f9 ebf0 c3", 7, True),
-        ("c3 9090 ebee", 0, False),  # the result is not looked at
+        ("c3 9090 ebee", 0, False),  # the code ignores the result
         # sete cl; movzx ecx, cl; test ecx, ecx: je is the jump of the failure
         ("0f94c1 0fb6c9 85c9 74ea c3", 0, True),
         ("0f94c1 0fb6c9 85c9 74f1 ebe8 c3", 0, False),

@@ -1,4 +1,4 @@
-"""Ctrl-C, a closed terminal and a store that cannot be used, while a program is recorded."""
+"""Ctrl-C, a closed terminal and a broken store while the recorder runs a program."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from threadmark.model.errors import LabError
 from threadmark.model.places import ROOT
 
 PATIENCE_S = 60
-# Goes on after an interrupt until there is a file "end"; it says when it has begun.
+# Goes on after an interrupt until there is a file "end". The file "begun" tells that it runs.
 STUBBORN = (
     "import os, signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); open('begun', 'w')\n"
     "while not os.path.exists('end'): time.sleep(0.01)"
@@ -25,12 +25,12 @@ Starts = Callable[..., subprocess.Popen[str]]
 
 
 def _unignored() -> None:
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup, which may run the tests, ignores it
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup, under which the tests may run, ignores it
 
 
 @pytest.fixture
 def starts(tmp_path: Path) -> Iterator[Starts]:
-    """`explain` of a Python program, as a foreground group of its own."""
+    """Start `explain` of a Python program, as a foreground group of its own."""
     started = []
 
     def start(program: str, *options: str) -> subprocess.Popen[str]:
@@ -63,7 +63,7 @@ def test_a_second_interrupt_says_how_a_program_that_goes_on_is_ended(
     until((tmp_path / "begun").exists)
     for _ in range(2):
         os.killpg(explain.pid, signal.SIGINT)
-        time.sleep(1)  # two within a quarter of a second are one
+        time.sleep(1)  # two interrupts within a quarter of a second count as one
     (tmp_path / "end").touch()
     out, err = explain.communicate(timeout=PATIENCE_S)
     assert explain.returncode == 0, err

@@ -27,7 +27,7 @@ COMPILERS = {
     "clang-dwarf-4": ("clang++-19", "-gdwarf-4"),
     "clang-libc++": ("clang++-19", "-stdlib=libc++", "-gdwarf-5"),
 }
-# The case, what the record says that the stack waits in, and the name.
+# The case, the object in the record for which the stack waits, and the name.
 CASES = [
     ("heap_member", "mutex", "Warehouse::shelf_lock_"),
     ("captured_this", "mutex", "Warehouse::shelf_lock_"),
@@ -63,7 +63,7 @@ CASES = [
 
 
 def compiled(folder: Path, *words: str, source: Path = SOURCES[0]) -> Path:
-    """The program, built by a command that begins with these words."""
+    """The program; `words` are the beginning of the build command."""
     if shutil.which(words[0]) is None:
         pytest.skip(f"{words[0]} is not installed")
     program = folder / "program"
@@ -77,7 +77,7 @@ def compiled(folder: Path, *words: str, source: Path = SOURCES[0]) -> Path:
 
 
 def recorded(program: Path) -> tuple[Recording, dict[str, int]]:
-    """A record with the stacks of all cases, and their numbers by the names of the cases."""
+    """A record with the stacks of all cases, and the numbers of the stacks by case."""
     said = subprocess.run([program], capture_output=True, text=True, timeout=300, check=True)
     modules: dict[str, int] = {}
     lines = ['{"kind":"record","version":1,"command":["p"],"pid":1,"began_ns":0,"ended_ns":1}']
@@ -103,7 +103,7 @@ def recorded(program: Path) -> tuple[Recording, dict[str, int]]:
 
 @cache
 def places() -> dict[str, str]:
-    """Of each case, the line that its comment stands in."""
+    """The line of each case, found by its comment."""
     found = {}
     for number, line in enumerate(SOURCES[0].read_text().splitlines(), 1):
         _, mark, comment = line.partition("  // ")
@@ -149,12 +149,12 @@ def test_a_container_of_the_library_is_passed_through_to_a_member_of_the_program
     found = datum(symbols, "all_shelves", 2 * shelf + lock + 4)
     name = "(anonymous namespace)::all_shelves[2].lock"
     assert found == (name, places()["global_array"])
-    known = datum(symbols, "all_there", 8)  # members of a barrier say nothing
+    known = datum(symbols, "all_there", 8)  # the members of a barrier have no useful names
     assert known is not None and known[0] == "(anonymous namespace)::all_there"
 
 
 def datum(symbols: Symbols, variable: str, offset: int) -> tuple[str, str] | None:
-    """What lies at an offset of a variable of the program."""
+    """The name at an offset in a variable of the program."""
     files = filter(None, map(symbols.file, range(1, 9)))
     file = next(each for each in files if each.name == "program")
     assert file.elf is not None

@@ -1,4 +1,4 @@
-"""An ordinary user, to whom the kernel refuses perf events, still gets the cause and its name."""
+"""The kernel refuses perf events to an ordinary user, who still gets the cause and its name."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ int main() { std::thread one(work), other(work); one.join(); other.join(); }
 
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
-    """A folder that every user may write to."""
+    """A folder in which every user may write."""
     folder = Path(tempfile.mkdtemp(prefix="threadmark-"))
     folder.chmod(0o777)
     yield folder

@@ -26,12 +26,12 @@ THREADS, ROWS = 200, 240
 
 
 def written(stored: Stored) -> str:
-    """The page."""
+    """The page as a file."""
     return KIND.page(stored, KIND.judge(stored))
 
 
 class Text(html.parser.HTMLParser):
-    """What a person reads: a line for each part that stands on a line of its own."""
+    """The text that a person reads: a line for each part that stands on a line of its own."""
 
     BLOCKS = ("p", "li", "tr", "h1", "h2", "h3", "summary", "div", "section")
 
@@ -95,7 +95,7 @@ def test_parts_that_a_run_lacks_leave_no_trace() -> None:
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The page of a run that has all parts, and of one with many threads."""
+    """The page of a run with all parts, and the page of a run with many threads."""
     folder = tmp_path_factory.mktemp("pages")
     began = time.process_time()
     (folder / "large.html").write_text(written(large()), encoding="utf-8")
@@ -105,8 +105,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def large() -> Stored:
-    """200 threads that change their state in each slice, and the most stacks and locks that a
-    record of a million events leaves."""
+    """The page of 200 threads that change their state in each slice, with the most stacks and locks
+    that a record of a million events leaves."""
     chance = random.Random(1)
     states = ("useful", "waiting", "condition", "io", "runnable", "sleep")
     slices = [[at, states[chance.randrange(6)]] for at in range(ROWS)]
@@ -151,7 +151,7 @@ def test_a_page_is_quiet_off_line_and_fits(
     opened_ms = browser.execute_script(
         "return performance.getEntriesByType('navigation')[0].loadEventEnd"
     )
-    assert opened_ms < 20_000  # it is 700 where nothing else runs
+    assert opened_ms < 20_000  # it is 700 if nothing else runs
 
 
 def test_words_stay_apart_on_a_phone(browser: Any, pages: dict[str, Path]) -> None:
@@ -163,7 +163,7 @@ def test_words_stay_apart_on_a_phone(browser: Any, pages: dict[str, Path]) -> No
 def test_a_group_of_threads_folds_and_unfolds(browser: Any, pages: dict[str, Path]) -> None:
     visit(browser, pages["large"], PHONE)
     rows = "return [...document.querySelectorAll('.group > .thread')].filter(e => e.checkVisibility()).length"  # noqa: E501
-    assert browser.execute_script(rows) == 0  # many threads are folded at first
+    assert browser.execute_script(rows) == 0  # the page folds many threads at first
     summary = browser.find_element("css selector", ".group summary")
     for expected in (20, 0):
         summary.click()

@@ -1,4 +1,4 @@
-"""A program with two phases, or two kinds of threads: each part has a cause of its own."""
+"""Each part of a program with two phases, or two kinds of threads, has a cause of its own."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def causes(found: dict[str, Any]) -> list[tuple[str, str]]:
 def test_each_phase_of_a_program_names_its_own_cause(program: Path, runs: Runs) -> None:
     whole = runs.found("--", str(program))
     assert LOCK in causes(whole)
-    # Where others have the processors, holders also sleep while nobody waits for their lock.
+    # If other programs have the processors, holders also sleep while nobody waits for their lock.
     sleeps = next(each for each in whole["causes"] if each["category"] == "sleep")
     assert "take_a_rest" in {frame for each in sleeps["waiters"] for frame in each["frames"]}
     record = "explain-s-1.tmr"
@@ -118,7 +118,7 @@ def test_each_phase_of_a_program_names_its_own_cause(program: Path, runs: Runs) 
 
 
 def test_each_kind_of_threads_names_its_own_cause(program: Path, runs: Runs) -> None:
-    # The live recording, of which a part is asked for, stays whole.
+    # explain answers for a part, and still keeps the whole live recording.
     tellers = runs.found("--thread", "teller*", "--", str(program), "2")
     record = "explain-s-1.tmr"
     pollers = runs.found(record, "--thread", "poller*")

@@ -1,4 +1,4 @@
-"""The planted programs, as the tests' build made them, compute what they say on 1 and 2 threads."""
+"""The planted programs of the tests' build compute the expected results on 1 and 2 threads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from expectation import PLANTED, Expectation, ExpectationError
 
 ROOT = Path(__file__).parents[2]
-# Of the compiler whose programs are built with the tests: it also makes those without the cause.
+# The builds of the compiler of the tests, which also makes the programs without the cause.
 BUILT = [each.parent for each in (ROOT / "build").glob("*/explain/planted/without")]
 PROGRAMS = expectations.read_all()
 
@@ -19,7 +19,7 @@ PROGRAMS = expectations.read_all()
 def test_there_are_enough_programs_of_enough_categories() -> None:
     assert len(PROGRAMS) >= 80
     planted = {category for each in PROGRAMS for category in each.categories}
-    # A wait for a join is passed on, and the rest are answers that no program is to have.
+    # A wait for a join is passed on to its cause, and no program may have the answer `unknown`.
     assert expectations.CATEGORIES - planted == {"join", "unknown"}
 
 

@@ -1,4 +1,4 @@
-"""Addresses as functions: fixed addresses, static programs, calls that leave no frame."""
+"""Functions of addresses: fixed addresses, static programs, calls that leave no frame."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def built(folder: Path, *options: str, source: str = SOURCE) -> Path:
 
 
 def address(program: Path, name: str) -> int:
-    """Of a function, by the end of its demangled name."""
+    """The address of a function, by the end of its demangled name."""
     found = subprocess.run(["nm", "-C", program], capture_output=True, text=True, check=True)
     for line in found.stdout.splitlines():
         words = line.split(maxsplit=2)
@@ -64,7 +64,7 @@ def address(program: Path, name: str) -> int:
 
 
 def symbols(program: Path, *frames: int, library: Path = Path("/bin/true")) -> Symbols:
-    """Of a record with one stack. Numbers below 0 are addresses of `library`."""
+    """The symbols of a record with one stack. Numbers below 0 are addresses of `library`."""
     stack = ",".join(f"[{1 if each > 0 else 2},{abs(each)}]" for each in frames)
     text = "\n".join([
         '{"kind":"record","version":1,"command":["p"],"pid":1,"began_ns":0,"ended_ns":1}',
@@ -131,7 +131,7 @@ def test_a_function_that_ends_in_a_call_of_a_library_is_named(
     frames = symbols(program, -puts, after, library=library).frames(1)
     assert [f.name for f in frames] == ["puts", "shop::put", "shop::twice"]
     assert [f.own for f in frames] == [False, True, True]
-    # The agent's stacks begin behind the call of a function that the agent replaces.
+    # An agent's stack begins behind the call of the function that the agent replaces.
     names = [f.name for f in symbols(program, after).frames(1)]
     assert names == ["shop::put", "shop::twice"]
 
@@ -250,7 +250,7 @@ def test_all_places_in_a_function_without_a_name_are_one_function(tmp_path: Path
 
 
 def c_library() -> Path:
-    """The one that this process uses."""
+    """The C library of this process."""
     maps = Path("/proc/self/maps").read_text().splitlines()
     found = next((Path(e.split()[-1]) for e in maps if e.endswith("libc.so.6")), None)
     if found is None:

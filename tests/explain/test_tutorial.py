@@ -1,5 +1,5 @@
-"""docs/tutorial.md: its programs compile, its commands are understood, and explain says of the
-program what the page says."""
+"""docs/tutorial.md: its programs compile, its commands are valid, and explain gives the answers on
+the page."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COMPILED = [line for line in LINES if line[0] == "g++"]
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder with the programs, compiled as the page says."""
+    """The folder with the programs, compiled by the commands on the page."""
     if shutil.which("g++") is None:
         pytest.skip("g++ is missing")
     folder = tmp_path_factory.mktemp("tutorial")

@@ -1,4 +1,5 @@
-"""As root the kernel tells who wakes whom: the holder of a lock that no agent or sample shows."""
+"""Root gets the waker of each thread from the kernel, and so the holder of a lock that no agent or
+sample shows."""
 
 from __future__ import annotations
 
@@ -11,8 +12,8 @@ import pytest
 from threadmark import cli
 from threadmark.kinds.explain.probe import recorder
 
-# A static program with a lock of its own. The thread that keeps it never sleeps for it, so that
-# nothing but its wakes tells that it takes the lock too.
+# A static program with a lock of its own. The thread that keeps the lock never sleeps for it, so
+# only its wakes show that it takes the lock too.
 SOURCE = """
 #include <linux/futex.h>
 #include <sys/syscall.h>

@@ -1,7 +1,7 @@
 """Made-up records: threads with activities over time, written as functions and numbers.
 
-A stack is a text, innermost function first: 'malloc@libc grow worker'. A name with '@' is of that
-library, all others are the program's own.
+A stack is a text, innermost function first: 'malloc@libc grow worker'. A name with '@' is a
+function of that library; all others are functions of the program.
 """
 
 from __future__ import annotations
@@ -28,37 +28,37 @@ Doing = tuple[str, int, str, int, str, int]  # activity, object, stack, awaited,
 
 
 def works() -> Doing:
-    """Runs."""
+    """The thread runs."""
     return "running", 0, "", 0, "R", -1
 
 
 def ready() -> Doing:
-    """Is ready, without a processor."""
+    """The thread is ready, without a processor."""
     return "running", 0, "", 0, "r", -1
 
 
 def queued() -> Doing:
-    """Is ready; the kernel counts that when the thread next works."""
+    """The thread is ready, and the kernel counts that time when the thread next works."""
     return "running", 0, "", 0, "q", -1
 
 
 def waits(activity: str, thing: int = 0, stack: str = "", awaited: int = 0) -> Doing:
-    """Waits in a way that the agent sees."""
+    """The thread waits in a way that the agent sees."""
     return activity, thing, stack, awaited, "S", 202
 
 
 def sleeps(call: int, stack: str = "", state: str = "S") -> Doing:
-    """Is blocked without the agent's knowledge."""
+    """The thread is blocked, and the agent does not know."""
     return "running", 0, stack, 0, state, call
 
 
 def estimate(cause: Mapping[str, Any]) -> float:
-    """A cause's bound without the allowance for what samples and ticks have wrong."""
+    """A cause's bound without the allowance for errors of samples and ticks."""
     return 1 / (1 / cause["bound"] + 0.02)
 
 
 def _booked(plan: Sequence[Doing | None], at: int) -> int:
-    """For how many ticks before this one the thread was queued."""
+    """The number of ticks before this one for which the thread was queued."""
     before = at
     while before and (plan[before - 1] or works())[4] == "q":
         before -= 1
@@ -66,7 +66,7 @@ def _booked(plan: Sequence[Doing | None], at: int) -> int:
 
 
 class Names:
-    """Symbols of the stacks that were made up."""
+    """The symbols of the made-up stacks."""
 
     def __init__(self, stacks: Mapping[str, int], data: Mapping[tuple[int, int], Any]) -> None:
         self._stacks = {number: text for text, number in stacks.items()}
@@ -114,7 +114,7 @@ class Names:
 
 @dataclass
 class Made:
-    """A record that is being made. Each thread does for each tick what `plan` says."""
+    """A record under construction. In each tick a thread does its entry of `plan`."""
 
     processors: int = 2
     ticks: int = 100
@@ -125,7 +125,7 @@ class Made:
     plans: dict[int, Sequence[Doing | None]] = field(default_factory=dict)
     threads: dict[int, dict[str, Any]] = field(default_factory=dict)
     operands: dict[int, Operand] = field(default_factory=dict)
-    retries: set[int] = field(default_factory=set)  # stacks that a failing exchange repeats
+    retries: set[int] = field(default_factory=set)  # stacks of an exchange that retries
     lineless: set[str] = field(default_factory=set)  # functions without debug information
     members: dict[tuple[int, str], tuple[str, str]] = field(default_factory=dict)
     texts: dict[int, str] = field(default_factory=dict)  # of instructions before addresses
@@ -137,7 +137,7 @@ class Made:
     def thread(
         self, tid: int, plan: Sequence[Doing | None] | Doing, made: str = "", **more: Any
     ) -> Made:
-        """A thread; None in its plan: it does not live."""
+        """Add a thread. None in its plan: the thread does not exist in that tick."""
         whole = [plan] * self.ticks if isinstance(plan, tuple) else list(plan)
         self.plans[tid] = (whole * (1 + self.ticks // len(whole)))[: self.ticks]
         self.threads[tid] = {"maker": MAIN if tid != MAIN else 1, "made": made, **more}
@@ -165,7 +165,7 @@ class Made:
         return self.look(tid, stack, times, registers=registers)
 
     def look(self, tid: int, stack: str, times: int = 1, **more: Any) -> Made:
-        """Samples with other keys than registers, such as `switch`, a millisecond apart."""
+        """Add samples with other keys than registers, such as `switch`, a millisecond apart."""
         for number in range(times):
             fields = {"tid": tid, "at_ns": number * MS, "stack": self.stack(stack)}
             self.lines.append({"kind": "sample", **fields, "registers": {}, **more})
@@ -176,7 +176,7 @@ class Made:
         return self
 
     def records(self) -> list[dict[str, Any]]:
-        """The record as values."""
+        """The lines of the record, as values."""
         end = self.ticks * TICK
         head = {
             "kind": "record", "version": 1, "command": ["./prog"], "pid": MAIN, "began_ns": 0,
@@ -232,7 +232,7 @@ class Made:
         }  # fmt: skip
 
     def _pairs(self) -> list[dict[str, Any]]:
-        """One for each object, activity and stack that somebody waited with."""
+        """One line for each object, activity and stack of a wait."""
         found: dict[tuple[int, str, int], int] = {}
         for plan in self.plans.values():
             for doing in filter(None, plan):
@@ -246,11 +246,11 @@ class Made:
         ]  # fmt: skip
 
     def text(self) -> list[str]:
-        """The record as lines."""
+        """The lines of the record, as JSON."""
         return [json.dumps(each) for each in self.records()]
 
     def read(self, part: Part = WHOLE) -> tuple[Recording, Names]:
-        """The record as the analysis takes it, and its symbols."""
+        """The record, as the analysis takes it, and its symbols."""
         recording = cut(reading.read(self.text()), part)
         names = Names(self.stacks, self.data)
         names.operands = self.operands
@@ -261,7 +261,7 @@ class Made:
         return recording, names
 
     def analysed(self, part: Part = WHOLE) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Document and details."""
+        """The document and its details."""
         return analyse(*self.read(part), knowledge(), choosing.helping)
 
     def answer(self, part: Part = WHOLE) -> dict[str, Any]:
@@ -269,6 +269,6 @@ class Made:
         return self.analysed(part)[0]
 
     def first(self, part: Part = WHOLE) -> dict[str, Any]:
-        """Its first cause."""
+        """The first cause of the document."""
         cause: dict[str, Any] = self.answer(part)["causes"][0]
         return cause

@@ -1,4 +1,5 @@
-"""Time is divided as a whole, whatever a record says, and hostile records end in a sentence."""
+"""The analysis divides all of the time, whatever a record contains, and answers a hostile record
+with a sentence."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ PASSED_ON = ("imbalance", "serial_dependency")
 
 @st.composite
 def plans(draw: st.DrawFn) -> list[list[Doing | None]]:
-    """What up to four threads do, each waiting for any other, in circles too."""
+    """Plans of up to four threads. Each thread may wait for any other, in circles too."""
     one = st.one_of(
         st.none(),
         st.just(works()),
@@ -62,7 +63,7 @@ def test_states_are_the_whole_time_and_causes_are_in_the_order_of_their_cost(
     first = [cause["category"] for cause in found["causes"][:2]]
     passed_on = len(first) == 2 and first[0] in LOCKS and first[1] in PASSED_ON
     if passed_on and shares[1] > shares[0]:
-        assert shares[0] >= 0.75 * shares[1] - 0.001  # a lock stands before what hardly costs more
+        assert shares[0] >= 0.75 * shares[1] - 0.001  # a lock precedes a cause of little more
         shares[:2] = shares[1::-1]
     assert shares == sorted(shares, reverse=True)
     assert all(0 <= share <= 1 for share in shares)
@@ -126,7 +127,7 @@ def test_processors_in_use_are_counted() -> None:
 
 
 def lines(**changes: Any) -> list[str]:
-    """A record of which the first line differs."""
+    """The lines of a record with changes in the first one."""
     first, *rest = Made(ticks=2).thread(MAIN, works()).records()
     return [json.dumps({**first, **changes}), *map(json.dumps, rest)]
 
@@ -235,7 +236,7 @@ def test_the_first_ten_lines_answer_in_80_columns_and_in_ascii() -> None:
         shown = [line.plain for line in table.lines(made.answer(), 80, utf8=utf8)]
         assert "\n".join(shown) == GOLDEN
         assert max(map(len, shown)) <= 80
-        before = made.answer()  # a stored run that was made when no remedy was known
+        before = made.answer()  # a stored run from before remedies were known
         for cause in before["causes"]:
             del cause["remedy"], cause["versions"]
         shown = [line.plain for line in table.lines(before, 80, utf8=utf8)]
@@ -246,7 +247,7 @@ def test_the_first_ten_lines_answer_in_80_columns_and_in_ascii() -> None:
 
 def test_threads_that_live_between_two_ticks_use_processors_too() -> None:
     made = Made(ticks=50).thread(MAIN, waits("join", 0, "pthread_join@libc main"))
-    for number in range(49):  # each runs for a whole tick, and none of them sees it
+    for number in range(49):  # each runs for a whole tick, and no tick sees it
         begin = number * TICK + TICK // 2
         made.thread(MAIN + 1 + number, [None], "main", began_ns=begin, ended_ns=begin + TICK,
                     run_ns=TICK)  # fmt: skip

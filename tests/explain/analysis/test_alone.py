@@ -1,4 +1,4 @@
-"""Work of one thread while the others do not exist."""
+"""Work of one thread while the other threads do not exist."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_serial_part_has_the_function_in_which_most_of_it_is() -> None:
 def test_a_serial_part_is_one_too_where_each_thread_lives_for_a_moment() -> None:
     made = Made(ticks=400, processors=4)
     made.thread(MAIN, works()).sample(MAIN, "parse main", 300)
-    for number in range(200):  # made in groups of ten, which take a tick in twenty
+    for number in range(200):  # made in groups of ten, each of which takes a tick in twenty
         plan: list[Doing | None] = [None] * 400
         plan[number // 10 * 20] = works()
         made.thread(A + number, plan, "spawn main")

@@ -1,4 +1,4 @@
-"""Bounds: how much faster at most without the first cause."""
+"""Bounds: the largest possible speed-up without the first cause."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ A, B = 101, 102
 
 @pytest.fixture(autouse=True)
 def _no_chance(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Made records have samples in the parts that a test means, and few."""
+    """Turn off the allowances for samples, because made records have few, in exactly the intended
+    shares."""
     if "by_chance" not in request.fixturenames:
         monkeypatch.setattr(bounds, "_DEVIATIONS", 0)
     if "unsure" not in request.fixturenames:
@@ -23,7 +24,7 @@ def _no_chance(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.fixture
 def unsure() -> float:
-    """The part of what is left that the samples of the cause may have wrong."""
+    """The allowance for errors in the samples of the cause, as a part of the remaining time."""
     return bounds._UNSURE
 
 
@@ -65,7 +66,7 @@ def test_processor_time_within_the_lock_would_be_saved_too() -> None:
     for tid in (A, B):
         made.sample(tid, "put worker", 40).sample(tid, f"futex_wait@libc {PUT}", 10)
     saved = estimate(made.first())
-    # A fifth of what ran was in the lock, and half of the time was waited for.
+    # A fifth of the running time was in the lock, and half of the time was a wait for it.
     assert saved == pytest.approx(2 / 0.8, abs=0.05)
 
 
@@ -100,7 +101,7 @@ def test_a_fix_is_worth_all_the_causes_that_it_helps_with() -> None:
 
 @pytest.mark.parametrize(("other", "own"), [(ready(), 80), (sleeps(0, "read@libc worker"), 100)])
 def test_what_other_programs_took_is_not_gained(other: Doing, own: int) -> None:
-    """Of 100 ticks both wait for another program in 20, and for one another's lock in 80."""
+    """Of 100 ticks both threads wait for another program in 20, and for each other's lock in 80."""
     halves = [lock(B), works()], [works(), lock(A)]
     made = locked([JOIN_A] * 100, *([other] * 20 + each * 40 for each in halves))
     left = 40 if other == ready() else 60
@@ -130,7 +131,7 @@ def test_with_processors_for_all_threads_nobody_spins_for_one_without(spins: boo
 
 def test_time_without_a_processor_is_none_that_has_to_pass_even_if_it_is_counted_late() -> None:
     """Two threads have one of two processors in turns of five ticks."""
-    join = waits("join", 0, "pthread_join@libc main", B)  # the one that works at the end
+    join = waits("join", 0, "pthread_join@libc main", B)  # for the thread that works at the end
     made = Made(processors=2, head={"tier": KERNEL}).thread(MAIN, join)
     turns = [works()] * 5 + [queued()] * 5
     made.thread(A, turns * 10, "main", allowed=[0])
@@ -196,8 +197,8 @@ def test_a_bound_allows_for_the_chance_of_samples(by_chance: float, samples: int
 def test_a_bound_allows_for_what_samples_of_the_cause_may_have_wrong(
     at_work: int, unsure: float
 ) -> None:
-    """Of 100 ticks each of two threads runs for 50. Samples of the lock take half of that or none,
-    and a wait costs nothing where the kernel is sampled."""
+    """Of 100 ticks each of two threads runs for 50. Samples of the lock take half of that or none.
+    A wait costs nothing if the kernel is sampled."""
     halves = [lock(B), works()], [works(), lock(A)]
     made = locked([JOIN_A] * 100, *(each * 50 for each in halves))
     for tid in (A, B):
@@ -210,9 +211,10 @@ def test_a_bound_allows_for_what_samples_of_the_cause_may_have_wrong(
 @pytest.mark.parametrize(
     ("count", "holds", "left"),
     [
-        (1_000, 1, 0.4),  # a lock held for 40 us changes hands 2,000 times: 20 of 100 ticks
+        # The lock is held for 40 us and changes hands 2,000 times: 20 of 100 ticks.
+        (1_000, 1, 0.4),
         (0, 1, 0.5),
-        (1_000, 0, 0.2),  # how long it is held is not known
+        (1_000, 0, 0.2),  # the record does not know how long the lock is held
     ],
 )
 def test_lines_come_with_a_lock_within_the_time_of_the_holds_that_follow_another_threads(
@@ -325,7 +327,8 @@ def test_what_an_atomic_costs_without_contention_is_left(operand: Operand, left:
 
 
 def test_a_call_that_the_programs_own_lock_makes_would_be_saved() -> None:
-    """Half of what ran is in a futex call that was inlined into the function with the lock."""
+    """Half of the running time is in a futex call that was inlined into the function with the
+    lock."""
     made = locked([JOIN_A] * 100, [lock(B), works()], [works(), lock(A)])
     for tid in (A, B):
         made.look(tid, "put worker ", 50, kernel=True).sample(tid, "put worker", 50)
@@ -347,8 +350,8 @@ def test_what_the_kernel_does_for_a_contended_allocator_would_be_saved() -> None
 
 
 def test_the_making_of_threads_is_saved_where_it_is_not_sampled() -> None:
-    """Main works in 50 of 200 ticks, makes threads in 100, and awaits one in 50. Of threads that
-    are made all the time few samples are kept."""
+    """Main works in 50 of 200 ticks, makes threads in 100, and awaits one thread in 50. The
+    recorder keeps few samples of threads that are made all the time."""
     make: Doing = ("creating", 0, "pthread_create@libc main", 0, "R", -1)
     made = Made(ticks=200, head={"tier": KERNEL})
     plan: list[Doing] = []
@@ -366,7 +369,7 @@ def test_the_making_of_threads_is_saved_where_it_is_not_sampled() -> None:
 
 
 def test_a_chain_of_short_waits_and_work_takes_as_long_as_its_thread_ran() -> None:
-    """Between two ticks each thread runs and waits for the lock many times."""
+    """Each thread runs and waits for the lock many times between two ticks."""
     made = locked([JOIN_A] * 100, [lock(B), works()], [works(), lock(A)])
     lines = made.records()
     for line in lines:
@@ -423,7 +426,7 @@ def test_what_the_maker_of_threads_calls_for_its_own_work_is_no_part_of_making_t
     made.thread(MAIN, works(), totals={"creating": {"ns": 10 * TICK, "times": 200}})
     made.sample(MAIN, "strtod@libc parse main", 300)
     made.look(MAIN, "__clone3@libc pthread_create@libc spawn main", 10, kernel=True, entry="call")
-    for number in range(200):  # made in groups of ten, which take a tick in twenty
+    for number in range(200):  # made in groups of ten, each of which takes a tick in twenty
         plan: list[Doing | None] = [None] * 400
         plan[number // 10 * 20] = works()
         starting = {"starting": {"ns": TICK, "times": 1}}

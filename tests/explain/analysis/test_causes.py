@@ -1,4 +1,4 @@
-"""Each category and rule of the contract, on a made-up record that shows it."""
+"""Each category and rule of the contract, on a made-up record with it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ JOIN_A = waits("join", 0, "pthread_join@libc main", A)
 
 
 def half(one: Doing, other: Doing, count: int = 2) -> list[Doing]:
-    """One for `count` - 1 ticks, then the other for one."""
+    """A cycle of `one` for `count` - 1 ticks and `other` for one tick."""
     return [*[one] * (count - 1), other]
 
 
 def two(a: Sequence[Doing] | Doing, b: Sequence[Doing] | Doing) -> Made:
-    """Two equal workers that main joins."""
+    """Main and two equal workers that it joins."""
     made = Made().thread(MAIN, JOIN_A)
     return made.thread(A, a, "main").thread(B, b, "main")
 
@@ -42,13 +42,13 @@ def test_a_contended_mutex_has_its_name_holders_and_waiters() -> None:
     made.pair(1, "mutex", "pthread_mutex_lock@libc Cache::get worker", "Cache::put worker",
               100 * TICK)  # fmt: skip
     made.hold(1, "Cache::put worker", 100, 190_000)
-    [cause] = made.answer()["causes"]  # and none for main, which joins who holds the mutex
+    [cause] = made.answer()["causes"]  # and no cause for main, which joins the holder of the mutex
     assert (cause["category"], cause["name"], cause["where"]) == (
         "mutex", "cache_mutex", "server.cpp:41")  # fmt: skip
     assert cause["certain"]
     assert cause["holders"] == [{"share": 1.0, "hold_us": 1.9, "frames": ["Cache::put", "worker"]}]
     assert cause["waiters"][0]["frames"] == ["Cache::get", "worker"]
-    # Main's join while the joined thread waits for the mutex is passed on to it.
+    # Main's join is passed on to the mutex for which the joined thread waits.
     assert cause["share"] == pytest.approx(1 / 2, abs=0.01)
     assert estimate(cause) == pytest.approx(2.0, abs=0.05)
 
@@ -87,7 +87,7 @@ def test_a_lock_of_a_library_is_placed_where_the_program_leads_to_it() -> None:
     stack = "pthread_mutex_lock@libc std::locale::locale@libstdc++ print worker"
     made = two([lock(stack=stack), works()], [works(), lock(stack=stack, holder=A)])
     made.thing(1, "mutex")
-    # What the debug information of a caller has of this type is another lock.
+    # The caller's debug information has a lock of this type, but that is another lock.
     made.members[made.stack(stack), "mutex"] = ("Shop::orders_mutex", "shop.cpp:117")
     cause = made.first()
     assert (cause["name"], cause["where"]) == ("locale", "print.cpp:1")
@@ -220,7 +220,7 @@ def test_more_threads_than_processors_is_the_run_queue() -> None:
 
 def test_a_queue_is_not_certain_while_other_programs_have_processors() -> None:
     made = Made(processors=2)
-    for number in range(4):  # one of them runs at each moment
+    for number in range(4):  # one of the threads runs at each moment
         plan = [ready()] * 4
         plan[number] = works()
         made.thread(A + number, plan, "main")
@@ -230,7 +230,7 @@ def test_a_queue_is_not_certain_while_other_programs_have_processors() -> None:
 
 
 def test_a_queue_is_only_what_more_threads_than_processors_explain() -> None:
-    made = Made(processors=2)  # two of three threads work, and one is put behind another of them
+    made = Made(processors=2)  # two of three threads work; the third is queued behind one
     for number in range(3):
         made.thread(A + number, [works(), ready(), works()][number:] + [ready()] * 4, "main")
     found = made.answer()
@@ -301,11 +301,11 @@ def test_different_words_of_one_line_are_false_sharing() -> None:
 @pytest.mark.parametrize(
     ("costs", "category", "certain"),
     [
-        (None, "false_sharing", False),  # nobody knows what the processor fetches
+        (None, "false_sharing", False),  # the lines that the processor fetches are unknown
         ({"beside": [5000, 15000]}, "false_sharing", True),
         ({"beside": [5000, 5100]}, "none", True),
         ({"beside": [5000, "?"]}, "false_sharing", False),  # a damaged record
-        ({"add": [5000, 15000]}, "false_sharing", False),  # another operation tells nothing of it
+        ({"add": [5000, 15000]}, "false_sharing", False),  # of another operation, so no proof
     ],
 )
 def test_words_of_adjacent_lines_are_shared_where_the_processor_fetches_both(
@@ -444,7 +444,7 @@ def test_threads_that_may_only_run_on_some_processors_wait_for_these() -> None:
     made = two([works(), ready()], [ready(), works()])
     for tid in (A, B):
         made.threads[tid]["allowed"] = [0]
-    made.threads[MAIN]["allowed"] = [0, 1]  # it only waits
+    made.threads[MAIN]["allowed"] = [0, 1]  # main only waits
     assert made.first()["category"] == "affinity"
 
 

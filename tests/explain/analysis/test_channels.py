@@ -1,4 +1,5 @@
-"""Pipes and eventfds between threads: a wait at one end is for the work at the other."""
+"""Pipes and eventfds between threads: a thread that waits at one end waits for the work at the
+other end."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import pytest
 from made import MAIN, TICK, Doing, Made, waits, works
 
 READER, STAGE, SINK = 101, 102, 103
-FULL, EMPTY = 7, 8  # descriptors: that of the pipe's writer, and that of its reader
+FULL, EMPTY = 7, 8  # descriptors of the pipe's writer, and of its reader
 PIPE = "pipe:[77]"
 EVENT = "anon_inode:[eventfd]"
 
@@ -22,7 +23,7 @@ def descriptor(made: Made, thing: int, path: str, writes: int) -> Made:
 
 
 def piped(stage: Doing, *, path: str = PIPE, process: int = MAIN) -> Made:
-    """A slow stage, and a thread that waits for what it writes."""
+    """A slow stage, and a thread that waits for the output of that stage."""
     made = Made().thread(MAIN, waits("join", 0, "pthread_join@libc main", STAGE))
     made.thread(STAGE, [stage, works()], "main first", process=process)
     made.thread(SINK, [works(), *[calls(EMPTY, "read@libc sink", 0)] * 9], "main", process=MAIN)

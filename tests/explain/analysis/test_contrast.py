@@ -1,4 +1,4 @@
-"""What a comparison of one thread with two says, on made-up records of three rounds."""
+"""Comparisons of one thread with two, on made-up records of three rounds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FULL = 100  # ticks of a run with one thread
 
 
 def made(threads: int, ticks: int, stack: str = "add worker", **head: Any) -> Made:
-    """Main waits for workers, which work from the beginning to the end."""
+    """Main waits for workers, and they work from the beginning to the end."""
     found = Made(ticks=ticks, head=head)
     found.thread(MAIN, waits("join", 0, "pthread_join@libc main", A))
     for tid in (A, B)[:threads]:
@@ -47,7 +47,7 @@ def touching(ticks: int, address: Callable[[int, int], int], operand: Operand = 
 def compared(
     one: list[Made], many: list[Made], units: tuple[float, float] = (1, 1)
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Document and details of the last run of `many`."""
+    """The document and details of the last run of `many`."""
     runs = {
         threads: [
             run_of(*each.read(), knowledge(), threads=threads, units=units[threads > 1])
@@ -76,7 +76,7 @@ def first(one: Made, many: Made) -> dict[str, Any]:
 def test_growth_at_different_words_of_one_line_is_false_sharing_for_sure() -> None:
     found = first(made(1, FULL), touching(80, lambda thread, _: LINE + 8 * thread))
     assert (found["category"], found["certain"]) == ("false_sharing", True)
-    # Of 160 ticks on processors 100 are the work; main's 80 are thread time too.
+    # The work takes 100 of 160 ticks on processors. Main's 80 ticks are thread time too.
     assert found["share"] == pytest.approx(60 / 240, abs=0.01)
     assert estimate(found) == pytest.approx(80 / 50, abs=0.01)
     assert "1.6 times as much processor time" in found["words"]
@@ -256,7 +256,7 @@ def test_what_costs_as_much_with_one_thread_is_no_cause_of_what_is_lost() -> Non
 
 
 def writing(threads: int, ticks: int, writes: int) -> Made:
-    """Of six ticks each thread writes so many, and works in the others."""
+    """Each thread writes in `writes` of six ticks, and works in the others."""
     found = Made(ticks=ticks).thread(MAIN, waits("join", 0, "pthread_join@libc main", A))
     stack = "write@libc put worker"
     write = ("io", 0, stack, 0, "R", 1)
@@ -268,7 +268,8 @@ def writing(threads: int, ticks: int, writes: int) -> Made:
 
 
 def test_a_cause_whose_calls_take_more_in_all_rounds_is_one_though_one_run_was_slow() -> None:
-    """Writes of one thread take an eighth of what those of two take, in the last round as much."""
+    """Writes of one thread take an eighth of the time that writes of two take, but in the last
+    round as much."""
     quick, slow, many = writing(1, 60, 1), writing(1, 120, 4), writing(2, 60, 4)
     found, _ = compared([quick] * 9 + [slow], [many] * 10)
     assert found["causes"][0]["category"] == "io"
@@ -278,8 +279,8 @@ def test_a_cause_whose_calls_take_more_in_all_rounds_is_one_though_one_run_was_s
 
 
 def test_what_explains_next_to_nothing_stands_behind_what_costs_much() -> None:
-    """The runs with one thread differ too much to show growth, in the last one writes take as much
-    as with two, and a lock takes few ticks."""
+    """The runs with one thread differ too much to show growth. In the last of them writes take as
+    much as with two threads. A lock takes few ticks."""
     many = writing(2, 100, 3).thing(1, "mutex")
     plan = [works(), ("io", 0, "write@libc put worker", 0, "R", 1)] * 50
     many.thread(B, [*plan[:-4], *[waits("mutex", 1, "take worker", A)] * 4], "main")

@@ -1,4 +1,4 @@
-"""Rules that must not reach beyond what they were made for: each record looks like their case."""
+"""Rules must not apply beyond their cases: each record here looks like the case of a rule."""
 
 from __future__ import annotations
 

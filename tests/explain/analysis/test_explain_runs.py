@@ -1,4 +1,4 @@
-"""Runs of explain in a store: kept, shown, compared and written like those of any kind."""
+"""The store keeps, shows, compares and writes runs of explain like runs of any kind."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ int main(int count, char**) { outer(count % 3); }
 
 @pytest.fixture
 def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A record as it is printed."""
+    """The lines of a record as the recorder prints them."""
     monkeypatch.chdir(tmp_path)
     lock = waits("mutex", 1, "Cache::get worker", MAIN + 1)
     made = Made().thread(MAIN, [lock, works()]).thread(MAIN + 1, works(), "main")
@@ -39,7 +39,7 @@ def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def say(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> str:
-    """What a command line prints."""
+    """The output of a command line."""
     assert cli.main([*words, "--store", "s.db"]) == status
     captured = capsys.readouterr()
     return captured.out if status == 0 else captured.err

@@ -1,4 +1,4 @@
-"""Locks that a program makes of a condition are told from conditions that wait for work."""
+"""explain tells locks that a program makes of a condition from conditions that wait for work."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DESK = ("bank::Desk::enter bank::Pass::Pass post", "bank::Desk::leave bank::Pass
 
 
 class Names:
-    """Stacks are their texts; those of waits begin in a library."""
+    """Stacks are their own texts; the stacks of waits begin in a library."""
 
     @staticmethod
     def frames(stack: str, exact: bool = False) -> tuple[Frame, ...]:
@@ -29,7 +29,7 @@ class Names:
 def hand_made(
     *pairs: tuple[str, str], what: str = "condition", did: Sequence[str] = (), signals: int = 110
 ) -> HandMade:
-    """With a sample of a millisecond for each stack in `did`, and 100 waits."""
+    """Condition 1 with 100 waits, and a sample of a millisecond for each stack in `did`."""
     waited: list[Any] = [
         SimpleNamespace(thing=1, waiter=waiter, holder=holder, wait_ns=(10 - number) * MS)
         for number, (waiter, holder) in enumerate(pairs)
@@ -47,7 +47,7 @@ def hand_made(
         (*DESK, True),
         ("Gate::lock post", "Gate::unlock post", True),
         ("Queue::pop worker", "Queue::push worker", False),
-        ("Pool::Pool main", "Pool::run worker", False),  # waits until its threads have begun
+        ("Pool::Pool main", "Pool::run worker", False),  # main waits until its threads have begun
         ("Desk::enter Pass::Pass post", "Desk::leave Ticket::~Ticket post", False),
         ("Pass::Pass post", "", False),
     ],
@@ -68,7 +68,7 @@ def test_most_of_the_waits_tell_and_those_for_a_mutex_do_not() -> None:
     ("takes", "gives", "did", "is_lock"),
     [
         ("post work", "post work", {"post work": 9, "look post work": 3, "count work": 8}, True),
-        ("post work", "post work", {"post work": 20}, False),  # there is nothing else
+        ("post work", "post work", {"post work": 20}, False),  # the threads do nothing else
         ("arrive work", "arrive work", {"arrive work": 2, "count work": 18}, False),  # a barrier
         ("take work", "give work", {"take work": 9, "give work": 9, "count work": 9}, False),
     ],
@@ -108,7 +108,7 @@ def test_the_wait_for_such_a_lock_is_one_cause_whose_holder_has_it(
     assert first["words"].startswith(
         "waits for a lock" if certain else "waits for a lock that the program makes of a condition"
     )
-    assert "hold_us" not in first["holders"][0]  # that of the mutex is another
-    assert first["waits"] == 20  # the way back to the mutex is a part of each
+    assert "hold_us" not in first["holders"][0]  # that of the mutex differs
+    assert first["waits"] == 20  # each wait includes the way back to the mutex
     assert [each["frames"] for each in first["holders"]] == [["post", "worker"]]
     assert not [each for each in others if each["category"] in ("condition", "imbalance")]

@@ -1,4 +1,4 @@
-"""Holders, and what they do while others wait; conditions and the mutexes behind them."""
+"""Holders, and their work while others wait; conditions and the mutexes behind them."""
 
 from __future__ import annotations
 
@@ -102,8 +102,8 @@ def test_stacks_that_go_on_in_two_ways_stay_apart() -> None:
 
 
 def convoy(main_works: bool, asleep: bool = True) -> Made:
-    """Two threads that are woken by main and wait for the mutex of the condition. They sleep for
-    it, or it is free and waking takes the time."""
+    """Main wakes two threads, which then wait for the mutex of the condition. With `asleep` they
+    sleep for it; without it the mutex is free, and the wake takes the time."""
     there = waits("condition", 1, "put sense")
     back = waits("relock", 1, "put sense", MAIN)[:4] if asleep else there[:4]
     made = Made().thread(MAIN, works() if main_works else [works(), there])
@@ -171,7 +171,8 @@ def test_threads_that_are_woken_for_nothing_are_a_matter_of_the_condition() -> N
 
 
 def test_a_herd_has_the_name_of_its_condition_whatever_its_threads_wait_for() -> None:
-    """On the heap the member is found by the kind of wait: for the mutex, or to be woken."""
+    """On the heap the kind of wait finds the member: a wait for the mutex, or a wait for the
+    wake."""
     made = convoy(False, asleep=True)
     made.data.clear()
     [condition] = [each for each in made.lines if each.get("id") == 1]

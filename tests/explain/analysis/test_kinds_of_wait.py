@@ -1,4 +1,4 @@
-"""What calls of the C library are for, told by the functions of the C++ library around them."""
+"""The functions of the C++ library around a call of the C library tell the purpose of the call."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_parts_that_one_thread_awaits_are_no_chain(chain: bool, category: str) -
 
 
 def test_threads_that_await_the_end_of_their_equals_are_a_chain() -> None:
-    """As futures of std::async do, which end their threads in get()."""
+    """Futures of std::async are such threads: they end their threads in get()."""
     made = Made().thread(MAIN, waits("join", 0, "pthread_join@libc main", B))
     awaits = waits("join", 0, "pthread_join@libc run_leg", A)
     made.thread(A, [works()] * 50 + [None] * 50, "main")

@@ -1,4 +1,5 @@
-"""Files of knowledge: each one is read, matches its own examples first, and has a remedy."""
+"""The loader reads each file of knowledge; the file matches its own examples first, and has a
+remedy."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ def stack(text: str) -> tuple[Frame, ...]:
 
 
 def first(what: str, piece: Piece, frames: tuple[Frame, ...]) -> Piece | None:
-    """The piece that explain takes for a stack."""
+    """The piece that explain chooses for a stack."""
     if what == "lock":
         return ALL.cause(frames)
     if what == "word":
@@ -109,7 +110,7 @@ def test_one_file_is_all_that_a_new_piece_needs(tmp_path: Path) -> None:
 def test_the_file_on_the_page_is_read_and_matches_its_examples(tmp_path: Path) -> None:
     page = (ROOT / "docs/explain.md").read_text(encoding="utf-8")
     [text] = re.findall(r"^```toml\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
-    folder = copy(tmp_path, "rand", text)  # in the place of the file for the same cause
+    folder = copy(tmp_path, "rand", text)  # replaces the file for the same cause
     stacks = examples(folder / "rand.toml")
     assert stacks
     for each in stacks:
@@ -222,7 +223,7 @@ def test_a_lock_that_the_programs_code_takes_is_named_by_what_it_does_beside() -
 
 
 def contended(text: str, *beside: str) -> dict[str, Any]:
-    """The first cause of threads that are seen behind one atomic instruction."""
+    """The first cause of threads with samples behind one atomic instruction."""
     made = Made().thread(A, works()).thread(B, works())
     for tid in (A, B):
         made.sample(tid, "read worker", 60, bx=0x5000)
@@ -306,7 +307,7 @@ def test_a_runtime_that_lies_in_the_program_is_known_by_its_functions() -> None:
     assert ALL.activity(idle) == "barrier"
     made = stack("tmk::detail::Deque::share walk main")
     assert ALL.in_runtime(made) and ALL.makes_task(made)
-    # Without lines, the program's function may be inlined into the template that calls it.
+    # Without line numbers, the program's function may be inlined into the template that calls it.
     calls = stack("tmk::detail::CallState::run tmk::detail::Pool::run_until_idle")
     assert ALL.in_runtime(calls)
     assert not ALL.in_runtime([replace(frame, where="prog+0x10") for frame in calls])

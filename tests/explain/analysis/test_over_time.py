@@ -1,4 +1,4 @@
-"""Threads over time: where they were made, how many were in which state, and their waits."""
+"""Threads over time: the place where each was made, the number in each state, and their waits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from threadmark.kinds.explain.analysis.over_time import _SLICES, _THREADS
 
 
 def pool(count: int = 3, ticks: int = 40) -> Made:
-    """Threads of a pool that take turns on a lock, and one thread that was made elsewhere."""
+    """The threads of a pool, which take turns on a lock, and one thread that was made elsewhere."""
     made = Made(ticks=ticks).thread(MAIN, waits("join", 9, "main", MAIN + 1))
     for number in range(count):
         turn = [waits("mutex", 1, "get worker", MAIN + 1 + (number + 1) % count)] * count
@@ -53,7 +53,7 @@ def test_a_row_has_only_changes_of_state_and_says_where_a_thread_was_not_seen() 
 
 
 def timeline_of(made: Made) -> tuple[dict[str, Any], dict[int, dict[str, Any]]]:
-    """The whole and its threads."""
+    """The timeline, and its threads by number."""
     found = made.analysed()[1]["timeline"]
     return found, {each["tid"]: each for each in found["threads"]}
 
@@ -72,7 +72,7 @@ def test_ticks_of_one_wait_are_one_wait_that_ends_at_the_next_tick() -> None:
     assert found[:3] == [
         (us, 6 * us, first, MAIN), (6 * us, 9 * us, second, MAIN), (11 * us, 16 * us, first, MAIN)
     ]  # fmt: skip
-    assert MAIN not in threads  # it only worked, and was not sampled
+    assert MAIN not in threads  # main only worked, and was not sampled
 
 
 def test_samples_have_their_thread_time_and_stack() -> None:

@@ -1,4 +1,5 @@
-"""A part of a record has the causes of its own threads and time, and says that it is a part."""
+"""The answer for a part of a record has the causes of its own threads and time, and calls itself a
+part."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ HALF = 0.2  # seconds: fifty ticks
 
 
 def in_phases() -> Made:
-    """Two threads that contend for a lock in the first half, and sleep in the second."""
+    """Two threads, which contend for a lock in the first half and sleep in the second."""
     first = Made().thread(MAIN, JOIN)
     first.thread(A, [LOCK, works()] * 25 + [PAUSE] * 50, "main")
     first.thread(B, [works(), waits("mutex", 1, "take worker", A)] * 25 + [PAUSE] * 50, "main")
@@ -163,7 +164,7 @@ def test_unequal_work_is_known_when_only_those_that_wait_are_chosen() -> None:
     made = Made().thread(MAIN, JOIN).thread(A, [works(), step, step, step]).thread(B, works())
     made.thing(1, "barrier")
     made.pair(1, "barrier", "pthread_barrier_wait@libc run worker", "", 75 * TICK)
-    made.lines[-1]["waits"] = 7500  # each is short
+    made.lines[-1]["waits"] = 7500  # each wait is short
     assert made.first()["category"] == "imbalance"
     assert made.first(Part((str(A),)))["category"] == "imbalance"
 
@@ -205,7 +206,7 @@ def test_blocked_time_of_a_range_without_a_sign_of_its_reason_is_not_known() -> 
     made = Made().thread(MAIN, works()).thread(A, [LOCK] * 50 + [works()] * 50)
     records = made.records()
     for tick in [each for each in records if each["kind"] == "tick"][50:]:
-        tick["threads"][1][7] = TICK // 2  # it ran when looked at, but half of the time only
+        tick["threads"][1][7] = TICK // 2  # the thread ran at the tick, but only half of the time
     [thread] = [each for each in records if each["kind"] == "thread" and each["tid"] == A]
     thread |= {"run_ns": 25 * TICK, "totals": {"mutex": {"ns": 75 * TICK, "times": 5}}}
     late = cut(reading.read([json.dumps(each) for each in records]), Part(from_s=HALF)).threads[A]
@@ -213,7 +214,7 @@ def test_blocked_time_of_a_range_without_a_sign_of_its_reason_is_not_known() -> 
 
 
 def test_estimates_fit_into_the_time_in_which_the_thread_was_blocked() -> None:
-    # Ticks met the lock as often in both halves by chance; the kernel knows better.
+    # By chance the ticks met the lock equally often in both halves; the kernel's times are right.
     made = Made().thread(MAIN, works()).thread(A, [LOCK, works()])
     records = made.records()
     for at, tick in enumerate(each for each in records if each["kind"] == "tick"):

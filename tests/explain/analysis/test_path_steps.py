@@ -1,4 +1,5 @@
-"""How long a thread of the critical path ran and was blocked, where the kernel says it late."""
+"""The times that a thread of the critical path ran and was blocked, even if the kernel books them
+late."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ WAITS = Reason("lock", "mutex", 1, 1, 9, 7)
 def look(
     number: int, run: float, ready: float, *, tid: int = 7, reason: Reason | None = None
 ) -> Look:
-    """At a tick, with what the kernel has booked since the tick before, in spans."""
+    """The look at a tick, with the times that the kernel has booked since the tick before, in
+    spans."""
     state = "R" if reason is None else "S"
     glance = Glance(tid, "", 0, 0, 0, state, -1, round(run * SPAN), round(ready * SPAN))
     ends = (number * SPAN, (number + 1) * SPAN)
@@ -22,7 +24,7 @@ def look(
 
 
 def spans(*looks: Look) -> list[tuple[float, float]]:
-    """Running and blocked, from the beginning to the end, in spans."""
+    """The running and blocked times, from the beginning to the end, in spans."""
     found = list(times_of(looks[::-1]))[::-1]
     return [(round(ran / SPAN, 3), round(blocked / SPAN, 3)) for ran, blocked in found]
 

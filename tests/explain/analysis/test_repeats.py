@@ -1,4 +1,4 @@
-"""The record of a program that a harness repeats has the repeats alone."""
+"""The record of a program that a harness repeats contains only the repeats."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ A = MAIN + 1
 
 
 def repeated() -> Made:
-    """Ten ticks of work by two threads, then ten of the first one alone, and so on."""
+    """Ten ticks of work by two threads, then ten of work by the first one alone, and so on."""
     idle = waits("condition", 1, "serve main")
     made = Made().thread(MAIN, works()).thread(A, [works()] * 10 + [idle] * 10, "main")
     return made.thing(1, "condition")

@@ -25,7 +25,7 @@ def workers(a: object, b: object) -> Made:
 
 
 def at_barriers(turns: bool, wait_ns: int) -> Made:
-    """Threads that wait for one another, in turns or always one for the other."""
+    """Threads that wait for each other: with `turns` alternately, else always the same one."""
     made = workers([STEP, works()], [works(), STEP] if turns else works())
     made.thing(1, "barrier")
     made.line(kind="pair", object=1, activity="barrier", waiter=made.stack("run worker"), holder=0,
@@ -170,7 +170,8 @@ def test_the_holder_of_a_semaphore_is_shown() -> None:
 def test_the_holder_of_a_permit_is_what_works_between_taking_and_giving_it(
     gives: str, holder: list[str]
 ) -> None:
-    """Objects take and give it back, whose functions have ended or not begun meanwhile."""
+    """Objects take and give back the permit. Their functions have ended, or not begun, while the
+    permit is held."""
     wait = waits("semaphore", 1, "sem_wait@libc open Lease serve")
     made = workers([wait, works()], [works(), wait]).thing(1, "semaphore")
     made.line(
@@ -217,7 +218,8 @@ def test_taking_a_lock_is_nothing_that_its_holder_does(called: str) -> None:
 
 
 def polls(in_ticks: bool) -> Made:
-    """Threads that give their processors away; ticks see it, or only the agent's totals do."""
+    """Threads that give their processors away. Either ticks see it, or only the totals of the agent
+    do."""
     spin = ("yield", 0, "", 0, "R", 24)
     made = workers([spin, works()], [works(), spin]) if in_ticks else workers(works(), works())
     for tid in (A, B):
@@ -283,7 +285,7 @@ def test_the_work_of_a_thread_that_a_library_began_is_work() -> None:
     frames = tuple(Frame(name, "", module, own=False) for name, module in names)
     assert part_of_lock(frames, kernel=False) == ""
     assert [each.own for each in with_libraries_of_thread(frames)] == [False, True, False, False]
-    main = (*frames[:2], Frame("main", "", "program"))  # which called the library
+    main = (*frames[:2], Frame("main", "", "program"))  # main called the library
     assert [each.own for each in with_libraries_of_thread(main)] == [False, False, True]
     loader = (*frames[:2], Frame("call_init", "", "ld-linux-x86-64.so.2", own=False))
     assert not any(each.own for each in with_libraries_of_thread(loader))

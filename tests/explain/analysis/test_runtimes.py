@@ -16,7 +16,7 @@ WORK = "row count._omp_fn.0 GOMP_parallel@libgomp.so.1 main"
 
 
 def regions(wait: str, work: str, *, turns: bool = False) -> Made:
-    """One thread waits within the runtime while the other works; with `turns` both, in turns."""
+    """One thread waits within the runtime while the other works. With `turns` the two alternate."""
     made = Made().thread(MAIN, works()).thread(A, works(), "main")
     for at in range(100):
         first = not turns or at % 2 == 0
@@ -50,7 +50,7 @@ def test_a_template_of_a_runtime_without_lines_may_be_the_programs_own_work() ->
 
 @pytest.mark.parametrize("spins", [True, False])
 def test_threads_that_spin_in_a_runtime_take_the_processors_of_ready_ones(spins: bool) -> None:
-    """Two threads have both processors; a third, which main awaits, is ready half of the time."""
+    """Two threads have both processors. Main awaits a third, which is ready half of the time."""
     made = Made(processors=2).thread(MAIN, waits("join", 0, "pthread_join@libc main", B))
     made.thread(A, works(), "main").thread(C, works(), "main")
     made.thread(B, [ready(), works()], "main")
@@ -112,8 +112,8 @@ def test_a_function_in_which_one_thread_is_while_the_others_wait_is_a_serial_par
 ) -> None:
     made = regions(WAIT, WORK, turns=True)
     for number in range(64):
-        made.stack(f"code{number}")  # between that of the functions
-    for at in range(100):  # further rounds, in which both work
+        made.stack(f"code{number}")  # the code between that of the functions
+    for at in range(100):  # further rounds, in which both threads work
         for tid in (MAIN, A):
             stack = made.stack(WORK if at < together else "prepare count._omp_fn.0 main")
             made.line(kind="sample", tid=tid, at_ns=(200 + at) * MS, registers={}, stack=stack)
@@ -127,7 +127,7 @@ def test_waits_that_are_no_loops_tell_that_regions_are_short() -> None:
     made.operands[made.stack("loop@libgomp.so.1 count._omp_fn.0 main")] = Operand(loops=True)
     assert made.first()["category"] == "barrier"
     made = regions(WAIT, WORK, turns=True).sample(MAIN, "row main", 400)
-    assert made.first()["category"] == "imbalance"  # no loop is known
+    assert made.first()["category"] == "imbalance"  # the analysis knows no loop yet
     made.sample(MAIN, "loop@libgomp.so.1 count._omp_fn.0 main", 60)
     made.operands[made.stack("loop@libgomp.so.1 count._omp_fn.0 main")] = Operand(loops=True)
     assert made.first()["category"] == "barrier"
@@ -173,7 +173,7 @@ def test_a_runtime_that_makes_hardly_a_task_has_no_short_regions() -> None:
     made = regions(f"{SEEK} main", "knead run@libtbb.so.12 main")
     assert made.first()["category"] == "task_idle"
     spins = f"pause@libtbb.so.12 {SEEK} main"
-    made.sample(MAIN, spins, 60)  # a part of the wait is a loop that is known to wait
+    made.sample(MAIN, spins, 60)  # a part of the wait is in a loop that is known to wait
     made.operands[made.stack(spins)] = Operand(loops=True)
     assert made.first()["category"] == "task_idle"
 
@@ -220,7 +220,7 @@ TASK_WORK = "knead .omp_outlined. .omp_task_entry. run@libomp.so.5 __kmpc_barrie
 def test_threads_without_a_ready_task_are_idle_while_one_works() -> None:
     first = regions(TASK_WAIT, TASK_WORK, turns=True).first()
     assert (first["category"], first["name"]) == ("task_idle", "bake")
-    assert first["bound"] > 1.3  # with tasks for both threads the work is divided
+    assert first["bound"] > 1.3  # tasks for both threads would divide the work
 
 
 def test_tasks_that_hardly_work_are_overhead() -> None:
@@ -333,7 +333,7 @@ def test_a_worker_that_sleeps_while_one_thread_works_outside_of_regions_is_idle(
         assert first["category"] == category
         done = first["holders"][0]
         assert done["frames"] == meanwhile.replace("@libgomp.so.1", "").split()
-        assert done["share"] == 1.0  # of what was done meanwhile, not before
+        assert done["share"] == 1.0  # of the work during the wait, not before it
     assert made.first()["name"] == "main"
 
 

@@ -1,4 +1,5 @@
-"""Work of one thread for all, told from unequal parts by which code is run side by side."""
+"""explain tells work of one thread for all from unequal parts by the code that runs side by
+side."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ JOIN_A = waits("join", 0, "pthread_join@libc main", A)
 
 
 def code_of_its_own(made: Made, stack: str) -> int:
-    """The stack, so that its code lies apart: the numbers of stacks are addresses."""
+    """The number of the stack. The number is an address, so other stacks are added to keep its code
+    apart."""
     for number in range(64 if stack not in made.stacks else 0):
         made.stack(f"code{len(made.stacks)}.{number}")
     return made.stack(stack)
@@ -30,10 +32,10 @@ def rounds(
     before: int = 0,
     uneven: int = 0,
 ) -> Made:
-    """Two threads that work for 4 ms side by side, and then one of them alone for 4 ms. Stacks are
-    taken one after the other. The other thread's samples are `apart_ns` later. `before`: ticks in
-    which only the main thread exists, and works. `uneven`: in every round of this number the second
-    thread has more to do."""
+    """Two threads that work for 4 ms side by side, and then one of them alone for 4 ms. The samples
+    of a part take its stacks in turn. The other thread's samples are `apart_ns` later. `before`:
+    ticks in which only the main thread exists, and works. `uneven`: in every round of this number
+    the second thread has more to do."""
     stop = waits(wait, 1, f"{wait}_wait@libc step worker")
     rest = [(stop, works()), (works(), stop)]
     plans: list[list[Any]] = [[None] * before, [None] * before]
@@ -68,9 +70,9 @@ def rounds(
 def test_what_one_thread_does_for_all_is_a_serial_part(wait: str, turns: bool) -> None:
     alone = ["sum settle worker", "sum settle worker", "sort settle worker", "sort settle worker"]
     first = rounds(["row step worker"], alone, wait, turns=turns).first()
-    locks = turns and wait == "condition"  # a lock made of a condition looks so too
+    locks = turns and wait == "condition"  # a lock made of a condition looks the same
     assert (first["category"], first["certain"]) == ("serial_dependency", not locks)
-    assert first["name"] == "settle"  # which has all of the work that is done alone
+    assert first["name"] == "settle"  # the function with all of the work that is done alone
     assert {each["frames"][0] for each in first["holders"]} == {"sum", "sort"}
 
 
@@ -96,7 +98,7 @@ def test_a_serial_part_that_is_inlined_without_names_has_code_of_its_own() -> No
 
 
 def test_where_nothing_is_done_side_by_side_no_part_is_serial() -> None:
-    """Samples of both threads are never of one moment, as those of threads with one processor."""
+    """The two threads never have samples of one moment, like threads that share one processor."""
     first = rounds(["row step worker"], ["sum settle worker"], apart_ns=MS).first()
     assert (first["category"], first["certain"]) == ("imbalance", False)
 
@@ -118,9 +120,9 @@ def test_a_serial_part_that_is_short_beside_the_waits_is_not_certain() -> None:
 
 
 def test_far_more_of_the_same_code_is_no_serial_part() -> None:
-    """The functions of the threads differ, as those of main and of a worker do."""
+    """The outer functions of the threads differ, like those of main and of a worker."""
     made = rounds(["row step worker"], ["row step worker"])
-    lead = made.stack("row step lead")  # next to the other
+    lead = made.stack("row step lead")  # its code lies next to the other's
     others = []
     for line in made.lines:
         if line["kind"] == "sample" and line["tid"] == A:

@@ -1,4 +1,4 @@
-"""Programs that serve others: seen from outside, with threads that nobody needs, and idle."""
+"""Programs that serve others: recorded from outside, with threads without work, and idle."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FUTEX = "__futex_abstimed_wait_common@libc"
 
 
 def attached(*plans: Any) -> Made:
-    """A program that the agent is not in, with threads that do this."""
+    """A program without the agent, with threads that do `plans`."""
     made = Made(head={"tier": {"agent": False, "attached": True, "perf": True}})
     for tid, plan in enumerate(plans, MAIN):
         made.thread(tid, plan, "", totals={})
@@ -45,7 +45,7 @@ CHILD = ("join", 0, "waitpid@libc main", 0, "S", 61)
 
 
 def with_children(*plans: Any) -> Made:
-    """A process that starts others, which do this, and waits for their ends."""
+    """A process that starts others, which do `plans`, and waits for their ends."""
     made = Made().thread(MAIN, CHILD, run_ns=0)
     for tid, plan in enumerate(plans, A):
         made.thread(tid, plan, "main", process=tid)
@@ -67,7 +67,7 @@ def test_who_waits_for_two_processes_at_one_time_waits_for_the_longer_one() -> N
 
 
 def pool(**thing: Any) -> Made:
-    """One thread works on what comes from outside; two others wait for jobs of it."""
+    """One thread works on input from outside; two others wait for its jobs."""
     made = Made().thread(MAIN, [works(), waits("poll", 0, "epoll_wait@libc serve main")])
     for tid in (A, B):
         made.thread(tid, waits("condition", 3, "take_job worker"), "main", totals={})
@@ -78,7 +78,7 @@ def test_spare_workers_that_nobody_wakes_wait_for_nothing() -> None:
     answer = pool().answer()
     assert answer["states"]["condition"] == pytest.approx(2 / 3, abs=0.01)
     assert all(each["share"] < 0.25 for each in answer["causes"])
-    before = pool(signal_stack="give_job serve main").answer()  # before the recording
+    before = pool(signal_stack="give_job serve main").answer()  # a signal before the recording
     assert before["causes"] == answer["causes"]
     woken = pool(signals=5, signal_stack="give_job serve main").answer()
     assert woken["causes"][0]["share"] > 0.4
@@ -102,7 +102,7 @@ def test_timers_of_one_kind_are_no_cause_beside_threads_that_work_or_want_to() -
 
 
 def timed(signals: int) -> Made:
-    """A thread waits for a condition at most for a time, beside one that works."""
+    """A thread that waits for a condition with a time limit, beside a thread that works."""
     wait = waits("condition", 3, "await_result watch")
     made = Made().thread(MAIN, works()).thread(A, wait, "main", totals={
         "timed_condition": {"ns": 400_000_000, "times": 100}})  # fmt: skip
@@ -135,7 +135,7 @@ POLL = waits("poll", 0, "epoll_wait@libc serve main")
 
 
 def serving(idle: int, tier: str = "late", **head: Any) -> Made:
-    """Two threads that wait for requests in so many of a hundred ticks, and for a lock in some."""
+    """Two threads, which wait for requests in `idle` of a hundred ticks, and for a lock in some."""
     made = Made(head={"tier": {"agent": True, "perf": True, "sample_ns": 2 * MS, tier: True}})
     busy = [waits("mutex", 1, "put serve", A), works(), works(), works()] * 25
     for tid in (MAIN, A):

@@ -1,4 +1,5 @@
-"""Threads that are made for one piece of work each: what making them costs, and a chain of them."""
+"""Threads that are made for one piece of work each: the cost of making them, and a chain of
+them."""
 
 from __future__ import annotations
 
@@ -60,7 +61,7 @@ def test_a_lock_of_the_stacks_of_threads_is_no_lock_of_the_program() -> None:
 
 
 def test_threads_that_await_their_peer_behind_one_another_are_a_chain() -> None:
-    # The second awaits the first through the thread that joins it, as std::async does.
+    # The second thread awaits the first through the thread that joins it, like std::async does.
     join_a, join_b = (waits("join", 0, "pthread_join@libc main", tid) for tid in (A, B))
     behind = waits("once", 5, f"pthread_once@libc {BLEND}", MAIN)
     made = Made().thread(MAIN, [join_a] * 50 + [join_b] * 50)

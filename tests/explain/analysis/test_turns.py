@@ -1,5 +1,5 @@
-"""Threads that take turns: at a lock that is held all the time, at a barrier that has work of its
-own, in a critical section of OpenMP, and in a runtime that has a single task."""
+"""Threads that take turns: at a lock that is held all the time, at a barrier with work of its own,
+in a critical section of OpenMP, and in a runtime with a single task."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ JOIN_A = waits("join", 0, "pthread_join@libc main", A)
 
 @pytest.mark.parametrize(("held", "category"), [(0.95, "mutex"), (0.5, "imbalance")])
 def test_threads_that_work_in_turns_under_one_lock_wait_for_it(held: float, category: str) -> None:
-    # Each waits for the other's signal; none is seen to wait for the lock.
+    # Each thread waits for the other's signal; the record shows no thread that waits for the lock.
     for_a, for_b = (waits("condition", 1, "price worker", tid) for tid in (A, B))
     made = Made().thread(MAIN, JOIN_A)
     made.thread(A, [works(), for_b], "main").thread(B, [for_a, works()], "main")
@@ -46,7 +46,7 @@ def test_one_lock_keeps_turns_apart_though_one_of_them_is_longer(
 def test_a_thread_that_was_woken_while_ticks_looked_did_not_wait_all_that_time(
     worked: int, most: float
 ) -> None:
-    # Half of the ticks see a thread that runs, although by its words it still waits.
+    # Half of the ticks see a running thread whose words in shared memory still say that it waits.
     woken = "condition", 1, "take worker", 0, "R", 202
     made = Made().thread(MAIN, JOIN_A)
     totals = {"condition": {"ns": (100 - worked) * TICK, "times": 50}}
@@ -63,7 +63,7 @@ def test_a_thread_that_was_woken_while_ticks_looked_did_not_wait_all_that_time(
 def test_ready_threads_lack_a_lock_that_is_held_all_the_time(held: float, category: str) -> None:
     made = Made(processors=2)
     lock = waits("mutex", 1, "price worker", A)
-    for number in range(4):  # one of them works at each moment
+    for number in range(4):  # one of the threads works at each moment
         plan = [ready(), ready(), ready(), lock]
         plan[number] = works()
         made.thread(A + number, plan, "main")
@@ -101,7 +101,8 @@ def test_a_critical_section_is_a_lock_and_no_barrier(library: str) -> None:
 
 
 def test_critical_sections_have_the_names_that_the_program_gave_them() -> None:
-    """Most samples are at the lock of one, some at that of another, and few at unnamed memory."""
+    """Most samples are at the lock of one section, some at that of another, and few at unnamed
+    memory."""
     stack = "spin@libgomp.so.1 GOMP_critical_name_start@libgomp.so.1 add bake._omp_fn.0 main"
     made = Made().thread(MAIN, works()).thread(A, works(), "main")
     made.operands[made.stack(stack)] = Operand(base="di", loops=True)
@@ -166,7 +167,7 @@ def test_the_maker_of_a_lambda_of_clang_is_known() -> None:
 def test_short_sleeps_of_a_wait_that_polls_belong_to_it() -> None:
     stack = f"nanosleep@libc {POLLS} std::__1::barrier::wait run worker"
     longer = waits("sleep", 0, stack)
-    brief = waits("sleep")  # too short for a stack
+    brief = waits("sleep")  # too short for the agent to take a stack
     made = Made().thread(MAIN, JOIN_A)
     made.thread(A, [longer, brief, brief, works()], "main").thread(B, works(), "main")
     made.pair(0, "sleep", stack, "", 25 * TICK).pair(0, "sleep", "", "", 50 * TICK)
@@ -189,7 +190,7 @@ def test_a_few_per_cent_without_a_processor_prove_no_queue(share: float, certain
 
 
 def test_pairs_of_threads_that_await_one_anothers_futures_are_a_chain() -> None:
-    """Ten pairs live one after the other, and main awaits their ends."""
+    """Ten pairs of threads live one after the other, and main awaits their ends."""
     made = Made().thread(MAIN, waits("join", 0, "pthread_join@libc main"))
     turn = waits("futex", 7, "std::__future_base::_State::wait@libstdc++ append sign")
     made.thing(7, "futex", signals=50)

@@ -17,7 +17,7 @@ MALLOC = "__lll_lock_wait_private@libc malloc@libc grow worker"
 
 
 def blocked(part: float = 0.5) -> Made:
-    """Two workers that are blocked in part, although all ticks see them running."""
+    """Two workers that are blocked for a part of the time, although all ticks see them running."""
     made = Made().thread(MAIN, JOIN_A)
     for tid in (A, B):
         run = round((1 - part) * 100) * TICK
@@ -133,7 +133,7 @@ def test_a_futex_is_certainly_a_lock_where_its_function_is_called_so(
     made = switched(blocked(), f"{function} put run", sleeps_in="futex_wait_queue")
     first = made.first()
     assert (first["category"], first["certain"]) == ("mutex", certain)
-    if certain:  # the functions of a lock are not shown
+    if certain:  # the answer does not show the functions of a lock
         assert first["waiters"][0]["frames"] == ["put", "run"]
 
 
@@ -274,7 +274,7 @@ def test_a_thread_that_the_end_of_the_program_wakes_was_still_waiting() -> None:
 
 
 def test_a_wait_that_goes_on_as_the_record_ends_is_counted_up_to_then() -> None:
-    # The agent counts it when it returns. One page fault was seen meanwhile.
+    # The agent counts the wait when it returns. One page fault was seen meanwhile.
     idle = [sleeps(-1, "fill serve", "D"), *[waits("condition", 1, "serve")] * 99]
     made = Made().thread(MAIN, works()).thread(A, idle, "main").thing(1, "condition")
     before = {"condition": {"ns": TICK // 2, "times": 5}}
@@ -282,7 +282,7 @@ def test_a_wait_that_goes_on_as_the_record_ends_is_counted_up_to_then() -> None:
     found = made.answer()
     assert found["states"]["condition"] == pytest.approx(0.495, abs=0.003)
     assert found["states"]["kernel_memory"] < 0.01
-    # All of these had returned: what is left of the time was spent elsewhere.
+    # All of these waits had returned, so the thread spent the rest of the time elsewhere.
     made.threads[A]["totals"] = {"condition": {"ns": 100 * TICK, "times": 5}}
     assert made.answer()["states"]["condition"] == pytest.approx(0.5, abs=0.003)
 

@@ -1,4 +1,4 @@
-"""Wakes, the graph of who wakes whom, and the critical path."""
+"""Wakes, the graph of wakers and woken threads, and the critical path."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def wake(made: Made, tid: int, woken: int, stack: str, thing: int = 0, times: in
 
 
 def blocked_by_malloc() -> Made:
-    """Two workers of which the kernel sees the waits and the agent does not."""
+    """Two workers whose waits the kernel sees and the agent does not."""
     made = Made().thread(MAIN, JOIN_A)
     for tid in (A, B):
         made.thread(tid, works(), "main", run_ns=50 * TICK)
@@ -48,10 +48,10 @@ def test_few_wakes_and_those_for_another_word_tell_no_holder() -> None:
 
 @pytest.mark.parametrize("wakes", [True, False])
 def test_the_usual_waker_is_the_signaller_where_none_is_known(wakes: bool) -> None:
-    """A and B may both be what the others wait for; only B ever wakes them."""
+    """The others may wait for A or for B; only B ever wakes them."""
     made = Made(processors=4).thread(MAIN, waits("condition", 7, "await main"))
     made.thread(A, works(), "make_a").thread(B, works(), "make_b")
-    made.thread(103, [works()] * 10 + [None] * 90, "make_c")  # so many can work at once
+    made.thread(103, [works()] * 10 + [None] * 90, "make_c")  # so many threads can work at once
     made.thing(7, "condition", module=1, offset=64)
     made.sample(A, "idle begin_a", 20).sample(B, "produce begin_b", 20)
     if wakes:
@@ -126,7 +126,7 @@ def test_the_path_goes_back_from_a_join_to_the_work_that_it_waited_for() -> None
     made = Made().thread(MAIN, half).thread(A, late, "main")
     made.thread(B, [None] * 30 + [works()] * 20 + [None] * 50, "main")
     found = path(made)
-    # A works while main still does, and is not on the path before main waits for it.
+    # A works while main still works, and joins the path only when main waits for A.
     assert spans(found)[-1] == (A, "useful", 0.28)
     assert spans(found)[0] == (MAIN, "useful", 0.12)
     assert sum(each["s"] for each in found["totals"]) == pytest.approx(0.4)

@@ -1,4 +1,4 @@
-"""Input and output while a lock is held: counted, said in the lock's cause, with what to do."""
+"""Input and output while a lock is held: the cause of the lock counts it, and has a remedy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WRITES = "xsputn@libstdc++ save worker"
 
 
 def saved(calls: int, ns: int, *, size: int = 16, writes: bool = True, has: str = "") -> Made:
-    """Two threads write to a file in turns under one lock, in these calls."""
+    """Two threads that write to a file in turns under one lock, in these calls."""
     join = waits("join", 0, "pthread_join@libc main", A)
     lock_a, lock_b = (waits("mutex", LOCK, "save worker", other) for other in (A, B))
     made = Made().thread(MAIN, join)

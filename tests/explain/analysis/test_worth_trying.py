@@ -1,4 +1,4 @@
-"""The fixes that explain proposes are those that can help with a cause worth removing."""
+"""explain proposes the fixes that can help with a cause worth removing."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from threadmark.model.places import DEFAULT_STORE
 
 
 def cause(category: str, bound: float | None) -> dict[str, Any]:
-    """As much of a cause as is looked at."""
+    """The fields of a cause that the function reads."""
     return {"category": category, "bound": bound}
 
 
 def answer(*causes: dict[str, Any]) -> dict[str, Any]:
-    """As much of an answer as is looked at; no fix helps with more than one of the causes."""
+    """The fields of an answer that the function reads; no fix helps with more than one of the
+    causes."""
     return {"causes": causes, "fixes": choosing.at_least([], causes)}
 
 
@@ -64,7 +65,7 @@ def test_nothing_is_proposed_where_nothing_can_help() -> None:
 def test_no_fix_is_proposed_for_functions_that_the_program_does_not_call() -> None:
     found = worth_trying(
         answer(cause("mutex", 1.4)), ["true"], DEFAULT_STORE
-    )  # a lock of its own, it seems
+    )  # the program seems to have a lock of its own
     names = {each["name"] for each in found["fixes"]}
     assert names
     assert not names & {"adaptive-mutex", "spinning-mutex", "queueing-mutex"}

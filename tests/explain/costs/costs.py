@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""What it costs a program to be recorded, held to the bars that explain is to keep, as a table.
+"""Measures the cost of recording for a program, as a table, against the bars that explain must
+keep.
 
-A program runs alone, recorded, and under gprofng where that is installed, in turns. A figure is the
+A program runs alone, recorded, and under gprofng if that is installed, in turns. A figure is the
 median of the ratios of the turns with its 95 % interval. Nothing else should run meanwhile. The
 exit status is 1 if a bar is missed.
 Usage: tests/explain/costs/costs.py [--pairs N] [--seconds S] [--size S] [--build FOLDER] [--json]
@@ -29,13 +30,13 @@ from threadmark.judge.estimates import Interval, paired_ratio  # noqa: E402
 
 WAITS = ("mutex", "mutex50", "mutex500", "condition", "semaphore", "futex")
 MEGABYTE = 1e6
-MOST_MEGABYTES = 20.0  # of a record, a minute
-MOST_ANALYSIS_S = 10.0  # of the record of a minute
+MOST_MEGABYTES = 20.0  # of a record, per minute
+MOST_ANALYSIS_S = 10.0  # for the record of a minute
 
 
 @dataclass(frozen=True)
 class Subject:
-    """One thing that the program does, on so many threads, so often on each."""
+    """One thing that the program does `times` times on each of its threads."""
 
     kind: str
     threads: int
@@ -48,7 +49,8 @@ class Subject:
 
 @dataclass(frozen=True)
 class Sample:
-    """What one process said: `waits` are the times that a thread gave up its processor."""
+    """The numbers that one process printed. `waits` counts the times that a thread gave up its
+    processor."""
 
     ns: float
     operations: float
@@ -61,7 +63,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table. A row without a limit only informs; `other` is gprofng's figure."""
+    """One line of the table. A row without a limit only informs. `other` is gprofng's figure."""
 
     name: str
     figure: Interval
@@ -90,7 +92,8 @@ class Bench:
         return ["alone", "recorded", *(["gprofng"] if self.gprofng else [])]
 
     def sample(self, subject: Subject, way: str = "alone", most_s: float = 0) -> Sample:
-        """One process. Its failure, and that of a tool, is ours. `most_s`: of the record, or 0."""
+        """Run one process. The script fails if the process or a tool fails. `most_s`: seconds of
+        the record, or 0."""
         line = [str(self.subject), subject.kind, str(subject.threads), str(subject.times)]
         if way == "recorded":
             part = ["--duration", f"{most_s:g}"] if most_s else []
@@ -107,8 +110,8 @@ class Bench:
         return Sample(found["ns"], found["operations"], found["switches"])
 
     def sized(self, kind: str, threads: int, seconds: float) -> Subject:
-        """The subject that takes about so long alone. Threads of a short run hardly meet, so that
-        a long run is sized by one of a second."""
+        """The subject that takes about so long alone. The threads of a short run hardly meet, so a
+        run of a second gives the size of a long run."""
         times = 50
         while True:
             subject = Subject(kind, threads, times)
@@ -121,7 +124,7 @@ class Bench:
 def turns(
     bench: Bench, subjects: Sequence[Subject], pairs: int
 ) -> dict[tuple[Subject, str], list[float]]:
-    """The times of each subject in each way, in turns; which way comes first changes."""
+    """The times of each subject in each way, in turns. The first way changes from turn to turn."""
     found: dict[tuple[Subject, str], list[float]] = {}
     for turn in range(pairs):
         for subject in subjects:
@@ -134,7 +137,7 @@ def turns(
 def highest_rate(
     bench: Bench, seconds: float, said: Callable[[str], None]
 ) -> tuple[Subject, float]:
-    """The subject that waits most often, of those whose threads wait for one another."""
+    """The subject that waits most often, among those whose threads wait for each other."""
     best: tuple[float, Subject] | None = None
     for kind in WAITS:
         for threads in sorted({2, len(os.sched_getaffinity(0)), 8}):
@@ -157,7 +160,8 @@ def ratios(bench: Bench, pairs: int, seconds: float, said: Callable[[str], None]
         bench.sized(k, 2, seconds) for k in WAITS if (k, 2) != (busiest.kind, busiest.threads)
     ]
     times = turns(bench, [one, all_of, lock, threads, *waits], pairs)
-    # Its threads wake one another in several ways, each at its own rate. Few turns meet few ways.
+    # The threads of this subject wake each other in several ways, each at its own rate. Few turns
+    # meet few ways.
     for key, more in turns(bench, [busiest], 2 * pairs).items():
         times[key] += more
 
@@ -174,7 +178,7 @@ def ratios(bench: Bench, pairs: int, seconds: float, said: Callable[[str], None]
         )
 
     def lost(way: str) -> Interval:
-        """Time on all processors to that on one, in proportion to the program's own."""
+        """The ratio of time on all processors to time on one, relative to the program alone."""
         scaled = {
             each: [a / b for a, b in zip(times[all_of, each], times[one, each], strict=True)]
             for each in (way, "alone")
@@ -199,11 +203,11 @@ def ratios(bench: Bench, pairs: int, seconds: float, said: Callable[[str], None]
 
 
 def sizes(bench: Bench, busiest: str, seconds: float) -> list[Row]:
-    """The rows about a record of two threads: its size, and how long its analysis takes."""
+    """The rows about a record of two threads: its size, and the time of its analysis."""
     rows = []
     for kind in dict.fromkeys(("compute", busiest, "mutex")):
         subject = bench.sized(kind, 2, seconds)
-        # Recorded, it takes longer than it was sized for; the record ends when it is as long.
+        # The recorded program takes longer than its size says. The record ends at the given length.
         minutes = min(bench.sample(subject, "recorded", seconds).ns / 1e9, seconds) / 60
         megabytes = bench.record.stat().st_size / MEGABYTE / minutes
         line = [str(ROOT / "threadmark"), "explain", "--json", "--store"]
@@ -249,7 +253,7 @@ def _high(of: Interval) -> str:
 
 
 def as_json(rows: Sequence[Row], pairs: int) -> str:
-    """The rows for programs; null for what is not known."""
+    """The rows for programs; null for unknown figures."""
     listed = []
     for row in rows:
         high = row.figure.high if math.isfinite(row.figure.high) else None

@@ -1,5 +1,5 @@
-// Does one thing often and says how long it took: subject KIND THREADS TIMES. It times what it does
-// and not its own start, because a rate is asked for. See costs.py.
+// Does one thing often and prints the time: subject KIND THREADS TIMES. It times the thing and not
+// its own start, because costs.py needs a rate.
 #include <pthread.h>
 #include <semaphore.h>
 #include <sys/resource.h>
@@ -45,7 +45,7 @@ void lock(unsigned, std::uint64_t times) {
 alignas(128) pthread_mutex_t shared = PTHREAD_MUTEX_INITIALIZER;
 std::uint64_t shared_count = 0;
 
-// All threads share a mutex, for `held` steps, and calculate as long without it.
+// All threads share a mutex for `held` steps, and calculate equally long without it.
 template <std::uint64_t held>
 void mutex(unsigned own, std::uint64_t times) {
   std::uint64_t x = own;
@@ -58,7 +58,7 @@ void mutex(unsigned own, std::uint64_t times) {
   result += x;
 }
 
-// Threads in pairs wait for one another in turns.
+// Threads in pairs wait for each other in turns.
 struct alignas(128) Turns {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t condition = PTHREAD_COND_INITIALIZER;

@@ -1,4 +1,4 @@
-"""What costs.py measures and says, of made-up figures and of the real program for a moment."""
+"""costs.py with made-up figures, and with the real program for a moment."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ needs_build = pytest.mark.skipif(not BUILT, reason="no platform is built; run: .
 
 
 class MadeUp(Bench):
-    """A machine on which recording costs what `factors` say, and gprofng twice as much."""
+    """A machine on which recording has the costs `factors`, and gprofng costs twice as much."""
 
     def __init__(self, factors: dict[tuple[str, int], float]) -> None:
         self.factors = factors
@@ -56,7 +56,7 @@ def missed(rows: Sequence[Row]) -> list[str]:
         ({("lock", 1): 1.31}, ["lock and unlock, nobody waits"]),
         ({("threads", 1): 1.21}, ["start and end of a thread"]),
         ({("semaphore", 2): 1.11}, ["most waits"]),
-        ({("mutex", 2): 9.0}, []),  # does not wait most often, so it only informs
+        ({("mutex", 2): 9.0}, []),  # not the subject that waits most often, so it only informs
     ],
 )
 def test_a_bar_is_missed_by_what_it_is_for(

@@ -1,5 +1,5 @@
-// Stands in the place of the functions that wait, so that a test gets the stack of each such call
-// from a program of one thread: prints where it was called from, and ends the process.
+// Replaces the functions that wait, so that a test gets the stack of each such call from a program
+// of one thread. Each replacement prints its callers, and ends the process.
 
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -16,7 +16,7 @@
 #include <cstdio>
 #include <cstring>
 
-const char* wanted_call = "";  // the function that a case is to wait in
+const char* wanted_call = "";  // the function in which a case must wait
 const char* wanted_case = "";
 int work = 1;
 
@@ -61,7 +61,7 @@ STAND_IN(sem_wait, sem_t*)
 
 void pause_once() { called("pause", __builtin_return_address(0)); }
 
-// The unwinder needs this one.
+// The unwinder needs a working pthread_once.
 extern "C" [[gnu::noinline]] int pthread_once(pthread_once_t* done, void (*run)()) {
   called("pthread_once", __builtin_return_address(0));
   if (*done == PTHREAD_ONCE_INIT) {
@@ -71,7 +71,7 @@ extern "C" [[gnu::noinline]] int pthread_once(pthread_once_t* done, void (*run)(
   return 0;
 }
 
-// libc++ polls where others wait for a word of memory.
+// libc++ polls, while other libraries wait for a word of memory.
 extern "C" [[gnu::noinline]] int nanosleep(const timespec*, timespec*) {
   called("futex", __builtin_return_address(0));
   return 0;

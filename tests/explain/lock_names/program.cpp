@@ -1,5 +1,5 @@
-// Waits for locks in many places, one in each case. The test asks for the name of each, and finds
-// the line of its declaration by the name of the case in a comment there.
+// Waits for locks in many places, one in each case. The test asks for the name of each lock, and
+// finds the line of its declaration by the comment there, which names the case.
 
 #include <pthread.h>
 #include <semaphore.h>

@@ -1,4 +1,5 @@
-"""Programs that others wrote read the exports of explain. Go builds its pprof first: a minute."""
+"""Programs of other authors read the exports of explain. Go builds its pprof first, which takes a
+minute."""
 
 from __future__ import annotations
 
