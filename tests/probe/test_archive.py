@@ -1,4 +1,4 @@
-"""The recorder as an archive of two files records where there is nothing else of this."""
+"""The recorder works from an archive of two files, without any other file of this project."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-// The agent in programs whose waits are known: what it says in the shared memory, and that the
-// programs do the same as without it. The test is the recorder here.
+// The agent in programs whose waits are known: its words in the shared memory are right, and the
+// programs behave the same as without it. The test is the recorder here.
 #include <elf.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ using threadmark::Shared;
 using threadmark::StackId;
 using threadmark::Thread;
 
-// The names of the target's functions and variables; it is linked at a fixed address.
+// The names of the target's functions and variables; the target is linked at a fixed address.
 class Symbols {
  public:
   explicit Symbols(const std::string& path) {
@@ -113,10 +113,10 @@ Outcome run(const std::string& program, const std::vector<std::string>& more) {
   return outcome;
 }
 
-// A program that ran under the agent, with what the agent said.
+// A program that ran under the agent, with the agent's shared memory.
 class Recorded {
  public:
-  // `own`: a library that the program is to be started with.
+  // `own`: a library that the program preloads itself.
   explicit Recorded(const std::string& program, const std::string& own = "", bool follow = false)
       : file_(memfd_create("threadmark", MFD_CLOEXEC)) {
     EXPECT_EQ(ftruncate(file_, sizeof(Shared)), 0);
@@ -172,7 +172,7 @@ class Recorded {
         found.push_back(&each);
     return found;
   }
-  // Of frames whose functions the target names; each name once in a row.
+  // Names of frames whose functions belong to the target; a repeated name appears once.
   [[nodiscard]] std::vector<std::string> names(StackId id) const {
     std::vector<std::string> found;
     if (id == 0) return found;
@@ -215,7 +215,7 @@ TEST(Agent, names_the_mutex_the_wait_and_both_stacks) {
   const Object* mutex = run.object(ObjectKind::mutex, symbols().address("known_mutex"));
   ASSERT_NE(mutex, nullptr);
   EXPECT_EQ(mutex->waiters, 0U);
-  // Five times the holder sleeps 100 ms; the waiter comes a little after the holder's beginning.
+  // The holder sleeps 100 ms five times; the waiter comes a little after each hold begins.
   EXPECT_GT(mutex->wait_ns, 400'000'000U);
   EXPECT_LT(mutex->wait_ns, 650'000'000U);
   EXPECT_EQ(run.total(Activity::mutex), mutex->wait_ns);
@@ -291,7 +291,7 @@ TEST(Agent, counts_waits_for_a_condition_that_were_woken_for_nothing) {
   const Recorded run("futile");
   ASSERT_EQ(run.outcome.output.substr(0, 7), "futile ");
   const auto expected = std::stoull(run.outcome.output.substr(7));
-  EXPECT_GE(expected, 10U);  // more if the system wakes threads by itself
+  EXPECT_GE(expected, 10U);  // more if the system wakes threads without cause
   const Object* condition =
       run.object(ObjectKind::condition, symbols().address("futile_condition"));
   ASSERT_NE(condition, nullptr);
@@ -316,7 +316,7 @@ TEST(Agent, tells_who_held_the_mutex_that_a_woken_thread_locks_again) {
     if (has_in_order(run.names(pair->holder), {"convoy_holder"})) of_holder += pair->wait_ns;
   }
   EXPECT_GT(ns, 250'000'000U);         // six times 60 ms
-  EXPECT_GT(of_holder, 200'000'000U);  // all but the first, before which nobody wanted to know
+  EXPECT_GT(of_holder, 200'000'000U);  // all but the first, before which nobody waited
   for (const Pair* pair : run.pairs(condition, Activity::condition))
     EXPECT_TRUE(has_in_order(run.names(pair->holder), {"convoy_signal"}));
 }
@@ -331,8 +331,8 @@ TEST(Agent, tells_where_the_holder_of_a_lock_writes) {
     if (has_in_order(names, {"write_shortly", "write_with_lock"})) with += pair.waits;
     if (has_in_order(names, {"write_shortly", "write_without_lock"})) without += pair.waits;
   }
-  EXPECT_GT(with, 10'000U);    // of 120,000; some before anybody waited
-  EXPECT_LT(without, 1'000U);  // those that took long
+  EXPECT_GT(with, 10'000U);    // of 120,000; some came before anybody waited
+  EXPECT_LT(without, 1'000U);  // the long ones
 }
 
 TEST(Agent, accounts_for_threads_from_their_making_to_their_end) {
@@ -376,7 +376,7 @@ TEST(Agent, knows_a_thread_that_is_older_than_it_from_its_first_wait_on) {
     ++found;
     EXPECT_EQ(total.ns, mutex->wait_ns);
     EXPECT_EQ(thread->use, Thread::ended);
-    EXPECT_EQ(thread->maker, 0);  // made when there was no agent
+    EXPECT_EQ(thread->maker, 0);  // made before the agent existed
     EXPECT_GT(thread->tid, 0);
     EXPECT_GT(thread->end_ns, thread->begin_ns);
   }
@@ -473,7 +473,7 @@ TEST(Agent, unwinds_below_libraries_and_beside_threads_that_unload_them) {
   for (const Pair* pair : run.pairs(mutex, Activity::mutex)) {
     EXPECT_NE(pair->waiter, 0U);
     const Names names = run.names(pair->waiter);
-    if (!has_in_order(names, {"wait_for_it"})) continue;  // the holder's own
+    if (!has_in_order(names, {"wait_for_it"})) continue;  // a wait of the holder itself
     all += pair->waits;
     for (const char* name : {"wait_beside", "call_small", "call_large"}) {
       if (!has_in_order(names, {"wait_for_it", "waiter_outer", name})) continue;
@@ -603,7 +603,7 @@ TEST(Agent, exports_nothing_of_its_own) {
         << line;
 }
 
-// Programs that do what is hard for an agent. Each behaves as it does alone.
+// Programs that are hard for an agent. Each behaves the same as without the agent.
 class Odd : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Odd, behaves_as_it_does_alone) {

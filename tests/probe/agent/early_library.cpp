@@ -1,5 +1,5 @@
-// A library whose constructor makes a thread, if the program is to run `early_thread`, and loads a
-// library, if it is to run `plugins`. The agent does not need it, so that its constructor runs
+// A library whose constructor makes a thread if the program runs `early_thread`, and loads a
+// library if it runs `plugins`. The agent does not need this library, so this constructor runs
 // before the agent's.
 #include <dlfcn.h>
 
@@ -19,7 +19,7 @@ std::thread* early = nullptr;
   if (std::strcmp(arguments[1], "plugins") == 0) early_plugin = dlopen(SMALL_PLUGIN, RTLD_NOW);
   if (std::strcmp(arguments[1], "early_thread") != 0) return;
   early = new std::thread([] {
-    while (early_job == nullptr) {  // without a call that the agent would see
+    while (early_job == nullptr) {  // waits without a call that the agent sees
     }
     early_job.load()();
   });

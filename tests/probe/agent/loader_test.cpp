@@ -1,4 +1,4 @@
-// Which modules the agent takes for ones that are never unloaded, in a program of its own.
+// The modules that the agent treats as never unloaded, in a program of this test's own.
 #include "probe/agent/loader.hpp"
 
 #include <dlfcn.h>

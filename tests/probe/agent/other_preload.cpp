@@ -1,5 +1,5 @@
-// A library that was preloaded before the agent came: a malloc that never gives memory back, and
-// takes a pthread mutex for each call, as some do.
+// A library that was preloaded before the agent: a malloc that never gives memory back, and takes a
+// pthread mutex for each call, like some allocators do.
 #include <pthread.h>
 #include <sys/mman.h>
 
@@ -35,7 +35,7 @@ extern "C" {
 [[gnu::visibility("default")]] void free(void*) {}
 
 [[gnu::visibility("default")]] void* calloc(std::size_t count, std::size_t size) {
-  return malloc(count * size);  // memory of the arena is zero, and never used twice
+  return malloc(count * size);  // the arena's memory is zero, and never used twice
 }
 
 [[gnu::visibility("default")]] void* realloc(void* from, std::size_t size) {

@@ -1,5 +1,5 @@
-// A library that a target loads and unloads while threads wait below its frames. It is built twice:
-// with LARGE its code and unwind tables are others, for the same place in memory.
+// A library that a target loads and unloads while threads wait below its frames. The build makes it
+// twice: with LARGE it has other code and unwind tables, for the same place in memory.
 namespace {
 
 #ifdef LARGE

@@ -1,5 +1,5 @@
-// A program with threads that wait in ways that are known beforehand. `target NAME` runs one of
-// them; what it prints and its exit status must be the same with the agent and without it.
+// A program with threads that wait in ways that the tests know. `target NAME` runs one of them. Its
+// output and its exit status must be the same with the agent and without it.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
@@ -250,7 +250,7 @@ pthread_mutex_t condition_mutex = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t futile_condition = PTHREAD_COND_INITIALIZER;
 int entered = 0, futile_waits = 0;
 
-// As a waiter does: what the program counts is what the agent has to find.
+// Waits like a waiter of a program. The agent must find the number that the program counts.
 void wait_until(const bool& ready, bool timed) {
   timespec far{};
   clock_gettime(CLOCK_REALTIME, &far);
@@ -265,7 +265,7 @@ void wait_until(const bool& ready, bool timed) {
   }
 }
 
-// Each wake-up finds the thread in its wait.
+// Wakes the thread only when it waits.
 void wake(int times, int before, bool last, bool& ready) {
   for (int i = 0; i < times; ++i) {
     for (bool inside = false; !inside; sched_yield()) {
@@ -278,8 +278,8 @@ void wake(int times, int before, bool last, bool& ready) {
   }
 }
 
-// For nothing: seven times, and three times with a limit. Not for nothing: waits with an unlock in
-// between, waits after which the thread works with the mutex locked, and waits that end by time.
+// Futile waits: seven, and three with a limit. Not futile: waits with an unlock in between, waits
+// after which the thread works with the mutex locked, and waits that end by time.
 int futile() {
   bool ready = false, ready_timed = false, never = false;
   std::thread waiter([&] {
@@ -342,13 +342,13 @@ KEPT void convoy_signal() {
   NOT_A_TAIL;
 }
 
-// A thread is woken by one that does not have the mutex, while another one has it for long.
+// A thread without the mutex wakes another, while a third thread holds the mutex for long.
 int convoy() {
   for (int i = 0; i < 6; ++i) {
     convoy_waits = convoy_held = false;
     std::thread waiter([] { convoy_waiter(); });
     while (!convoy_waits) sched_yield();
-    usleep(10'000);  // it waits: nobody ever finds the mutex busy but by being woken
+    usleep(10'000);  // the thread waits, so only the wake makes it find the mutex busy
     std::thread holder([] { convoy_holder(); });
     while (!convoy_held) sched_yield();
     convoy_signal();
@@ -380,7 +380,7 @@ KEPT void write_without_lock() {
   NOT_A_TAIL;
 }
 
-// Calls that are far too short to be told of by themselves.
+// The calls are too short for an entry of their own.
 int short_output() {
   null_file = open("/dev/null", O_WRONLY);
   std::vector<std::thread> threads;
@@ -439,7 +439,7 @@ int cancelled_waits() {
     wrong += check(pthread_mutex_trylock(&plain) == 0, "mutex free after cleanup");
     pthread_mutex_unlock(&plain);
   }
-  // A semaphore that is free is a place of cancellation all the same.
+  // A free semaphore is a place of cancellation too.
   pthread_t polling;
   static sem_t full;
   sem_init(&full, 0, 1);
@@ -538,7 +538,7 @@ int small_stacks() {
 
 int seccomp_filter() {
   static std::mutex mutex;
-  // Only what the threads below need; anything else kills the process.
+  // The filter allows the calls of the threads below; any other call kills the process.
   std::vector<int> allowed{SYS_futex,    SYS_exit,           SYS_exit_group, SYS_write,
                            SYS_madvise,  SYS_rseq,           SYS_mmap,       SYS_munmap,
                            SYS_brk,      SYS_rt_sigprocmask, SYS_newfstatat, SYS_clock_nanosleep,
@@ -626,7 +626,7 @@ int close_all() {
   return 0;
 }
 
-// Routines that fail, that call others, and that threads wait for meanwhile.
+// Routines that fail, that call others, and that other threads await meanwhile.
 int once_again() {
   std::once_flag flag, inner;
   std::atomic<int> tries{0}, inner_runs{0}, caught{0};
@@ -660,7 +660,7 @@ int profile_signals() {
   static std::mutex mutex;
   struct sigaction action{};
   action.sa_handler = [](int) {
-    // A handler that locks: a poor idea, but programs do it with recursive or own locks.
+    // A handler that locks: a poor idea, but programs do so with recursive or own locks.
     static pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;
     if (pthread_mutex_trylock(&own) == 0) {
       ++ticks;
@@ -704,7 +704,7 @@ int early_constructor() {
   return 0;
 }
 
-// A thread that was made before the agent's constructor ran waits.
+// The thread that waits was made before the agent's constructor ran.
 int early_thread() {
   std::thread holder([] { holder_outer(); });
   while (!known_held) std::this_thread::yield();
@@ -736,7 +736,7 @@ int jump_out() {
     std::puts("left");
   }
   holder.join();
-  // Waits after it are recorded as ever.
+  // The agent records later waits as usual.
   known_waits();
   return 0;
 }
@@ -758,7 +758,7 @@ int environment() {
   std::printf("first descriptor %d\n", first);
   close(first);
   known_waits();
-  // Children have the same environment, and are not recorded.
+  // Children have the same environment, but the agent does not record them.
   std::fflush(stdout);
   return system("env | grep -c -e THREADMARK_ -e libthreadmark; true");
 }
@@ -770,7 +770,7 @@ int many_threads() {
     one.join();
     two.join();
   }
-  // Not a std::thread: the unwinder of libc++ and that of pthread_exit are two.
+  // No std::thread, because the unwinder of libc++ and that of pthread_exit differ.
   pthread_t leaver;
   pthread_create(&leaver, nullptr, [](void*) -> void* { pthread_exit(nullptr); }, nullptr);
   pthread_join(leaver, nullptr);
@@ -795,7 +795,7 @@ int deep_recursion() {
   return 0;
 }
 
-// A lock's own class, which calls from one place whoever takes the lock.
+// A lock's own class, which calls from one place for all takers of the lock.
 struct Gate {
   [[gnu::noinline]] void enter() {
     known_mutex.lock();
@@ -805,7 +805,7 @@ struct Gate {
 template <int place>
 [[gnu::noinline]] void take_from(Gate& gate) {
   gate.enter();
-  std::this_thread::yield();  // the other thread comes to wait, on one processor too
+  std::this_thread::yield();  // so the other thread waits, also on one processor
   known_mutex.unlock();
   NOT_A_TAIL;
 }
@@ -828,7 +828,7 @@ int many_places() {
 
 ucontext_t main_context, fiber_context;
 
-// A fiber on memory that is just as large as its stack, with nothing readable above it.
+// A fiber on memory that is exactly as large as its stack, with nothing readable above it.
 int fibers() {
   std::thread holder([] { holder_outer(); });
   while (!known_held) std::this_thread::yield();
@@ -847,7 +847,7 @@ int fibers() {
 }
 
 #if defined(__x86_64__) && defined(__GLIBC__)
-// As a program of before 2003 asks for conditions, which have another layout.
+// A program from before 2003 uses these conditions, which have another layout.
 extern "C" int wait_as_of_old(pthread_cond_t*, pthread_mutex_t*);
 extern "C" int signal_as_of_old(pthread_cond_t*);
 __asm__(".symver wait_as_of_old, pthread_cond_wait@GLIBC_2.2.5");
@@ -892,7 +892,7 @@ int hammer() {
   return 0;
 }
 
-// Nothing is unloaded, but the program says so very often.
+// The program calls dlclose very often, but nothing is unloaded.
 int closes_often() {
   std::atomic<int> wrong{0};
   void* kept = dlopen(SMALL_PLUGIN, RTLD_NOW);
@@ -925,9 +925,9 @@ KEPT void wait_beside() {
   NOT_A_TAIL;
 }
 
-// Threads wait below frames of a library, and beside others that load and unload all the time.
+// Threads wait below frames of a library, beside others that load and unload all the time.
 int plugins() {
-  // It was there before the agent, and goes nevertheless.
+  // The library was there before the agent, and the program still unloads it.
   if (early_plugin == nullptr || dlclose(early_plugin) != 0) return 3;
   std::atomic<bool> done{false};
   std::atomic<int> wrong{0};
@@ -944,7 +944,7 @@ int plugins() {
     std::this_thread::sleep_for(20us);
   });
   again([] { wait_beside(); });
-  // What cannot be found takes its time in the loader too.
+  // A failing look-up also takes time in the loader.
   again([&] {
     void* library = dlopen(SMALL_PLUGIN, RTLD_NOW);
     if (library == nullptr || dlclose(library) != 0) ++wrong;
@@ -1001,7 +1001,7 @@ KEPT void make_shared() {
   NOT_A_TAIL;
 }
 
-// Two children and a shared mutex, and in each of them waits for the same address of its own.
+// Two children share a mutex, and each child also waits for a private word at the same address.
 int shared_by_children() {
   make_shared();
   pid_t children[2];
@@ -1041,7 +1041,7 @@ int ended(pid_t child, const char* what) {
   return check(child > 0 && waitpid(child, &status, 0) == child && status == 0, what);
 }
 
-// A child in each way that there is; each sleeps under a name of its own.
+// Makes a child in each possible way; each child sleeps under a name of its own.
 int kinds_of_children() {
   int wrong = 0;
   const auto child = [&](const char* name, pid_t pid) {
@@ -1091,7 +1091,7 @@ int kinds_of_children() {
   return wrong;
 }
 
-// A child that is killed while it waits, one that exits by return, and waits of the parent after.
+// A child that is killed while it waits, one that exits by return, and later waits of the parent.
 int killed_child() {
   std::fflush(stdout);
   if (const pid_t child = fork(); child == 0) {
@@ -1110,7 +1110,7 @@ int killed_child() {
   return known_waits();
 }
 
-// The environment that children of each kind see, in the order in which it stands.
+// The environment that children of each kind see, in its order.
 int environment_of_children() {
   const char* const shows = "env | grep -v '^_='";
   setenv("BEFORE", "1", 1);
@@ -1118,7 +1118,7 @@ int environment_of_children() {
   std::fflush(stdout);
   int wrong = check(system(shows) == 0, "system");
   if (const char* preload = getenv("LD_PRELOAD")) std::printf("preload %s\n", preload);
-  // Each while a command runs: one is replaced and one taken away in place, then one is added.
+  // Changes during a command: one variable is replaced and one removed in place, then one is added.
   for (void (*change)() : {+[] { setenv("BEFORE", "2", 1); }, +[] { unsetenv("TAKEN"); },
                            +[] { setenv("DURING", "1", 1); }}) {
     std::thread changes([change] {

@@ -1,9 +1,9 @@
-// The host in which ThreadSanitizer looks at the agent itself: the agent's sources are compiled
-// with it into this program under other names, and work.cpp calls them in place of the C library.
+// The host in which ThreadSanitizer checks the agent itself. The agent's sources are compiled with
+// ThreadSanitizer into this program under other names. work.cpp calls them, not the C library.
 //
-// The agent finds the real functions by hosted_dlsym: those of ThreadSanitizer, which stand before
-// the C library's. So it sees the locks of the work, and everything that the agent does with words
-// of its own. A report ends the program with status 66.
+// The agent finds the real functions by hosted_dlsym: those of ThreadSanitizer, which precede the C
+// library's. So ThreadSanitizer sees the locks of the work, and all uses of the agent's words. A
+// report ends the program with status 66.
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -21,13 +21,13 @@ using threadmark::Shared;
 using threadmark::Thread;
 
 // Both the agent and ThreadSanitizer want to be the last at the end of a thread. The agent counts
-// the rounds from 1 and is made to be one earlier, because without the other it cannot run.
+// the rounds from 1. Here it is one round earlier, because it cannot run without ThreadSanitizer.
 extern "C" int hosted_setspecific(pthread_key_t key, const void* value) {
   const auto round = reinterpret_cast<std::uintptr_t>(value);
   return pthread_setspecific(key, reinterpret_cast<const void*>(round == 1 ? 2 : round));
 }
 
-// The agent looks for what comes after it, which is this program's own: ThreadSanitizer's.
+// The agent looks for the next definition, and this program's own is ThreadSanitizer's.
 extern "C" void* hosted_dlsym(void*, const char* name) {
   if (std::strcmp(name, "pthread_setspecific") == 0)
     return reinterpret_cast<void*>(&hosted_setspecific);
@@ -41,7 +41,7 @@ extern "C" void work(const char* plugin);
 
 namespace {
 
-// As the recorder does: looks at all threads, and frees the slots of those that have ended.
+// Like the recorder, looks at all threads, and frees the slots of ended ones.
 void record(Shared& shared, const std::atomic<bool>& over) {
   while (!over) {
     for (std::uint32_t i = 0; i < shared.threads_used; ++i) {
@@ -61,7 +61,7 @@ void record(Shared& shared, const std::atomic<bool>& over) {
   shared->version = threadmark::kVersion;
   shared->size_checked = static_cast<std::uint32_t>(sizeof(Shared));
   setenv("HOSTED", "1", 1);
-  // The agent takes the last two variables, which stand in this order.
+  // The agent removes the last two variables, which stand in this order.
   unsetenv("LD_PRELOAD");
   setenv("LD_PRELOAD", "", 1);
   setenv("THREADMARK_PROBE", ("/proc/self/fd/" + std::to_string(file)).c_str(), 1);
@@ -83,13 +83,13 @@ int main(int, char** words) {
   work(words[1]);
   over = true;
   recorder.join();
-  // What the work did must have been seen, or nothing was tested.
+  // If the agent saw no waits of the work, the test tested nothing.
   unsigned kinds = 0, stacks = 0;
   for (const threadmark::Object& object : shared->objects)
     if (object.waits != 0) kinds |= 1U << ((object.key >> 56) - 1);
   for (const threadmark::Stack& stack : shared->stacks) stacks += stack.depth > 1;
   std::printf("kinds %x, stacks %s\n", kinds, stacks > 10 ? "many" : "few");
-  // All but once, whose words ThreadSanitizer uses otherwise than the C library does.
+  // All kinds except once, because ThreadSanitizer uses its words differently from the C library.
   constexpr unsigned kSeen = 0x3ffU ^ 1U << static_cast<unsigned>(threadmark::ObjectKind::once);
   return (kinds & kSeen) == kSeen && stacks > 10 ? 0 : 4;
 }

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Gives the functions that the agent wraps other names, in objects of the agent and of its host.
 
-All that the agent defines under a name of the C library becomes hosted_NAME, where it is defined
-and where it is called, and so does what it looks functions up with. Other objects keep the names.
+Each name of the C library that the agent defines becomes hosted_NAME, in its definition and in its
+calls. The function with which the agent looks up functions also gets such a name. Other objects
+keep the names.
 Usage: rename.py OBJCOPY NM FOLDER DEFINING_OBJECT... -- CALLING_OBJECT...
 """
 
@@ -14,7 +15,8 @@ from pathlib import Path
 
 
 def _hosted(name: str) -> str:
-    """Of `name@version` the version is an old one, of `name@@version` the one that callers get."""
+    """The new name. `name@version` is an old version, `name@@version` is the version of new
+    callers."""
     plain, at, version = name.partition("@")
     old = at and not version.startswith("@") and plain not in ("dlsym", "dlvsym")
     return f"hosted_{'old_' if old else ''}{plain}"

@@ -1,5 +1,5 @@
-// What threads do in the host: all that the agent wraps, at the same time. It is a library, because
-// the agent leaves out frames of its own file, which is the host's.
+// The work of the threads in the host: all wrapped functions, at the same time. It is a library,
+// because the agent leaves out frames of its own file, and that file is the host's.
 #include <dlfcn.h>
 #include <linux/futex.h>
 #include <poll.h>
@@ -51,7 +51,7 @@ void wait_for_word(int value) {
     syscall(SYS_futex, &word, FUTEX_WAIT, now, nullptr, nullptr, 0);
 }
 
-// Long enough for the agent to take its stack, for which it needs memory of this thread.
+// Long enough for the agent to take the thread's stack, which needs memory of this thread.
 void* brief(void* given) {
   pause_us(100);
   return given;
@@ -99,7 +99,7 @@ void* all(void* given) {
       wait_for_word(i + 1);
     }
     // Nothing orders the end of a detached thread before the beginning of another, but the agent
-    // gives the one's memory to the other.
+    // gives the memory of the first to the second.
     pthread_t made, left;
     check(pthread_create(&left, nullptr, brief, nullptr) == 0 && pthread_detach(left) == 0);
     check(pthread_create(&made, nullptr, brief, nullptr) == 0);
@@ -133,7 +133,7 @@ extern "C" void work(const char* plugin) {
   pthread_barrier_init(&barrier, nullptr, kThreads);
   sem_init(&semaphore, 0, 1);
   check(pipe(pipes) == 0);
-  // A handler that locks what nobody else does, while the threads run through the agent.
+  // A handler that takes a lock of its own, while the threads run through the agent.
   struct sigaction action{};
   action.sa_handler = [](int) {
     static pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;

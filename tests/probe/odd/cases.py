@@ -1,8 +1,9 @@
-"""What harmless.py runs: the odd programs that a build made, and programs of interpreters.
+"""The cases of harmless.py: the odd programs that a build made, and programs of interpreters.
 
-The first comment of a program has lines of keys: `cases` are arguments, each a case of its own,
-`preload` is a library of ours that the program is to be started with, `known` is why it notices
-that it is recorded, and `known CASE` the same for one case. What is known is no failure.
+The first comment of a program has lines of keys. `cases` are arguments, each a case of its own.
+`preload` is a library of these tests with which the program starts. `known` is the reason for which
+it notices the recording, and `known CASE` is the same for one case. A known difference is no
+failure.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from pathlib import Path
 HERE = Path(__file__).parent
 PROGRAMS = HERE / "programs"
 INTERPRETED = HERE / "interpreted"
-ENOUGH = 100  # runs of an interpreter, which take longer than programs do
+ENOUGH = 100  # runs of an interpreter, because each takes longer than a program's
 
 
 @dataclass(frozen=True)
 class Case:
-    """One command. `agent` is whether a recording has an agent, None where that is not known;
-    `most` the runs that are enough, `known` why it is to differ."""
+    """One command. `agent`: a recording has an agent; None if that is unknown. `most`: the number
+    of runs that is enough. `known`: the reason for the known difference."""
 
     name: str
     command: tuple[str, ...]
@@ -34,8 +35,8 @@ class Case:
 
 
 def of_build(folder: Path, calls: int = 0) -> tuple[list[Case], list[str]]:
-    """The cases of the programs in a build's folder, and why others are missing. With `calls` one
-    more makes so many calls that signals can interrupt."""
+    """The cases of the programs in a build's folder, and the reasons for missing ones. With `calls`
+    one more case makes so many calls that signals can interrupt."""
     cases, missing = [], []
     sources = [path for path in sorted(PROGRAMS.glob("*.c*")) if path.stem.isidentifier()]
     for source in sources:
@@ -73,7 +74,7 @@ def _keys(source: Path) -> dict[str, list[str]]:
 
 
 def of_interpreters(folder: Path) -> tuple[list[Case], list[str]]:
-    """Programs of languages that are installed here; what is compiled goes to `folder`."""
+    """Programs of the installed languages; compilers write to `folder`."""
     cases, missing = [], []
     for language, suffix, compiler, program in (
         ("python3", "py", "", "python3 {source}"),
@@ -102,7 +103,7 @@ def of_interpreters(folder: Path) -> tuple[list[Case], list[str]]:
 
 
 def chosen(cases: Iterable[Case], patterns: Iterable[str]) -> list[Case]:
-    """The cases that a pattern names by their program or by their whole name."""
+    """The cases whose program or whole name matches a pattern."""
     wanted = [re.compile(re.escape(each).replace(r"\*", ".*")) for each in patterns]
     return [
         case

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Runs odd programs alone and recorded, in turns, and tells each difference that can be seen.
+"""Runs odd programs alone and recorded, in turns, and prints each visible difference.
 
 Output, exit status or signal, processes and files left behind must be the same, the program must
-end, and the record must be whole. Programs are those that the tests' build made, and those of
-interpreters that are installed. The exit status is 1 if anything differs.
+end, and the record must be whole. The programs are those of the tests' build, and those of the
+installed interpreters. The exit status is 1 if anything differs.
 Usage: tests/probe/odd/harmless.py [--only PATTERN] [--runs N] [--calls N] [--without-perf]
     [--build FOLDER] [--json]
 """
@@ -36,11 +36,11 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @dataclass
 class Row:
-    """A case with what was seen of it. `differences` has each kind once, with its first example."""
+    """A case with its results. `differences` has each kind once, with its first example."""
 
     case: Case
     runs: int = 0
-    alone: Outcome | None = None  # the first run, with which all are compared
+    alone: Outcome | None = None  # the first run, with which the others are compared
     differences: dict[str, str] = field(default_factory=dict)
     times: dict[str, int] = field(default_factory=dict)
     alone_s: float = 0.0
@@ -48,7 +48,7 @@ class Row:
 
     @property
     def failed(self) -> bool:
-        """Whether it differs and that is not known."""
+        """Whether the case has a difference that is not known."""
         return bool(self.differences) and not self.case.known
 
     def differs(self, kind: str, example: str) -> None:
@@ -75,7 +75,7 @@ class Runner:
         self.keep = keep
 
     def turn(self, row: Row) -> None:
-        """One run alone and one recorded; which comes first alternates."""
+        """One run alone and one recorded; the first of the two alternates."""
         if row.runs % 2:
             self._recorded(row)
             self._alone(row)
@@ -115,7 +115,7 @@ class Runner:
         return observed.run(line, preload | chosen, self.folder / "home", self.limit_s)
 
     def _check(self, row: Row, record: Path, seen: Outcome) -> None:
-        """The record: readable to its end, complete, and of this run."""
+        """Check the record: it must be readable to its end, complete, and of this run."""
         line = [str(self.recorder), "--print", str(record)]
         done = subprocess.run(line, check=False, capture_output=True, timeout=self.limit_s)
         lines = done.stdout.splitlines()
@@ -163,7 +163,7 @@ def _difference(was: bytes, now: bytes) -> str:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """One line for each case, and below it what differs."""
+    """One line for each case, with its differences below it."""
     width = max([len(row.case.name) for row in rows], default=0)
     lines = [f"{'case':{width}}  {'runs':>5}  {'alone':>7}  {'recorded':>8}"]
     for row in rows:
@@ -180,7 +180,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def as_json(rows: Sequence[Row], missing: Sequence[str], *, interrupted: bool) -> str:
-    """The same for programs."""
+    """The rows as JSON."""
     listed: list[dict[str, Any]] = [
         {
             "case": row.case.name,
@@ -198,7 +198,7 @@ def as_json(rows: Sequence[Row], missing: Sequence[str], *, interrupted: bool) -
 
 
 def measure(runner: Runner, rows: Sequence[Row], runs: int, said: Callable[[str], None]) -> bool:
-    """`runs` recorded runs in all, divided among the cases; whether it was interrupted."""
+    """Divide `runs` recorded runs among the cases; returns whether the user interrupted."""
     share = math.ceil(runs / len(rows))
     of_limited = [min(row.case.most, share) for row in rows if row.case.most is not None]
     others = max(1, len(rows) - len(of_limited))

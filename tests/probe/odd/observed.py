@@ -1,4 +1,4 @@
-"""One run of a command: what can be seen of it from outside, and what it left behind."""
+"""One run of a command: its behaviour as seen from outside, and its remains."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-PATIENCE_S = 1.0  # for processes that a program leaves in the background and that end by themselves
+PATIENCE_S = 1.0  # for background processes that end by themselves
 _PR_SET_CHILD_SUBREAPER = 36
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What must not depend on whether a program is recorded."""
+    """The facts that must not depend on a recording."""
 
-    status: int  # below 0: the signal that it died by
+    status: int  # below 0: the signal that ended the process
     output: bytes
     errors: bytes
     left: tuple[str, ...] = ()  # processes that did not end
-    files: tuple[str, ...] = ()  # in the folder where it ran
-    hung: str = ""  # where its threads stood when it had not ended in time
+    files: tuple[str, ...] = ()  # files in the folder of the run
+    hung: str = ""  # the places of its threads if it did not end in time
     wall_s: float = field(default=0.0, compare=False)
 
 
 def adopt_orphans() -> None:
-    """From now on processes whose parents end become children of this one, so that none escapes."""
+    """Make this process the parent of all orphans below it, so that none escapes."""
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def run(
     command: Sequence[str], environment: Mapping[str, str], folder: Path, limit_s: float
 ) -> Outcome:
-    """Run a command in a session of its own and in `folder`, which is made and removed: programs
-    print its name, so it is the same for all that are compared."""
+    """Run a command in a session of its own and in `folder`. The function makes and removes the
+    folder. Programs print the folder's name, so all compared runs have the same one."""
     folder.mkdir()
     began = time.monotonic()
     process = subprocess.Popen(
@@ -59,7 +59,7 @@ def run(
         _kill(_session(process.pid))
         output, errors = process.communicate()
     finally:
-        if process.poll() is None:  # interrupted
+        if process.poll() is None:  # after an interrupt
             _kill(_session(process.pid))
             process.wait()
     wall_s = time.monotonic() - began
@@ -70,7 +70,7 @@ def run(
 
 
 def stacks(processes: Sequence[int]) -> str:
-    """Where the threads of processes stand: by gdb, else by what the kernel says of them."""
+    """The places of the threads of processes: by gdb, or else by the kernel's words."""
     said = []
     gdb = shutil.which("gdb")
     for pid in processes:
@@ -96,7 +96,7 @@ def _read(path: Path) -> str:
 
 
 def _session(leader: int) -> list[int]:
-    """The processes of the session of a process, and what has it as an ancestor."""
+    """The processes of the session of `leader`, and all its descendants."""
     found = {leader}
     parents: dict[int, tuple[int, int]] = {}
     for path in Path("/proc").glob("[0-9]*"):
@@ -118,7 +118,7 @@ def _kill(processes: Sequence[int]) -> None:
 
 
 def _orphans() -> tuple[str, ...]:
-    """The names of adopted processes that go on; they are ended."""
+    """End the adopted processes that still run; returns their names."""
     until = time.monotonic() + PATIENCE_S
     while children := _children():
         for pid in children:

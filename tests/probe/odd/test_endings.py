@@ -1,4 +1,4 @@
-"""What is left of a recording whose program or recorder is killed, interrupted, or crashes."""
+"""The record that is left if the program or the recorder is killed, interrupted, or crashes."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ ROOT = Path(__file__).parents[3]
 BUILT = sorted((ROOT / "build").glob("*/probe/odd/goes_on"))
 PROBE = BUILT[0].parents[1] if BUILT else ROOT
 pytestmark = pytest.mark.skipif(not BUILT, reason="no platform is built; run: ./threadmark test")
-LOST_S = 1.0  # what a recorder that is killed may lose
-SLOW_S = 0.7  # a snapshot may be late on a machine that has much to do
+LOST_S = 1.0  # the most time that a killed recorder may lose
+SLOW_S = 0.7  # a snapshot may be late on a busy machine
 
-# What is started in the background of a shell ignores Ctrl-C, and so would the program.
+# A process in the background of a shell ignores Ctrl-C, and so would the program.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @contextmanager
 def recording(folder: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
-    """A recording of goes_on in a session of its own, which is ended in any case."""
+    """A recording of goes_on in a session of its own, which ends in any case."""
     line = [str(PROBE / "threadmark-record"), "-o", str(folder / "record"), "--"]
     process = subprocess.Popen(
         [*line, str(BUILT[0]), *words], stdout=subprocess.PIPE, text=True, start_new_session=True
@@ -55,7 +55,7 @@ def children(pid: int) -> list[int]:
 
 
 def read_until(process: subprocess.Popen[str], waits: int) -> int:
-    """The time of the line with so many waits, in microseconds."""
+    """The time, in microseconds, of the first line with at least so many waits."""
     assert process.stdout is not None
     for line in process.stdout:
         at, count = line.split()
@@ -65,7 +65,7 @@ def read_until(process: subprocess.Popen[str], waits: int) -> int:
 
 
 def rest(process: subprocess.Popen[str]) -> list[tuple[int, int]]:
-    """What it said since: times in microseconds and waits."""
+    """The further output: times in microseconds and waits."""
     assert process.stdout is not None
     lines = [line.split() for line in process.stdout.read().splitlines()]
     return [(int(line[0]), int(line[1])) for line in lines if len(line) == 2]
@@ -80,19 +80,19 @@ def read_record(folder: Path) -> list[dict[str, Any]]:
 
 
 def waits(record: list[dict[str, Any]]) -> int:
-    """Of the semaphore."""
+    """The recorded waits of the semaphore."""
     kinds = [each for each in record if each["kind"] == "object" and each["what"] == "semaphore"]
     return sum(each["waits"] for each in kinds)
 
 
 def test_a_killed_recorder_loses_at_most_the_last_second(tmp_path: Path) -> None:
     with recording(tmp_path, "on") as process:
-        read_until(process, 1_000)  # some two seconds
+        read_until(process, 1_000)  # takes some two seconds
         target = children(process.pid)
         process.kill()
         killed_us = time.monotonic_ns() // 1_000
         process.wait()
-        # The program goes on, and what it says now is of no record.
+        # The program goes on, and no record has its output from now on.
         later = read_until(process, 1_100)
         assert later > killed_us - 1_000_000
         for pid in target:
@@ -116,7 +116,7 @@ def test_of_a_killed_program_nothing_is_lost(tmp_path: Path) -> None:
     last = said[-1][1] if said else 300
     record = read_record(tmp_path)
     assert (record[0]["signal"], record[0]["complete"]) == (signal.SIGKILL, True)
-    # A post that comes before the wait for it is none.
+    # A wait that finds an earlier post does not count.
     assert 0.95 * last <= waits(record) <= last + 10
 
 

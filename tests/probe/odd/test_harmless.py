@@ -1,4 +1,4 @@
-"""No odd program notices that it is recorded, and harmless.py tells every way to notice it."""
+"""No odd program notices a recording, and harmless.py finds every way to notice it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def differences(line: list[str]) -> dict[str, dict[str, str]]:
 @pytest.mark.skipif(not BUILT, reason="no platform is built; run: ./threadmark test")
 @pytest.mark.parametrize("probe", BUILT, ids=lambda probe: probe.parent.name)
 def test_no_odd_program_notices_that_it_is_recorded(probe: Path, tmp_path: Path) -> None:
-    # Interpreters and the C library are the same whatever the compiler was.
+    # Interpreters and the C library do not depend on the compiler.
     few = [] if probe == BUILT[0] else ["--no-interpreters"]
     kept = ["--keep", str(tmp_path / "kept")]
     found = differences(
@@ -54,7 +54,7 @@ def test_programs_whose_threads_are_stopped_for_samples_do_not_notice(tmp_path: 
     assert len(found) >= len(cases)
 
 
-# A recorder that runs a command, makes a record by hand, and changes something in between.
+# A recorder that runs a command, makes a record by hand, and applies a change in between.
 FAKE = """#!{python}
 import os, subprocess, sys, time
 from pathlib import Path
@@ -80,8 +80,8 @@ PROGRAM = "echo said; echo wrong >&2; exit 4\n"
 
 
 def run_faked(folder: Path, program: str, change: str, *options: str) -> dict[str, str]:
-    """The differences of a program, a script, under the recorder with that change."""
-    # Named as one of the programs that have one case.
+    """The differences of a script, as the program, under the fake recorder with that change."""
+    # The script has the name of a program with one case.
     for path, text in (
         (folder / "build/probe/odd/storm", f"#!/bin/sh\n{program}"),
         (

@@ -1,4 +1,4 @@
-"""What the tests of the recorder share: the executable, targets that are compiled here, records."""
+"""Shared fixtures of the recorder's tests: the executable, targets that they compile, records."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from recorder_support import ROOT, Recorder
 
-# What is started in the background of a shell ignores Ctrl-C, and so would the targets.
+# A process in the background of a shell ignores Ctrl-C, and so would the targets.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -31,7 +31,7 @@ def compile_recorder(folder: Path) -> Path:
 def executable(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The recorder without an agent beside it.
 
-    It is that of THREADMARK_RECORD, or one compiled from the sources as they are.
+    THREADMARK_RECORD names it; else the fixture compiles it from the present sources.
     """
     folder = tmp_path_factory.mktemp("recorder")
     named = os.environ.get("THREADMARK_RECORD")
@@ -40,7 +40,8 @@ def executable(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def agent(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The agent: that of THREADMARK_AGENT, or one compiled from the sources as they are."""
+    """The agent. THREADMARK_AGENT names it; else the fixture compiles it from the present
+    sources."""
     if named := os.environ.get("THREADMARK_AGENT"):
         return named
     made = tmp_path_factory.mktemp("agent") / "libthreadmark-agent.so"

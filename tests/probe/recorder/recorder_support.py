@@ -1,4 +1,4 @@
-"""Runs the recorder and reads what it says of a record."""
+"""Runs the recorder and reads its record."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Recorder:
         )
 
     def read(self, file: Path | None = None) -> Record:
-        """What --print says; every line must be JSON, and the last one the end."""
+        """The output of --print: every line must be JSON, and the last one the end."""
         done = subprocess.run(
             [str(self.executable), "--print", str(file or self.file)],
             check=False,
@@ -79,7 +79,7 @@ class Recorder:
 
 
 def sentence(text: str) -> bool:
-    """Whether a complaint is one sentence of the recorder on one line."""
+    """Whether a complaint of the recorder is one sentence on one line."""
     return (
         text.startswith("threadmark-record: ")
         and text.endswith(".\n")
@@ -89,7 +89,7 @@ def sentence(text: str) -> bool:
 
 
 def record(recorder: Recorder, target: Path, *words: str, agent: str = "") -> Record:
-    """The record of targets/doing.cpp, whose threads do what the words say."""
+    """The record of targets/doing.cpp, whose threads do `words`."""
     options = ("--agent", agent) if agent else ()
     done = recorder.run(target, *words, options=options)
     assert (done.returncode, done.stderr) == (0, "")
@@ -97,7 +97,7 @@ def record(recorder: Recorder, target: Path, *words: str, agent: str = "") -> Re
 
 
 def read(recorder: Recorder, output: str) -> Record:
-    """The record, with what the threads of the target said of themselves."""
+    """The record, with the lines that the target's threads printed about themselves."""
     found = recorder.read()
     for line in output.splitlines():
         word, tid, switches = line.split()
@@ -108,12 +108,12 @@ def read(recorder: Recorder, output: str) -> Record:
 
 
 def said(found: Record, word: str) -> Line:
-    """What the first thread with this word said of itself."""
+    """The numbers that the first thread with this word printed about itself."""
     return next(line for line in found.all("said") if line["word"] == word)
 
 
 def samples_of(found: Record, word: str, switches: bool) -> list[Line]:
-    """The samples of a thread as it left its processor, or as it ran."""
+    """The samples of a thread when it left its processor, or when it ran."""
     tid = said(found, word)["tid"]
     return [s for s in found.all("sample") if s["tid"] == tid and ("switch" in s) == switches]
 

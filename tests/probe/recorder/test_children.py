@@ -18,7 +18,7 @@ FOLLOW = ("--follow",)
 
 
 def processes(record: Record) -> dict[int, list[Line]]:
-    """The threads of each process; 0 is the first."""
+    """The threads of each process, by its number; 0 is the first process."""
     found: dict[int, list[Line]] = {}
     for thread in record.all("thread"):
         found.setdefault(thread.get("process", 0), []).append(thread)
@@ -26,7 +26,7 @@ def processes(record: Record) -> dict[int, list[Line]]:
 
 
 def children(pid: int) -> list[int]:
-    """The processes that the first thread of this one has made."""
+    """The processes that the first thread of process `number` has made."""
     try:
         return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     except OSError:
@@ -34,7 +34,7 @@ def children(pid: int) -> list[int]:
 
 
 def names(record: Record, stack: int, target: Path) -> list[str]:
-    """The functions of the target in a stack."""
+    """The target's functions in a stack."""
     symbols = subprocess.run(
         ["nm", "-C", "--defined-only", target], capture_output=True, text=True, check=True
     )
@@ -77,7 +77,7 @@ def test_children_are_recorded_with_the_lock_that_they_share(
     for pair in pairs:
         assert names(record, pair["waiter"], target)[0] == "use_lock"
     assert sum(hold["hold_ns"] for hold in record.all("hold")) > 0.1e9
-    # What a child has from its parent is one module.
+    # The part of a module that a child has from its parent is no second module.
     assert len([m for m in record.all("module") if m["path"] == str(target)]) == 1
     (first,) = [t for t in found[0] if t["tid"] == record.head["pid"]]
     assert first["totals"]["join"]["ns"] > 0.1e9
@@ -102,7 +102,7 @@ def test_static_children_are_recorded_from_outside(
     glances = [t for tick in record.all("tick") for t in tick["threads"]]
     for thread in ran:
         assert sum(t[7] for t in glances if t[0] == thread["tid"]) > 0.7 * thread["run_ns"]
-    # The parent of the two waits for a child, as the number of the system call says.
+    # The parent of the two waits for a child, by the number of its system call.
     (parent,) = {thread["maker"] for thread in ran} - {0} or {ran[0]["process"]}
     if record.head["tier"]["perf"]:
         assert any(t[0] == parent and t[1] == "join" for t in glances)
@@ -192,7 +192,7 @@ def test_a_set_uid_child_runs_as_it_does_alone(
 def test_processes_that_die_leave_their_places_to_others(
     recorder: Recorder, compiled: Compile, agent: str
 ) -> None:
-    # More than there are places for threads in the memory of the agent.
+    # More children than the agent's memory has places for threads.
     done = recorder.run(
         compiled("children.cpp"), "dies", "17000", options=(*FOLLOW, "--agent", agent), timeout=300
     )

@@ -1,4 +1,4 @@
-"""The recorder from outside: what it passes on, what it leaves alone, and what its record says."""
+"""The recorder from outside: the things that it passes on and leaves alone, and its record."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_the_record_says_what_contention_costs_on_the_machine(
         found: dict[str, Any] | None = recorder.read().head["machine"].get("contention")
         return found
 
-    assert costs(threads, "0") is None  # one thread contends with none
+    assert costs(threads, "0") is None  # a single thread contends with none
     one = {min(os.sched_getaffinity(0))}
     assert costs(threads, "2", preexec_fn=lambda: os.sched_setaffinity(0, one)) is None
     found = next(filter(None, (costs(threads, "2") for _ in range(5))), None)
@@ -337,7 +337,7 @@ def test_ctrl_z_stops_both_and_fg_lets_both_go_on(recorder: Recorder, compiled: 
     os.write(terminal, b"\x1a")
     wait_for(b"stopped\r\n", terminal)
     deadline = time.monotonic() + 60
-    while os.tcgetpgrp(terminal) == pid:  # the shell has not brought it back yet
+    while os.tcgetpgrp(terminal) == pid:  # the shell has not moved the job to the foreground yet
         assert time.monotonic() < deadline
         time.sleep(0.02)
     os.write(terminal, b"\x03")

@@ -1,4 +1,5 @@
-"""Servers: recorded from when they are ready, under a load, and then told to end."""
+"""Servers: the recording begins when they are ready, goes on under a load, and ends when they
+end."""
 
 from __future__ import annotations
 
@@ -107,4 +108,4 @@ def test_a_variable_that_is_set_reaches_the_program_alone(
     recorder.run("sh", "-c", program, options=options, env=environment)
     said = sorted(set(seen.read_text(encoding="utf-8").splitlines()))
     assert [said[0], said[2]] == ["load old-both", "ready old-both"]
-    assert said[1] == "program new=1-both-libm.so.6"  # the agent takes its own name away
+    assert said[1] == "program new=1-both-libm.so.6"  # the agent removes its own name

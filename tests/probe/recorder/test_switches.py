@@ -1,4 +1,4 @@
-"""Samples of switches and of the kernel: why threads leave their processors."""
+"""Samples of switches and of the kernel: the reasons for which threads leave their processors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Compile = Callable[..., Path]
 
 @pytest.fixture
 def target(compiled: Compile, recorder: Recorder) -> Path:
-    """The target, where the kernel lets the recorder sample it."""
+    """The target. Skips the test if the kernel lets no recorder sample it."""
     made = compiled("doing.cpp")
     found = record(recorder, made, "none")
     assert found.head["tier"]["switches"] == found.head["tier"]["perf_kernel"]
@@ -57,8 +57,8 @@ def test_the_weights_of_switches_are_their_number(recorder: Recorder, target: Pa
         weights.append(sum(sample["weight"] for sample in samples_of(found, word, True)))
         numbers.append(said(found, word)["switches"])
         assert weights[-1] > 0.4 * numbers[-1] - 100, word
-    # The rest below 17 is missing, and what the buffer had no room for. The kernel lets threads
-    # take over each other's counts.
+    # Samples miss the remainder below 17 of each count, and switches for which the buffer had no
+    # room. The kernel lets threads take over each other's counts.
     assert 0.6 * sum(numbers) - 100 < sum(weights) < 1.02 * sum(numbers) + 60
 
 
@@ -194,22 +194,22 @@ def test_sampling_pauses_while_threads_leave_their_processors_too_often(
     assert found.says("Running threads were sampled in")
     period = found.head["tier"]["sample_ns"]
     wall = found.head["ended_ns"] - found.head["began_ns"]
-    assert 1.2 * 1_997_000 < period < 4 * 1_997_000  # one of the two seconds was left out
+    assert 1.2 * 1_997_000 < period < 4 * 1_997_000  # the recorder left out one of the two seconds
     begin = found.head["began_ns"] + wall // 2
     late = [s for s in found.all("sample") if not s.get("sleeps_in") and s["at_ns"] > begin]
-    assert len(late) > 0.3 * (wall / 2) / 1_997_000  # it went on when they were calm
+    assert len(late) > 0.3 * (wall / 2) / 1_997_000  # sampling went on when the threads were calm
 
 
 def test_sampling_pauses_while_threads_are_made_too_often(
     recorder: Recorder, compiled: Compile, target: Path, agent: str
 ) -> None:
-    del target  # skips where there are no samples
+    del target  # the fixture skips if there are no samples
     storm = compiled("storm.cpp")
     found = read(recorder, recorder.run(str(storm), options=("--agent", agent)).stdout)
     threads = [t for t in found.all("thread") if t["ended_ns"] != 0]
     wall = found.head["ended_ns"] - found.head["began_ns"]
     if len(threads) / wall < 4000 / 1e9:
         pytest.skip("others have the processors: threads are not made often enough")
-    # Its threads leave their processors often too, and then that is what is said.
+    # The threads also leave their processors often, and then the recorder says only that.
     assert found.says("Running threads were sampled in")
-    assert len(threads) > 4000  # the agent tells of those that perf events do not
+    assert len(threads) > 4000  # the agent tells of the threads without perf events

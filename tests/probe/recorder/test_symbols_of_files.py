@@ -1,4 +1,4 @@
-"""The symbols and the code of mapped files that a record carries."""
+"""The symbols and the code of mapped files in a record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Ticks and what is asked at them: stacks of sleeping threads, and where threads may run."""
+"""Ticks and their questions: the stacks of sleeping threads, and the processors that threads may
+use."""
 
 from __future__ import annotations
 

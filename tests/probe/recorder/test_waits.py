@@ -1,4 +1,4 @@
-"""What the record says of waits that the agent and the recorder know in part each."""
+"""The record of waits of which the agent and the recorder each know a part."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_ticks_tell_where_the_holder_of_a_lock_writes(
 def test_a_call_with_a_descriptor_tells_which_lock_its_thread_has(
     recorder: Recorder, compiled: Compile, agent: str, writes: tuple[str, str]
 ) -> None:
-    """Also of a lock that is mostly held for a moment, of which few holds are noted."""
+    """The lock is mostly held for a moment, so few holds are noted."""
     recorder.run(compiled("locked_output.cpp"), "800", *writes, options=("--agent", agent))
     record = recorder.read()
     held = {each["stack"] for each in record.all("hold")}
@@ -130,7 +130,7 @@ def test_a_lock_is_recorded_where_a_sanitizers_runtime_comes_first(
     record = recorder.read()
     assert record.head["tier"]["agent"]
     (lock,) = [o for o in record.all("object") if o["what"] == "mutex" and not o["sampled"]]
-    assert lock["waits"] > 0  # few where others have the processors
+    assert lock["waits"] > 0  # few if other programs have the processors
 
 
 def test_a_recursive_mutex_is_held_from_its_first_acquisition_to_its_last_release(
@@ -141,8 +141,8 @@ def test_a_recursive_mutex_is_held_from_its_first_acquisition_to_its_last_releas
     assert done.stdout == "done\n"
     (mutex,) = [each for each in recorder.read().all("object") if each["what"] == "mutex"]
     assert mutex["waits"] > 0
-    assert 0 < mutex["holds"] <= 2 * 20_000 * 1.5  # short holds are counted by samples
-    assert mutex["hold_ns"] / mutex["holds"] > 20 * 100 * 0.2  # all 20 that lie within
+    assert 0 < mutex["holds"] <= 2 * 20_000 * 1.5  # samples count short holds
+    assert mutex["hold_ns"] / mutex["holds"] > 20 * 100 * 0.2  # all 20 inner ones included
 
 
 def test_walks_of_stacks_that_always_differ_take_little_of_the_time(

@@ -1,4 +1,4 @@
-"""Wakes: which thread made which ready, where the kernel's tracepoints may be read."""
+"""Wakes: the thread that made another ready, if the recorder may read the kernel's tracepoints."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WAKES = 15  # the kind of chunk
 
 @pytest.fixture
 def target(compiled: Compile, recorder: Recorder) -> Path:
-    """The target, where the recorder may see wakes."""
+    """The target. Skips the test if the recorder sees no wakes."""
     made = compiled("doing.cpp")
     found = record(recorder, made, "none")
     if not found.head["tier"]["tracepoints"]:
@@ -76,7 +76,7 @@ def test_a_record_without_wakes_is_read_as_before(recorder: Recorder, target: Pa
 
 
 def apart(recorder: Recorder, options: str, script: str, *words: str | Path) -> Record:
-    """The record that is made in other namespaces, after a script there."""
+    """The record that the recorder makes in other namespaces, after `script` ran there."""
     line = ["unshare", *options.split(), "sh", "-c", f'{script} && exec "$@"', "sh"]
     done = subprocess.run(
         [*line, *recorder.words(*words)], check=False, capture_output=True, text=True
@@ -111,7 +111,7 @@ def test_threads_have_their_own_numbers_in_a_namespace_of_processes(
     found = apart(recorder, "-p -f -m --mount-proc", "true", target, "keep_stream", "use_stream")
     tids = {each["tid"] for each in found.all("thread")}
     assert max(tids) < 100, "a namespace of its own"
-    # Threads that never wake another are not known there.
+    # The recorder does not know threads there that never wake another.
     assert {wake["woken"] for wake in found.all("wake")} <= tids
 
 

@@ -1,4 +1,4 @@
-// What a walk over the stack of this process asks for, with the loader's list of modules.
+// The memory and the modules for a walk over the stack of this process.
 #pragma once
 
 #include <elf.h>
@@ -57,7 +57,7 @@ class Modules {
 
 struct Memory {
   std::uint64_t low, high;
-  // A sanitizer has marks between the variables on the stack.
+  // A sanitizer puts marks between the variables on the stack.
   [[gnu::no_sanitize_address]] bool read(std::uint64_t address, std::uint64_t& to) const {
     if (address < low || address >= high || high - address < 8) return false;
     if (address % 8 != 0) return false;
@@ -77,7 +77,7 @@ inline std::vector<std::uint64_t> walk_from(unwind::Place place, const Modules& 
   return to;
 }
 
-// The callers of the function that calls this, up to a frame at `high`.
+// The callers of the function that calls walk(), up to a frame at `high`.
 [[gnu::always_inline]] inline std::vector<std::uint64_t> walk(const Modules& modules,
                                                               std::uint64_t high,
                                                               std::size_t most = 256) {

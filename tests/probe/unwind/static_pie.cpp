@@ -1,4 +1,4 @@
-// A program without a loader that walks its own stack: `outer` must be among the callers, and main.
+// A program without a loader that walks its own stack. The callers must include `outer` and main.
 #include <cstdio>
 
 #include "own_process.hpp"

@@ -1,5 +1,5 @@
 // The unwinder on stacks of this process, against the C library's backtrace() and against chains of
-// calls that are known; and on tables that are damaged.
+// known calls; and on damaged tables.
 #include <execinfo.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ namespace {
 namespace unwind = threadmark::unwind;
 using Stack = std::vector<std::uint64_t>;
 
-// Where the stack of this thread ends, of which nothing beyond is read.
+// The end of this thread's stack; nothing beyond it is read.
 std::uint64_t stack_end() {
   pthread_attr_t attributes;
   void* low = nullptr;
@@ -34,7 +34,7 @@ std::uint64_t stack_end() {
 
 Stack ours, theirs;
 
-// The two are taken by calls on different lines, so that the innermost frame differs.
+// Calls on different lines take the two stacks, so the innermost frame differs.
 [[gnu::noinline]] void take() {
   static const own::Modules modules;
   ours = own::walk(modules, stack_end());
@@ -75,7 +75,7 @@ extern "C" [[gnu::noinline, gnu::used]] int compare(const void* a, const void* b
     return 0;
   }
   const int below = recursive(left - 1);
-  asm volatile("" ::: "memory");  // or it would be made a loop
+  asm volatile("" ::: "memory");  // or the compiler makes a loop
   return below + 1;
 }
 void handle(int) { take(); }
@@ -106,7 +106,7 @@ TEST(Unwind, goes_through_the_frame_of_a_signal) {
   action.sa_handler = handle;
   sigaction(SIGUSR1, &action, nullptr);
   fault_and_handle();
-#if defined(__x86_64__)  // elsewhere the C library's and the kernel's tables name another place
+#if defined(__x86_64__)  // elsewhere the tables of the C library and the kernel name another place
   EXPECT_EQ(ours, theirs);
 #endif
   EXPECT_TRUE(has(ours, interrupted));
@@ -152,7 +152,7 @@ Code made_at_run_time(const std::vector<unsigned char>& code) {
   return reinterpret_cast<Code>(page);
 }
 #if defined(__clang__)
-[[clang::no_sanitize("function")]]  // it would look for a mark in front of the code
+[[clang::no_sanitize("function")]]  // clang looks for a mark in front of the code
 #endif
 [[gnu::noinline]] void call_made(Code code) {
   code(take);
@@ -239,7 +239,7 @@ struct OneModule {
   }
 };
 
-// Stack words from address 0x1000 on.
+// The words of the stack, from address 0x1000 on.
 struct Words {
   std::vector<std::uint64_t> words;
   bool read(std::uint64_t address, std::uint64_t& to) const {
@@ -325,7 +325,7 @@ TEST(Unwind, ends_in_a_circle_of_frames) {
   unwind::Place place = place_at(0x10010);
   std::vector<unwind::Frame> frames(64);
   EXPECT_EQ(unwind::walk(place, memory, modules, scratch, frames.data(), 64), 64U);
-  // The same frame over and over: CFA is the frame pointer, which stays.
+  // The frame repeats forever, because CFA is the frame pointer, which stays.
   const Tables same({0x0c, 6, 0});
   memory.words[1] = 0x10010;
   const OneModule circle{&same.module()};
@@ -334,8 +334,8 @@ TEST(Unwind, ends_in_a_circle_of_frames) {
 }
 #endif
 
-// The tables of this program with a few bytes changed, under which a real stack is walked. Nothing
-// is checked but that it ends, and (with a sanitizer) that nothing beyond the tables is read.
+// A walk over a real stack with the tables of this program, in which a few bytes are changed. The
+// test checks only that the walk ends, and (with a sanitizer) reads nothing beyond the tables.
 TEST(Unwind, survives_tables_that_are_damaged) {
   own::Modules modules;
   const std::uint64_t high = stack_end();
@@ -349,7 +349,7 @@ TEST(Unwind, survives_tables_that_are_damaged) {
   for (unwind::Module& each : modules.all) {
     const unwind::Image from = each.tables;
     if (from.bytes == nullptr || each.header == 0) continue;
-    // By the kernel, because a sanitizer has marks between the constants of the segment.
+    // The kernel reads it, because a sanitizer has marks between the constants of the segment.
     copies.emplace_back(from.size);
     const int memory = open("/proc/self/mem", O_RDONLY);
     ASSERT_EQ(pread(memory, copies.back().data(), from.size, static_cast<off_t>(from.address)),
@@ -363,7 +363,7 @@ TEST(Unwind, survives_tables_that_are_damaged) {
     for (unwind::Module& each : modules.all) {
       if (each.tables.bytes == nullptr || each.header == 0) continue;
       std::vector<unsigned char>& bytes = copies[which++];
-      // Of the part with tables most, because the segment has constants too.
+      // Changes mostly the part with the tables, because the segment has constants too.
       const std::size_t begin = each.header - each.tables.address;
       for (int i = 0; i < 2000; ++i) {
         unsigned char& byte = bytes[begin + random() % (bytes.size() - begin)];
@@ -379,7 +379,7 @@ TEST(Unwind, survives_tables_that_are_damaged) {
       if (each.tables.bytes != nullptr && each.header != 0)
         each.tables.size = copies[which++].size();
   }
-  EXPECT_GT(shorter, 10U);  // the damage was met
+  EXPECT_GT(shorter, 10U);  // the walk met the damage
   EXPECT_EQ(own::walk_from(place, modules, high), whole);
 }
 

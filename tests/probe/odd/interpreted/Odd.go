@@ -1,4 +1,4 @@
-// What a Go program may notice of being recorded: goroutines, channels, timers, signals, children.
+// Features of Go that a recording could disturb: goroutines, channels, timers, signals, children.
 package main
 
 import (

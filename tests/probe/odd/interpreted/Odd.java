@@ -1,5 +1,5 @@
-// What a Java program may notice of being recorded: monitors, pools, faults that its machine
-// catches by signals, interruption, children, hooks at the end.
+// Features of Java that a recording could disturb: monitors, pools, faults that its machine catches
+// by signals, interruption, children, hooks at the end.
 import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeSet;

@@ -1,4 +1,4 @@
-// What a program of Node may notice of being recorded: workers, Atomics.wait, timers, children.
+// Features of Node that a recording could disturb: workers, Atomics.wait, timers, children.
 const {Worker, isMainThread, workerData, parentPort} = require('worker_threads');
 const {spawnSync} = require('child_process');
 const fs = require('fs');

@@ -1,4 +1,4 @@
-# What a Perl program may notice of being recorded: children, pipes, signals, alarms, its variables.
+# Features of Perl that a recording could disturb: children, pipes, signals, alarms, its variables.
 use strict;
 use warnings;
 use Time::HiRes qw(ualarm sleep);

@@ -1,4 +1,4 @@
-"""What a Python program may notice of being recorded: locks, queues, signals, children, pools."""
+"""Features of Python that a recording could disturb: locks, queues, signals, children, pools."""
 
 import concurrent.futures
 import multiprocessing
@@ -66,7 +66,7 @@ def main() -> None:
     signal.signal(signal.SIGALRM, lambda *_: alarms.append(1))
     signal.setitimer(signal.ITIMER_REAL, 0.005)
     began = time.monotonic()
-    time.sleep(0.02)  # goes on after the handler
+    time.sleep(0.02)  # the sleep goes on after the handler
     print("alarms", alarms, "slept", time.monotonic() - began >= 0.02)
     sys.exit(5)
 

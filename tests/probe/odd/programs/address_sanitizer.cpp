@@ -1,7 +1,7 @@
 // build: address
 // cases: right, wrong, replaced, spawned
-// A program under AddressSanitizer, which ends the program if another library is loaded before it,
-// and reports a wrong access where there is one and nowhere else. The last two cases start it
+// A program under AddressSanitizer, which ends the program if another library is loaded before
+// it, and reports a wrong access only if there is one. The last two cases start the program
 // again.
 #include <fcntl.h>
 
@@ -11,7 +11,7 @@
 #include "odd.hpp"
 
 int main(int, char** words) {
-  dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);  // reports have addresses
+  dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);  // reports contain addresses
   if (std::strcmp(words[1], "replaced") == 0) execl(words[0], words[0], "right", nullptr);
   if (std::strcmp(words[1], "spawned") == 0)
     say("status %d", std::system((std::string(words[0]) + " right").c_str()));

@@ -1,5 +1,5 @@
-// Every thread blocks every signal. Signals that are sent meanwhile stay pending, and come in the
-// order and with the values that they were sent with.
+// Every thread blocks every signal. Signals that are sent meanwhile stay pending, and arrive in
+// their order and with their values.
 #include <atomic>
 
 #include "odd.hpp"

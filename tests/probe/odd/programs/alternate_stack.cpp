@@ -1,4 +1,4 @@
-// Signal handlers on the smallest stack that the system allows wait for locks and sleep there.
+// Signal handlers on the smallest stack that the system allows, which wait for locks and sleep.
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
@@ -21,7 +21,7 @@ int main() {
   };
   action.sa_flags = SA_ONSTACK;
   sigaction(SIGUSR1, &action, nullptr);
-  // What the kernel needs for the frame of a signal, and two pages for the handler.
+  // The kernel's minimum for the frame of a signal, and two pages for the handler.
   const std::size_t least = getauxval(AT_MINSIGSTKSZ) + 4096, page = 4096;
   const std::size_t size = (least + page - 1) / page * page + page;
   const auto work = [&] {

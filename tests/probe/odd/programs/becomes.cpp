@@ -1,6 +1,6 @@
 // cases: linked_static, linked_static_pie, linked_stripped, linked_musl, missing
-// The process becomes a program that is linked otherwise, or of another C library, or not there,
-// as a shell becomes the last command of a script. Its environment and its children are its own.
+// The process becomes a program with other linkage, or with another C library, or a missing one,
+// like a shell becomes the last command of a script. Its environment and its children are its own.
 #include <string>
 
 #include "odd.hpp"

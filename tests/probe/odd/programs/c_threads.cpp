@@ -1,4 +1,4 @@
-// Threads, mutexes and conditions of C11, whose functions of the C library call one another inside.
+// Threads, mutexes and conditions of C11, which call one another inside the C library.
 #include <threads.h>
 
 #include "odd.hpp"

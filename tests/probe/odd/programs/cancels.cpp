@@ -1,5 +1,5 @@
-// Cancels threads in each call where a thread can be cancelled, some of which the agent wraps, and
-// in calculations. The cleanups run in their order, and locks are as they must be.
+// Cancels threads in each call with a cancellation point, some of which the agent wraps, and in
+// calculations. The cleanups run in their order, and locks are in the right state.
 #include <fcntl.h>
 #include <poll.h>
 #include <semaphore.h>
@@ -138,7 +138,7 @@ int main() {
   if (pipe(pipes) != 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) != 0) return 3;
   listener = socket(AF_UNIX, SOCK_STREAM, 0);
   if (bind(listener, nullptr, 0) == 0 || listen(listener, 1) != 0) {
-    // An abstract name that the kernel gives.
+    // The kernel gives an abstract name.
     const sa_family_t family = AF_UNIX;
     bind(listener, reinterpret_cast<const sockaddr*>(&family), sizeof family);
     listen(listener, 1);
@@ -156,6 +156,6 @@ int main() {
     const bool free = pthread_mutex_trylock(&mutex) == 0;
     say("%s: cancelled %d, cleanups %d, mutex free %d", kWaits[i].name, result == PTHREAD_CANCELED,
         order.load(), free);
-    pthread_mutex_unlock(&mutex);  // that a cancelled wait for a condition took again
+    pthread_mutex_unlock(&mutex);  // which a cancelled wait for a condition took again
   }
 }

@@ -1,5 +1,5 @@
 // Children that end while threads wait: SIGCHLD comes once for each, with the right words, and
-// interrupts what it interrupts alone. There are no children but these.
+// interrupts the same calls as alone. There are no children but these.
 #include <poll.h>
 #include <sys/wait.h>
 

@@ -1,6 +1,6 @@
 // cases: range, each, streams
-// Closes all descriptors, those of others too, and goes on. What is opened next has the lowest
-// number, and nothing breaks without the descriptors that were there.
+// Closes all descriptors, also those of others, and goes on. The next open gets the lowest number,
+// and nothing breaks without the earlier descriptors.
 #include <fcntl.h>
 #include <sys/syscall.h>
 

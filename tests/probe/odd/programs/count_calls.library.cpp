@@ -1,4 +1,4 @@
-// Preloaded for preloaded.cpp: counts calls of some functions.
+// preloaded.cpp preloads this library, which counts calls of some functions.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/types.h>
@@ -11,7 +11,7 @@ std::atomic<long> counts[5];
 
 std::atomic<void*> found[5];
 
-// Without a static variable of a function, whose guard may take a mutex.
+// Has no static variable of a function, because the guard of one may take a mutex.
 template <class Function>
 Function* next(int which, const char* name) {
   ++counts[which];

@@ -1,4 +1,4 @@
-// Goes on in the background after the process that was started has ended, and says more there.
+// Goes on in the background after the first process has ended, and prints more there.
 #include <sys/wait.h>
 
 #include "odd.hpp"
@@ -8,7 +8,7 @@ int main() {
   if (fork() == 0) {
     setsid();
     if (fork() != 0) _exit(0);
-    sleep_us(30'000);  // until the first process has ended for sure
+    sleep_us(30'000);  // until the first process has surely ended
     say("in the background: counted %ld", contend(3, 100));
     _exit(0);
   }

@@ -1,5 +1,5 @@
 // Ends of threads with destructors of keys that set their key again, thread_local objects that
-// lock, and pthread_exit in the midst. All run in their order and as often as they do alone.
+// lock, and pthread_exit in the middle. All run in the same order and equally often as alone.
 #include <atomic>
 #include <mutex>
 

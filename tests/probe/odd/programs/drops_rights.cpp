@@ -1,5 +1,5 @@
-// Gives up its rights while threads wait, which the C library does in every thread by a signal.
-// Without rights to give up it says so.
+// Gives up its rights while threads wait; the C library does that in every thread by a signal. A
+// program without rights to give up prints that.
 #include <grp.h>
 #include <sys/prctl.h>
 

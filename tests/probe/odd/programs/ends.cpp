@@ -1,6 +1,6 @@
 // cases: returns, in_a_thread, at_once, quickly, first_leaves, aborts, faults, overflows, divides
 // cases: not_caught, killed, terminated, alarmed, terminates_group
-// Every way to end, while other threads wait. What was to run at the end runs, in the same order.
+// Every way to end, while other threads wait. All functions for the end run, in the same order.
 #include <atomic>
 #include <exception>
 #include <stdexcept>

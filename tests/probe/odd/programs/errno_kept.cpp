@@ -1,5 +1,5 @@
-// errno after every kind of wrapped call, that succeeds and that fails, that waits and that does
-// not. Errors and what they leave in errno are those of the C library.
+// errno after every kind of wrapped call: calls that succeed and fail, that wait and do not wait.
+// Errors and errno are those of the C library.
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
@@ -15,7 +15,7 @@
 
 #include "odd.hpp"
 
-// Wrong arguments are what is asked about.
+// The program passes wrong arguments on purpose.
 #pragma GCC diagnostic ignored "-Wnonnull"
 #if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wstringop-overflow"
@@ -44,7 +44,7 @@ timespec soon() {
 
 const timespec kBad{0, 1'000'000'001};
 
-// Holds something in another thread while `calls` run.
+// Holds an object in another thread while `calls` run.
 template <class Take, class Give, class Calls>
 void held(Take take, Give give, Calls calls) {
   int pipes[2];

@@ -1,4 +1,4 @@
-// Fibers that go on in other threads than they began in, on stacks that come and go, and wait for
+// Fibers that go on in other threads than they began in, on stacks that come and go. They wait for
 // locks there.
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -52,7 +52,7 @@ int main() {
   constexpr int kFibers = 12, kThreads = 3;
   static Fiber fibers[kFibers];
   for (Fiber& fiber : fibers) make(fiber);
-  // Each thread runs each fiber in turn; a barrier between turns keeps two out of one fiber.
+  // Each thread runs each fiber in turn. A barrier between turns allows one thread per fiber.
   pthread_barrier_t barrier;
   pthread_barrier_init(&barrier, nullptr, kThreads);
   pthread_t threads[kThreads];

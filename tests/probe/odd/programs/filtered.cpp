@@ -1,7 +1,7 @@
 // cases: prctl, function, instruction
 // known instruction: the agent cannot see that an instruction of the program sets a filter
 // A filter of system calls, set by prctl, by the function syscall, or by an instruction of the
-// program's own, under which each call that the program does not make itself is one too many.
+// program. Under it each call that the program does not make itself is one too many.
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -46,7 +46,7 @@ bool set(const char* how, const Filter& filter) {
 }  // namespace
 
 int main(int, char** words) {
-  // Memory and threads' own calls, and what the threads below do.
+  // Calls for memory and for threads, and the calls of the threads below.
   std::vector<Rule> rules{{0x20, 0, 0, 0}};
   for (const long call :
        {SYS_futex, SYS_exit, SYS_exit_group, SYS_write, SYS_madvise, SYS_mmap, SYS_munmap,

@@ -1,4 +1,4 @@
-// Forks while other threads contend, and the children go on without exec: with locks, threads and
+// Forks while other threads contend. The children go on without exec, with locks, threads and
 // descriptors of their own.
 #include <dirent.h>
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
-// For test_endings.py: one thread waits for the posts of another, some 500 a second, and each line
-// of its output has the time and how many waits have ended. goes_on HOW [COUNT]: at this count it
+// For test_endings.py: one thread waits for another's posts, some 500 a second. Each line of the
+// output has the time and the number of ended waits. goes_on HOW [COUNT]: at this count the program
 // faults or aborts; else it goes on until it is killed.
 #include <semaphore.h>
 

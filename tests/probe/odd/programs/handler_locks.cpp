@@ -14,7 +14,7 @@ std::atomic<int> handled{0}, wrong{0};
 
 void on_signal(int) {
   const int before = errno;
-  // Only handlers take this mutex, of which one at a time runs in a thread: others may hold it.
+  // Only handlers take this mutex. A thread runs one of them at a time, but others may hold it.
   pthread_mutex_lock(&own);
   if (handled % 4 == 0) sleep_us(50);
   pthread_mutex_unlock(&own);

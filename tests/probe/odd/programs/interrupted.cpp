@@ -1,6 +1,6 @@
 // cases: 400
-// Blocking calls by the number of its argument: most end by their time, and must never be
-// interrupted; to every tenth a signal is sent when it blocks, and each of these must be.
+// Makes as many blocking calls as its argument says. Nothing may interrupt calls that end by time.
+// Every tenth call gets a signal when it blocks, and the signal must interrupt it.
 #include <fcntl.h>
 #include <poll.h>
 #include <semaphore.h>
@@ -67,7 +67,7 @@ void count(Counts& to, int result) {
     ++to.other;
 }
 
-// Waits until the thread sleeps in a system call of this number.
+// Waits until the thread sleeps in the system call `number`.
 void wait_until_in(const std::string& path, long number) {
   const std::string wanted = std::to_string(number) + " ";
   for (;;) {
@@ -86,12 +86,12 @@ int main(int, char** words) {
   const long wanted = std::strtol(words[1], nullptr, 10);
   struct sigaction action{};
   action.sa_handler = [](int) {};
-  action.sa_flags = SA_RESTART;  // these calls are interrupted even so
+  action.sa_flags = SA_RESTART;  // signals interrupt these calls even so
   sigaction(SIGUSR1, &action, nullptr);
   epoll_file = epoll_create1(EPOLL_CLOEXEC);
   for (const auto& each : kCalls) {
     Counts timed, sent;
-    // By their time: many threads, each of which sleeps most of the time.
+    // Calls that end by their time: many threads, each of which sleeps most of the time.
     const long threads = std::min(50L, std::max(1L, wanted / 50)), of_each = wanted / 4 / threads;
     std::vector<pthread_t> all;
     for (long i = 0; i < threads; ++i)
@@ -99,7 +99,7 @@ int main(int, char** words) {
         for (long j = 0; j < of_each; ++j) count(timed, each.call(1));
       }));
     for (const pthread_t thread : all) pthread_join(thread, nullptr);
-    // By a signal each, when the thread is known to block.
+    // Calls that end by a signal, sent when the thread is known to block.
     std::atomic<long> turn{0};
     std::atomic<int> tid{0};
     const long signals = wanted / 40;

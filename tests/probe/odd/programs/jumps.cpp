@@ -1,5 +1,5 @@
-// Leaves waits and wrapped calls by longjmp out of signal handlers, again and again, and waits
-// again from other depths of the stack.
+// Leaves waits and wrapped calls by longjmp from signal handlers, again and again, and then waits
+// from other depths of the stack.
 #include <poll.h>
 #include <setjmp.h>
 
@@ -39,7 +39,7 @@ int main() {
   });
   while (!taken) sched_yield();
   pthread_sigmask(SIG_UNBLOCK, &alarm, nullptr);
-  static std::atomic<int> left{0}, stayed{0}, next{0};  // no jump takes them back
+  static std::atomic<int> left{0}, stayed{0}, next{0};  // jumps do not reset these
   while (next < 24) {
     const int how = next++;
     if (sigsetjmp(back, 1) == 0) {

@@ -1,7 +1,7 @@
 // build: leak
 // cases: right, wrong
-// A program under LeakSanitizer, which at the end stops all threads, looks for what they have lost,
-// and reports it where there is something and nowhere else.
+// A program under LeakSanitizer. At the end LeakSanitizer stops all threads, looks for lost memory,
+// and reports it only if there is some.
 #include <fcntl.h>
 
 #include <atomic>
@@ -13,7 +13,7 @@ std::atomic<void*> lost{nullptr};
 }
 
 int main(int, char** words) {
-  dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);  // reports have addresses
+  dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);  // reports contain addresses
   lost = std::malloc(100);
   if (std::strcmp(words[1], "wrong") == 0) lost = nullptr;
   pthread_t sleeps = begin([] { pause(); });

@@ -1,5 +1,5 @@
 // build: static_pie
-// Threads that wait, a child and the environment, in a program that is linked otherwise than most.
+// Threads that wait, a child and the environment, in a program with unusual linkage.
 #include "odd.hpp"
 
 extern char** environ;

@@ -1,4 +1,4 @@
-// An address space of 512 MiB, as ulimit -v gives it, of which the program uses 400 MiB.
+// An address space of 512 MiB, set by ulimit -v; the program uses 400 MiB of it.
 #include <sys/mman.h>
 #include <sys/resource.h>
 

@@ -1,6 +1,6 @@
 // cases: now, later, both
-// Keeps its memory from being swapped out, as programs do that must not wait, within the 8 MiB that
-// a user may lock on many systems. Threads of small stacks then take what is left.
+// Locks its memory, like programs that must not wait for swapping, within the 8 MiB that a user may
+// lock on many systems. Threads with small stacks then take the rest.
 #include <sys/mman.h>
 #include <sys/resource.h>
 

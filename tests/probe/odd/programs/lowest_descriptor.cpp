@@ -1,6 +1,6 @@
 // known: the agent has a descriptor for a moment when it reads the maps of the process
-// Relies on the lowest free number: closes 0 and opens another file there, while other threads wait
-// on stacks of their own, of fibers and of handlers.
+// Relies on the lowest free number: the program closes 0 and opens another file there. Meanwhile
+// other threads wait on their own stacks, on those of fibers and on those of handlers.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <ucontext.h>

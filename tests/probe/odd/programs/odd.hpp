@@ -1,4 +1,4 @@
-// What the odd programs share: printing, and threads of the C library with a function of C++.
+// Shared by the odd programs: printing, and threads of the C library with a function of C++.
 #pragma once
 
 #include <pthread.h>
@@ -14,7 +14,7 @@
 #include <functional>
 #include <memory>
 
-// Prints a line at once, so that a program that is killed has said what it did before.
+// Prints a line at once, so a program that is killed has printed its earlier lines.
 [[gnu::format(printf, 1, 2)]] inline void say(const char* format, ...) {
   char line[512];
   va_list list;
@@ -25,13 +25,13 @@
   if (write(STDOUT_FILENO, line, static_cast<std::size_t>(length) + 1) < 0) _exit(97);
 }
 
-// The name of an error, which errno has.
+// The name of an error number of errno.
 inline const char* name_of(int error) {
   const char* name = strerrorname_np(error);
   return name == nullptr ? "?" : name;
 }
 
-// A thread of its own attributes, which std::thread cannot have.
+// Begins a thread with given attributes, which std::thread cannot have.
 inline pthread_t begin(std::function<void()> work, const pthread_attr_t* attributes = nullptr) {
   auto given = std::make_unique<std::function<void()>>(std::move(work));
   pthread_t thread;
@@ -61,7 +61,7 @@ inline std::uint64_t now_us(clockid_t clock = CLOCK_MONOTONIC) {
          static_cast<std::uint64_t>(at.tv_nsec) / 1'000;
 }
 
-// Threads that wait for one another's short holds of a mutex, so that the agent has work.
+// Threads that wait for one another's short holds of a mutex, so the agent has work.
 inline long contend(int threads, int rounds, const pthread_attr_t* attributes = nullptr) {
   static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   static long count;

@@ -1,4 +1,4 @@
-// An allocator of the program's own, which takes a mutex in every call and counts them. The agent
+// An allocator of the program's own, which counts its calls and takes a mutex in each. The agent
 // must neither call it nor wait for its mutex from within.
 #include <sys/mman.h>
 
@@ -38,7 +38,7 @@ void free(void*) {
 void* calloc(std::size_t count, std::size_t size) { return take(count * size); }
 void* realloc(void* from, std::size_t size) {
   void* to = take(size);
-  if (from != nullptr)  // never beyond the arena, of which what is not yet used is zero
+  if (from != nullptr)  // stays within the arena; its unused part is zero
     std::memmove(to, from,
                  std::min(size, static_cast<std::size_t>(static_cast<char*>(to) -
                                                          static_cast<char*>(from))));

@@ -1,6 +1,6 @@
 // build: plugin
-// Loads and unloads a library again and again while threads wait in it and in the program. Each
-// time it begins and ends, and it really is gone afterwards.
+// Loads and unloads a library again and again while threads wait in it and in the program. The
+// library's constructor and destructor run each time, and an unloaded library is really gone.
 #include <dlfcn.h>
 #include <link.h>
 

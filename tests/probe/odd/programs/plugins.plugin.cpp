@@ -1,4 +1,4 @@
-// Loaded and unloaded by plugins.cpp: threads that wait for a mutex that lies in the library.
+// plugins.cpp loads and unloads this library: threads wait for a mutex that lies in the library.
 #include <cstdio>
 #include <mutex>
 #include <thread>

@@ -1,6 +1,6 @@
 // preload: count_calls
-// A library of the user's own is preloaded and counts calls. The program sees it, its variable and
-// its counts as it does alone, and the library the calls that the program makes.
+// The user's own preloaded library counts calls. The program sees the library, its variable and its
+// counts the same as alone. The library sees the calls that the program makes.
 #include <dlfcn.h>
 
 #include <fstream>

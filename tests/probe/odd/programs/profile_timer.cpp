@@ -1,5 +1,5 @@
-// A program with a profiler of its own: SIGPROF by ITIMER_PROF until five ticks of processor time,
-// taken by whichever thread runs. The handler, its siginfo and the timer must be the program's.
+// A program with its own profiler: ITIMER_PROF sends SIGPROF until five ticks of processor time, to
+// any running thread. The handler, its siginfo and the timer must be the program's.
 #include <sys/time.h>
 
 #include <atomic>

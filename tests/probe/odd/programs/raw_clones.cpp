@@ -1,6 +1,6 @@
 // cases: process, thread
-// Makes processes and threads with clone() itself. They share the memory, and the maker's words of
-// the C library with it, while they call wrapped functions.
+// Makes processes and threads with clone() itself. They share the memory, also the maker's words of
+// the C library, while they call wrapped functions.
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>

@@ -1,5 +1,5 @@
-// The process becomes another program, from several functions of the exec family, from a thread
-// too. The last one sees the environment and the descriptors that the first was given.
+// The process becomes another program, by several functions of the exec family, also from a thread.
+// The last program sees the environment and the descriptors of the first.
 #include <dirent.h>
 
 #include <string>

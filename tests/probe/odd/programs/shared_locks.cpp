@@ -43,7 +43,7 @@ int main() {
     pthread_mutex_lock(&to->robust);
     sem_post(&to->semaphore);
     sleep_us(2'000);
-    _exit(0);  // with the robust mutex
+    _exit(0);  // holds the robust mutex
   }
   while (sem_wait(&to->semaphore) != 0) {
   }

@@ -1,4 +1,4 @@
-// Threads with stacks of 16 KiB, half of which the program itself uses before it waits for locks,
+// Threads with stacks of 16 KiB. The program itself uses half of each before it waits for locks,
 // conditions, other threads and input.
 #include <poll.h>
 

@@ -1,5 +1,5 @@
-// Other programs started in every way: vfork, posix_spawn, system, popen. Their environment and
-// descriptors, and the thread that waits for them, are as they would be alone.
+// Starts other programs in every way: vfork, posix_spawn, system, popen. Their environment and
+// descriptors, and the thread that waits for them, are the same as alone.
 #include <spawn.h>
 #include <sys/wait.h>
 
@@ -47,7 +47,7 @@ int main() {
   own[0] = given;
   pid_t spawned = 0;
   const int error = posix_spawn(&spawned, shell, nullptr, nullptr, words, own);
-  const int ended = end_of(spawned);  // before a line that would come between the shell's
+  const int ended = end_of(spawned);  // the line below must not come between the shell's
   say("posix_spawn: %d", error);
   report("posix_spawn", ended);
   say("posix_spawnp: %s",

@@ -1,5 +1,5 @@
-// What a process is given and can ask for: arguments, its environment byte by byte, descriptors,
-// limits, signals, attributes, and that it has no thread, child, timer or tracer but its own.
+// The state that a process gets and can ask for: arguments, its environment byte by byte,
+// descriptors, limits, signals, attributes. It has no thread, child, timer or tracer but its own.
 #include <dirent.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>

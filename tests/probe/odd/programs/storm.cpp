@@ -1,4 +1,4 @@
-// Makes and ends threads as fast as it can: joined, detached, left by pthread_exit.
+// Makes and ends threads at full speed: joined, detached, left by pthread_exit.
 #include <atomic>
 
 #include "odd.hpp"

@@ -1,7 +1,7 @@
 // build: thread
 // cases: right, wrong
-// A program under ThreadSanitizer, which stands before the same functions as the agent: it sees all
-// locks and conditions, so it reports a race where there is one and nowhere else.
+// A program under ThreadSanitizer, which precedes the same functions as the agent. ThreadSanitizer
+// sees all locks and conditions, so it reports a race only if there is one.
 #include <fcntl.h>
 #include <semaphore.h>
 
@@ -50,7 +50,7 @@ extern "C" void __tsan_on_report(void*) { ++reports; }
 
 int main(int, char** words) {
   const bool wrong = std::strcmp(words[1], "wrong") == 0;
-  dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);  // reports have addresses
+  dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);  // reports contain addresses
   sem_init(&semaphore, 0, 1);
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) threads.emplace_back(work, wrong);

@@ -1,5 +1,5 @@
-// Timers of each thread's processor time, as samplers use them, and timers of real time whose
-// notices carry values. Ids, values and codes must arrive as they do alone.
+// Timers of each thread's processor time, like those of samplers, and timers of real time whose
+// notices carry values. Ids, values and codes must be the same as alone.
 #include <sys/syscall.h>
 
 #include <atomic>
@@ -52,7 +52,7 @@ int main() {
     event.sigev_notify = SIGEV_SIGNAL;
     event.sigev_signo = SIGRTMIN + 4;
     event.sigev_value.sival_int = 70 + i;
-    int id = -1;  // the kernel's own id: no timer is to be there before ours
+    int id = -1;  // the kernel's own id: no other timer may exist before
     syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &id);
     const itimerspec once{{0, 0}, {0, 1'000'000}};
     syscall(SYS_timer_settime, id, 0, &once, nullptr);

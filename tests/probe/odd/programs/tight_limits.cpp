@@ -1,4 +1,4 @@
-// Lives within limits that it sets itself: no descriptor left, no process left, little memory.
+// Lives within limits that the program sets: no descriptor left, no process left, little memory.
 #include <fcntl.h>
 #include <sys/resource.h>
 

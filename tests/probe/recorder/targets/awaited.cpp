@@ -1,5 +1,5 @@
-// One thread has what another one waits for, 150 ms for each kind. Prints the kind as the record
-// names it, the waiting thread and the one that has it, or 0 where that is not known.
+// One thread holds an object for which another one waits, 150 ms for each kind. Prints the kind by
+// the record's name, the waiting thread and the holder, or 0 if the holder is unknown.
 #include <pthread.h>
 #include <semaphore.h>
 #include <unistd.h>
@@ -88,7 +88,7 @@ int main() {
   show("write_lock", false, locked<pthread_rwlock_rdlock>, briefly<pthread_rwlock_wrlock>);
   show("once", true, [] { pthread_once(&once, hold); }, [] { pthread_once(&once, hold); });
   show("once", true, [] { guarded(); }, [] { guarded(); });
-  // The agent knows holders of a spin lock from the first wait on.
+  // The agent knows the holders of a spin lock from the first wait on.
   show("spin_lock", false, spinning, spinning_briefly);
   show("spin_lock", true, spinning, spinning_briefly);
   const auto post = [] {

@@ -1,7 +1,7 @@
 // Makes child processes. `children locks N`: N of them compute under one mutex in shared memory.
-// `sleeps N SECONDS`: N sleep, for half a second if not told. `dies N`: N are killed one after the
-// other as soon as they run. `crashes`: one of two crashes, the other computes. `late`: a child is
-// made after a second. `outlives N SECONDS`: a child sleeps so long, the first process does not.
+// `sleeps N SECONDS`: N sleep, by default half a second. `dies N`: N are killed one after the other
+// as soon as they run. `crashes`: one of two crashes, the other computes. `late`: a child is made
+// after a second. `outlives N SECONDS`: a child sleeps so long, the first process does not.
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>

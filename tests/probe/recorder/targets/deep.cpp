@@ -1,4 +1,4 @@
-// Two threads take a mutex ROUNDS times, at ever other depths of a recursion.
+// Two threads take a mutex ROUNDS times, each time at another depth of a recursion.
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
@@ -17,7 +17,7 @@ long sum;
     return 1;
   }
   const long found = descend(depth - 1);
-  asm volatile("" ::: "memory");  // else this is a loop
+  asm volatile("" ::: "memory");  // or the compiler makes a loop of it
   return found + 1;
 }
 

@@ -1,5 +1,5 @@
-// A thread for each word: what makes it leave its processor or enter the kernel. At its end each
-// prints its word, its id and how often it was switched away.
+// A thread for each word: the word is the reason for which it leaves its processor or enters the
+// kernel. At its end each thread prints its word, its id and the number of its switches.
 #include <poll.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -41,7 +41,7 @@ int first_cpu() {
 
 }  // namespace
 
-// A stream's lock is taken by a system call that stands in the library itself.
+// A stream takes its lock by a system call in the library itself.
 [[gnu::noinline]] void keep_stream(Clock::time_point begin) {
   for (int round = 0; round < 3000 || lasts(begin); ++round) {
     flockfile(file);

@@ -1,5 +1,5 @@
-// A library that a program needs: a thread that is made before the agent's constructor has run,
-// and that waits for the first time 300 ms later.
+// A library that a program needs. It makes a thread before the agent's constructor runs, and that
+// thread waits for the first time 300 ms later.
 #include <unistd.h>
 
 #include <chrono>

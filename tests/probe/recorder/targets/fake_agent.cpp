@@ -30,7 +30,7 @@ std::uint64_t now_ns() {
   Shared& s = *static_cast<Shared*>(mapped);
   if (s.magic != kMagic || s.version != kVersion) return;
   if (s.size_checked != static_cast<std::uint32_t>(sizeof(Shared))) return;
-  char** last = environ;  // the two variables are
+  char** last = environ;  // the agent's two variables stand there
   while (*last != nullptr) ++last;
   last[-2] = nullptr;
 
@@ -40,7 +40,7 @@ std::uint64_t now_ns() {
   s.frames[1] = reinterpret_cast<std::uint64_t>(&getenv) + 1;
   s.frames_used = 2;
   s.stacks[4].hash = 99;
-  s.stacks[4].depth = 2;  // the stack 5
+  s.stacks[4].depth = 2;  // stack 5
   s.objects[2].key = object_key(ObjectKind::mutex, 1, 0x1234560U);
   s.objects[2].address = 0x1234560U;
   s.objects[2].type = 1;
@@ -73,7 +73,7 @@ std::uint64_t now_ns() {
   first.total[static_cast<unsigned>(Activity::mutex)].times = 17;
   first.use = Thread::live;
 
-  Thread& gone = s.threads[100];  // a thread that nobody saw from outside
+  Thread& gone = s.threads[100];  // a thread that the recorder never saw
   gone.tid = 4242424;
   gone.maker = getpid();
   gone.made_at = 5;

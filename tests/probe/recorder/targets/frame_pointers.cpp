@@ -1,5 +1,5 @@
-// Sleeps in a system call of its own under functions with frame pointers, as the C library of some
-// distributions is built. Prints as doing.cpp does.
+// Sleeps in a system call of its own under functions with frame pointers, like those of some
+// distributions' C library. Prints like doing.cpp.
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <thread>
 
-// Leaves addresses behind other calls where the frames of the sleeping functions come to lie.
+// Leaves addresses behind other calls in the memory of the later frames of sleeping functions.
 [[gnu::noinline]] static long leave(long depth) {
   long room[8];
   asm volatile("" ::"r"(room) : "memory");
@@ -16,7 +16,7 @@
   return below + 1;
 }
 
-// Keeps a copy of the address that it returns to, as the agent's functions do.
+// Keeps a copy of the return address, like the agent's functions do.
 [[gnu::noinline]] static long sleep_in_call(long ms) {
   long room[32] = {};
   room[28] = reinterpret_cast<long>(__builtin_return_address(0));
@@ -29,7 +29,7 @@
 
 [[gnu::noinline]] static long middle(long ms) { return sleep_in_call(ms) + 1; }
 
-// Through a pointer, as most functions of a library are called.
+// Calls through a pointer, like most callers of a library.
 [[gnu::noinline]] static long wait_below_frames(long ms, long (*below)(long)) {
   return below(ms) + 1;
 }

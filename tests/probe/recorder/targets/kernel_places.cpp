@@ -1,5 +1,5 @@
-// Says what the recorder makes of call chains. The input has lines as those of /proc/kallsyms, an
-// empty line, and then chains of addresses, innermost first; a chain that begins with "switch" is
+// Prints the recorder's names for call chains. The input has lines like those of /proc/kallsyms, an
+// empty line, and then chains of addresses, innermost first. A chain that begins with "switch" is
 // of a thread that leaves its processor.
 #include <cstdio>
 #include <iostream>

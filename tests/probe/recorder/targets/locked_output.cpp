@@ -1,5 +1,5 @@
-// Two threads take a mutex that both want, and write single bytes while they have it. The arguments
-// are for how many milliseconds, every which time they write, and how many bytes then.
+// Two threads contend for a mutex, and write single bytes while they have it. The arguments are the
+// time in milliseconds, the number of holds for each write, and the number of bytes then.
 #include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// Computes and waits for a lock, with a thread that only waits, and at half time says so: what a
-// recording that begins then must leave out.
+// Computes and waits for a lock, beside a thread that only waits, and prints a line at half time. A
+// recording that begins then must leave out the first half.
 #include <pthread.h>
 #include <unistd.h>
 

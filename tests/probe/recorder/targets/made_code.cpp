@@ -1,4 +1,4 @@
-// Runs code that it made, and says its name as programs with a JIT compiler do.
+// Runs code that it made, and announces the code's name like a program with a JIT compiler.
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// Sleeps until it is asked to end: by SIGTERM or SIGINT with status 7, after it has written a line.
+// Sleeps until SIGTERM or SIGINT asks it to end. Then it writes a line and ends with status 7.
 #include <unistd.h>
 
 #include <csignal>

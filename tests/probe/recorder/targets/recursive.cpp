@@ -1,4 +1,4 @@
-// Two threads take a recursive mutex ROUNDS times, and 20 times again while they have it.
+// Two threads take a recursive mutex ROUNDS times, and 20 more times while they have it.
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>

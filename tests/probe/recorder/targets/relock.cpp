@@ -1,5 +1,5 @@
-// A thread is signalled by one that does not have the mutex, while another one has it for 200 ms.
-// Prints the ids of the waiting thread and of the holder.
+// A thread without the mutex signals another, while a third one has the mutex for 200 ms. Prints
+// the ids of the waiting thread and of the holder.
 #include <pthread.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// Threads that live for some milliseconds each, one after the other, and wait nearly all of it.
+// Threads that live for some milliseconds each, one after the other, and wait nearly all that time.
 #include <semaphore.h>
 
 #include <chrono>

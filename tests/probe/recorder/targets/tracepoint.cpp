@@ -1,4 +1,4 @@
-// Says what the recorder makes of the texts about a tracepoint. The input has lines as those of
+// Prints the recorder's reading of the texts about a tracepoint. The input has lines like those of
 // /proc/self/mounts, an empty line, and then the text of a file `format`.
 #include <cstdio>
 #include <iostream>
