@@ -1,13 +1,14 @@
-"""Explain's bound beside the gain of the fix, of each planted program that a fix helps, as a table.
+"""Explain's bound beside the gain of the fix, for each planted program that a fix helps, as a
+table.
 
     ./threadmark check --only try-bounds
     PYTHONPATH=lab .venv/bin/python tests/try/bound_bars.py --budget 30 locale stdio
 
-Where a fix takes away the causes that it is for and nothing else (`alone` at the top of the
-program), its bound must not be below its gain less the noise, in 95 % of the programs. `also` says
-what the other programs' fixes change beside the causes. A fix for a wait that gains on one thread
-too, where no thread waits, takes away work beside it; as in tests/explain/bounds.py it is listed
-and not judged. Exit status 1 where the bar is missed.
+If a fix removes the causes that it is for and nothing else (`alone` at the top of the program), its
+bound must not be below its gain less the noise, in 95 % of the programs. For the other programs
+`also` names the changes of the fix beside the causes. A fix for a wait that also gains on one
+thread, where no thread waits, removes work beside the wait. Like tests/explain/bounds.py the script
+lists such a fix and does not judge it. The exit status is 1 if the bar is missed.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "explain"))
 from bounds import ALONE, COSTS_ALONE
 from try_bars import PLANTED, ROOT, built, expectation, names_of, threads_of
 
-WITHIN = 0.95  # of the programs whose fix takes away the cause alone
+WITHIN = 0.95  # of the programs whose fix removes the cause alone
 
 
 @dataclass(frozen=True)
 class Line:
-    """A row of the table. `within` is None where there is no bound, or no gain; `marked` is what
-    the program says, and `alone` whether one thread bears it out."""
+    """A row of the table. `within` is None if there is no bound, or no gain. `marked`: the program
+    has the mark `alone`. `alone`: it has the mark, and one thread shows no further gain."""
 
     text: str
     alone: bool
@@ -41,7 +42,7 @@ class Line:
 
 
 def lines(names: Sequence[str], budget_s: float) -> Iterator[Line]:
-    """Of each planted program that a fix helps."""
+    """The rows of the planted programs that a fix helps."""
     with tempfile.TemporaryDirectory() as folder:
         for path in sorted(PLANTED.glob("*.cpp")):
             expected = expectation(path.read_text(encoding="utf-8"))
@@ -65,7 +66,7 @@ def _tried(program: Path, expected: dict[str, str], count: str, budget_s: float)
         "{threads}",
     ]
     done = subprocess.run(line, check=False, cwd=program.parent, capture_output=True, text=True)
-    if done.returncode != 0:  # such as a program that is too slow for the budget today
+    if done.returncode != 0:  # for example, the program is too slow for the budget today
         return {
             "why": (done.stderr.splitlines() or [f"try ended with status {done.returncode}"])[-1]
         }
@@ -91,9 +92,9 @@ def _line(program: Path, expected: dict[str, str], count: str, found: dict[str, 
     if best is None:
         return Line(f"{said} | no gain for sure | | {also} |", alone, None)
     ratio = best["threads"][count]["times_as_fast"]
-    on_one = best["threads"].get("1")  # a fix may be for more than one only
+    on_one = best["threads"].get("1")  # a fix may be only for more than one thread
     one_thread = on_one["times_as_fast"]["estimate"] if on_one else 0.0
-    # With one thread of its own a program may still have a runtime with too many.
+    # With one thread of its own a program may still have a runtime with too many threads.
     if cause["category"] not in (*COSTS_ALONE, "run_queue") and one_thread > ALONE:
         alone, also = False, also or f"on one thread it gains x{one_thread:.2f}"
     said += f" | {name} x{ratio['estimate']:.2f} ({ratio['low']:.2f} to {ratio['high']:.2f})"

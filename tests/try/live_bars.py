@@ -1,12 +1,12 @@
-"""The bars of try and gate on real runs of this machine, as counts; for a machine that is free.
+"""The bars of try and gate on real runs of this machine, as counts; the machine must be free.
 
     ./threadmark check --only try-nothing try-gain try-gates
     PYTHONPATH=lab .venv/bin/python tests/try/live_bars.py nothing --tries 30 --budget 6
 
-Exit status 1 where a bar is missed. `nothing`: tries of eight fixes that do nothing, and how many
-of them claim a gain. `gain`: tries of a fix that takes a tenth off the work beside two that do
-nothing. `gates`: an unchanged program, one with a serial phase of 20 %, and one with a lock held
-for 80 % of its work.
+The exit status is 1 if a bar is missed. `nothing`: tries of eight fixes that do nothing, and the
+number of tries that claim a gain. `gain`: tries of a fix that removes a tenth of the work beside
+two that do nothing. `gates`: an unchanged program, one with a serial phase of 20 %, and one with a
+lock held for 80 % of its work.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCE = Path(__file__).with_name("shares.cpp")
 NOTHING = 8
 PLANTED = "less-work"
-FALSE, FOUND, FALSE_FAILURES = 0.035, 0.95, 0.02  # shares of tries, as in try_bars.py
-# Per cent serial, per cent under a lock, what is asked for, and the status that is right.
+FALSE, FOUND, FALSE_FAILURES = 0.035, 0.95, 0.02  # shares of tries, like in try_bars.py
+# Per cent serial, per cent under a lock, the demand, and the right status.
 GATES = ((0, 0, "0.7@2", 0), (20, 0, "0.9@2", 1), (0, 80, "0.7@2", 1))
 
 
 class Count(NamedTuple):
-    """After some tries: what there was, and whether that reaches the bar."""
+    """The counts after some tries, and whether they reach the bar."""
 
     said: str
     good: bool
@@ -51,7 +51,7 @@ def _fix(name: str, variable: str, value: str) -> Fix:
 
 @contextlib.contextmanager
 def program() -> Iterator[Path]:
-    """Where the program is."""
+    """The path of the program."""
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "shares"
         line = ["g++", "-std=c++20", "-O2", "-pthread", str(SOURCE), "-o", str(made)]
@@ -60,7 +60,7 @@ def program() -> Iterator[Path]:
 
 
 def tried(path: Path, fixes: list[Fix], budget_s: float) -> tuple[list[str], int]:
-    """The fixes that a try says to gain, and how many rounds it had."""
+    """The fixes for which a try claims a gain, and the number of its rounds."""
     choosing.every = lambda: fixes
     workload = Workload((str(path), "{threads}", "0", "0"), threads="2")
     said = io.StringIO()
@@ -71,7 +71,7 @@ def tried(path: Path, fixes: list[Fix], budget_s: float) -> tuple[list[str], int
 
 
 def nothing(path: Path, tries: int, budget_s: float) -> Iterator[Count]:
-    """Tries of fixes that do nothing."""
+    """Try fixes that do nothing."""
     fixes = [_fix(f"nothing-{i}", f"THREADMARK_NOTHING_{i}", "1") for i in range(NOTHING)]
     false = 0
     for number in range(1, tries + 1):
@@ -82,7 +82,7 @@ def nothing(path: Path, tries: int, budget_s: float) -> Iterator[Count]:
 
 
 def gain(path: Path, tries: int, budget_s: float) -> Iterator[Count]:
-    """Tries of a fix that gains a tenth."""
+    """Try a fix that gains a tenth."""
     fixes = [_fix(PLANTED, "THREADMARK_WORK", "91")]
     fixes += [_fix(f"nothing-{i}", f"THREADMARK_NOTHING_{i}", "1") for i in range(2)]
     found = 0
@@ -94,7 +94,7 @@ def gain(path: Path, tries: int, budget_s: float) -> Iterator[Count]:
 
 
 def gates(path: Path, tries: int, budget_s: float) -> Iterator[Count]:
-    """Gates on the three programs, in turns."""
+    """Run gates on the three programs, in turns."""
     statuses: dict[int, Counter[int]] = {at: Counter() for at in range(len(GATES))}
     for number in range(1, tries + 1):
         for at, (serial, locked, asked, _) in enumerate(GATES):
@@ -122,7 +122,7 @@ SERIES: dict[str, Callable[[Path, int, float], Iterator[Count]]] = {
 
 
 def main() -> int:
-    """Print how often each held, after each try."""
+    """Print the counts after each try."""
     parser = argparse.ArgumentParser(description="the bars of try and gate on real runs")
     parser.add_argument("which", choices=sorted(SERIES))
     parser.add_argument("--tries", type=int, default=20)

@@ -1,4 +1,4 @@
-"""Made-up noise of runs, and a try on it by the judge of the lab itself."""
+"""Made-up noise of runs, and a try on it by the lab's own judge."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from threadmark.judge.trials import Finding, Judgement, Trial, looks
 
-AGAIN = -1  # the arm of the pairs without a fix, which a try has in each round
+AGAIN = -1  # the arm of the pairs without a fix, which each round of a try has
 
 Series = Callable[[np.random.Generator, int], np.ndarray]
 
 
 def _bursts(rng: np.random.Generator, count: int) -> np.ndarray:
-    """A neighbour comes and goes, for several runs at a time."""
+    """A neighbour that comes and goes, for several runs at a time."""
     slow, found = False, np.zeros(count)
     for at in range(count):
         if rng.random() < (0.2 if slow else 0.05):
@@ -22,7 +22,7 @@ def _bursts(rng: np.random.Generator, count: int) -> np.ndarray:
     return found + rng.normal(0, 0.02, count)
 
 
-# Logarithms of the times of runs that are all alike.
+# Logarithms of the times of equal runs.
 SERIES: dict[str, Series] = {
     "normal": lambda rng, n: rng.normal(0, 0.03, n),
     "heavy": lambda rng, n: 0.03 * rng.standard_t(2, n),
@@ -45,8 +45,8 @@ def tried(
     rounds: int = 30,
     gains: Mapping[int, float] | None = None,
 ) -> dict[int, Judgement]:
-    """What a try of so many fixes says at its end; `gains` are those that are planted. As in a try
-    with one number of threads there are pairs without a fix, and room for a combination."""
+    """The judgements of a try of `fixes` fixes at its end; `gains` are the planted ones. Like a try
+    with one number of threads, this one has pairs without a fix and room for a combination."""
     logs: dict[int, list[float]] = {fix: [] for fix in (AGAIN, *range(fixes))}
     times = series(rng, 2 * len(logs) * rounds)
     still, at, family = list(logs), 0, fixes + 1
@@ -62,5 +62,5 @@ def tried(
 
 
 def claims(found: Mapping[int, Judgement]) -> set[int]:
-    """The fixes that are said to gain."""
+    """The fixes with a claimed gain."""
     return {fix for fix, each in found.items() if fix != AGAIN and each.finding is Finding.GAIN}

@@ -1,5 +1,5 @@
-// What a program does with mutexes, to be run under the library of queueing mutexes: "ok" where all
-// of it came out right, or what did not.
+// Checks mutexes under the library of queueing mutexes. Prints "ok" if all checks pass, else the
+// sentence of the check that failed.
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -53,7 +53,7 @@ static void excludes() {
   must(sum > 6 * 1400, "each lock is had");
 }
 
-// Whoever frees a mutex comes after those that wait for it.
+// A thread that frees a mutex gets it again only after the threads that wait for it.
 static void comes_in_turn() {
   static std::mutex mutex;
   static std::vector<int> order;
@@ -147,7 +147,7 @@ static void is_destroyed() {
   });
 }
 
-// A process forks while two threads wait, who are not in the child.
+// A process forks while two threads wait. The child does not have these threads.
 static void forks() {
   static std::mutex mutex;
   mutex.lock();

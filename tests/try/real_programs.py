@@ -1,9 +1,11 @@
-"""What try finds for programs of the distribution, and the same by hand, as rows of a table.
+"""Compares the gains that try finds for programs of the distribution with gains by hand, in a
+table.
 
     PYTHONPATH=lab .venv/bin/python tests/try/real_programs.py --budget 40 xz pigz
 
-By hand: twelve runs as it is and twelve with the fix, in turns, by the line that try gives, and the
-ratio of the medians. Each gain has a row; without one the fix that promised most has it.
+By hand: twelve runs of the program as it is and twelve with the fix, in turns, by the line that try
+gives, and the ratio of the medians. Each gain has a row; if there is none, the most promising fix
+has one.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ ROOT = Path(__file__).resolve().parents[2]
 RUNS = 12
 PORT = 7911
 _READY_S = 10.0
-# Words; for a server what tells that it is up and what is its load. SIGINT ends a server.
+# Words; for a server also the command that checks whether it is up, and its load. SIGINT ends a
+# server.
 PROGRAMS: dict[str, tuple[str, str, str]] = {
     "xz": ("xz -T{threads} -0 --block-size=1MiB -c input", "", ""),
     "pigz": ("pigz -p {threads} -6 -c input", "", ""),
@@ -53,11 +56,11 @@ PROGRAMS: dict[str, tuple[str, str, str]] = {
 
 
 def tried(name: str, budget_s: float) -> dict[str, Any]:
-    """What try says, as its JSON."""
+    """The JSON of a try."""
     words, ready, load = PROGRAMS[name]
     line = [str(ROOT / "threadmark"), "try", "--store", "s.db", "--json", "--threads", "2"]
     line += ["--budget", f"{budget_s:g}s"]
-    # What a program says of its own time differs each time.
+    # sysbench prints its own times, and these differ in each run.
     line += ["--check", "true"] if name.startswith("sysbench") else []
     line += ["--ready", ready, "--load", load, "--stop", "INT"] if load else []
     done = subprocess.run([*line, "--", *shlex.split(words)], check=True, stdout=subprocess.PIPE)
@@ -66,7 +69,7 @@ def tried(name: str, budget_s: float) -> dict[str, Any]:
 
 
 def by_hand(name: str, fixed: str) -> float:
-    """How many times as fast the line with the fix is, by a clock and a shell."""
+    """The speed-up of the line with the fix, by a clock and a shell."""
     words, ready, load = PROGRAMS[name]
     plain = shlex.join(shlex.split(words.replace("{threads}", "2")))
     times: dict[str, list[float]] = {plain: [], fixed: []}
@@ -96,7 +99,7 @@ def _served(line: str, ready: str, load: str) -> float:
 
 
 def rows(name: str, budget_s: float) -> Iterator[str]:
-    """Of the table."""
+    """The rows of the table."""
     found = tried(name, budget_s)
     fixes = [each for each in found["fixes"] if not each["parts"]]
     known = [each for each in fixes if each["threads"] and not each["broken"]]
@@ -116,7 +119,7 @@ def rows(name: str, budget_s: float) -> Iterator[str]:
 
 
 def main() -> int:
-    """Print the rows."""
+    """Print the rows of the table."""
     parser = argparse.ArgumentParser(description="try on programs of the distribution")
     parser.add_argument("--budget", type=float, default=40.0, help="seconds for each")
     parser.add_argument("programs", nargs="*", default=list(PROGRAMS))

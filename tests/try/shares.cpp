@@ -1,5 +1,5 @@
-// What the live bars run: some milliseconds of work that threads divide, of which a percentage is
-// done by one thread, or under a lock. THREADMARK_WORK is how much there is, in percent.
+// The program of the live bars: some milliseconds of work that threads divide. One thread does a
+// percentage of it alone, or under a lock. THREADMARK_WORK is the amount of work in percent.
 #include <mutex>
 
 #include "planted/threads.hpp"

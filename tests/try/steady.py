@@ -1,4 +1,4 @@
-"""A budget of `try` for its tests that other work on the machine does not use up."""
+"""A budget of `try` for tests, which other work on the machine does not use up."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _RUN_S = 0.1
 
 @pytest.fixture
 def budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run takes 0.1 s of the budget of a try, however long others keep it from a processor."""
+    """A run takes 0.1 s of a try's budget, however long other programs keep it from a processor."""
     spent_s = [0.0]
     real = trying._Session._run
 

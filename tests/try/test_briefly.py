@@ -1,4 +1,5 @@
-"""What explain says for another command: who gets the variables of a fix, and an interrupt."""
+"""explain as a helper of another command: the variables of a fix reach the program alone; an
+interrupt."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ ANSWER = {"causes": [CAUSE], "fixes": [{"name": "batch", "bound": 1.4}]}
 
 @pytest.fixture
 def recorded(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What the recorder was called with; it records nothing, unless `record` is set."""
+    """The arguments of the recorder. It records nothing, unless `record` is set."""
     seen: dict[str, Any] = {"interrupted": False, "record": b""}
 
     def record(

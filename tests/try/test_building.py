@@ -1,4 +1,4 @@
-"""Builds with more flags: they reach the compiler, and the user's folder stays as it is."""
+"""Builds with more flags: the flags reach the compiler, and the user's folder stays unchanged."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Build = Callable[..., AbstractContextManager[Builder]]
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of sources, which is where the test is."""
+    """A folder of sources, in which the test runs."""
     place = tmp_path / "a project"
     place.mkdir()
     (place / "prog.c").write_text(SOURCE, encoding="ascii")
@@ -156,7 +156,7 @@ def test_a_build_that_writes_into_the_folder_is_refused(
         Builder.of(f"make -C '{folder}'", "prog").__enter__()
 
 
-# Slow where it is not optimised as is asked for; a flag of another fix does not compile.
+# The program is slow without optimisation; a flag of another fix does not compile.
 SLOW = """
 #include <unistd.h>
 int main(void) {

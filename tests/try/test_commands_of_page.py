@@ -1,4 +1,4 @@
-"""The commands in blocks of docs/try.md run as they stand there, with a small budget."""
+"""The commands in blocks of docs/try.md run unchanged, except for a small budget."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from threadmark.model.places import ROOT
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++"),
-    pytest.mark.xdist_group("commands of the page"),  # a baseline is written for a later one
+    pytest.mark.xdist_group("commands of the page"),  # a command needs another's baseline
 ]
 
-# Two threads of a few milliseconds, so that any budget has rounds.
+# Two threads of a few milliseconds, so any budget has rounds.
 SOURCE = """
 #include <cstdlib>
 #include <thread>
@@ -35,7 +35,7 @@ CMAKE = (
     "cmake_minimum_required(VERSION 3.20)\nproject(p CXX)\nfind_package(Threads REQUIRED)\n"
     "add_executable(prog prog.cpp)\ntarget_link_libraries(prog Threads::Threads)\n"
 )
-# In the places of the command, of a server, of what asks it, and of what loads it.
+# Replacements for the command, for a server, for its readiness check, and for its load.
 SCRIPTS = {
     "threadmark": f'exec {shlex.quote(sys.executable)} -P -m threadmark "$@"',
     "server": "trap 'exit 0' TERM; while :; do sleep 0.05; done",
@@ -45,7 +45,7 @@ SCRIPTS = {
 
 
 def commands() -> list[str]:
-    """Of the blocks of the page, each on one line."""
+    """The commands in the blocks of the page, each on one line."""
     page = (ROOT / "docs/try.md").read_text(encoding="utf-8")
     blocks = "".join(re.findall(r"^```sh\n(.*?)^```", page, re.DOTALL | re.MULTILINE))
     return [line for line in blocks.replace("\\\n", " ").splitlines() if line]
@@ -53,7 +53,7 @@ def commands() -> list[str]:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a program, what builds it, and a server."""
+    """A folder with a program, its build files, and a server."""
     folder = tmp_path_factory.mktemp("project")
     (folder / "prog.cpp").write_text(SOURCE, encoding="ascii")
     (folder / "CMakeLists.txt").write_text(CMAKE, encoding="ascii")
@@ -86,13 +86,13 @@ def test_a_command_of_the_page_runs(line: str, project: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(ROOT / "lab"), "PATH": f".:{os.environ['PATH']}"},
     )  # fmt: skip
     said = done.stdout + done.stderr
-    if beginning[1] == "gate":  # what it decides is this machine's
+    if beginning[1] == "gate":  # the decision depends on this machine
         if "--no-worse-than" in line and not (project / "scaling.json").exists():
             pytest.skip("the machine was too busy for a baseline")
         assert done.returncode in (0, 1, 3), said
         if "--write-baseline" in line:
             assert (project / "scaling.json").exists() == (done.returncode == 0)
-    elif done.returncode == 2:  # builds and runs took the budget of a busy machine
+    elif done.returncode == 2:  # on a busy machine builds and runs may use up the budget
         assert "budget" in said, said
     else:
         assert done.returncode == 0, said

@@ -1,4 +1,4 @@
-"""How often a try claims a gain that is none, and finds one that is there."""
+"""The rates at which a try claims a false gain, and finds a real one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from threadmark.judge import pairs, trials
 from threadmark.judge.trials import Finding, Trial, promises
 
 TRIES = 200
-FALSE = 7  # tries of these
+FALSE = 7  # of these tries
 
 
 @pytest.mark.parametrize("name", ["heavy", "two equal modes", "slow runs"])
@@ -88,7 +88,7 @@ def test_a_common_variance_lets_few_pairs_tell_but_not_where_they_differ_more() 
 def test_what_is_left_out_for_gaining_nothing_claims_nothing() -> None:
     rng = np.random.default_rng(5)
     others = {f"other {at}": list(rng.normal(0, 0.002, 40)) for at in range(4)}
-    # Sure to gain one percent, which nobody keeps a setting for.
+    # The fix surely gains one percent, but nobody keeps a setting for that.
     logs = {"fix": list(0.01 + rng.normal(0, 0.002, 40)), **others}
     trial = Trial(logs)
     assert "fix" not in trial.open()

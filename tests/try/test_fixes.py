@@ -1,4 +1,5 @@
-"""Fixes: each is one file, says what it can help with, and is left out with a reason."""
+"""Fixes: each is one file, names the causes that it can help with, and has a reason if it is left
+out."""
 
 from __future__ import annotations
 
@@ -50,7 +51,7 @@ def test_each_file_is_a_fix_that_says_what_it_helps_with_and_risks() -> None:
 def test_a_short_list_has_fixes_of_all_kinds() -> None:
     fixes = choosing.every()
     kinds = {fix.kind for fix in fixes}
-    openmp = {fix.name for fix in fixes if fix.kind == "openmp"}  # they do different things
+    openmp = {fix.name for fix in fixes if fix.kind == "openmp"}  # these do different things
     short = fixes[: len(kinds) - 1 + len(openmp)]
     assert {fix.kind for fix in short} == kinds
     assert {fix.name for fix in short} >= openmp
@@ -179,7 +180,7 @@ def test_likely_fixes_come_first_with_the_causes_that_they_help_with() -> None:
         {"category": "mutex", "name": name, "knowledge": None} for name in ("table", "locale::")
     ]
     assert ["c-locale" in choosing.helping([each]) for each in locks] == [False, True]
-    # What is for the locale's lock alone comes before what is for any lock.
+    # A fix for the locale's lock alone comes before a fix for any lock.
     assert list(choosing.helping(locks[1:]))[:2] == ["c-locale", "classic-locale"]
     ordered = choosing.ordered(choosing.applicable(TARGET)[0], ["batch", "arenas"])
     assert [each.name for each in ordered[:2]] == ["batch", "arenas"]
@@ -226,9 +227,9 @@ def test_what_a_program_calls_says_which_fixes_come_first_and_last(tmp_path: Pat
     assert order["names"][-1] == "free-affinity"
     assert set(order["names"][-4:]) >= mutexes
     assert "classic-locale" not in order["names"][-4:]
-    assert set(order["calls"][-2:]) == locale | {"free-affinity"}  # a library of its own locks
+    assert set(order["calls"][-2:]) == locale | {"free-affinity"}  # calls of a library's own lock
     usual = [fix.name for fix in choosing.every()]
-    assert order["loads"] == [each for each in usual if each in order["loads"]]  # not known
+    assert order["loads"] == [each for each in usual if each in order["loads"]]  # needs unknown
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
@@ -273,7 +274,7 @@ int main() {
 
 @pytest.fixture(scope="module")
 def uses_all(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A program whose output shows what the libraries of lab/preload/ change."""
+    """A program whose output shows the changes by the libraries of lab/preload/."""
     folder = tmp_path_factory.mktemp("uses")
     (folder / "a.cpp").write_text(PROGRAM, encoding="ascii")
     subprocess.run(["g++", "-pthread", "a.cpp", "-o", "prog"], cwd=folder, check=True)

@@ -1,4 +1,4 @@
-"""gate: what it demands, when it is sure, what it writes, and how it ends."""
+"""gate: its demands, its certainty, its files, and its endings."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ TWO = demands.efficiencies("0.7@2")
 
 @dataclass
 class Machine:
-    """A program of which `serial` of the work is serial, on a machine with noise."""
+    """A program with the share `serial` of serial work, on a machine with noise."""
 
     serial: float = 0.0
     noise: float = 0.03
-    disturbed: float = 0.0  # share of the runs
-    fails_on: int = 0  # threads
+    disturbed: float = 0.0  # the share of the runs
+    fails_on: int = 0  # the number of threads
     seed: int = 1
     now: float = 0.0
     kept: list[Row] = field(default_factory=list)
@@ -47,7 +47,7 @@ class Machine:
         time_s = self.serial + (1 - self.serial) / threads
         time_s *= self.random.lognormvariate(0, self.noise)
         if self.random.random() < 0.05:
-            time_s *= 1.5  # a neighbour
+            time_s *= 1.5  # a neighbour runs
         self.now += time_s
         bad = threads == self.fails_on
         why = "other processes took 40 %" if self.random.random() < self.disturbed else ""
@@ -96,7 +96,7 @@ def test_rounds_beside_other_work_do_not_count() -> None:
     half = machine.judged(TWO)
     assert half.verdict is Verdict.PASSED
     assert half.disturbed > 0
-    gone = {row.round for row in machine.kept if row.disturbed} | {0}  # the first one warms up
+    gone = {row.round for row in machine.kept if row.disturbed} | {0}  # the first round warms up
     counted = [r for r in machine.kept if r.round not in gone and r.cell.threads == 2]
     assert half.seconds[2] == pytest.approx(median(r.sample_ns / 1e9 for r in counted))
 
@@ -197,13 +197,13 @@ def test_the_service_is_told_by_its_variables() -> None:
     assert reports.form_here({}) == "none"
 
 
-# With two threads in half the time; serial where it is told so.
+# Two threads take half the time, unless the second word is `serial`.
 SCRIPT = '[ "$1" = 2 ] && [ "$2" != serial ] && sleep 0.03 || sleep 0.06'
 
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of one's own, on a machine of one's own."""
+    """A folder of the test's own, on a machine without other work."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(load, "disturbance", lambda *_: "")
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
@@ -212,7 +212,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def gate(capfd: pytest.CaptureFixture[str], *words: str, status: int) -> str:
-    """What the command prints."""
+    """The output of the command."""
     line = ["gate", "--store", "s.db", "--no-explain", *words]
     assert cli.main(line) == status
     captured = capfd.readouterr()
@@ -424,12 +424,13 @@ int main(int, char** words) {
 
 
 def test_the_steps_of_the_example_workflow_run(here: Path) -> None:
-    """A machine that is busy decides nothing, which the step allows. A gate that fails fails it."""
+    """The step allows a gate without a decision, which a busy machine causes. A failing gate fails
+    the step."""
     steps = _steps((ROOT / "examples/gate.yml").read_text(encoding="utf-8"))
     assert [name for name, _ in steps] == ["Build", "Gate"]
     (here / "threadmark").symlink_to(ROOT)
     (here / "prog.cpp").write_text(PROGRAM, encoding="ascii")
-    # A shorter budget, and a store of this test: the rest is as it stands there.
+    # The commands run unchanged, except for a shorter budget and a store of this test.
     shorter = f"--budget 3s --no-explain --store {here / 's.db'}"
     lines = [["bash", "-e", "-c", script.replace("--budget 60s", shorter)] for _, script in steps]
     for line in lines:
@@ -445,7 +446,7 @@ def test_the_steps_of_the_example_workflow_run(here: Path) -> None:
 
 
 def _steps(text: str) -> list[tuple[str, str]]:
-    """The names of the steps that run something, and what they run."""
+    """The names and the scripts of the steps that run something."""
     found = []
     for step in re.split(r"^ {6}- ", text, flags=re.MULTILINE)[1:]:
         name = re.match(r"name: (.*)", step)

@@ -1,4 +1,4 @@
-"""A gate that fails explains the program, and each of its reports names the cause."""
+"""A failing gate explains the program, and each of its reports names the cause."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from threadmark import cli
 from threadmark.machine import load
 
-# Two threads that have one lock for most of their work.
+# Two threads that hold one lock for most of their work.
 PROGRAM = """
 #include <cstdlib>
 #include <mutex>

@@ -1,4 +1,5 @@
-"""The order of the runs of a try, and what is said of their rows: with made-up runs and clock."""
+"""The order of the runs of a try, and the judgement of their rows, with made-up runs and a made-up
+clock."""
 
 from __future__ import annotations
 
@@ -18,16 +19,16 @@ from threadmark.model.errors import LabError
 
 @dataclass
 class Machine:
-    """Runs take `seconds` divided by the gain of their fix, give or take `noise`."""
+    """Runs take `seconds` divided by the gain of their fix, with a spread of `noise`."""
 
     seconds: float = 1.0
     gains: dict[str, float] = field(default_factory=dict)
     noise: float = 0.02
     breaks: dict[str, tuple[Status, str]] = field(default_factory=dict)
     prints: dict[str, str] = field(default_factory=dict)
-    fails: float = 0.0  # share of the runs, whatever the fix is
+    fails: float = 0.0  # the share of the runs, with any fix
     seed: int = 3
-    aside: float = 0.0  # seconds that belong to a run and are not the program's
+    aside: float = 0.0  # seconds of a run outside the program
     interrupt_after: int = 10**9
     now: float = 0.0
     stored: list[Row] = field(default_factory=list)
@@ -83,7 +84,7 @@ def test_each_round_has_pairs_of_neighbours_in_both_orders_and_one_without_a_fix
     assert {arm for arm, _ in firsts} == {
         Arm("a", 2), Arm("b", 2), Arm(AGAIN, 1), Arm(AGAIN, 2)
     }  # fmt: skip
-    assert len(firsts) == 8  # as it is comes first, and last, of every arm
+    assert len(firsts) == 8  # each arm has the program as it is once first, and once last
     assert len(runs) == 8 * 8
     assert machine.stored == loop.rows
     loop.measure(1000, rounds=10)
@@ -145,7 +146,7 @@ def test_a_fix_that_breaks_the_program_costs_that_fix_only(
     broken = {each.name: each.broken for each in found.tried}
     assert broken == {"a": reason, "b": ""}
     assert sum(variant == "a" for variant, _ in machine.order) <= 3
-    # That it ends as it is is known, a fix that is five times as slow as that is none.
+    # The program is known to end as it is, and a fix that is five times as slow does not count.
     assert 4 < machine.limits["b"] < 5 * 1.5 < 15 < machine.limits[AS_IS]
     assert not found.winners
 
@@ -190,7 +191,7 @@ def test_a_program_that_fails_by_chance_is_hardly_ever_blamed_on_a_fix() -> None
         loop.measure(290)
         found = judgement.judged(loop.rows, described("a", "good"), {})
         blamed += any(each.broken for each in found.tried)
-        # A fix that fails before the program as it is has, is taken up again.
+        # The loop retries a fix that fails before the program as it is has failed.
         assert min(sum(name == fix for name, _ in machine.order) for fix in ("a", "good")) >= 3
     assert blamed <= 3
 
@@ -255,7 +256,7 @@ def test_where_there_is_time_for_one_round_of_all_the_best_is_found_still(noise:
         loop.measure(200)
         found = judgement.judged(loop.rows, described(*names), {})
         assert [each.name for each in found.winners] == ["fix 17"]
-        # Whoever was given up has too few pairs for a claim.
+        # A fix that was given up has too few pairs for a claim.
         logs = judgement.logs_of(loop.rows)
         assert all(len(logs[arm]) < 4 for arm in out)
         assert machine.now < 204
@@ -295,7 +296,7 @@ def test_the_rounds_as_is_tell_how_much_faster_more_threads_are() -> None:
 
 
 def test_what_a_look_said_holds_though_other_arms_come_later() -> None:
-    """The pairs of a combination begin later and may spread more than all that was seen before."""
+    """The pairs of a combination begin later and may spread more than all earlier ones."""
     early = [
         row
         for number in range(1, 5)
@@ -314,7 +315,7 @@ def test_what_a_look_said_holds_though_other_arms_come_later() -> None:
 
 
 def _timed(number: int, fix: str, ratio: float) -> list[Row]:
-    """A pair of which the program as it is takes `ratio` times as long."""
+    """A pair in which the program as it is takes `ratio` times as long as with the fix."""
     made = []
     for variant, seconds in ((AS_IS, ratio), (fix, 1.0)):
         cell = Cell("p", "custom", "program", variant, "", "", 2)

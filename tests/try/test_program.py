@@ -1,4 +1,4 @@
-"""One run of a program of the user's own: how it ends, what it took, and that nothing is left."""
+"""One run of a program of the user: its ending, its time, and a clean machine after it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from threadmark.model.workload import Workload
 
 @pytest.fixture(params=["groups", "polling"])
 def cage(request: pytest.FixtureRequest) -> Iterator[Cage]:
-    """With control groups where they can be had, and without."""
+    """A cage with control groups, if the machine allows them, and one without."""
     groups = request.param == "groups"
     with Cage(default_limits(), use_groups=groups, cap_threads=False) as made:
         yield made
@@ -64,14 +64,14 @@ def test_a_run_has_its_time_its_peak_and_what_tells_its_output(
 
 
 def test_the_time_begins_with_the_process(cage: Cage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A lab that gets no processor while a program runs takes nothing off its time."""
+    """The time counts in full, even if the lab gets no processor while the program runs."""
 
     class Late(subprocess.Popen[bytes]):
         def __init__(self, *words: Any, **options: Any) -> None:
             super().__init__(*words, **options)
             time.sleep(0.3)
 
-    run(cage, "true")  # tells how long a child needs to its program
+    run(cage, "true")  # measures the time that a child needs to reach its program
     monkeypatch.setattr(subprocess, "Popen", Late)
     found = run(cage, "sleep 0.2")
     assert found.seconds is not None
@@ -103,7 +103,7 @@ def test_the_way_of_a_child_to_its_program_counts_for_the_lab(
 def test_the_work_of_others_is_that_beside_the_program_alone(
     cage: Cage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """What --prepare, --check and --metric use is no work of others."""
+    """The work of --prepare, --check and --metric is no work of others."""
     worked = tmp_path / "worked"
     work = f"echo x >> {worked}"
     worked.touch()
@@ -174,7 +174,7 @@ def test_what_runs_beside_the_program_is_at_fault_itself(cage: Cage) -> None:
 
 
 def test_the_variables_of_a_setting_reach_the_program_alone(cage: Cage, tmp_path: Path) -> None:
-    """All commands beside the program see the environment as it is, as do the runs as is."""
+    """The commands beside the program, and the runs as is, see the environment unchanged."""
     workload = Workload(
         ("sh", "-c", "echo program $LC_ALL-$N >> seen; exec sleep 60"),
         threads="2",

@@ -1,4 +1,4 @@
-"""The library of queueing mutexes: what a program sees of it, and all interleavings of a model."""
+"""The library of queueing mutexes: its effect on a program, and all interleavings of a model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from threadmark.setup.preload_library import preload_library
 
 THREADS = 3
 FIRST = ("first", "locks", "calm", "hand on", "close", "turn")  # steps of the first waiter
-TAKEN = 2  # times that each thread takes the mutex
+TAKEN = 2  # the times that each thread takes the mutex
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++ compiler")
@@ -32,9 +32,9 @@ def test_mutexes_in_turn_are_mutexes_in_every_way(tmp_path: Path) -> None:
 
 
 class State(NamedTuple):
-    """Of each thread: its step, how often it has had the mutex, its place (next, turn; None where
-    it has none) and the place that was before its own. Of the mutex: its tail, whether the first
-    waiter insists, and its holder."""
+    """The state of the threads and of the mutex. Each thread has its step, the number of times that
+    it has had the mutex, its place (next, turn; or None), and the place before its own. The mutex
+    has its tail, the mark that the first waiter insists, and its holder."""
 
     steps: tuple[str, ...]
     had: tuple[int, ...]
@@ -45,11 +45,11 @@ class State(NamedTuple):
     holder: int | None
 
     def at(self, me: int, step: str, **changes: Any) -> State:
-        """The same with one thread at another step."""
+        """The state with thread `me` at another step."""
         return self._replace(steps=_with(self.steps, me, step), **changes)
 
     def placed(self, whose: int, place: tuple[int | None, str] | None) -> tuple[Any, ...]:
-        """The places with another one of a thread."""
+        """The places with another place of thread `whose`."""
         return _with(self.places, whose, place)
 
 
@@ -125,7 +125,7 @@ def _hands_on(s: State, me: int) -> Iterator[State]:
             yield s.at(me, step, places=places)
         case step if step.startswith("wake"):
             whom = int(step.split()[1])
-            # One that is not asleep yet sees that its turn has come; else the wake is one too many.
+            # A waiter that is not asleep yet sees that its turn has come; its wake is one too many.
             woken = s.at(whom, "wait") if s.steps[whom] == "asleep" else s
             yield woken.at(me, "has")
 

@@ -1,4 +1,5 @@
-"""What a try prints, against a golden file of 80 columns, and what documents say of the fixes.
+"""The table of a try against a golden file of 80 columns, and the sentences of the documents about
+fixes.
 
     THREADMARK_GOLDEN=1 pytest tests/try/test_table.py
 
@@ -34,7 +35,7 @@ GAINS = {
 
 
 def described() -> dict[str, Any]:
-    """What was to be tried; the last one broke."""
+    """The fixes of a try; the last one broke."""
     tried = []
     for name in [*GAINS, "spinning-mutex"]:
         if name == AGAIN:
@@ -49,12 +50,12 @@ def described() -> dict[str, Any]:
 
 
 def cause(summary: str, name: str, bound: float | None, *fixes: str) -> dict[str, Any]:
-    """As briefly.py describes one."""
+    """A cause in the form of briefly.py."""
     return {"summary": summary, "category": name, "name": name, "bound": bound, "fixes": fixes}
 
 
 def stored(*, gains: dict[str, float], rounds: int = 16) -> Stored:
-    """A run whose runs take what GAINS say, give or take a percent."""
+    """A stored try whose runs have the times of GAINS, within a percent."""
     noise = random.Random(4)
     rows = []
     for number in range(1, rounds + 1):
@@ -98,7 +99,7 @@ def stored(*, gains: dict[str, float], rounds: int = 16) -> Stored:
 
 
 def printed(run: Stored, width: int = 80) -> list[str]:
-    """The lines of a terminal."""
+    """The lines on a terminal."""
     return [line.plain for line in table.lines(run, KIND.judge(run), width, utf8=True)]
 
 

@@ -1,4 +1,4 @@
-"""The command line of try: from a program to the answer, and what it refuses."""
+"""The command line of try: from a program to the answer, and its refusals."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from threadmark.model.errors import LabError
 from threadmark.model.places import ROOT
 from threadmark.store.store import Store
 
-# What is started in the background of a shell ignores Ctrl-C, and so would what is started here.
+# A process in the background of a shell ignores Ctrl-C, and so would the children of this test.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 steady_budget = steady.budget  # a fixture
 
-# Five times as fast where the locale is C, and broken by a priority.
+# Five times as fast if the locale is C, and broken by a priority.
 SCRIPT = """#!/bin/sh
 [ "$(nice)" -lt {nice} ] && exit 7
 [ "$LC_ALL" = C ] && sleep 0.02 || sleep 0.1
@@ -41,7 +41,7 @@ echo done
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where everything is written."""
+    """The folder of the test, in which all files are written."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LANG", "C.UTF-8")
     monkeypatch.delenv("LC_ALL", raising=False)
@@ -53,7 +53,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(capfd: pytest.CaptureFixture[str], *words: str, status: int = 0) -> str:
-    """What the command prints."""
+    """The output of the command."""
     assert cli.main(["try", "--store", "s.db", *words]) == status
     captured = capfd.readouterr()
     return captured.err if status == 2 else captured.out
@@ -172,7 +172,7 @@ SAID = {
 def _explains(
     monkeypatch: pytest.MonkeyPatch, *answers: dict[str, object] | LabError, takes_s: float = 0
 ) -> list[Setting]:
-    """Let explain give these answers; returns the settings that it was asked for."""
+    """Make explain give these answers; returns the settings that explain was asked for."""
     asked: list[Setting] = []
 
     def explained(_: object, setting: Setting, *__: object) -> dict[str, object]:

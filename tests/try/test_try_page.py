@@ -30,7 +30,7 @@ def test_the_page_shows_gains_and_bounds_in_every_width(
     assert "x1.07 is left" in rows[0]
     assert len(rows) == 6
     assert "Too few pairs" not in browser.find_element("id", "fixes").text
-    # An interval is a picture that is there.
+    # A visible interval is a rectangle with a height.
     pictures = browser.find_elements("css selector", "#fixes svg rect")
     assert all(each.size["height"] > 2 for each in pictures)
     assert len(pictures) >= len(GAINS) - 1

@@ -1,12 +1,12 @@
-"""What try and gate must reach, as a table: on made-up noise, and on planted programs.
+"""The bars of try and gate, as a table: on made-up noise, and on planted programs.
 
     ./threadmark check --only try-bars
 
 Made-up noise: a try of eight fixes that do nothing claims a gain in at most 7 of 200 tries, and a
 gain of 10 % is found in 95 of 100; a gate fails an unchanged program in at most 4 of 200 runs, and
-catches what does not scale in 95 of 100. Planted programs: the comment at the top of each says
-which fixes help; the best that is found must be one of them, and none where it says none. Exit
-status 1 where a bar is missed.
+catches a program that does not scale in 95 of 100. Planted programs: the comment at the top of each
+names the fixes that help. The best fix that try finds must be one of them; if there are none, try
+must find none. The exit status is 1 if a bar is missed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Bar:
 
 
 def made_up() -> Iterator[Bar]:
-    """Bars that need no machine."""
+    """The bars that need no machine."""
     for name, series in SERIES.items():
         rng = np.random.default_rng(1)
         false = sum(bool(claims(tried(series, rng, rounds=_ROUNDS))) for _ in range(TRIES))
@@ -76,7 +76,7 @@ def made_up() -> Iterator[Bar]:
 
 
 def planted(names: Sequence[str], budget_s: float) -> Iterator[Bar]:
-    """Bars of real programs."""
+    """The bars of real programs."""
     with tempfile.TemporaryDirectory() as folder:
         for path in sorted(PLANTED.glob("*.cpp")):
             if names and path.stem not in names:
@@ -106,7 +106,7 @@ def _planted(program: Path, expected: dict[str, str], budget_s: float) -> Bar:
 
 
 def built(source: Path, expected: dict[str, str], folder: Path) -> Path:
-    """The program of a source."""
+    """Build the program of a source; returns its path."""
     program = folder / source.stem
     line = ["g++", "-std=c++20", "-O2", "-pthread", *expected["build"].split(), str(source)]
     subprocess.run([*line, "-o", str(program)], check=True)
@@ -114,7 +114,7 @@ def built(source: Path, expected: dict[str, str], folder: Path) -> Path:
 
 
 def expectation(text: str) -> dict[str, str]:
-    """The comment at the top of a planted program."""
+    """The keys in the comment at the top of a planted program."""
     keys = "fix|threads|build|why|alone|also"
     found = dict(re.findall(rf"^// ({keys}): (.+)$", text, flags=re.MULTILINE))
     return {"threads": "", "build": "", "alone": "", "also": "", **found}
@@ -126,7 +126,7 @@ def names_of(fixes: str) -> set[str]:
 
 
 def threads_of(text: str) -> int:
-    """'4', or '2 per processor' of those that a program may use here."""
+    """'4', or '2 per processor' of the processors that a program may use here."""
     count, per, _ = text.partition(" per processor")
     return int(count) * (len(os.sched_getaffinity(0)) if per else 1)
 
