@@ -139,9 +139,7 @@ with Store.open(Path({str(path)!r}), create=False) as store:
             measured = int(lab.stdout.readline())
             assert store.unfinished(("quick", IMPORTED)) == killed
             store.finish(killed)
-            assert (
-                store.unfinished(("quick", IMPORTED)) == measured
-            )  # take_over names the owner
+            assert store.unfinished(("quick", IMPORTED)) == measured  # take_over names the owner
         finally:
             lab.kill()
             lab.communicate()

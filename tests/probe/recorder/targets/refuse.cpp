@@ -13,7 +13,7 @@ int main(int, char** words) {
   const std::string_view name = words[1];
   const unsigned call = name == "perf_event_open"    ? SYS_perf_event_open
                         : name == "process_vm_readv" ? SYS_process_vm_readv
-                       : name == "ptrace"           ? SYS_ptrace
+                        : name == "ptrace"           ? SYS_ptrace
                                                      : SYS_memfd_create;
   sock_filter steps[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
