@@ -19,7 +19,6 @@ namespace {
 
 constexpr std::size_t kStackBytes = 16384;
 constexpr suseconds_t kPatience = 2'000;  // us; a thread in a page fault may stop late
-constexpr int kRestartBlock = 516;        // the kernel's ERESTART_RESTARTBLOCK
 
 // Ends a wait for a thread that does not stop.
 void set_timer(suseconds_t us) {
@@ -58,6 +57,8 @@ bool has_silent_child(pid_t tid) {
 }
 
 #if defined(__x86_64__)
+constexpr int kRestartBlock = 516;  // the kernel's ERESTART_RESTARTBLOCK
+
 // Whether a signal waits to be delivered to a thread.
 bool has_signal(pid_t tid) {
   const std::string text = read_all(format("/proc/%d/status", tid).c_str());

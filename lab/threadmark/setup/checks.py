@@ -34,13 +34,12 @@ _PARALLEL = (
     "tests/lab/test_private.py",
     "tests/lab/test_schemas.py",
     "tests/lab/test_start.py",
+    "tests/lab/test_students.py",
     "tests/programs",
     "tests/simulation",
     "tests/tmk",
     "tests/tools",
-    "tests/try/test_commands_of_page.py",
-    "tests/try/test_decisions.py",
-    "tests/try/test_loop.py",
+    "tests/try",
 )
 
 

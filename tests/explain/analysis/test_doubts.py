@@ -148,6 +148,19 @@ def test_a_little_serial_dependence_may_be_a_thread_that_was_interrupted(
 
 
 @pytest.mark.parametrize(
+    ("activity", "ns", "certain"),
+    [("future", 12.0, False), ("future", 20.0, True), ("join", 12.0, False), ("event", 12.0, True)],
+)
+def test_a_thread_that_awaits_another_end_may_have_ended_earlier_by_chance(
+    activity: str, ns: float, certain: bool
+) -> None:
+    keys = {("work", activity, 0, A)}
+    cause = Cause("serial_dependency", "step", "", "", ns=ns, seen=99, reasons=keys)
+    doubted([cause], 100.0)
+    assert cause.certain == certain
+
+
+@pytest.mark.parametrize(
     ("activity", "waited", "worked", "category"),
     [
         ("barrier", 1, 5, "none"),

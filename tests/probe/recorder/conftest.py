@@ -7,6 +7,8 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,8 +22,11 @@ def compile_recorder(folder: Path) -> Path:
     sources = sorted((ROOT / "probe/recorder").glob("*.cpp"))
     words = ["g++", "-std=c++20", "-O1", "-fno-exceptions", "-fno-rtti", f"-I{ROOT}"]
     objects = [folder / f"{source.stem}.o" for source in sources]
-    for source, made in zip(sources, objects, strict=True):
-        subprocess.run([*words, "-c", str(source), "-o", str(made)], check=True)
+    lines = [
+        [*words, "-c", source, "-o", made] for source, made in zip(sources, objects, strict=True)
+    ]
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as compilers:
+        list(compilers.map(partial(subprocess.run, check=True), lines))
     recorder = folder / "threadmark-record"
     subprocess.run(["g++", "-static", *map(str, objects), "-o", str(recorder)], check=True)
     return recorder

@@ -25,9 +25,9 @@ LEAST = 0.04  # of thread time; less is no cause
 LEAST_OF = {
     "kernel_memory": 0.1,  # each program maps and fills its memory once
     "run_queue": 0.1,  # one more thread than processors, now and then
-    "imbalance": 0.1,  # threads with the same work also end at different moments by chance
-    # Other programs interrupt a thread that others wait for.
-    **dict.fromkeys((*INTERRUPTED, _AWAITED), _LITTLE),
+    # Threads with the same work also end at different moments by chance.
+    **dict.fromkeys(PASSED_ON, 0.1),
+    **dict.fromkeys(INTERRUPTED, _LITTLE),  # other programs interrupt a thread that has a lock
 }
 SHOWN = 0.01
 
@@ -271,8 +271,14 @@ def doubted(
         if cause.category == "run_queue" and cause.ns < _CHANCE * total_ns:
             cause.certain = False
             cause.doubts.add("or other programs have the processors")
-        # Threads with the same work also end at different moments by chance.
-        if cause.category == "imbalance" and cause.ns < _CHANCE * total_ns:
+        # Threads with the same work also end at different moments by chance. One that awaits the
+        # other's end looks as if it needed a result.
+        ends = cause.category == "imbalance" or (
+            cause.category == _AWAITED
+            and not cause.for_all
+            and any(key[1] in ("join", "future") for key in cause.reasons)
+        )
+        if ends and cause.ns < _CHANCE * total_ns:
             cause.certain = False
             cause.doubts.add("or they ended at different moments by chance")
         elif cause.category == "imbalance" and cause.ns - ready_ns < _CHANCE * total_ns:
