@@ -181,7 +181,7 @@ class Made:
         head = {
             "kind": "record", "version": 1, "command": ["./prog"], "pid": MAIN, "began_ns": 0,
             "ended_ns": end, "exit_status": 0, "signal": 0, "complete": True,
-            "tier": {"agent": True, "perf": True, "sample_ns": 2 * MS},
+            "tier": {"agent": True, "perf": True, "perf_kernel": True, "sample_ns": 2 * MS},
             "processors": self.processors, "cpus": list(range(self.processors)),
             "tick_ns": TICK, "limits": [], **self.head,
         }  # fmt: skip

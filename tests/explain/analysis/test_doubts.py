@@ -118,13 +118,25 @@ def test_a_server_that_is_idle_in_epoll_is_not_surely_anything() -> None:
     assert not made.first()["certain"]
 
 
-@pytest.mark.parametrize("sample_ns", [2_000_000, 0])
-def test_a_program_whose_running_code_was_not_sampled_does_not_surely_scale(sample_ns: int) -> None:
-    made = Made(head={"tier": {"agent": True, "perf": False, "sample_ns": sample_ns}})
+@pytest.mark.parametrize(
+    ("tier", "samples", "words"),
+    [
+        ({"perf": True, "perf_kernel": True}, 60, ""),
+        ({"perf": True, "perf_kernel": False}, 190, ""),
+        ({"perf": True, "perf_kernel": False}, 60, "time in the kernel"),
+        ({"perf": False, "perf_kernel": False}, 190, "time in the kernel"),
+        ({"perf": False, "sample_ns": 0}, 0, "not sampled"),
+    ],
+)
+def test_a_program_whose_run_time_samples_do_not_show_does_not_surely_scale(
+    tier: dict[str, object], samples: int, words: str
+) -> None:
+    made = Made(head={"tier": {"agent": True, "sample_ns": TICK, **tier}})
     made.thread(MAIN, JOIN_A).thread(A, works(), "main").thread(B, works(), "main")
+    made.sample(A, "work", samples // 2).sample(B, "work", samples // 2)
     first = made.first()
-    assert (first["category"], first["certain"]) == ("none", sample_ns > 0)
-    assert ("not sampled" in first["words"]) == (not sample_ns)
+    assert (first["category"], first["certain"]) == ("none", not words)
+    assert words in first["words"]
 
 
 def test_sleeps_of_a_function_that_gives_way_are_doubted() -> None:

@@ -16,6 +16,7 @@ _LOST = (  # without sleep, because a timer may sleep
 _NO_LOSS = ("sleep", "run_queue", "affinity")
 _HIDES = 0.25  # of thread time: threads that seldom run together hardly contend
 _UNEXPLAINED = 0.1  # of thread time: a program that loses more surely does not scale
+_SHOWN = 0.85  # of the run time: samples without the kernel show a program's own code
 _RAN = 0.5  # of thread time
 _SHORTEST_NS = 50_000_000  # of a run with enough ticks
 _SEEN_NS = 50_000_000  # of processor time, which has samples wherever they are taken
@@ -76,6 +77,12 @@ def no_cause(
             "threads spin or contend for memory is not known."
         )
         enough = False
+    elif not idle and _hides_kernel(recording):
+        words = (
+            "Nothing that samples show costs more than a few per cent, but they do not show the "
+            "time in the kernel, such as page faults."
+        )
+        enough = False
     elif not idle and (first := next(iter(causes), None)) and first.ns >= LEAST * total:
         awaited = {
             **dict.fromkeys(PASSED_ON, "the ends or results of others"),
@@ -88,3 +95,13 @@ def no_cause(
             )
             enough = False
     return Cause("none", "", "", words, certain=enough and not idle)
+
+
+def _hides_kernel(recording: Recording) -> bool:
+    """Whether much of the run time may be the kernel's without a sample that shows it."""
+    tier = recording.tier
+    if tier.get("perf_kernel") or not recording.samples:
+        return False
+    ran = sum(each.run_ns for each in recording.threads.values())
+    # A thread that ptrace stops in a page fault looks as if its own code ran.
+    return not tier.get("perf") or len(recording.samples) * recording.sample_ns < _SHOWN * ran
