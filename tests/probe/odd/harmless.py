@@ -238,7 +238,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     built = sorted((ROOT / "build").glob("*/probe/odd"), key=lambda path: path.stat().st_mtime)
     build = options.build or (built[-1].parents[1] if built else None)
-    if build is None or not (build / "probe/odd").is_dir():
+    needed = "probe/odd/refuse" if options.without_perf else "probe/odd"
+    if build is None or not (build / needed).exists():
         print("harmless: the programs are not built; run: ./threadmark test", file=sys.stderr)
         return 2
     recorder = (options.recorder or build / "probe/threadmark-record").resolve()

@@ -15,7 +15,7 @@ DRIVER = HERE / "harmless.py"
 BUILT = [
     folder
     for folder in sorted((ROOT / "build").glob("*/probe"))
-    if (folder / "odd").is_dir() and (folder / "libthreadmark-agent.so").exists()
+    if (folder / "odd/refuse").exists() and (folder / "libthreadmark-agent.so").exists()
 ]
 
 
