@@ -844,7 +844,7 @@ void Session::see_blocked(Watched& thread, std::uint64_t at_ns, TickThread& now)
     // glibc's mutex: lock, count, owner. A futex of another kind has no thread's id there. The word
     // itself is an id in a join, where the kernel clears it and wakes a waiter of any process, and
     // in a mutex with priority inheritance.
-    const std::uint64_t operation = view.arguments[1];
+    const auto operation = static_cast<int>(view.arguments[1]);
     const bool has_id =
         (operation & FUTEX_PRIVATE_FLAG) == 0 || (operation & FUTEX_CMD_MASK) == FUTEX_LOCK_PI;
     std::int32_t words[3] = {};
