@@ -234,14 +234,15 @@ void Session::sample_by_stops(std::uint64_t at_ns) {
     thread.sampled_run_ns += kStopPeriod;
     thread.sampled_run_ns = std::max(thread.sampled_run_ns, run_ns - kStopPeriod);
     if (outcome == Stops::Outcome::taken) {
-      stops_taken_ = true;
+      if (!std::exchange(stops_taken_, true)) say_of_stops();
       on_sample(thread.image->pid, sample, stack);
     }
-    if (outcome == Stops::Outcome::refused) ++stop_refusals_;
+    if (outcome == Stops::Outcome::refused && ++stop_refusals_ == kSureRefusals) say_of_stops();
   }
 }
 
-// Says how running code was sampled, if the kernel refused perf events.
+// Says how running code is sampled, if the kernel refused perf events: as soon as that is known, so
+// that a record says it although the recorder was killed.
 void Session::say_of_stops() {
   if (perf_error_ == 0 || status_.perf != 0) return;
   const char* refused = ::strerror(perf_error_);

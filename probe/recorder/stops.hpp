@@ -1,5 +1,5 @@
 // Samples of running threads where the kernel refuses perf events: the recorder stops a thread for
-// some ten microseconds with ptrace, and reads its registers and stack.
+// a moment with ptrace, and reads its registers and stack.
 #pragma once
 
 #include <sys/types.h>

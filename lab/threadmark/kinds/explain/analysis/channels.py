@@ -63,8 +63,10 @@ class Channels:
             gives = set().union(*(self._users.get(each, set()) for each in ends))
             takes = self._users.get(thing, set())
             if thing not in ends <= bytes_only and len(readers[thing]) > 1 and takes <= gives:
-                stacks = (pair for pair in self._recording.pairs if pair.thing in ends)
-                found[thing] = Counter({pair.waiter: pair.waits for pair in stacks if pair.waiter})
+                found[thing] = Counter()
+                for pair in self._recording.pairs:
+                    if pair.thing in ends and pair.waiter:
+                        found[thing][pair.waiter] += pair.waits
         return found
 
     @cached_property
