@@ -393,6 +393,14 @@ def test_what_the_kernel_refuses_is_said(
     )
 
 
+def test_a_stop_for_a_sample_interrupts_no_call(recorder: Recorder, compiled: Compile) -> None:
+    words = [str(compiled("refuse.cpp")), "perf_event_open"]
+    words += recorder.words(compiled("brief_waits.cpp"))
+    done = subprocess.run(words, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted 0\n", "")
+    assert recorder.read().says("Running code was sampled with ptrace")
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_for_the_recorder_ends_the_target_too(
     recorder: Recorder, compiled: Compile, number: signal.Signals
