@@ -398,7 +398,6 @@ def test_a_stop_for_a_sample_interrupts_no_call(recorder: Recorder, compiled: Co
     words += recorder.words(compiled("brief_waits.cpp"))
     done = subprocess.run(words, check=False, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted 0\n", "")
-    assert recorder.read().says("Running code was sampled with ptrace")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
