@@ -12,6 +12,8 @@ from pathlib import Path
 import fakes
 import pytest
 from threadmark import cli
+from threadmark.kinds.explain import probe
+from threadmark.model.errors import LabError
 from threadmark.model.places import ROOT
 from threadmark.setup import build, lock
 from threadmark.setup.discovery import find
@@ -152,3 +154,71 @@ def test_the_project_of_the_applications_configures_alone(
     assert done.returncode == 0, done.stderr
     ninja = (tmp_path / "apps/build.ninja").read_text("utf-8")
     assert "build bin/tmk-students:" in ninja
+
+
+def test_the_project_of_the_recorder_needs_no_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build, "BUILD", tmp_path)
+    line = build._configure(build.PROBE, tests=False)
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = [
+        variable
+        for variable in (tmp_path / "probe/CMakeCache.txt").read_text("utf-8").splitlines()
+        if "_DIR:PATH=" in variable and not variable.startswith("threadmark_probe_")
+    ]
+    assert found == []  # find_package leaves such a variable
+    ninja = (tmp_path / "probe/build.ninja").read_text("utf-8")
+    assert "build threadmark-record:" in ninja
+    assert "build libthreadmark-agent.so:" in ninja
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("CMake Error at x.txt:4 (project):\n\n  No compiler could be found.\n\n", "No compiler"),
+        ("[1/2] Building\na.cpp:1:2: error: no such type\n", "a.cpp:1:2: error: no such type"),
+        ("Killed\n", "it gave no reason"),
+    ],
+)
+def test_a_failed_build_says_the_reason_of_the_tool(
+    said: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build, "BUILD", tmp_path)
+    monkeypatch.setattr(lock, "BUILD", tmp_path)
+    tool = tmp_path / "cmake"
+    tool.write_text(f"#!/bin/sh\nprintf '%s' '{said}'\nexit 1\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    failure = build.build(build.PROBE, tests=False, report=lambda _: None)
+    assert failure.startswith(f"the build of probe failed: {reason}")
+
+
+def test_a_recorder_older_than_its_sources_is_built_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = tmp_path / "probe"
+    built.mkdir()
+    for name in (probe.RECORDER, probe.AGENT):
+        (built / name).touch()
+        os.utime(built / name, (1, 1))
+    monkeypatch.setattr(probe, "BUILD", tmp_path)
+    builds: list[str] = []
+
+    def again(project: str, **_: object) -> str:
+        builds.append(project)
+        os.utime(built / probe.RECORDER)
+        return ""
+
+    monkeypatch.setattr(probe, "build_project", again)
+    assert probe.recorder(build=False) == built / probe.RECORDER
+    assert builds == []
+    assert probe.recorder() == built / probe.RECORDER
+    assert builds == ["probe"]
+    assert probe.recorder() == built / probe.RECORDER
+    assert builds == ["probe"]
+    monkeypatch.setattr(probe, "build_project", lambda *_, **__: "the compiler is missing")
+    os.utime(built / probe.RECORDER, (1, 1))
+    with pytest.raises(LabError, match="the compiler is missing"):
+        probe.recorder()

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import IO
 
 from threadmark.model.errors import LabError
 from threadmark.model.places import BUILD, ROOT
@@ -17,11 +18,17 @@ from threadmark.setup import lock, packages
 from threadmark.setup.platforms import Platform
 
 _STEP = re.compile(r"\[(\d+)/(\d+)\] ")
-_ERROR = re.compile(r"error:|CMake Error|No space left|Permission denied|Read-only file system")
+# CMake gives the place in one line and the reason in the next that is not empty.
+_ERROR = re.compile(
+    r"CMake Error at .*:\n\s*(.+)"
+    r"|(.*(?:error:|No space left|Permission denied|Read-only file system).*)"
+)
 
 Report = Callable[[str], None]
 
-APPS = "apps"  # the project of the applications: built like a preset, but no platform
+# Projects that are built like a preset, but are no platform: the applications; the recorder and its
+# agent, which need no package.
+APPS, PROBE = "apps", "probe"
 
 
 def build(preset: str, *, tests: bool, report: Report, targets: Sequence[str] = ()) -> str:
@@ -93,8 +100,8 @@ def _configuration(preset: str, tests: bool) -> str:
 
 def _configure(preset: str, tests: bool) -> list[str]:
     places = [str(ROOT / ".venv"), str(packages.DEPS / "usr")]
-    if preset == APPS:
-        line = ["cmake", "-S", str(ROOT / APPS), "-B", str(BUILD / APPS), "-G", "Ninja"]
+    if preset in (APPS, PROBE):
+        line = ["cmake", "-S", str(ROOT / preset), "-B", str(BUILD / preset), "-G", "Ninja"]
         line.append("-DCMAKE_BUILD_TYPE=Release")
     else:
         line = ["cmake", "-S", str(ROOT), "--preset", preset]
@@ -119,7 +126,7 @@ def _jobs() -> str:
     return str(len(os.sched_getaffinity(0)))
 
 
-def _run(line: Sequence[str], out: object, report: Report, preset: str) -> bool:
+def _run(line: Sequence[str], out: IO[str], report: Report, preset: str) -> bool:
     """Run one tool, its output going to the log and its steps to `report`."""
     try:
         process = subprocess.Popen(
@@ -137,12 +144,13 @@ def _run(line: Sequence[str], out: object, report: Report, preset: str) -> bool:
     try:
         assert process.stdout is not None
         for text in process.stdout:
-            out.write(text)  # type: ignore[attr-defined]
+            out.write(text)
             step = _STEP.match(text)
             if step:
                 report(f"{preset}: built {step[1]} of {step[2]}")
         return process.wait() == 0
     finally:
+        out.flush()  # because _failure reads the log
         if process.poll() is None:  # interrupted
             process.terminate()  # ninja takes its compilers with it
             process.wait()
@@ -154,5 +162,6 @@ def _failure(preset: str, log: Path) -> str:
         raise LabError(
             f"The disk is full while {preset} is built; free some space and start again."
         )
-    first = next((line.strip() for line in text.splitlines() if _ERROR.search(line)), "")
+    found = _ERROR.search(text)
+    first = (found[1] or found[2]).strip().rstrip(".") if found else "it gave no reason"
     return f"the build of {preset} failed: {first[:200]}; all of it is in {log}"

@@ -15,53 +15,46 @@ from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.output import Output
 from threadmark.model.errors import LabError
 from threadmark.model.places import BUILD, ROOT
+from threadmark.setup.build import PROBE
+from threadmark.setup.build import build as build_project
 
 RECORDER = "threadmark-record"
 AGENT = "libthreadmark-agent.so"
-_PRESET = "gcc-libstdc++"
-_TARGETS = (RECORDER, "threadmark-agent")
 _COPY_S = 0.1  # between two copies of the program's output
 _PRINTED = b"{"  # the beginning of a line of JSON, and of no binary record
 
 
 def recorder(*, build: bool = True) -> Path:
-    """The newest recorder that has its agent beside it. LabError if there is none and it cannot be
-    built."""
-    found = [each for each in BUILD.glob(f"*/probe/{RECORDER}") if each.with_name(AGENT).is_file()]
-    if found:
-        return max(found, key=lambda each: each.stat().st_mtime)
-    if not build:
+    """The newest recorder that has its agent beside it; with `build` none that is older than its
+    sources. LabError if there is none and it cannot be built."""
+    found = _newest()
+    if build and (found is None or found.stat().st_mtime < _changed()):
+        _build()
+        found = _newest()
+    if found is None:
         raise LabError("The recorder is not built; run: ./threadmark explain -- true")
-    _build()
-    return recorder(build=False)
+    return found
+
+
+def _newest() -> Path | None:
+    found = [*BUILD.glob(f"*/probe/{RECORDER}"), BUILD / PROBE / RECORDER]
+    there = [each for each in found if each.is_file() and each.with_name(AGENT).is_file()]
+    return max(there, key=lambda each: each.stat().st_mtime, default=None)
+
+
+def _changed() -> float:
+    """The time of the last change to a source of the recorder or its agent."""
+    return max((each.stat().st_mtime for each in (ROOT / PROBE).glob("*/*.[ch]pp")), default=0.0)
 
 
 def _build() -> None:
-    folder = BUILD / _PRESET
-    ninja = Path(sys.executable).parent / "ninja"
     sys.stderr.write("threadmark: building the recorder, once\n")
-    steps = [["ninja" if not ninja.exists() else str(ninja), "-C", str(folder), *_TARGETS]]
-    if not (folder / "build.ninja").exists():
-        places = f"-DCMAKE_PREFIX_PATH={ROOT / '.venv'};{ROOT / '.deps/usr'}"
-        make = f"-DCMAKE_MAKE_PROGRAM={steps[0][0]}"
-        steps.insert(0, ["cmake", "-S", str(ROOT), "--preset", _PRESET, make, places])
-    for step in steps:
-        try:
-            done = subprocess.run(
-                step, cwd=ROOT, check=False, capture_output=True, text=True, errors="replace"
-            )
-        except FileNotFoundError:
-            raise LabError(
-                f"{step[0]} is not installed, so the recorder cannot be built; run: "
-                "./threadmark setup"
-            ) from None
-        if done.returncode != 0:
-            said = (done.stdout + done.stderr).splitlines()
-            first = next((line.strip() for line in said if "rror" in line), "no reason was given")
-            raise LabError(
-                f"The recorder cannot be built ({first[:200]}); run ./threadmark setup, then "
-                "./threadmark explain again."
-            )
+    failure = build_project(PROBE, tests=False, report=lambda _: None)
+    if failure:
+        raise LabError(
+            f"The recorder is missing, because {failure}. It needs a compiler and CMake, which "
+            "./threadmark setup installs."
+        )
 
 
 def record(
