@@ -177,7 +177,10 @@ def test_the_project_of_the_recorder_needs_no_package(
 @pytest.mark.parametrize(
     ("said", "reason"),
     [
-        ("CMake Error at x.txt:4 (project):\n\n  No compiler could be found.\n\n", "No compiler"),
+        (
+            "CMake Error at x.txt:4 (f):\n\n  No compiler\n  was found.\n\n-- So.\n",
+            "No compiler was found;",
+        ),
         ("[1/2] Building\na.cpp:1:2: error: no such type\n", "a.cpp:1:2: error: no such type"),
         ("Killed\n", "it gave no reason"),
     ],

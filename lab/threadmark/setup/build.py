@@ -18,9 +18,9 @@ from threadmark.setup import lock, packages
 from threadmark.setup.platforms import Platform
 
 _STEP = re.compile(r"\[(\d+)/(\d+)\] ")
-# CMake gives the place in one line and the reason in the next that is not empty.
+# CMake gives the place in one line and the reason in the next paragraph.
 _ERROR = re.compile(
-    r"CMake Error at .*:\n\s*(.+)"
+    r"CMake Error at .*:\n\s*(.+(?:\n.+)*)"
     r"|(.*(?:error:|No space left|Permission denied|Read-only file system).*)"
 )
 
@@ -163,5 +163,5 @@ def _failure(preset: str, log: Path) -> str:
             f"The disk is full while {preset} is built; free some space and start again."
         )
     found = _ERROR.search(text)
-    first = (found[1] or found[2]).strip().rstrip(".") if found else "it gave no reason"
-    return f"the build of {preset} failed: {first[:200]}; all of it is in {log}"
+    first = " ".join((found[1] or found[2]).split()) if found else "it gave no reason"
+    return f"the build of {preset} failed: {first[:200].rstrip('.')}; all of it is in {log}"
