@@ -183,7 +183,8 @@ struct Sample {
   bool switched = false, preempted = false;  // preempted: it was ready when it left
   std::uint64_t entry = 0;                   // an Entry of kernel.hpp
   std::uint64_t weight = 0;                  // the switches that a switch sample stands for
-  std::string sleeps_in;                     // a function of the kernel
+  std::uint64_t faults = 0;  // of a sample of page faults, on its way: how many it stands for
+  std::string sleeps_in;     // a function of the kernel
   std::array<std::uint64_t, kRegisters.size()> registers{};
 };
 

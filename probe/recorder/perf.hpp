@@ -54,6 +54,9 @@ class Perf {
   // Then also samples which thread wakes which. Returns 0, or the kernel's error; EPERM if samples
   // in the kernel are not allowed, ENOENT if the tracepoint is not found.
   int open_wakes(pid_t tid, bool from_exec, bool follow);
+  // Where samples in the kernel are not allowed: then also samples the page faults of the threads'
+  // own instructions. Returns 0, or the kernel's error; EPERM if the kernel is sampled.
+  int open_faults(pid_t tid, bool from_exec, bool follow);
   bool is_open() const { return !rings_.empty(); }
   bool sees_kernel() const { return kernel_; }
   bool sees_switches() const { return !switch_ids_.empty(); }
@@ -90,7 +93,7 @@ class Perf {
   Wake read_waking(const Fields& fields, const Sample& sample);
 
   std::vector<Descriptor> events_;
-  std::vector<std::uint64_t> switch_ids_, wake_ids_;       // of these events, sorted
+  std::vector<std::uint64_t> switch_ids_, wake_ids_, fault_ids_;  // of these events, sorted
   std::unordered_map<std::uint32_t, std::uint64_t> tids_;  // here, by tid in the first namespace
   std::vector<std::uint64_t> chain_;
   std::vector<Ring> rings_;

@@ -67,6 +67,8 @@ class Session final : public PerfListener {
     std::uint64_t blocked_slices = 0, blocked_address = 0;
     std::uint64_t tick_run_ns = 0, tick_ready_ns = 0;  // at the last tick
     std::uint64_t sampled_run_ns = 0;                  // of its run time, covered by ptrace
+    std::uint64_t faults = 0;                          // at the last sample by ptrace
+    std::uint64_t fault_ns = 0;                        // of page faults that no sample stands for
     std::uint64_t skipped_weight = 0;                  // of samples since the last kept one
     std::uint64_t next_allowed_ns = 0;                 // the next read of its processors
   };
@@ -98,6 +100,9 @@ class Session final : public PerfListener {
   void pace_sampling(std::uint64_t at_ns);
   void sample_by_stops(std::uint64_t at_ns);
   void say_of_stops();
+  // Where samples hide the kernel: counts page faults of the thread. True: with those before, they
+  // take the time for which a sample stands.
+  static bool stand_for_time(Watched& thread, std::uint64_t faults, std::uint64_t period_ns);
   // The time for which threads were sampled while they ran.
   std::uint64_t sampled_ns(std::uint64_t at_ns) const;
   Watched& watched(pid_t tid, std::uint64_t at_ns, WatchedImage& image);

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "kernel.hpp"
 #include "system.hpp"
 
 namespace threadmark {
@@ -57,7 +58,8 @@ bool has_silent_child(pid_t tid) {
 }
 
 #if defined(__x86_64__)
-constexpr int kRestartBlock = 516;  // the kernel's ERESTART_RESTARTBLOCK
+// The kernel's ERESTARTSYS and ERESTART_RESTARTBLOCK: the results of calls that begin again.
+constexpr int kRestartFirst = 512, kRestartBlock = 516;
 
 // Whether a signal waits to be delivered to a thread.
 bool has_signal(pid_t tid) {
@@ -83,8 +85,13 @@ bool read_registers(pid_t tid, Sample& sample) {
   user_regs_struct is{};
   if (::ptrace(PTRACE_GETREGS, tid, nullptr, &is) != 0) return false;
   if (static_cast<long>(is.orig_rax) >= 0) {
-    restart_call(tid, is);
-    return false;
+    const auto result = static_cast<long>(is.rax);
+    if (result == -EINTR || (result <= -kRestartFirst && result >= -kRestartBlock)) {
+      restart_call(tid, is);
+      return false;  // it waited there
+    }
+    sample.kernel = true;
+    sample.entry = static_cast<std::uint64_t>(Entry::call);
   }
   sample.registers = {is.rip, is.rsp, is.rax, is.rbx, is.rcx, is.rdx, is.rsi, is.rdi, is.rbp,
                       is.r8,  is.r9,  is.r10, is.r11, is.r12, is.r13, is.r14, is.r15};

@@ -19,7 +19,7 @@ class Stops {
   // The exit of a child of the recorder is left for another reader.
   void leave_exit(pid_t child) { child_ = child; }
   // Samples a thread that runs. `stack` refers to `bytes`. None: the thread ended, is late to stop,
-  // or is in a system call.
+  // or waited in a system call.
   Outcome sample(pid_t tid, Sample& sample, StackCopy& stack, std::vector<char>& bytes);
   // Lets the threads go that have stopped late.
   void release();

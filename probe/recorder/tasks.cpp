@@ -103,6 +103,14 @@ std::string Task::name() {
   return {begin + 1, end};
 }
 
+std::uint64_t Task::faults() {
+  char text[512];
+  if (!read_text(stat_, text)) return 0;
+  const char* at = std::strrchr(text, ')');
+  for (int field = 2; at != nullptr && field < 10; ++field) at = std::strchr(at + 1, ' ');
+  return at == nullptr ? 0 : std::strtoull(at, nullptr, 10);
+}
+
 bool list_tasks(const Descriptor& folder, std::vector<pid_t>& tids) {
   struct Entry {  // in the layout of getdents64
     std::uint64_t inode;

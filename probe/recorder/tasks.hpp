@@ -31,6 +31,8 @@ class Task {
   void count_from_now();
   std::uint64_t run_before_ns() const { return before_.run_ns; }
   std::string name();
+  // Its page faults so far that read no file; 0: it has ended.
+  std::uint64_t faults();
   bool sees_calls() const { return sees_calls_; }
   bool opened() const { return static_cast<bool>(times_); }
   void close();

@@ -79,8 +79,8 @@ def no_cause(
         enough = False
     elif not idle and _hides_kernel(recording):
         words = (
-            "Nothing that samples show costs more than a few per cent, but they do not show the "
-            "time in the kernel, such as page faults."
+            "Nothing that samples show costs more than a few per cent, but they do not show all "
+            "time in the kernel."
         )
         enough = False
     elif not idle and (first := next(iter(causes), None)) and first.ns >= LEAST * total:
@@ -103,5 +103,5 @@ def _hides_kernel(recording: Recording) -> bool:
     if tier.get("perf_kernel") or not recording.samples:
         return False
     ran = sum(each.run_ns for each in recording.threads.values())
-    # A thread that ptrace stops in a page fault looks as if its own code ran.
+    # ptrace shows only finished calls and, by an estimate, page faults.
     return not tier.get("perf") or len(recording.samples) * recording.sample_ns < _SHOWN * ran
