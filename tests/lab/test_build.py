@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import threading
 import time
@@ -145,33 +146,26 @@ def test_a_program_about_an_application_comes_with_the_applications(
     assert "students_writers" not in (tmp_path / "out/build.ninja").read_text("utf-8")
 
 
-def test_the_project_of_the_applications_configures_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("project", "made"),
+    [
+        (build.APPS, ["bin/tmk-students"]),
+        (build.PROBE, ["threadmark-record", "libthreadmark-agent.so"]),
+    ],
+)
+def test_a_project_configures_alone(
+    project: str, made: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(build, "BUILD", tmp_path)
-    line = build._configure(build.APPS, tests=False)
+    line = build._configure(project, tests=False)
     done = subprocess.run(line, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    ninja = (tmp_path / "apps/build.ninja").read_text("utf-8")
-    assert "build bin/tmk-students:" in ninja
-
-
-def test_the_project_of_the_recorder_needs_no_package(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(build, "BUILD", tmp_path)
-    line = build._configure(build.PROBE, tests=False)
-    done = subprocess.run(line, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    found = [
-        variable
-        for variable in (tmp_path / "probe/CMakeCache.txt").read_text("utf-8").splitlines()
-        if "_DIR:PATH=" in variable and not variable.startswith("threadmark_probe_")
-    ]
-    assert found == []  # find_package leaves such a variable
-    ninja = (tmp_path / "probe/build.ninja").read_text("utf-8")
-    assert "build threadmark-record:" in ninja
-    assert "build libthreadmark-agent.so:" in ninja
+    ninja = (tmp_path / project / "build.ninja").read_text("utf-8")
+    assert all(f"build {each}:" in ninja for each in made)
+    # find_package leaves such a variable. The recorder needs no package.
+    cache = (tmp_path / project / "CMakeCache.txt").read_text("utf-8").splitlines()
+    packages = [each for each in cache if re.match(r"(?!threadmark_)\w+_DIR:PATH=", each)]
+    assert bool(packages) == (project == build.APPS)
 
 
 @pytest.mark.parametrize(
