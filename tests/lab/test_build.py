@@ -205,7 +205,7 @@ def test_a_recorder_older_than_its_sources_is_built_again(
 
     def again(project: str, **_: object) -> str:
         builds.append(project)
-        os.utime(built / probe.RECORDER)
+        os.utime(built / probe.AGENT)  # as after a change to the agent only
         return ""
 
     monkeypatch.setattr(probe, "build_project", again)
@@ -216,6 +216,6 @@ def test_a_recorder_older_than_its_sources_is_built_again(
     assert probe.recorder() == built / probe.RECORDER
     assert builds == ["probe"]
     monkeypatch.setattr(probe, "build_project", lambda *_, **__: "the compiler is missing")
-    os.utime(built / probe.RECORDER, (1, 1))
+    os.utime(built / probe.AGENT, (1, 1))
     with pytest.raises(LabError, match="the compiler is missing"):
         probe.recorder()

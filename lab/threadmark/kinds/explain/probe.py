@@ -28,7 +28,7 @@ def recorder(*, build: bool = True) -> Path:
     """The newest recorder that has its agent beside it; with `build` none that is older than its
     sources. LabError if there is none and it cannot be built."""
     found = _newest()
-    if build and (found is None or found.stat().st_mtime < _changed()):
+    if build and (found is None or _built(found) < _changed()):
         _build()
         found = _newest()
     if found is None:
@@ -39,7 +39,12 @@ def recorder(*, build: bool = True) -> Path:
 def _newest() -> Path | None:
     found = [*BUILD.glob(f"*/probe/{RECORDER}"), BUILD / PROBE / RECORDER]
     there = [each for each in found if each.is_file() and each.with_name(AGENT).is_file()]
-    return max(there, key=lambda each: each.stat().st_mtime, default=None)
+    return max(there, key=_built, default=None)
+
+
+def _built(recorder: Path) -> float:
+    """The time of the last build of the pair. A change to one of the two builds only that one."""
+    return max(each.stat().st_mtime for each in (recorder, recorder.with_name(AGENT)))
 
 
 def _changed() -> float:
