@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from made import MAIN, TICK, Made, waits, works
 
 A, B = 101, 102
@@ -69,3 +70,26 @@ def test_a_record_without_holders_of_calls_says_nothing_of_them() -> None:
         if line.get("activity") == "io":
             line["holder"] = 0
     assert "meanwhile" not in first(made)["words"]
+
+
+def in_turns(writing: int, *, without: int = 0) -> Made:
+    """Two threads that spend `writing` of 20 ticks in writes, in which the kernel works, and the
+    others in waits for the lock. Writes without the lock take `without` ticks of 100."""
+    made = saved(1_000, 100 * TICK).pair(FILE, "io", WRITES, "", without * TICK)
+    writes = [("io", FILE, WRITES, 0, "R", 1)] * writing
+    lock_a, lock_b = ([waits("mutex", LOCK, "save worker", o)] * (20 - writing) for o in (A, B))
+    return made.thread(A, writes + lock_b, "main").thread(B, lock_a + writes, "main")
+
+
+@pytest.mark.parametrize(
+    ("made", "category"),
+    [(in_turns(11), "mutex"), (in_turns(11, without=50), "io"), (in_turns(15), "io")],
+    ids=["the lock costs as much", "many writes without the lock", "the lock costs less"],
+)
+def test_a_lock_comes_before_the_writes_that_its_holders_make_if_it_costs_about_as_much(
+    made: Made, category: str
+) -> None:
+    found = made.answer()["causes"]
+    other = "io" if category == "mutex" else "mutex"
+    assert [each["category"] for each in found[:2]] == [category, other]
+    assert found[0]["certain"]

@@ -42,7 +42,7 @@ from threadmark.kinds.explain.analysis.unfinished import with_unfinished
 from threadmark.kinds.explain.analysis.waits import Waits
 from threadmark.kinds.explain.analysis.wakes import with_signallers
 from threadmark.kinds.explain.analysis.wakeups import Wakeups
-from threadmark.kinds.explain.analysis.within_locks import say_within
+from threadmark.kinds.explain.analysis.within_locks import lock_before_its_calls, say_within
 
 SCHEMA = "threadmark.explain"
 VERSION = 1
@@ -84,7 +84,7 @@ def analyse(
     found += runtime.causes(times) + alone_causes(recording, names, roles, times)
     locks = finder.locks
     merged_ones = locks.over_queue(locks.by_turns(merged(found), roles.starts))
-    united = unite_tasks(merged_ones, times.states["useful"])
+    united = lock_before_its_calls(unite_tasks(merged_ones, times.states["useful"]), recording)
     causes, requests = requests_apart(united, recording)
     total = max(1.0, times.total_ns)
     doubted(causes, total, has_tasks=runtime.has_tasks(), ready_ns=times.states["runnable"])

@@ -17,6 +17,7 @@ _SAID = 0.01  # of the time that the program ran
 _MUCH = 0.05  # of it: then it is worth a remedy
 _MOSTLY = 0.9  # of the calls
 _SMALL = 4096  # bytes of a write: smaller ones are better gathered
+_ABOUT = 0.75  # of calls
 SMALL_WRITES, CALLS = "small_writes", "calls"  # cases of a cause
 
 
@@ -50,17 +51,37 @@ def say_within(cause: Cause, recording: Recording) -> None:
         cause.case = SMALL_WRITES if 0 < found.size < _SMALL else CALLS
 
 
+def lock_before_its_calls(causes: list[Cause], recording: Recording) -> list[Cause]:
+    """If the calls of the first cause are made with a lock held, and waits for that lock cost about
+    as much, the lock comes first: the others wait because of the lock, and the calls are the work
+    of its holder."""
+    calls = next(iter(causes), None)
+    if calls is None or calls.category != "io":
+        return causes
+    whole_ns = sum(each.wait_ns for each in recording.pairs if each.activity == "io")
+    for lock in causes[1:]:
+        held_ns = sum(each.wait_ns for each in _calls(lock, recording))
+        if lock.ns >= _ABOUT * calls.ns and held_ns >= _ABOUT * whole_ns > 0:
+            return [lock, *(each for each in causes if each is not lock)]
+    return causes
+
+
 def within(cause: Cause, recording: Recording) -> Within | None:
     """The calls during the holds of a cause's lock; None if there are none, or they are not
     known."""
-    if cause.category not in _LOCKS or recording.wall_ns <= 0:
-        return None
-    held = {hold.stack for hold in recording.holds if hold.thing in cause.things}
-    calls = [each for each in recording.pairs if each.has in held - {0}]
-    if not calls:
+    calls = _calls(cause, recording)
+    if not calls or recording.wall_ns <= 0:
         return None
     share = sum(each.wait_ns for each in calls) / recording.wall_ns
     return Within(sum(each.waits for each in calls), _size(calls, recording), min(1.0, share))
+
+
+def _calls(cause: Cause, recording: Recording) -> list[Pair]:
+    """The calls during the holds of a cause's lock."""
+    if cause.category not in _LOCKS:
+        return []
+    held = {hold.stack for hold in recording.holds if hold.thing in cause.things}
+    return [each for each in recording.pairs if each.has in held - {0}]
 
 
 def _size(calls: Sequence[Pair], recording: Recording) -> float:
