@@ -17,7 +17,8 @@ _SAID = 0.01  # of the time that the program ran
 _MUCH = 0.05  # of it: then it is worth a remedy
 _MOSTLY = 0.9  # of the calls
 _SMALL = 4096  # bytes of a write: smaller ones are better gathered
-_ABOUT = 0.75  # of calls
+_HALF = 0.5  # of the time of calls
+_MOST = 0.75  # of it
 SMALL_WRITES, CALLS = "small_writes", "calls"  # cases of a cause
 
 
@@ -52,16 +53,17 @@ def say_within(cause: Cause, recording: Recording) -> None:
 
 
 def lock_before_its_calls(causes: list[Cause], recording: Recording) -> list[Cause]:
-    """If the calls of the first cause are made with a lock held, and waits for that lock cost about
-    as much, the lock comes first: the others wait because of the lock, and the calls are the work
-    of its holder."""
+    """If most calls of the first cause are made with a lock held, and waits for that lock cost at
+    least half as much, the lock comes first: the others wait because of the lock, and the calls are
+    the work of its holder. A thread that had the lock again and again may end early. The other then
+    makes its calls alone, and their time is no wait for the lock."""
     calls = next(iter(causes), None)
     if calls is None or calls.category != "io":
         return causes
     whole_ns = sum(each.wait_ns for each in recording.pairs if each.activity == "io")
     for lock in causes[1:]:
         held_ns = sum(each.wait_ns for each in _calls(lock, recording))
-        if lock.ns >= _ABOUT * calls.ns and held_ns >= _ABOUT * whole_ns > 0:
+        if lock.ns >= _HALF * calls.ns and held_ns >= _MOST * whole_ns > 0:
             return [lock, *(each for each in causes if each is not lock)]
     return causes
 
