@@ -328,6 +328,26 @@ def test_words_of_one_line_that_both_threads_write_are_no_false_sharing() -> Non
     assert made.first()["category"] == "atomic"
 
 
+def test_threads_that_use_the_same_words_one_after_the_other_share_none() -> None:
+    """Two pairs of threads, and the second pair gets the memory of the first."""
+    made = Made().thread(MAIN, waits("join", 0, "pthread_join@libc main", A))
+    first, second = ([works()] * 50 + [None] * 50, [None] * 50 + [works()] * 50)
+    at = {A: (0, 0x1000), B: (0, 0x1010), B + 1: (50, 0x1010), B + 2: (50, 0x1000)}
+    made.operands[made.stack("count worker")] = Operand(base="bx")
+    made.operands[made.stack("sum worker")] = Operand(base="bx", offset=8)
+    for name in ("count", "sum"):
+        made.members[made.stack(f"{name} worker"), "atomic"] = (f"Totals::{name}", "count.cpp:3")
+    for tid, (tick, word) in at.items():
+        made.thread(tid, second if tick else first, "main")
+        for stack in ("count worker", "sum worker"):
+            made.sample(tid, stack, 30, bx=word)
+    causes = made.answer()["causes"]
+    assert [(each["category"], each["name"]) for each in causes] == [
+        ("false_sharing", "Totals::count")
+    ]
+    assert causes[0]["certain"]
+
+
 def test_words_without_a_name_have_the_function_of_the_program_behind_an_inlined_one() -> None:
     made = two(works(), works())
     for thread, address in ((A, 0x1000), (B, 0x1008)):

@@ -192,3 +192,15 @@ def test_a_convoy_has_the_name_of_the_mutex_and_not_of_a_condition() -> None:
     put = made.stack("put sense")
     made.members = {(put, "relock"): ("Hall::mutex", ""), (put, "mutex"): ("Hall::bell", "")}
     assert made.first()["name"] == "Hall::mutex"
+
+
+@pytest.mark.parametrize(("waking", "category"), [(100, "condition"), (10, "mutex")])
+def test_a_mutex_that_is_held_for_waking_does_not_hide_a_herd(waking: int, category: str) -> None:
+    """The mutex is held for 60 of 100 ticks. A sample stands for half a tick."""
+    made = convoy(False)
+    condition, mutex = (each for each in made.lines if each["kind"] == "object")
+    condition["futile"] = 150
+    mutex["hold_ns"] = 60 * TICK
+    made.hold(2, "get main", 200, 60 * TICK)
+    made.sample(MAIN, "futex@libc pthread_cond_broadcast@libc get main", waking)
+    assert made.first()["category"] == category

@@ -152,3 +152,12 @@ def test_looking_whether_all_have_come_is_no_work_beside_a_serial_part() -> None
 def test_of_two_threads_that_others_wait_for_one_may_only_have_more_to_do() -> None:
     found = rounds(["row step worker"], ["sum settle worker"], uneven=3).answer()["causes"]
     assert {each["category"] for each in found} == {"serial_dependency", "imbalance"}
+
+
+@pytest.mark.parametrize(("waited", "category"), [(30, "imbalance"), (1, "serial_dependency")])
+def test_work_that_a_lock_keeps_apart_may_be_no_work_for_all(waited: int, category: str) -> None:
+    """Each thread runs 'settle' alone for 25 ticks, with a lock held."""
+    made = rounds(["row step worker"], ["sum settle worker"], turns=True)
+    made.thing(2, "mutex", hold_ns=50 * TICK, wait_ns=waited * TICK, waits=100)
+    first = made.first()
+    assert (first["category"], first["certain"]) == (category, category == "serial_dependency")

@@ -22,6 +22,8 @@ _SHORT_WAIT_NS = 200_000
 _EVEN = 0.5  # of the longest
 _BARRIER = re.compile(r"std::(__\w+::)?(barrier|__tree_barrier\w*|__barrier_base)::.*")
 _POLLS = "__libcpp_timed_backoff_policy::"
+_UNDER = 0.5  # of the work
+_AWAITED = 0.1  # of the time for which a lock is held
 _PART = 0.05  # of the longest: a thread that waits less only made the barrier
 
 
@@ -125,11 +127,20 @@ class Meetings:
             return self._group(sample.tid) in groups and self._is_work(sample)
 
         found = serial_part(recording, names, works)
-        if part(found.samples) <= MUCH:
-            return WorkForAll(is_open=found.is_open)
+        kept_apart = self._is_under_lock(len(found.samples) * recording.sample_ns)
+        if part(found.samples) <= MUCH or kept_apart:
+            return WorkForAll(is_open=found.is_open or kept_apart)
         threads = frozenset(each.tid for each in found.samples)
         did_so = _stacks(found.samples)
         return WorkForAll(part(found.samples), found.name, found.where, did_so, threads=threads)
+
+    def _is_under_lock(self, work_ns: float) -> bool:
+        """Whether threads wait for a lock that is held for so much of such work that the lock may
+        be the reason for which no two threads do it at once."""
+        return any(
+            each.hold_ns > _UNDER * work_ns and each.wait_ns > _AWAITED * each.hold_ns
+            for each in self._recording.things.values()
+        )
 
     def _group(self, tid: int) -> tuple[int, int]:
         thread = self._roles.thread(tid)

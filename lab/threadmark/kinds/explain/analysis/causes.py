@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import cache, cached_property
 
 from threadmark.kinds.explain.analysis.accounting import Account
+from threadmark.kinds.explain.analysis.alike import is_equal
 from threadmark.kinds.explain.analysis.alone import innermost_of_most
 from threadmark.kinds.explain.analysis.barriers import Meetings, barriers_take_long, is_inlined
 from threadmark.kinds.explain.analysis.cause import FEWEST_TICKS, SEEKS, Cause, of_piece
@@ -33,7 +34,6 @@ from threadmark.kinds.explain.analysis.spots import Spot
 from threadmark.kinds.explain.analysis.stacks import Stacks
 from threadmark.kinds.explain.analysis.written import files_of
 
-_OFTEN = 0.1  # of a cost
 _ALONE = 0.95  # of all useful work
 _RAN = 0.5  # of the time in calls
 _POLLS = "threads poll and give the processor away (sched_yield)"
@@ -201,11 +201,8 @@ class Finder:
         if idle and (outside := self._outside_of_regions(reason.tid)):
             words = "one thread works outside of parallel regions while the others wait for it"
             return Cause("serial_dependency", *innermost_of_most(outside, self._names), words)
-        equal = self._roles.has_peers(reason.tid)
-        if reason.activity in ("future", "join"):  # one thread awaits parts, or it is a chain
-            peers = (ns for t, ns in cost.by_thread.items() if self._roles.same(reason.tid, t))
-            equal = equal and sum(peers) <= _OFTEN * cost.ns
-            equal = equal and self._roles.does_more(reason.tid)
+        waits_in = self._names.frames(self._heaviest(cost))
+        equal = is_equal(cost, waits_in, self.recording, self._names, self._roles)
         if equal and reason.activity == "condition" and self._meetings.awaits_work(cost):
             return self._meetings.cause(cost)
         if reason.activity == "barrier" or (equal and reason.activity != "event"):

@@ -3,6 +3,7 @@ turns."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from threadmark.kinds.explain.analysis.cause import Cause, merged, of_piece
@@ -14,6 +15,7 @@ from threadmark.kinds.explain.analysis.pieces import Piece
 from threadmark.kinds.explain.analysis.reasons import Reason
 from threadmark.kinds.explain.analysis.recording import Recording, Thing
 from threadmark.kinds.explain.analysis.roles import outermost
+from threadmark.kinds.explain.analysis.slow_paths import innermost_own, wakes
 from threadmark.kinds.explain.analysis.stacks import Stacks
 
 _FUTILE = 0.3  # of the waits
@@ -108,9 +110,24 @@ class Locks:
         """Whether threads are woken for nothing, and not because a thread works with the mutex
         locked."""
         mutex = self._recording.things.get(condition.mutex)
-        held_ns = mutex.hold_ns if mutex else 0
         often = condition.futile > _FUTILE * condition.waits
-        return often and held_ns < _HELD * self._recording.wall_ns
+        return often and self._worked_in(mutex) < _HELD * self._recording.wall_ns
+
+    def _worked_in(self, mutex: Thing | None) -> float:
+        """The time for which a mutex was held, in nanoseconds, without that in which its holders
+        woke others, as far as samples show it."""
+        if mutex is None or not mutex.hold_ns:
+            return 0.0
+        held = [self._names.frames(e.stack) for e in self._recording.holds if e.thing == mutex.id]
+        takers = {innermost_own(frames).name for frames in held} - {""}
+        counts = Counter(each.stack for each in self._recording.samples)
+        stacks = ((self._names.frames(stack, True), n) for stack, n in counts.items())
+        woke = sum(
+            count
+            for frames, count in stacks
+            if innermost_own(frames).name in takers and wakes(frames, self._knowledge)
+        )
+        return mutex.hold_ns - woke * self._recording.sample_ns
 
     def _held_in(self, lock: Thing, starts: set[str]) -> int:
         """The time for which threads that begin with these functions held a lock, if they often

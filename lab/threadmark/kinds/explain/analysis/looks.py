@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from threadmark.kinds.explain.analysis.frames import Frame, takes_a_lock
+from threadmark.kinds.explain.analysis.kernel_spots import calls, in_kernel
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.pieces import Piece
 from threadmark.kinds.explain.analysis.recording import Recording, Sample
@@ -22,11 +23,9 @@ from threadmark.kinds.explain.analysis.spots import (
     FEWEST,
     Spot,
     address_of,
-    calls,
     contended,
     contended_bytes,
     frame_of,
-    in_kernel,
     loop,
     operand_of,
     side_by_side,
@@ -162,7 +161,7 @@ class _Sorted:
         least = _PART * self._count()
         for touched in self._plain.values():
             if len(touched) >= max(FEWEST, least):
-                spots += side_by_side(touched, names, knowledge)
+                spots += side_by_side(touched, self._recording, names, knowledge)
         for looped in self._loops.values():
             if len(looped) >= FEWEST:
                 spots.append(loop(looped, self._recording, names, knowledge))

@@ -62,6 +62,28 @@ def serial_part(recording: Recording, names: Names, works: Callable[[Sample], bo
     return most if most.samples else SerialPart(is_open=any(each.is_open for each in found))
 
 
+def are_side_by_side(recording: Recording, samples: Iterable[Sample]) -> bool:
+    """Whether two threads, of which these are samples, often work at the same time: so many samples
+    of the thread that works less lie close to the other's, whatever counts as close. Few samples
+    show nothing."""
+    in_order = sorted(samples, key=lambda each: each.at_ns)
+    counts = Counter(each.tid for each in in_order)
+    less = min(counts, key=lambda tid: (counts[tid], tid), default=0)
+    pairs = zip(_distances(in_order), in_order, strict=True)
+    distances = [distance for distance, each in pairs if each.tid == less]
+    looks = [within for within in _CLOSE if 2 * within * len(distances) >= 2 * _FEWEST]
+    return (
+        len(counts) > 1
+        and bool(looks)
+        and all(
+            _is_beside(
+                Counter(each < within * recording.sample_ns for each in distances), 2 * within
+            )
+            for within in looks
+        )
+    )
+
+
 def _serial_part(
     recording: Recording,
     names: Names,

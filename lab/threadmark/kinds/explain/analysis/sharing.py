@@ -86,7 +86,7 @@ class Sharing:
             spot = shared[0]
             return Use("false_sharing", spot.name, spot.where, certain=True)
         if self._interleaved(touched):
-            spot = side_by_side(touched, self._names, self._knowledge)[0]
+            spot = side_by_side(touched, self.recording, self._names, self._knowledge)[0]
             return Use("false_sharing", spot.name, spot.where, certain=True)
         return self._streams(touched, samples, place)
 
@@ -118,7 +118,7 @@ class Sharing:
         found = {}
         for line, touched in by_line.items():
             if len(touched) >= _FEWEST:
-                for spot in side_by_side(touched, self._names, self._knowledge):
+                for spot in side_by_side(touched, self.recording, self._names, self._knowledge):
                     found[line] = spot
         return found
 
@@ -136,7 +136,7 @@ class Sharing:
         ]
         # Most samples show a read of a word that is also written.
         enough = len(pairs) >= _PAIRS and sum(pairs) >= _WRITTEN
-        return enough and bool(side_by_side(touched, self._names, self._knowledge))
+        return enough and bool(side_by_side(touched, self.recording, self._names, self._knowledge))
 
     def _streams(self, touched: list[Touch], samples: list[Sample], place: Place) -> Use:
         """The use of memory all over."""

@@ -17,7 +17,7 @@ _YIELDS = ("sched_yield", "__sched_yield")
 _CALL = 4  # frames of a call and its wrapper, one of the agent's
 _ONCE = re.compile(r"pthread_once")
 _BEGINS = re.compile(r"start_of_thread$")  # the agent's function that calls each thread's work
-_WAKES_OTHERS = re.compile(r"notify|wake")
+_WAKES_OTHERS = re.compile(r"notify|wake|cond_(signal|broadcast)")
 
 
 def part_of_lock(frames: tuple[Frame, ...], *, kernel: bool) -> str:

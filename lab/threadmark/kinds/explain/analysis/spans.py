@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
+from itertools import pairwise
 
 from threadmark.kinds.explain.analysis.recording import Glance, Recording
 
@@ -25,6 +26,14 @@ def spans_of_one(recording: Recording) -> Spans:
         alive += change
         since = at
     return spans
+
+
+def live_at_once(recording: Recording, tids: Iterable[int]) -> bool:
+    """Whether two of these threads lived at the same time. Threads that followed one another may
+    use the same memory in turn."""
+    threads = (recording.threads[tid] for tid in tids if tid in recording.threads)
+    lives = sorted((each.began_ns, each.ended_ns) for each in threads)
+    return any(one[1] > next_one[0] for one, next_one in pairwise(lives))
 
 
 def is_within(spans: Spans, at_ns: int) -> bool:

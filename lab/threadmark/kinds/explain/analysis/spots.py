@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from itertools import permutations
 
 from threadmark.kinds.explain.analysis.frames import Frame
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names, Operand
 from threadmark.kinds.explain.analysis.pieces import Piece
 from threadmark.kinds.explain.analysis.recording import Recording, Sample
-from threadmark.kinds.explain.analysis.sleeps import MAKING
 from threadmark.kinds.explain.analysis.slow_paths import innermost_own
+from threadmark.kinds.explain.analysis.spans import live_at_once
 from threadmark.kinds.explain.analysis.stacks import in_order
 
 LINE = 64  # bytes that move between processors as one
@@ -22,8 +23,6 @@ _STACKS = 8  # of one line, at most
 _MUTEX = re.compile(r"pthread_(mutex|spin)_\w*lock")
 _BOTH = 1 / 9  # of the samples of the thread that has most: of two, the other has a tenth of all
 _PART = 0.1  # of samples; fewer may be chance
-_NAMED = 3  # functions
-_OF_LIBRARY = re.compile(r"^_*(GI_|libc_)?_*|64$")  # additions of the C library's own names
 _TELL = 20  # samples at a line that tell several words from one
 
 
@@ -89,13 +88,7 @@ def contended(
     often = _contenders(threads)
     if len(found) < FEWEST or len(often) < 2:
         return None
-    by_thread = {t: Counter(a for s, a in found if s.tid == t).most_common(1)[0][0] for t in often}
-    users: dict[int, set[int]] = defaultdict(set)
-    for sample, address in found:
-        users[address] |= {sample.tid} & set(often)
-    # Few samples of several words that threads share may show each thread at another word.
-    both = sum(len(users[address]) > 1 for _, address in found)
-    apart = len(set(by_thread.values())) > 1 and both <= _PART * len(found)
+    apart = _are_apart(found, often, recording)
     samples = [sample for sample, _ in found]
     address = Counter(address for _, address in found).most_common(1)[0][0]
     frames = names.frames(samples[0].stack, True)
@@ -134,15 +127,45 @@ def contended(
         spot.takes = True
         return spot
     if apart:
-        one_line = len({address // LINE for _, address in found}) == 1
-        words = f"threads write different words of {_lines(one_line)}"
-        if not one_line and "beside" not in recording.alone:
-            words += "; or they share none, if this processor takes each line alone"
-        spot = spot_of("false_sharing", ("atomic", name, where), words, samples)
-        spot.certain = len(found) >= _TELL and (one_line or "beside" in recording.alone)
-        return spot
+        return _of_words(found, (name, where), recording, names, anonymous=known is None)
     words = "threads write one atomic"
     return spot_of("atomic", ("atomic", name, where), words, samples)
+
+
+def _are_apart(found: list[tuple[Sample, int]], often: list[int], recording: Recording) -> bool:
+    """Whether each of the threads that are often at a line uses words of its own."""
+    by_thread = {t: Counter(a for s, a in found if s.tid == t).most_common(1)[0][0] for t in often}
+    users: dict[int, set[int]] = defaultdict(set)
+    for sample, address in found:
+        users[address] |= {sample.tid} & set(often)
+    # Few samples of several words that threads share may show each thread at another word. Threads
+    # that follow one another may use a word in turn.
+    shared = {address for address, tids in users.items() if live_at_once(recording, tids)}
+    both = sum(address in shared for _, address in found)
+    return len(set(by_thread.values())) > 1 and both <= _PART * len(found)
+
+
+def _of_words(
+    found: list[tuple[Sample, int]],
+    named: tuple[str, str],
+    recording: Recording,
+    names: Names,
+    *,
+    anonymous: bool,
+) -> Spot:
+    """The spot of a line of which threads write different words."""
+    samples = [sample for sample, _ in found]
+    if anonymous:  # members have one name for all lines, whatever word has most samples in each
+        stacks = {sample.stack for sample in samples}
+        members = [m for stack in stacks if (m := names.member_at_call(stack, "atomic"))]
+        named = min(members, key=lambda each: (len(each[1]), each[1], each[0]), default=named)
+    one_line = len({address // LINE for _, address in found}) == 1
+    words = f"threads write different words of {_lines(one_line)}"
+    if not one_line and "beside" not in recording.alone:
+        words += "; or they share none, if this processor takes each line alone"
+    spot = spot_of("false_sharing", ("atomic", *named), words, samples)
+    spot.certain = len(found) >= _TELL and (one_line or "beside" in recording.alone)
+    return spot
 
 
 def _lines(one: bool) -> str:
@@ -161,7 +184,7 @@ def _word_of(stack: int, recording: Recording, names: Names, knowledge: Knowledg
 
 
 def side_by_side(
-    found: list[tuple[Sample, int, bool]], names: Names, knowledge: Knowledge
+    found: list[tuple[Sample, int, bool]], recording: Recording, names: Names, knowledge: Knowledge
 ) -> list[Spot]:
     """The spot of a line of which threads use different words by plain instructions. Only a
     comparison with one thread would prove that this takes long."""
@@ -175,7 +198,8 @@ def side_by_side(
             written[sample.tid].add(address)
     often = _contenders(threads)
     # Sharing a word that all of them only read costs nothing.
-    apart = all(not written[a] & words[b] for a in often for b in often if a != b)
+    shared = (pair for pair in permutations(often, 2) if written[pair[0]] & words[pair[1]])
+    apart = not any(live_at_once(recording, pair) for pair in shared)
     if len(often) < 2 or not apart or not any(written[tid] for tid in often):
         return []
     samples = [sample for sample, _, _ in found]
@@ -210,53 +234,6 @@ def taking(piece: Piece | None, samples: list[Sample], names: Names, knowledge: 
     found = ("spinning", f"mutex in {frame.name}", frame.where)
     spot = spot_of("mutex", found, TAKEN, samples)
     spot.takes = True
-    return spot
-
-
-def in_kernel(samples: list[Sample], names: Names, knowledge: Knowledge) -> list[Spot]:
-    """Page faults and mappings; those of threads' stacks are a spot of their own."""
-    of_threads: dict[Piece, list[Sample]] = defaultdict(list)
-    rest = []
-    for sample in samples:
-        piece = knowledge.cause(names.frames(sample.stack, True))
-        if piece is not None and piece.category == MAKING:
-            of_threads[piece].append(sample)
-        else:
-            rest.append(sample)
-    spots = [memory(rest, names, knowledge)] if rest else []
-    for piece, found in of_threads.items():
-        own = innermost_own(names.frames(found[0].stack, True))
-        made = ("starting", piece.name, own.where)
-        spots.append(spot_of(MAKING, made, piece.words, found, piece=piece))
-    return spots
-
-
-def memory(samples: list[Sample], names: Names, knowledge: Knowledge) -> Spot:
-    """Page faults and mappings, with the name of the allocator if it asks for them."""
-    words = "the kernel maps and unmaps memory, and page faults fill it"
-    asked = 0
-    for sample in samples:
-        piece = knowledge.cause(names.frames(sample.stack, True)[1:])
-        asked += piece is not None and piece.category == "allocator"
-    if asked > _PART * len(samples):
-        words += "; the allocator gives memory back and takes it again (malloc, free)"
-    heaviest = Counter(sample.stack for sample in samples).most_common(1)[0][0]
-    first = next(sample for sample in samples if sample.stack == heaviest)
-    own = innermost_own(names.frames(first.stack, True))
-    found = ("kernel_memory", own.name, own.where)
-    return spot_of("kernel_memory", found, words, samples)
-
-
-def calls(samples: list[Sample], names: Names) -> Spot:
-    """System calls for files, by the functions of the C library that make most of them."""
-    stacks = [names.frames(sample.stack, True) for sample in samples]
-    named = Counter(_OF_LIBRARY.sub("", frames[0].name) for frames in stacks)
-    often = [name for name, _ in named.most_common(_NAMED)]
-    words = f"threads run in the kernel, in calls for files ({', '.join(often)})"
-    own = Counter(innermost_own(frames) for frames in stacks).most_common(1)[0][0]
-    spot = spot_of("io", ("io", own.name, own.where), words, samples)
-    spot.certain = False
-    spot.doubt = "or the calls of several threads run side by side"
     return spot
 
 

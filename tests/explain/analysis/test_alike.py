@@ -1,0 +1,62 @@
+"""Threads that do the same are equals wherever they were made, and others are not."""
+
+from __future__ import annotations
+
+import pytest
+from made import MAIN, MS, TICK, Made, waits, works
+
+HELPER = 101
+
+
+def sampled(made: Made, tid: int, stack: str, ticks: range) -> None:
+    """Two samples of a thread in each of these ticks."""
+    for at_ns in (tick * TICK + half * 2 * MS for tick in ticks for half in range(2)):
+        made.line(kind="sample", tid=tid, at_ns=at_ns, registers={}, stack=made.stack(stack))
+
+
+def meeting(main: str, helper: str, wait: str, *, turns: bool = False) -> Made:
+    """The main thread works all the time and its helper half of it; then the helper waits for a
+    condition. With `turns`, the samples of the main thread lie in the waits of the helper."""
+    stop = waits("condition", 1, f"pthread_cond_wait@libc {wait}")
+    made = Made().thing(1, "condition", module=1, offset=64, signal_stack=main)
+    made.thread(MAIN, works()).thread(HELPER, [works(), stop], "main")
+    sampled(made, HELPER, helper, range(0, 100, 2))
+    sampled(made, MAIN, main, range(1, 100, 2) if turns else range(100))
+    return made
+
+
+def test_the_main_thread_with_the_work_of_its_helper_has_the_larger_part() -> None:
+    made = meeting("cost step run main", "cost step worker", "arrive step worker")
+    assert made.first()["category"] == "imbalance"
+
+
+@pytest.mark.parametrize(
+    ("made", "reason"),
+    [
+        (meeting("sort step run main", "cost step worker", "arrive step worker"), "other work"),
+        (meeting("cost produce main", "cost consume worker", "pop consume worker"), "other roles"),
+        (meeting("cost {lambda} main", "cost {lambda} worker", "pop {lambda} worker"), "lambdas"),
+        (
+            meeting("cost step run main", "cost step worker", "arrive step worker", turns=True),
+            "one after the other",
+        ),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
+)
+def test_a_thread_with_other_work_is_waited_for_because_of_its_result(
+    made: Made, reason: str
+) -> None:
+    assert made.first()["category"] == "serial_dependency", reason
+
+
+@pytest.mark.parametrize(
+    ("main", "category"), [("cost main", "imbalance"), ("read main", "serial_dependency")]
+)
+def test_a_thread_that_had_the_smaller_part_of_the_same_work_waits_for_the_larger(
+    main: str, category: str
+) -> None:
+    join = waits("join", 0, "pthread_join@libc main", HELPER)
+    made = Made().thread(MAIN, [works()] * 50 + [join] * 50).thread(HELPER, works(), "main")
+    sampled(made, MAIN, main, range(50))
+    sampled(made, HELPER, "cost worker", range(100))
+    assert made.first()["category"] == category
