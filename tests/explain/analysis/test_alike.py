@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from made import MAIN, MS, TICK, Made, waits, works
+from made import MAIN, MS, TICK, Made, ready, waits, works
 
 HELPER = 101
 
@@ -47,6 +47,13 @@ def test_a_thread_with_other_work_is_waited_for_because_of_its_result(
     made: Made, reason: str
 ) -> None:
     assert made.first()["category"] == "serial_dependency", reason
+
+
+def test_threads_that_took_turns_on_a_processor_may_be_equals() -> None:
+    made = meeting("cost step run main", "cost step worker", "arrive step worker", turns=True)
+    first = made.thread(MAIN, [works()] * 4 + [ready()]).first()
+    assert (first["category"], first["certain"]) == ("serial_dependency", False)
+    assert "or threads that do the same" in first["words"]
 
 
 @pytest.mark.parametrize(

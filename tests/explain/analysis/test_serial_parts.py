@@ -161,3 +161,20 @@ def test_work_that_a_lock_keeps_apart_may_be_no_work_for_all(waited: int, catego
     made.thing(2, "mutex", hold_ns=50 * TICK, wait_ns=waited * TICK, waits=100)
     first = made.first()
     assert (first["category"], first["certain"]) == (category, category == "serial_dependency")
+
+
+@pytest.mark.parametrize(
+    ("stack", "category"),
+    [("row settle step worker", "serial_dependency"), ("row step settle", "imbalance")],
+    ids=["called in the common work", "around it"],
+)
+def test_a_serial_function_within_the_common_work_may_have_the_code_of_the_others(
+    stack: str, category: str
+) -> None:
+    made = rounds(["row step worker"], ["row step worker"])
+    alone = made.stack(stack)  # its code lies next to the other's
+    for line in made.lines:
+        if line["kind"] == "sample" and line["at_ns"] // TICK % 2:
+            line["stack"] = alone
+    first = made.first()
+    assert (first["category"], first["certain"]) == (category, category == "serial_dependency")

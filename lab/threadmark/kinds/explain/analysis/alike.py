@@ -15,15 +15,16 @@ from threadmark.kinds.explain.analysis.serial_parts import are_side_by_side
 
 _MEET = ("condition", "future", "join")  # waits of threads with parts of one work
 _OFTEN = 0.1  # of a cost
+_READY = 0.1  # of the life of a thread that lacked a processor
 _SAME = 0.5  # of the samples are in the same functions
 _NAMELESS = ("{lambda", "$_", "+0x")  # in names that several functions may have
 
 
 def is_equal(
     cost: Cost, waits_in: Sequence[Frame], recording: Recording, names: Names, roles: Roles
-) -> bool:
-    """Whether the awaited thread does the same as other threads. `waits_in`: the frames of the
-    wait."""
+) -> bool | None:
+    """Whether the awaited thread does the same as other threads; None if that is not known.
+    `waits_in`: the frames of the wait."""
     reason, worker = cost.reason, cost.reason.tid
     equal = roles.has_peers(worker)
     ends = reason.activity in ("future", "join")
@@ -39,10 +40,11 @@ def is_equal(
 
 def _do_the_same(
     recording: Recording, names: Names, worker: int, waiter: int, waits_in: Iterable[Frame] | None
-) -> bool:
+) -> bool | None:
     """Whether a thread works at the same time as the one that it later waits for, and mostly in the
     same innermost functions. Threads that meet again and again also wait within a function that
-    has most of the work; for a wait for an end `waits_in` is None."""
+    has most of the work; for a wait for an end `waits_in` is None. It is not known whether threads
+    that took turns on a processor would have worked at the same time."""
     one, other = recording.threads.get(worker), recording.threads.get(waiter)
     if one is None or other is None:
         return False
@@ -54,12 +56,15 @@ def _do_the_same(
         return False
     own, others = leaves[worker], leaves[waiter]
     same = sum(min(n / own.total(), others[name] / others.total()) for name, n in own.items())
-    both = [each for each in samples if each.tid in work]
-    if same < _SAME or not are_side_by_side(recording, both):
-        return False
     around = {each.name for each in waits_in or () if _has_own_name(each)}
     shared = Counter(name for each in work[worker] for name in around & set(each))
-    return waits_in is None or max(shared.values(), default=0) >= _SAME * own.total()
+    within = waits_in is None or max(shared.values(), default=0) >= _SAME * own.total()
+    if same < _SAME or not within:
+        return False
+    if are_side_by_side(recording, [each for each in samples if each.tid in work]):
+        return True
+    took_turns = any(each.ready_ns > _READY * each.life_ns for each in (one, other))
+    return None if took_turns else False
 
 
 def _work(samples: Iterable[Sample], names: Names, tid: int) -> list[Sequence[str]]:

@@ -211,7 +211,7 @@ class Finder:
             return Cause("imbalance", name, "", words)
         words = "one thread works while others wait for its result"
         found = Cause("serial_dependency", name, "", words)
-        if equal:  # a barrier with inlined functions without names looks alike
+        if equal is not False:  # a barrier with inlined functions without names looks alike
             found.certain = False
             found.doubts.add("or threads that do the same wait for one that has more to do")
         return found

@@ -110,9 +110,32 @@ def _serial_part(
         return SerialPart(is_open=True)  # all code looks serial if no work is done side by side
     code = Counter(_code(recording, each.stack) for each in inside)
     whole = Counter(_code(recording, each.stack) for each in samples)
-    if sum(n for each, n in code.items() if whole[each] > _SHARED * n) > len(inside) / 2:
+    is_shared = sum(n for each, n in code.items() if whole[each] > _SHARED * n) > len(inside) / 2
+    if is_shared and not _is_called_in_parallel_code(names, samples, stacks, serial):
         return SerialPart(is_open=True)  # one thread has far more of the others' work
     return SerialPart(*_named(names, inside, serial), inside)
+
+
+def _is_called_in_parallel_code(
+    names: Names, samples: Sequence[Sample], stacks: set[int], serial: set[Place]
+) -> bool:
+    """Whether most samples in these stacks are in a serial function that is called in a function of
+    the other samples. So it is a part of the common work, and not the work of one thread that runs
+    other functions from its start on."""
+    others = {
+        frame.name
+        for stack in {each.stack for each in samples} - stacks
+        for frame in names.frames(stack, True)
+        if not is_beneath(frame)
+    } - serial
+    called = set()
+    for stack in stacks:
+        own = [each.name for each in names.frames(stack, True) if not is_beneath(each)]
+        inner = next((at for at, name in enumerate(own) if name in serial), len(own))
+        if not others.isdisjoint(own[inner:]):
+            called.add(stack)
+    counts = Counter(each.stack for each in samples if each.stack in stacks)
+    return 2 * sum(counts[each] for each in called) > counts.total()
 
 
 def _is_open(seen: Mapping[Place, Counter[bool]], expected: float, whole: Counter[bool]) -> bool:
