@@ -3,8 +3,10 @@ as the main thread beside those that it made, or threads of several statements."
 
 from __future__ import annotations
 
-from collections import Counter
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 from threadmark.kinds.explain.analysis.costs import Cost
 from threadmark.kinds.explain.analysis.frames import Frame, is_of_library
@@ -20,61 +22,79 @@ _SAME = 0.5  # of the samples are in the same functions
 _NAMELESS = ("{lambda", "$_", "+0x")  # in names that several functions may have
 
 
-def is_equal(
-    cost: Cost, waits_in: Sequence[Frame], recording: Recording, names: Names, roles: Roles
-) -> bool | None:
-    """Whether the awaited thread does the same as other threads; None if that is not known.
-    `waits_in`: the frames of the wait."""
-    reason, worker = cost.reason, cost.reason.tid
-    equal = roles.has_peers(worker)
-    ends = reason.activity in ("future", "join")
-    if ends:  # one thread awaits parts, or it is a chain
-        peers = (ns for tid, ns in cost.by_thread.items() if roles.same(worker, tid))
-        equal = equal and sum(peers) <= _OFTEN * cost.ns and roles.does_more(worker)
-    others = {tid: ns for tid, ns in cost.by_thread.items() if tid != worker}
-    if equal or not others or reason.activity not in _MEET:
-        return equal
-    waiter = min(others, key=lambda tid: (-others[tid], tid))
-    return _do_the_same(recording, names, worker, waiter, None if ends else waits_in)
+class Equals:
+    """Finds the threads of one record that do the same."""
 
+    def __init__(self, recording: Recording, names: Names, roles: Roles) -> None:
+        self._recording = recording
+        self._names = names
+        self._roles = roles
 
-def _do_the_same(
-    recording: Recording, names: Names, worker: int, waiter: int, waits_in: Iterable[Frame] | None
-) -> bool | None:
-    """Whether a thread works at the same time as the one that it later waits for, and mostly in the
-    same innermost functions. Threads that meet again and again also wait within a function that
-    has most of the work; for a wait for an end `waits_in` is None. It is not known whether threads
-    that took turns on a processor would have worked at the same time."""
-    one, other = recording.threads.get(worker), recording.threads.get(waiter)
-    if one is None or other is None:
-        return False
-    began_ns, ended_ns = max(one.began_ns, other.began_ns), min(one.ended_ns, other.ended_ns)
-    samples = [each for each in recording.samples if began_ns <= each.at_ns <= ended_ns]
-    work = {tid: _work(samples, names, tid) for tid in (worker, waiter)}
-    leaves = {tid: Counter(each[0] for each in found) for tid, found in work.items()}
-    if not all(leaves.values()):
-        return False
-    own, others = leaves[worker], leaves[waiter]
-    same = sum(min(n / own.total(), others[name] / others.total()) for name, n in own.items())
-    around = {each.name for each in waits_in or () if _has_own_name(each)}
-    shared = Counter(name for each in work[worker] for name in around & set(each))
-    within = waits_in is None or max(shared.values(), default=0) >= _SAME * own.total()
-    if same < _SAME or not within:
-        return False
-    if are_side_by_side(recording, [each for each in samples if each.tid in work]):
-        return True
-    took_turns = any(each.ready_ns > _READY * each.life_ns for each in (one, other))
-    return None if took_turns else False
+    def has(self, cost: Cost, waits_in: Sequence[Frame]) -> bool | None:
+        """Whether the awaited thread does the same as other threads; None if that is not known.
+        `waits_in`: the frames of the wait."""
+        reason, worker = cost.reason, cost.reason.tid
+        equal = self._roles.has_peers(worker)
+        ends = reason.activity in ("future", "join")
+        if ends:  # one thread awaits parts, or it is a chain
+            peers = (ns for tid, ns in cost.by_thread.items() if self._roles.same(worker, tid))
+            equal = equal and sum(peers) <= _OFTEN * cost.ns and self._roles.does_more(worker)
+        others = {tid: ns for tid, ns in cost.by_thread.items() if tid != worker}
+        if equal or not others or reason.activity not in _MEET:
+            return equal
+        waiter = min(others, key=lambda tid: (-others[tid], tid))
+        return self._do_the_same(worker, waiter, None if ends else waits_in)
 
+    def _do_the_same(
+        self, worker: int, waiter: int, waits_in: Iterable[Frame] | None
+    ) -> bool | None:
+        """Whether a thread works at the same time as the one that it later waits for, and mostly in
+        the same innermost functions. Threads that meet again and again also wait within a function
+        that has most of the work; for a wait for an end `waits_in` is None. It is not known whether
+        threads that took turns on a processor would have worked at the same time."""
+        threads = self._recording.threads
+        one, other = threads.get(worker), threads.get(waiter)
+        if one is None or other is None:
+            return False
+        began_ns, ended_ns = max(one.began_ns, other.began_ns), min(one.ended_ns, other.ended_ns)
+        samples = {tid: self._between(tid, began_ns, ended_ns) for tid in (worker, waiter)}
+        work = {tid: self._work(each) for tid, each in samples.items()}
+        own, others = (Counter(each[0] for each in work[tid]) for tid in (worker, waiter))
+        if not own or not others:
+            return False
+        same = sum(min(n / own.total(), others[name] / others.total()) for name, n in own.items())
+        around = {each.name for each in waits_in or () if _has_own_name(each)}
+        shared = Counter(name for each in work[worker] for name in around & set(each))
+        within = waits_in is None or max(shared.values(), default=0) >= _SAME * own.total()
+        if same < _SAME or not within:
+            return False
+        if are_side_by_side(self._recording, [*samples[worker], *samples[waiter]]):
+            return True
+        took_turns = any(each.ready_ns > _READY * each.life_ns for each in (one, other))
+        return None if took_turns else False
 
-def _work(samples: Iterable[Sample], names: Names, tid: int) -> list[Sequence[str]]:
-    """For each sample of a thread in the program, the functions, innermost first."""
-    stacks = Counter(each.stack for each in samples if each.tid == tid)
-    found: list[Sequence[str]] = []
-    for stack, count in stacks.items():
-        frames = [each.name for each in names.frames(stack, True) if _has_own_name(each)]
-        found += [frames] * count if frames else []
-    return found
+    def _between(self, tid: int, began_ns: int, ended_ns: int) -> list[Sample]:
+        found = self._samples[tid]
+        begin, end = (
+            bisect(found, at, key=lambda each: each.at_ns)
+            for bisect, at in ((bisect_left, began_ns), (bisect_right, ended_ns))
+        )
+        return found[begin:end]
+
+    @cached_property
+    def _samples(self) -> dict[int, list[Sample]]:
+        found: dict[int, list[Sample]] = defaultdict(list)
+        for sample in sorted(self._recording.samples, key=lambda each: each.at_ns):
+            found[sample.tid].append(sample)
+        return found
+
+    def _work(self, samples: Iterable[Sample]) -> list[Sequence[str]]:
+        """For each sample in the program, the functions, innermost first."""
+        found: list[Sequence[str]] = []
+        for stack, count in Counter(each.stack for each in samples).items():
+            frames = [f.name for f in self._names.frames(stack, True) if _has_own_name(f)]
+            found += [frames] * count if frames else []
+        return found
 
 
 def _has_own_name(frame: Frame) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache, cached_property
 
 from threadmark.kinds.explain.analysis.accounting import Account
-from threadmark.kinds.explain.analysis.alike import is_equal
+from threadmark.kinds.explain.analysis.alike import Equals
 from threadmark.kinds.explain.analysis.alone import innermost_of_most
 from threadmark.kinds.explain.analysis.barriers import Meetings, barriers_take_long, is_inlined
 from threadmark.kinds.explain.analysis.cause import FEWEST_TICKS, SEEKS, Cause, of_piece
@@ -61,6 +61,7 @@ class Finder:
         self._reasons = reasons
         self._account = account
         self._meetings = Meetings(recording, names, knowledge, roles, account)
+        self._equals = Equals(recording, names, roles)
         self._naming = Naming(recording, names, stacks)
         self.locks = Locks(recording, names, knowledge, self._naming, stacks)
 
@@ -201,8 +202,7 @@ class Finder:
         if idle and (outside := self._outside_of_regions(reason.tid)):
             words = "one thread works outside of parallel regions while the others wait for it"
             return Cause("serial_dependency", *innermost_of_most(outside, self._names), words)
-        waits_in = self._names.frames(self._heaviest(cost))
-        equal = is_equal(cost, waits_in, self.recording, self._names, self._roles)
+        equal = self._equals.has(cost, self._names.frames(self._heaviest(cost)))
         if equal and reason.activity == "condition" and self._meetings.awaits_work(cost):
             return self._meetings.cause(cost)
         if reason.activity == "barrier" or (equal and reason.activity != "event"):
