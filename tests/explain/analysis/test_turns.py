@@ -149,6 +149,24 @@ def test_the_word_of_a_lock_is_the_lock() -> None:
     assert (found.category, found.ns) == ("mutex", 18.0)
 
 
+@pytest.mark.parametrize(
+    ("word", "lock", "dearer", "count"),
+    [
+        ("false_sharing", "mutex", 1.5, 2),
+        ("false_sharing", "mutex", 0.5, 1),
+        ("atomic", "spin", 12.0, 2),
+        ("atomic", "spin", 5.0, 1),
+        ("atomic", "mutex", 12.0, 1),
+    ],
+)
+def test_a_word_that_costs_much_more_than_the_lock_of_its_name_is_another(
+    word: str, lock: str, dearer: float, count: int
+) -> None:
+    waits, uses = Cause(lock, "m", "a.cpp:5", "", ns=9.0), Cause(word, "m", "a.cpp:5", "")
+    uses.ns = dearer * waits.ns
+    assert len(merged([waits, uses])) == count
+
+
 def test_a_function_that_yields_and_then_sleeps_on_a_word_waits_for_one_thing() -> None:
     pool = waits("futex", 1, "syscall@libc strip worker")
     spins = waits("yield", 0, "sched_yield@libc strip worker")

@@ -17,6 +17,7 @@ _WORDS = ("atomic", "false_sharing")
 INTERRUPTED = ("mutex", "rwlock", "spin")  # whose holder may lose its processor meanwhile
 _AWAITED = "serial_dependency"  # the work of such a thread
 _LITTLE = 0.06  # of thread time
+_GUESS = 10  # times the cost of a spin lock
 _NEARLY = 0.75  # of another cause
 _MUCH = 0.5  # of another cause
 _SOME = 0.25  # of another cause
@@ -146,6 +147,15 @@ def _unite_locks(found: dict[tuple[str, str, str], Cause]) -> None:
             by_thing |= {thing: found[key] for thing in found[key].things if thing not in by_thing}
 
 
+def _is_dearer(word: Cause, lock: Cause) -> bool:
+    """Whether a word costs too much to be a part of the lock of its name. All threads use the word
+    of a lock, so different words are others. A loop that gives its processor away has the name of
+    the word that its function uses most, which may be another one."""
+    if word.category == "false_sharing":
+        return word.ns > lock.ns
+    return lock.category == "spin" and word.ns > _GUESS * lock.ns
+
+
 def _unite_unseen(found: dict[tuple[str, str, str], Cause]) -> None:
     """Make causes with too few observations for a name a part of the causes that they belong to."""
     for key in [key for key in found if key[1] and not key[2]]:  # the same, its place not seen
@@ -154,7 +164,8 @@ def _unite_unseen(found: dict[tuple[str, str, str], Cause]) -> None:
             found[same[0]].take(found.pop(key))
     locks = {c.name: c for c in found.values() if c.category in _TAKEN and c.name}
     for key in [k for k, c in found.items() if k[0] in _WORDS and c.name in locks]:
-        locks[found[key].name].take(found.pop(key))  # the word of the lock itself, or its line
+        if not _is_dearer(found[key], locks[found[key].name]):
+            locks[found[key].name].take(found.pop(key))  # the word of the lock itself, or its line
     # A function that spins before it sleeps on a word without a name waits for one lock.
     own = [c for c in found.values() if any(key[1] == "own_lock" for key in c.reasons)]
     words = {place: each for each in own if (place := _place(each.name))}
