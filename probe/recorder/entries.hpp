@@ -38,13 +38,14 @@ struct StatusEntry {
   std::vector<std::string> limits;
   std::uint64_t steal_ns = 0, throttled_ns = 0;  // of the machine, of the control group
   std::string glibc;  // the version that the target uses; empty: another library, or not known
+  std::uint64_t kernel_ns = 0;  // of threads between their samples by ptrace; 0: not measured
 
   template <class Self, class Function>
   static void fields(Self& e, Function each) {
     each(e.ended_ns), each(e.exit_status), each(e.signal), each(e.complete), each(e.agent);
     each(e.perf), each(e.perf_kernel), each(e.sample_ns), each(e.agent_ns), each(e.lost);
     each(e.limits), each(e.glibc), each(e.steal_ns), each(e.throttled_ns), each(e.switches);
-    each(e.kernel_names);
+    each(e.kernel_names), each.added(e.kernel_ns);
   }
 };
 
@@ -197,6 +198,7 @@ struct Wake {
 struct PutField {
   Encoder& to;
   void operator()(std::uint64_t value) { to.number(value); }
+  void added(std::uint64_t value) { to.number(value); }
   void operator()(const std::string& value) { to.text(value); }
   void operator()(const std::vector<std::uint64_t>& values) {
     to.number(values.size());
@@ -211,6 +213,8 @@ struct PutField {
 struct TakeField {
   Decoder& from;
   void operator()(std::uint64_t& value) { value = from.number(); }
+  // The last field of a chunk with one entry. Older records have none.
+  void added(std::uint64_t& value) { value = from.more() ? from.number() : 0; }
   void operator()(std::string& value) { value = from.text(); }
   void operator()(std::vector<std::uint64_t>& values) {
     values.resize(from.count());

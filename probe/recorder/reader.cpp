@@ -438,7 +438,7 @@ class Printing {
     json_.flag("kernel_names", status_.kernel_names != 0);
     json_.flag("tracepoints", sees_wakes_).flag("attached", start_.attached == kAttached);
     json_.flag("late", start_.attached != 0);
-    json_.field("sample_ns", status_.sample_ns).raw("}");
+    json_.field("sample_ns", status_.sample_ns).field("kernel_ns", status_.kernel_ns).raw("}");
     json_.field("processors", start_.processors).raw(",\"cpus\":");
     json_.list(start_.cpus, [&](std::uint64_t cpu) { json_.number(cpu); });
     json_.field("tick_ns", start_.tick_ns).raw(",\"limits\":");

@@ -282,8 +282,11 @@ void Session::sample_by_stops(std::uint64_t at_ns) {
     thread.sampled_run_ns = std::max(thread.sampled_run_ns, run_ns - kStopPeriod);
     if (outcome == Stops::Outcome::taken) {
       if (!std::exchange(stops_taken_, true)) say_of_stops();
-      const std::uint64_t before = std::exchange(thread.faults, thread.task.faults());
-      const std::uint64_t faults = before == 0 ? 0 : less(thread.faults, before);
+      status_.kernel_ns = std::max(status_.kernel_ns, std::uint64_t{1});
+      const Use before = std::exchange(thread.used, thread.task.used());
+      const bool known = before.faults != 0 && thread.used.faults != 0;
+      const std::uint64_t faults = known ? less(thread.used.faults, before.faults) : 0;
+      if (known) status_.kernel_ns += less(thread.used.kernel_ns, before.kernel_ns);
       // A thread that ptrace stops in a page fault is at the instruction that made it.
       if (!sample.kernel && stand_for_time(thread, faults, kStopPeriod)) count_as_fault(sample);
       on_sample(thread.image->pid, sample, stack);

@@ -67,7 +67,7 @@ class Session final : public PerfListener {
     std::uint64_t blocked_slices = 0, blocked_address = 0;
     std::uint64_t tick_run_ns = 0, tick_ready_ns = 0;  // at the last tick
     std::uint64_t sampled_run_ns = 0;                  // of its run time, covered by ptrace
-    std::uint64_t faults = 0;                          // at the last sample by ptrace
+    Use used;                                          // at the last sample by ptrace
     std::uint64_t fault_ns = 0;                        // of page faults that no sample stands for
     std::uint64_t skipped_weight = 0;                  // of samples since the last kept one
     std::uint64_t next_allowed_ns = 0;                 // the next read of its processors

@@ -103,12 +103,19 @@ std::string Task::name() {
   return {begin + 1, end};
 }
 
-std::uint64_t Task::faults() {
+Use Task::used() {
+  constexpr int kFaults = 10, kKernelTicks = 15;  // fields of stat, from 1
+  static const auto ticks_in_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
   char text[512];
-  if (!read_text(stat_, text)) return 0;
+  if (!read_text(stat_, text)) return {};
   const char* at = std::strrchr(text, ')');
-  for (int field = 2; at != nullptr && field < 10; ++field) at = std::strchr(at + 1, ' ');
-  return at == nullptr ? 0 : std::strtoull(at, nullptr, 10);
+  std::uint64_t faults = 0;
+  for (int field = 2; at != nullptr && field < kKernelTicks; ++field) {
+    if (field == kFaults) faults = std::strtoull(at, nullptr, 10);
+    at = std::strchr(at + 1, ' ');
+  }
+  if (at == nullptr) return {};
+  return {faults, std::strtoull(at, nullptr, 10) * (1'000'000'000U / ticks_in_second)};
 }
 
 bool list_tasks(const Descriptor& folder, std::vector<pid_t>& tids) {

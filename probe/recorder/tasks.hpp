@@ -20,6 +20,12 @@ struct KernelView {
   std::uint64_t run_ns = 0, ready_ns = 0, slices = 0;
 };
 
+// What a thread has used so far.
+struct Use {
+  std::uint64_t faults = 0;     // page faults that read no file; 0: the thread has ended
+  std::uint64_t kernel_ns = 0;  // processor time in the kernel, as its clock ticks found it
+};
+
 class Task {
  public:
   // The folder is /proc/PID/task. False: the thread has ended.
@@ -31,8 +37,7 @@ class Task {
   void count_from_now();
   std::uint64_t run_before_ns() const { return before_.run_ns; }
   std::string name();
-  // Its page faults so far that read no file; 0: it has ended.
-  std::uint64_t faults();
+  Use used();
   bool sees_calls() const { return sees_calls_; }
   bool opened() const { return static_cast<bool>(times_); }
   void close();

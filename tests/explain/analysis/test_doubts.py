@@ -125,6 +125,10 @@ def test_a_server_that_is_idle_in_epoll_is_not_surely_anything() -> None:
         ({"perf": True, "perf_kernel": False}, 190, ""),
         ({"perf": True, "perf_kernel": False}, 60, "time in the kernel"),
         ({"perf": False, "perf_kernel": False}, 190, "time in the kernel"),
+        ({"perf": False, "perf_kernel": False, "kernel_ns": 0}, 190, "time in the kernel"),
+        ({"perf": False, "perf_kernel": False, "kernel_ns": 40 * TICK}, 190, "time in the kernel"),
+        ({"perf": False, "perf_kernel": False, "kernel_ns": 20 * TICK}, 190, ""),
+        ({"perf": False, "perf_kernel": False, "kernel_ns": 20 * TICK}, 60, "time in the kernel"),
         ({"perf": False, "sample_ns": 0}, 0, "not sampled"),
     ],
 )

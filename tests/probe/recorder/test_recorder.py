@@ -393,6 +393,20 @@ def test_what_the_kernel_refuses_is_said(
     )
 
 
+@pytest.mark.parametrize(("word", "least", "most"), [("copy", 0.4, 1.0), ("compute", 0.0, 0.2)])
+def test_time_in_the_kernel_is_counted_where_samples_hide_it(
+    recorder: Recorder, compiled: Compile, word: str, least: float, most: float
+) -> None:
+    words = [str(compiled("refuse.cpp")), "perf_event_open"]
+    words += recorder.words(compiled("doing.cpp"), word)
+    subprocess.run(words, check=True, capture_output=True)
+    record = recorder.read()
+    ran = sum(thread["run_ns"] for thread in record.all("thread"))
+    counted = record.head["tier"]["kernel_ns"]
+    assert counted > 0
+    assert least <= counted / ran <= most
+
+
 def test_a_stop_for_a_sample_interrupts_no_call(recorder: Recorder, compiled: Compile) -> None:
     words = [str(compiled("refuse.cpp")), "perf_event_open"]
     words += recorder.words(compiled("brief_waits.cpp"))

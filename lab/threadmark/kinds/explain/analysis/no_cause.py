@@ -103,5 +103,8 @@ def _hides_kernel(recording: Recording) -> bool:
     if tier.get("perf_kernel") or not recording.samples:
         return False
     ran = sum(each.run_ns for each in recording.threads.values())
+    if len(recording.samples) * recording.sample_ns < _SHOWN * ran:
+        return True
     # ptrace shows only finished calls and, by an estimate, page faults.
-    return not tier.get("perf") or len(recording.samples) * recording.sample_ns < _SHOWN * ran
+    kernel_ns = tier.get("kernel_ns") or ran
+    return not tier.get("perf") and kernel_ns > (1 - _SHOWN) * ran
