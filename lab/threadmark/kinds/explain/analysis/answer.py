@@ -97,7 +97,7 @@ def analyse(
     first = next(iter(causes), None)
     if first is None or first.ns < LEAST_OF.get(first.category, LEAST) * rest:
         listed = [no_cause(recording, reasons, times, causes, idle_words(requests, total))]
-        doubt_none(listed[0], recording, names, knowledge)
+        doubt_none(listed[0], recording, names, knowledge, unclear=seen.unclear)
     holders = Holders(recording, stacks, reasons.channels)
     path = CriticalPath(recording, names, knowledge, reasons)
     removed = Removed(recording, names, knowledge, roles, stacks, times)

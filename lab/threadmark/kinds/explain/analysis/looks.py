@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from threadmark.kinds.explain.analysis.frames import Frame, takes_a_lock
 from threadmark.kinds.explain.analysis.kernel_spots import calls, in_kernel
+from threadmark.kinds.explain.analysis.many_lines import of_many_lines
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.pieces import Piece
 from threadmark.kinds.explain.analysis.recording import Recording, Sample
@@ -49,6 +50,7 @@ class Looks:
     runtime: tuple[Sample, ...] = ()  # threads within a task runtime
     idle: tuple[Sample, ...] = ()  # those that spin while they wait
     polls: Mapping[int, Counter[str]] = field(default_factory=dict)  # by thread: kinds of wait
+    unclear: int = 0  # at atomics of many objects: not known whether threads share these
 
     def of(self, tid: int) -> Counter[str]:
         """Samples of a thread by state."""
@@ -76,7 +78,7 @@ def looks(recording: Recording, names: Names, knowledge: Knowledge) -> Looks:
     waited = tuple(sample for sample, idle in sorted_.runtime if idle)
     counted = {tid: +counts for tid, counts in by_thread.items()}
     found = tuple(each for each in spots if each.samples)
-    return Looks(counted, found, ran, waited, sorted_.polls)
+    return Looks(counted, found, ran, waited, sorted_.polls, sorted_.unclear)
 
 
 class _Sorted:
@@ -91,6 +93,7 @@ class _Sorted:
         self.polls: dict[int, Counter[str]] = defaultdict(Counter)
         self.runtime: list[tuple[Sample, bool]] = []  # and whether the thread only waits
         self._lines: dict[int, list[tuple[Sample, int]]] = defaultdict(list)
+        self.unclear = 0
         self._plain: dict[int, list[tuple[Sample, int, bool]]] = defaultdict(list)
         self._loops: dict[tuple[str, str], list[Sample]] = defaultdict(list)
         self._memory: list[Sample] = []
@@ -156,8 +159,16 @@ class _Sorted:
     def spots(self) -> list[Spot]:
         """The spots with enough samples."""
         names, knowledge = self._names, self._knowledge
-        lines = [contended(s, self._recording, names, knowledge) for s in self._lines.values()]
-        spots = [spot for spot in lines if spot is not None]
+        spots = []
+        unclear = []
+        for touches in self._lines.values():
+            spot = contended(touches, self._recording, names, knowledge)
+            if spot is None:
+                unclear.append(touches)
+            else:
+                spots.append(spot)
+        shared, self.unclear = of_many_lines(unclear, self._recording, names, knowledge)
+        spots += shared
         least = _PART * self._count()
         for touched in self._plain.values():
             if len(touched) >= max(FEWEST, least):

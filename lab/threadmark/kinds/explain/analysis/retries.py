@@ -14,8 +14,19 @@ _DEEP = 6  # frames from the innermost that may have the loop
 _MUCH = 0.25  # of the samples: too much to be sure that nothing is lost
 
 
-def doubt_none(none: Cause, recording: Recording, names: Names, knowledge: Knowledge) -> None:
-    """Make the finding "nothing costs time" uncertain if much work may be lost."""
+def doubt_none(
+    none: Cause, recording: Recording, names: Names, knowledge: Knowledge, *, unclear: int = 0
+) -> None:
+    """Make the finding "nothing costs time" uncertain if much work may be lost. `unclear`: samples
+    at atomics of many objects, of which it is not known whether threads share them."""
+    part = unclear / max(1, len(recording.samples))
+    if none.category == "none" and none.certain and part >= _MUCH:
+        none.certain = False
+        none.words = (
+            f"Nothing that samples show costs more than a few per cent, but {100 * part:.0f} % of "
+            "them are at atomics of very many objects. Whether threads share these shows only the "
+            "comparison of numbers of threads (--threads 1,2)."
+        )
     for doubt in (_doubt_retries, _doubt_templates):
         if none.category == "none" and none.certain:
             doubt(none, recording, names, knowledge)

@@ -17,6 +17,7 @@ from threadmark.kinds.explain.analysis.stacks import in_order
 
 LINE = 64  # bytes that move between processors as one
 _APART = 0.8  # of what an operation costs beside the line of another thread, alone
+ONE = "threads write one atomic"
 TAKEN = "threads take and give back a lock that others wait for"
 FEWEST = 5  # samples for a finding
 _STACKS = 8  # of one line, at most
@@ -128,8 +129,7 @@ def contended(
         return spot
     if apart:
         return _of_words(found, (name, where), recording, names, anonymous=known is None)
-    words = "threads write one atomic"
-    return spot_of("atomic", ("atomic", name, where), words, samples)
+    return spot_of("atomic", ("atomic", name, where), ONE, samples)
 
 
 def _are_apart(found: list[tuple[Sample, int]], often: list[int], recording: Recording) -> bool:

@@ -1,0 +1,62 @@
+"""Atomics of so many objects that each cache line has few samples."""
+
+from __future__ import annotations
+
+import pytest
+from made import MAIN, Made, waits, works
+from threadmark.kinds.explain.analysis.meaning import Operand
+
+A, B = 101, 102
+OBJECT = 0x100  # bytes from one object to the next
+
+
+def walks(*threads: list[tuple[int, int]]) -> Made:
+    """Threads A and B with samples at atomics, and as many elsewhere. For each thread objects and
+    samples at each of them: object N is at N times OBJECT."""
+    made = Made().thread(MAIN, waits("join", 0, "pthread_join@libc main", A))
+    made.thread(A, works(), "main").thread(B, works(), "main")
+    for tid, found in zip((A, B), threads, strict=True):
+        for number, samples in found:
+            made.sample(tid, "visit worker", samples, bx=number * OBJECT)
+            made.sample(tid, "compute worker", samples)
+    made.operands[made.stack("visit worker")] = Operand(base="bx")
+    return made
+
+
+def test_objects_that_both_threads_use_are_contended() -> None:
+    both = [(number, 1) for number in range(1, 40)]
+    first = walks(both, both).first()
+    assert (first["category"], first["certain"]) == ("atomic", True)
+    assert first["name"] == "atomic in visit"
+    assert "many objects" in first["words"]
+    assert first["share"] == pytest.approx(1 / 3, abs=0.03)
+
+
+def test_different_words_of_many_lines_are_false_sharing() -> None:
+    made = walks([(number, 1) for number in range(1, 40)], [])
+    for number in range(1, 40):
+        made.sample(B, "visit worker", 1, bx=number * OBJECT + 8).sample(B, "compute worker")
+    assert made.first()["category"] == "false_sharing"
+
+
+@pytest.mark.parametrize("samples", [2, 4, 9])
+def test_objects_of_each_thread_are_not_contended(samples: int) -> None:
+    own = [(number, samples) for number in range(1, 40)]
+    others = [(number, samples) for number in range(41, 80)]
+    first = walks(own, others).first()
+    assert (first["category"], first["certain"]) == ("none", True)
+
+
+def test_it_is_not_known_whether_objects_that_were_seen_once_are_shared() -> None:
+    own = [(number, 1) for number in range(1, 40)]
+    others = [(number, 1) for number in range(38, 77)]  # two lines were seen twice
+    first = walks(own, others).first()
+    assert (first["category"], first["certain"]) == ("none", False)
+    assert "50 % of them are at atomics of very many objects" in first["words"]
+
+
+def test_few_shared_objects_among_those_of_each_thread_are_no_cause() -> None:
+    own = [(number, 3) for number in range(1, 40)]
+    others = [(number, 3) for number in range(36, 75)]
+    first = walks(own, others).first()
+    assert first["category"] == "none"
