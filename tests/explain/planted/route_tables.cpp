@@ -4,6 +4,7 @@
 // name: Entry | readers
 // made: Table | look_up | follow
 // certain: yes
+// threads: 1,2
 // why: Each look-up counts its reader in the entry, so entries move between the processors.
 
 #include <atomic>

@@ -30,6 +30,7 @@ _LOCAL = (  # their cost does not depend on the division of the work
     "mutex", "rwlock", "spin", "atomic", "false_sharing", "allocator", "stdio", "loader", "io",
     "sleep", "kernel_memory", "once",
 )  # fmt: skip
+_SUSPECTED = ("false_sharing", "atomic")
 
 
 def contrast(
@@ -106,8 +107,12 @@ class _Judge:
         """Confirm, refute, add and order."""
         single: list[dict[str, Any]] = self._document["causes"]
         causes = [c for c in single if c["category"] not in ("none", "unknown")]
-        # The single run only suspects false sharing; the growth proves it.
-        causes = [c for c in causes if c["category"] != "false_sharing" or c["certain"]]
+        # The single run only suspects some of them; the growth proves these.
+        causes = [
+            c
+            for c in causes
+            if c["category"] not in _SUSPECTED or c["certain"] or self._is_proven(c)
+        ]
         known = {cause["category"] for cause in causes}
         live = [cause for cause in causes if not self._is_flat(cause)]
         flat = [cause for cause in causes if cause not in live]
@@ -134,6 +139,17 @@ class _Judge:
         # A program that scales has no other cause.
         none = [cause for cause in causes if cause["category"] == "none"]
         self._document["causes"] = none or causes
+
+    def _is_proven(self, cause: dict[str, Any]) -> bool:
+        """Whether the atomics of many objects take more time with more threads."""
+        grown_ns = sum(
+            each.excess_ns
+            for (category, _), found in self._uses.items()
+            if category == "atomic"
+            for each, _ in found
+        )
+        cause["certain"] = cause["category"] == "atomic" and self._share(grown_ns) >= LEAST
+        return bool(cause["certain"])
 
     def _share(self, excess_ns: float) -> float:
         """Nanoseconds per unit of work as a share of thread time."""

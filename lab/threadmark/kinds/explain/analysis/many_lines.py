@@ -8,9 +8,19 @@ from collections.abc import Iterable
 
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.recording import Recording, Sample
-from threadmark.kinds.explain.analysis.spots import FEWEST, ONE, Spot, contended, frame_of
+from threadmark.kinds.explain.analysis.spots import (
+    COMPARE,
+    FEWEST,
+    Spot,
+    contended,
+    frame_of,
+)
 
 Touches = list[tuple[Sample, int]]  # samples and addresses
+_WORDS = {
+    "atomic": "threads write the same atomics, those of many objects",
+    "false_sharing": "threads write different words of the same lines, those of many objects",
+}
 _AS_IF_ALL = 0.5  # of the lines with several threads, if all threads used all lines
 _FEWEST_LINES = 5
 
@@ -20,7 +30,11 @@ def of_many_lines(
 ) -> tuple[list[Spot], int]:
     """A spot for each function whose atomics on these lines are shared by threads, and the number
     of other samples, on lines with few of them, for which this is not known. Few samples hit one
-    line twice, so the lines with two samples or more stand for all lines of the function."""
+    line twice, so the lines with two samples or more stand for all lines of the function.
+
+    No such spot is certain. Threads that are at the same objects at the same time wait long for
+    their lines, as threads that walk one tree. Others seldom meet, and the shared lines cost them
+    little. For that reason many locks are no spot."""
     by_function: dict[str, list[Touches]] = defaultdict(list)
     for touches in lines:
         within: dict[str, Touches] = defaultdict(list)
@@ -39,10 +53,11 @@ def of_many_lines(
         elif several and len(several) >= _AS_IF_ALL * expected:
             whole = [touch for touches in several for touch in touches]
             spot = contended(whole, recording, names, knowledge)
-            if spot is not None:
+            if spot is not None and spot.category in _WORDS:
                 spot.looks = samples
-                if spot.words == ONE:
-                    spot.words = "threads write the same atomics, those of many objects"
+                spot.certain = False
+                words = spot.words if spot.piece else _WORDS[spot.category]
+                spot.words = f"{words}; {COMPARE}"
                 spots.append(spot)
     return spots, unknown
 

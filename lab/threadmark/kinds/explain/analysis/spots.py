@@ -17,7 +17,7 @@ from threadmark.kinds.explain.analysis.stacks import in_order
 
 LINE = 64  # bytes that move between processors as one
 _APART = 0.8  # of what an operation costs beside the line of another thread, alone
-ONE = "threads write one atomic"
+COMPARE = "a comparison of numbers of threads (--threads 1,2) shows how much that costs"
 TAKEN = "threads take and give back a lock that others wait for"
 FEWEST = 5  # samples for a finding
 _STACKS = 8  # of one line, at most
@@ -129,7 +129,8 @@ def contended(
         return spot
     if apart:
         return _of_words(found, (name, where), recording, names, anonymous=known is None)
-    return spot_of("atomic", ("atomic", name, where), ONE, samples)
+    words = "threads write one atomic"
+    return spot_of("atomic", ("atomic", name, where), words, samples)
 
 
 def _are_apart(found: list[tuple[Sample, int]], often: list[int], recording: Recording) -> bool:
@@ -209,7 +210,7 @@ def side_by_side(
     name, where = known or (f"words in {frame.name}", frame.where)
     one_line = len({address // LINE for _, address, _ in found}) == 1
     text = f"threads use different words of {_lines(one_line)}, one of them by writing; "
-    text += "a comparison of numbers of threads (--threads 1,2) shows how much that costs"
+    text += COMPARE
     spot = spot_of("false_sharing", ("atomic", name, where), text, samples)
     spot.certain = False
     return [spot]
