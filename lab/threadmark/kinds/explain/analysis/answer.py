@@ -33,7 +33,7 @@ from threadmark.kinds.explain.analysis.reasons import Reasons
 from threadmark.kinds.explain.analysis.recording import Recording, most_at_once
 from threadmark.kinds.explain.analysis.removed import Removed
 from threadmark.kinds.explain.analysis.requests import idle_words, requests_apart
-from threadmark.kinds.explain.analysis.retries import doubt_none
+from threadmark.kinds.explain.analysis.retries import instead_of
 from threadmark.kinds.explain.analysis.roles import Roles
 from threadmark.kinds.explain.analysis.runtimes import Runtime
 from threadmark.kinds.explain.analysis.sleeps import Sleeps
@@ -96,8 +96,9 @@ def analyse(
     rest = total - times.states["runnable"] - idle_ns
     first = next(iter(causes), None)
     if first is None or first.ns < LEAST_OF.get(first.category, LEAST) * rest:
-        listed = [no_cause(recording, reasons, times, causes, idle_words(requests, total))]
-        doubt_none(listed[0], recording, names, knowledge, unclear=seen.unclear)
+        idle = idle_words(requests, total)
+        nothing = no_cause(recording, reasons, times, causes, idle)
+        listed = [instead_of(nothing, seen, recording, names, knowledge)]
     holders = Holders(recording, stacks, reasons.channels)
     path = CriticalPath(recording, names, knowledge, reasons)
     removed = Removed(recording, names, knowledge, roles, stacks, times)
@@ -144,10 +145,9 @@ def analyse(
         "signal": recording.signal,
         "part": _part(recording),
     }
-    beside = details(recording, names, sleeps, stacks, times)
-    beside["critical_path"] = path.plain()
-    beside["wakeups"] = Wakeups(recording, names, knowledge, roles, stacks, times).graph()
-    return document, beside
+    wakeups = Wakeups(recording, names, knowledge, roles, stacks, times).graph()
+    beside = {"critical_path": path.plain(), "wakeups": wakeups}
+    return document, details(recording, names, sleeps, stacks, times) | beside
 
 
 def _part(recording: Recording) -> dict[str, Any] | None:

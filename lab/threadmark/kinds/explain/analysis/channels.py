@@ -9,10 +9,12 @@ from functools import cached_property
 
 from threadmark.kinds.explain.analysis.meaning import Names
 from threadmark.kinds.explain.analysis.recording import Glance, Recording
+from threadmark.kinds.explain.analysis.requests import POLL
 from threadmark.kinds.explain.analysis.roles import outer
 
 _PIPE = re.compile(r"pipe:\[\d+\]")  # both ends have its number
 _EVENT = "anon_inode:[eventfd]"  # has a single end, and no number
+_POLLED = re.compile(r"socket:|/dev/(tty|pts|input)|anon_inode:(?!\[event)|inotify")
 _OUTER = 2  # functions of a role: threads may all begin in a lambda of one function
 Role = tuple[str, ...]
 
@@ -25,20 +27,36 @@ class Channels:
         self._names = names
 
     def others(self, glance: Glance) -> set[int]:
-        """The threads of the process that use the other end; empty if it is no such channel."""
-        ends = self._opposite.get(glance.thing, set())
+        """The threads of the process that use the other end; empty if it is no such channel. A
+        thread that polls waits for those at the other ends of the channels that it reads, or for
+        any thread if it is not known which it reads. A program with other descriptors that one
+        polls may wait for one of those."""
+        if glance.activity != POLL:
+            return self._at_end(glance.tid, glance.thing)
+        if self._polls_others:
+            return set()
+        known = [e for e in self._read if self._users.get(e, set()) & self._roles[glance.tid]]
+        found = set().union(*(self._at_end(glance.tid, each) for each in known))
         own = self._recording.threads.get(glance.tid)
+        if found or not self._read or own is None:
+            return found
+        threads = self._recording.threads.values()
+        return {each.tid for each in threads if each.process == own.process} - {own.tid}
+
+    def _at_end(self, tid: int, thing: int) -> set[int]:
+        ends = self._opposite.get(thing, set())
+        own = self._recording.threads.get(tid)
         if not ends or own is None:
             return set()
         roles = set().union(*(self._users.get(each, set()) for each in ends))
-        if glance.thing in ends:
-            roles -= self._roles[glance.tid]
+        if thing in ends:
+            roles -= self._roles[tid]
         return {
-            tid
-            for tid, them in self._roles.items()
-            if tid != glance.tid
+            each
+            for each, them in self._roles.items()
+            if each != tid
             and roles & them
-            and (other := self._recording.threads.get(tid))
+            and (other := self._recording.threads.get(each))
             and other.process == own.process
         }
 
@@ -68,6 +86,16 @@ class Channels:
                     if pair.thing in ends and pair.waiter:
                         found[thing][pair.waiter] += pair.waits
         return found
+
+    @cached_property
+    def _read(self) -> set[int]:
+        """The descriptors of channels that threads read from."""
+        written = {each.thing for each in self._recording.files if each.writes > 0}
+        return {thing for thing, ends in self._opposite.items() if thing not in written - ends}
+
+    @cached_property
+    def _polls_others(self) -> bool:
+        return any(_POLLED.match(each.path) for each in self._recording.files)
 
     @cached_property
     def _opposite(self) -> dict[int, set[int]]:

@@ -40,6 +40,25 @@ class HandMade:
         return frozenset(thing for thing, ns in by_thing.items() if ns[True] > ns[False])
 
     @cached_property
+    def events(self) -> frozenset[int]:
+        """The words that threads wait for, but that are no locks: the functions that wake others
+        never wait there. A thread that gives a lock back has taken it, and so waits for it too."""
+        waits: dict[int, set[str]] = defaultdict(set)
+        wakes: dict[int, set[str]] = defaultdict(set)
+        for pair in self._recording.pairs:
+            if pair.activity == "futex" and pair.waiter and pair.holder:
+                takes, gives = self._chain(pair.waiter), self._chain(pair.holder)
+                if takes[1:] and gives[1:] and takes[0] == gives[0]:  # it makes the system call
+                    takes, gives = takes[1:], gives[1:]
+                waits[pair.thing] |= set(takes)
+                wakes[pair.thing] |= set(gives)
+        return frozenset(
+            thing
+            for thing, names in waits.items()
+            if wakes[thing] and names.isdisjoint(wakes[thing])
+        )
+
+    @cached_property
     def guards(self) -> frozenset[str]:
         """The constructors and destructors of objects that hold such a lock."""
         return frozenset(name for pair in self._pairs() for name in self._guards(pair))

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
+from threadmark.kinds.explain.analysis.any_conditions import AnyConditions
 from threadmark.kinds.explain.analysis.cause import Cause, merged, of_piece
 from threadmark.kinds.explain.analysis.costs import Cost
 from threadmark.kinds.explain.analysis.frames import takes_a_lock
@@ -48,6 +49,7 @@ class Locks:
         self._names = names
         self._knowledge = knowledge
         self._naming = naming
+        self._any = AnyConditions(recording, names)
 
     def of_cost(self, cost: Cost) -> Cause:
         """The cause of waits for one lock: a cause of the library that has the lock, or of the
@@ -92,6 +94,11 @@ class Locks:
                 f"of {condition.waits:,} waits {condition.futile:,} ended for nothing: threads are "
                 "woken together, one finds something to do, and the others sleep again"
             )
+            if not condition.futile:
+                words = (
+                    f"{condition.signals:,} signals ended {condition.waits:,} waits: threads are "
+                    "woken together, and hardly work before they wait again"
+                )
             return event.cause("condition", words, case="herd")
         if mutex is None:
             words = (
@@ -111,6 +118,7 @@ class Locks:
         locked."""
         mutex = self._recording.things.get(condition.mutex)
         often = condition.futile > _FUTILE * condition.waits
+        often = often or self._any.wakes_for_nothing(condition)
         return often and self._worked_in(mutex) < _HELD * self._recording.wall_ns
 
     def _worked_in(self, mutex: Thing | None) -> float:

@@ -7,11 +7,12 @@ waiter.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from threadmark.kinds.explain.analysis.channels import Channels
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.recording import Glance, Recording, Tick
+from threadmark.kinds.explain.analysis.requests import POLL
 from threadmark.kinds.explain.analysis.roles import Roles
 from threadmark.kinds.explain.analysis.sleeps import Sleep, Sleeps
 from threadmark.kinds.explain.analysis.unneeded import Unneeded
@@ -98,7 +99,9 @@ class Reasons:
             free -= sum(each.activity not in others for each in needed)
             free -= sum(not e.works and e.activity in _WORK for e in tick.glances)
         if free <= 0 and reason.sort in ("work", "event", "io", "sleep", "starting"):
-            return NEEDLESS if (reason.sort, glance.activity) == ("work", "io") else None
+            # None also stands for a call that runs.
+            asleep = glance.activity == POLL and not glance.works
+            return NEEDLESS if asleep or (reason.sort, glance.activity) == ("work", "io") else None
         return reason
 
     def passed_on(self, tick: dict[int, Glance], tid: int) -> Reason | None:
@@ -121,7 +124,11 @@ class Reasons:
                     # It holds a lock during its input and output: the lock keeps the others from
                     # theirs.
                     return Reason("lock", other.activity, other.thing, other.stack, 0, glance.tid)
-        if activity == "io" and not glance.works and (fed := self._fed(tick, glance, visited)):
+        if (
+            activity in ("io", POLL)
+            and not glance.works
+            and (fed := self._fed(tick, glance, visited))
+        ):
             return fed
         if activity in _PLAIN:
             return self._plain(_PLAIN[activity], activity, glance)
@@ -165,6 +172,8 @@ class Reasons:
         kind = self._sleeps.of_glance(glance)
         if kind in EVENTS:
             return self._event(tick, glance, kind, visited)
+        if kind == POLL and (fed := self._fed(tick, replace(glance, activity=POLL), visited)):
+            return fed
         if kind == "futex":
             activity = self._waits.of("futex", glance.thing, glance.stack)
             if activity in EVENTS:

@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections import Counter
 
 from threadmark.kinds.explain.analysis.cause import Cause
+from threadmark.kinds.explain.analysis.looks import Looks
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
+from threadmark.kinds.explain.analysis.own_tasks import too_small
 from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.analysis.roles import most_common
 
@@ -14,22 +16,27 @@ _DEEP = 6  # frames from the innermost that may have the loop
 _MUCH = 0.25  # of the samples: too much to be sure that nothing is lost
 
 
-def doubt_none(
-    none: Cause, recording: Recording, names: Names, knowledge: Knowledge, *, unclear: int = 0
-) -> None:
-    """Make the finding "nothing costs time" uncertain if much work may be lost. `unclear`: samples
-    at atomics of many objects, of which it is not known whether threads share them."""
-    part = unclear / max(1, len(recording.samples))
-    if none.category == "none" and none.certain and part >= _MUCH:
-        none.certain = False
-        none.words = (
+def instead_of(
+    nothing: Cause, seen: Looks, recording: Recording, names: Names, knowledge: Knowledge
+) -> Cause:
+    """The finding itself if it is not "nothing costs time"; else the cause of tasks that cost much
+    of the work, or the finding, which is not certain if much work may be lost."""
+    if nothing.category != "none":
+        return nothing
+    if tasks := too_small(recording, names):
+        return tasks
+    part = seen.unclear / max(1, len(recording.samples))
+    if nothing.certain and part >= _MUCH:
+        nothing.certain = False
+        nothing.words = (
             f"Nothing that samples show costs more than a few per cent, but {100 * part:.0f} % of "
             "them are at atomics of very many objects. Whether threads share these shows only the "
             "comparison of numbers of threads (--threads 1,2)."
         )
     for doubt in (_doubt_retries, _doubt_templates):
-        if none.category == "none" and none.certain:
-            doubt(none, recording, names, knowledge)
+        if nothing.certain:
+            doubt(nothing, recording, names, knowledge)
+    return nothing
 
 
 def _doubt_retries(none: Cause, recording: Recording, names: Names, knowledge: Knowledge) -> None:

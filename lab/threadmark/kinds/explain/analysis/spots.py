@@ -111,6 +111,7 @@ def contended(
         shown = known[0] if known and not word.objects else word.name
         spot = spot_of("atomic", ("atomic", shown, where), word.words, samples)
         spot.piece = word
+        spot.anywhere = shown == word.name
         return spot
     if piece is not None:
         found_in = ("atomic", piece.name, innermost_own(frames).where)

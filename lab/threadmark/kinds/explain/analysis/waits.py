@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache, cached_property
 
+from threadmark.kinds.explain.analysis.any_conditions import AnyConditions
 from threadmark.kinds.explain.analysis.frames import takes_a_lock
 from threadmark.kinds.explain.analysis.handmade import HandMade
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
@@ -35,6 +36,7 @@ class Waits:
         self._knowledge = knowledge
         self._sleeps = sleeps
         self._hand_made = HandMade(recording, names)
+        self._any = AnyConditions(recording, names)
         self.of = cache(self._of)
 
     def _of(self, activity: str, thing: int, stack: int) -> str:
@@ -47,6 +49,8 @@ class Waits:
                 return "own_lock"
             kind = self._knowledge.activity(self._names.frames(stack))
             return self._by_signaller(kind, 0, stack) or self._before_sleep(stack) or activity
+        if activity == "mutex" and self._any.of(stack):
+            return "relock"
         stack = self._stack(activity, stack)
         if activity in _CARRIERS and stack:
             activity = self._knowledge.activity(self._names.frames(stack)) or activity
@@ -69,6 +73,7 @@ class Waits:
             replace(
                 each,
                 activity=self.of(each.activity, each.thing, each.waiter),
+                thing=self._thing(each.activity, each.thing, each.waiter),
                 waiter=self._stack(each.activity, each.waiter),
                 waits=0 if self._goes_on(each) else each.waits,
             )
@@ -98,7 +103,13 @@ class Waits:
         stack = self._stack(glance.activity, glance.stack)
         if kind == glance.activity and stack == glance.stack:
             return glance
-        return replace(glance, activity=kind, stack=stack)
+        thing = self._thing(glance.activity, glance.thing, glance.stack)
+        return replace(glance, activity=kind, thing=thing, stack=stack)
+
+    def _thing(self, activity: str, thing: int, stack: int) -> int:
+        """The object that a thread waits for. The mutex of a woken thread stands for its
+        condition."""
+        return (self._any.of(stack) if activity == "mutex" else 0) or thing
 
     @cached_property
     def _by_pairs(self) -> Mapping[str, Counter[str]]:
@@ -132,7 +143,10 @@ class Waits:
             return "relock"  # signalling takes a lock within the condition
         datum = known and known.module and self._names.datum(known.module, known.offset)
         # libstdc++ waits for an atomic in its own pool.
-        return "event" if datum and "__waiter_pool" in datum[0] else "own_lock"
+        if datum and "__waiter_pool" in datum[0]:
+            return "event"
+        is_lock = any(takes_a_lock(each.name) for each in frames)
+        return "event" if thing in self._hand_made.events and not is_lock else "own_lock"
 
     def _by_signaller(self, kind: str, thing: int, stack: int) -> str:
         """The purpose of a wait for an atomic word is that of its waker: a barrier or semaphore in
