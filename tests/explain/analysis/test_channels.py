@@ -103,3 +103,30 @@ def test_threads_that_give_back_the_bytes_that_they_read_use_a_pipe_as_a_semapho
     first = made.first()
     assert first["category"] == category
     assert first["holders"][0]["frames"][-3:] == ["build", "run", "worker"]
+
+
+def polled(*, reads: bool = True, path: str = PIPE) -> Made:
+    """A slow stage, and a thread that polls before it reads. `reads`: the record shows which
+    thread reads from the pipe. `path`: a further descriptor of the program."""
+    made = Made().thread(MAIN, waits("join", 0, "pthread_join@libc main", STAGE))
+    made.thread(STAGE, works(), "main first")
+    made.thread(SINK, [works(), *[waits("poll", 0, "poll@libc sink")] * 9], "main")
+    made.sample(STAGE, "score stage", 60).sample(SINK, "sink", 5)
+    descriptor(made, FULL, PIPE, 90)
+    descriptor(made, EMPTY, PIPE, 0)
+    descriptor(made, 9, path, 0)
+    made.pair(FULL, "io", "write@libc stage", "", TICK)
+    made.pair(0, "poll", "poll@libc sink", "", 90 * TICK)
+    return made.pair(EMPTY, "io", "read@libc sink", "", TICK) if reads else made
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_a_thread_that_polls_a_pipe_waits_for_the_stage_that_fills_it(reads: bool) -> None:
+    first = polled(reads=reads).first()
+    assert (first["category"], first["certain"]) == ("serial_dependency", True)
+    assert first["holders"][0]["frames"][-1] == "stage"
+
+
+@pytest.mark.parametrize("path", ["socket:[77]", "/dev/pts/1", "anon_inode:[timerfd]"])
+def test_a_thread_that_polls_may_wait_for_something_outside_of_the_program(path: str) -> None:
+    assert polled(path=path).first()["category"] == "io"

@@ -31,7 +31,9 @@ def hand_made(
 ) -> HandMade:
     """Condition 1 with 100 waits, and a sample of a millisecond for each stack in `did`."""
     waited: list[Any] = [
-        SimpleNamespace(thing=1, waiter=waiter, holder=holder, wait_ns=(10 - number) * MS)
+        SimpleNamespace(
+            thing=1, activity=what, waiter=waiter, holder=holder, wait_ns=(10 - number) * MS
+        )
         for number, (waiter, holder) in enumerate(pairs)
     ]
     samples = [SimpleNamespace(tid=number % 2, stack=stack) for number, stack in enumerate(did)]
@@ -112,3 +114,33 @@ def test_the_wait_for_such_a_lock_is_one_cause_whose_holder_has_it(
     assert first["waits"] == 20  # each wait includes the way back to the mutex
     assert [each["frames"] for each in first["holders"]] == [["post", "worker"]]
     assert not [each for each in others if each["category"] in ("condition", "imbalance")]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "is_event"),
+    [
+        ([("futex push main", "futex pop worker")], True),
+        ([("push main", "pop worker")], True),
+        ([("Gate::enter push main", "Gate::leave push main")], False),
+        ([("push main", "pop worker"), ("pop worker", "push main")], False),  # inlined
+        ([("work", "work")], False),
+        ([("push main", "")], False),  # it is not known which function wakes
+    ],
+)
+def test_a_word_whose_wakers_never_wait_for_it_is_an_event(
+    pairs: list[tuple[str, str]], is_event: bool
+) -> None:
+    assert bool(hand_made(*pairs, what="futex").events) == is_event
+
+
+@pytest.mark.parametrize(
+    ("takes", "category"), [("push main", "none"), ("lock push main", "mutex")]
+)
+def test_a_wait_for_an_event_costs_nothing_while_all_processors_have_work(
+    takes: str, category: str
+) -> None:
+    fills = waits("futex", 1, f"syscall@libc {takes}")
+    made = Made().thread(MAIN, fills).thread(A, works(), "main").thread(B, works(), "main")
+    made.thing(1, "futex", waits=9, wait_ns=100 * TICK)
+    made.pair(1, "futex", f"syscall@libc {takes}", "syscall@libc pop worker", 100 * TICK)
+    assert made.first()["category"] == category

@@ -32,6 +32,13 @@ def test_objects_that_both_threads_use_are_contended() -> None:
     assert first["share"] == pytest.approx(1 / 3, abs=0.03)
 
 
+def test_objects_with_few_samples_are_like_those_with_enough() -> None:
+    both = [(0, 20), *((number, 1) for number in range(1, 40))]
+    first = walks(both, both).first()
+    assert (first["category"], first["certain"]) == ("atomic", True)
+    assert first["share"] == pytest.approx(1 / 3, abs=0.03)
+
+
 def test_many_locks_are_no_cause() -> None:
     made = Made().thread(MAIN, waits("join", 0, "pthread_join@libc main", A))
     made.thread(A, works(), "main").thread(B, works(), "main")

@@ -224,3 +224,30 @@ def test_a_wait_that_goes_on_after_a_stop_is_what_the_c_librarys_function_says(
     states = attached(works(), sleeps(219, stack)).answer()["states"]
     assert states[state] == pytest.approx(0.5, abs=0.01)
     assert states["unknown"] == 0
+
+
+@pytest.mark.parametrize(("sockets", "certain"), [(1, True), (2, False)])
+@pytest.mark.parametrize("activity", ["poll", "io"])
+def test_a_socket_may_have_its_other_end_in_the_program(
+    activity: str, sockets: int, certain: bool
+) -> None:
+    stack = f"{'poll' if activity == 'poll' else 'recv'}@libc fetch main"
+    made = Made().thread(MAIN, [works(), *[waits(activity, 7, stack)] * 3])
+    made.thread(A, [works(), *[waits(activity, 7, stack)] * 3], "main")
+    for number in range(7, 7 + sockets):
+        made.thing(number, "file", address=number)
+        fields = {"tid": 0, "object": number, "descriptor": number, "calls": 9, "ns": TICK}
+        made.line(kind="file", path=f"socket:[{number}]", writes=9, bytes=99, **fields)
+    first = made.first()
+    assert (first["category"], first["certain"]) == ("io", certain)
+    assert ("at the other end" in first["words"]) == (not certain)
+
+
+def test_a_poll_while_all_processors_have_work_costs_nothing() -> None:
+    polls = waits("poll", 0, "poll@libc main")
+    made = Made().thread(MAIN, polls).thread(A, works(), "main").thread(B, works(), "main")
+    made.pair(0, "poll", "poll@libc main", "", 100 * TICK)
+    first = made.first()
+    assert (first["category"], first["certain"]) == ("none", True)
+    made.thread(B, [works(), polls], "main")
+    assert made.first()["category"] == "io"

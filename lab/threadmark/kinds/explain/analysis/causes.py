@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 
 from threadmark.kinds.explain.analysis.accounting import Account
@@ -12,6 +12,7 @@ from threadmark.kinds.explain.analysis.alone import innermost_of_most
 from threadmark.kinds.explain.analysis.barriers import Meetings, barriers_take_long, is_inlined
 from threadmark.kinds.explain.analysis.cause import FEWEST_TICKS, SEEKS, Cause, of_piece
 from threadmark.kinds.explain.analysis.costs import Cost
+from threadmark.kinds.explain.analysis.frames import Frame
 from threadmark.kinds.explain.analysis.lock_causes import Locks
 from threadmark.kinds.explain.analysis.looks import Looks
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
@@ -19,11 +20,10 @@ from threadmark.kinds.explain.analysis.naming import Naming
 from threadmark.kinds.explain.analysis.reasons import LOCKS, Reason, Reasons
 from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.analysis.requests import (
-    MAY_BE,
     POLL,
     POLLS,
     locks_file,
-    reads,
+    other_reason,
     receives,
     serves,
 )
@@ -145,7 +145,7 @@ class Finder:
         called = self._names.frames(stack) if stack else ()
         asked = serves(self.recording)
         if cost.reason.activity == POLL or (asked and receives(called)):
-            return Cause("io", name, where, POLLS, case=POLL)
+            return self._doubted(Cause("io", name, where, POLLS, case=POLL), cost, called)
         if locks_file(called):
             return Cause("io", name, where, "threads wait for the lock of a file (flock)")
         words = "threads wait for input or output"
@@ -164,9 +164,13 @@ class Finder:
         if self._reasons.channels.is_unclear(cost.reason.thing):
             found.certain = False
             found.doubts.add("or for the thread that works at the other end")
-        if asked and reads(called):
+        return self._doubted(found, cost, called)
+
+    def _doubted(self, found: Cause, cost: Cost, called: Sequence[Frame]) -> Cause:
+        doubt = other_reason(self.recording, cost.reason.thing, cost.reason.activity, called)
+        if doubt:
             found.certain = False
-            found.doubts.add(MAY_BE)
+            found.doubts.add(doubt)
         return found
 
     def _library(self, cost: Cost) -> Cause:

@@ -156,10 +156,10 @@ class _Sorted:
     def _count(self) -> int:
         return sum(sum(counts.values()) for counts in self.by_thread.values())
 
-    def spots(self) -> list[Spot]:
-        """The spots with enough samples."""
+    def _of_lines(self) -> list[Spot]:
+        """The spots of lines of memory that atomics write."""
         names, knowledge = self._names, self._knowledge
-        spots = []
+        spots: list[Spot] = []
         unclear = []
         for touches in self._lines.values():
             spot = contended(touches, self._recording, names, knowledge)
@@ -168,7 +168,16 @@ class _Sorted:
             else:
                 spots.append(spot)
         shared, self.unclear = of_many_lines(unclear, self._recording, names, knowledge)
-        spots += shared
+        for spot in shared:
+            same = (e for e in spots if (e.category, e.name) == (spot.category, spot.name))
+            if known := next(same, None):  # other lines have enough samples
+                spot.certain, spot.words = known.certain, known.words
+        return [*spots, *shared]
+
+    def spots(self) -> list[Spot]:
+        """The spots with enough samples."""
+        names, knowledge = self._names, self._knowledge
+        spots = self._of_lines()
         least = _PART * self._count()
         for touched in self._plain.values():
             if len(touched) >= max(FEWEST, least):

@@ -16,6 +16,7 @@ from threadmark.kinds.explain.analysis.recording import Recording
 POLL = "poll"  # the case of a cause of input and output
 POLLS = "threads wait until there is input for them"
 MAY_BE = "what it serves may ask for nothing meanwhile"
+INSIDE = "or for a thread of the program at the other end of a socket"
 _RECEIVES = re.compile(r"_*(GI_|libc_)?_*(recv(from|m?msg)?|accept4?)(64)?(_nocancel)?")
 _READS = re.compile(r"_*(GI_|libc_)?_*p?readv?(64)?(_nocancel)?")
 _LOCKS = re.compile(r"_*(GI_|libc_)?_*(flock|lockf|fcntl)(64)?(_nocancel)?")
@@ -39,6 +40,16 @@ def reads(frames: Sequence[Frame]) -> bool:
 def serves(recording: Recording) -> bool:
     """Whether the program ran before the recording, so that it counts as a server."""
     return bool(recording.tier.get("late") or recording.tier.get("attached"))
+
+
+def other_reason(recording: Recording, thing: int, activity: str, called: Sequence[Frame]) -> str:
+    """The other reason that a wait for input may have, in words; empty if there is none."""
+    polls = activity == POLL
+    if serves(recording):
+        return MAY_BE if reads(called) and not polls else ""
+    sockets = {each.thing for each in recording.files if each.path.startswith("socket:")}
+    waits = polls or receives(called) or thing in sockets
+    return INSIDE if waits and len(sockets) > 1 else ""
 
 
 def requests_apart(

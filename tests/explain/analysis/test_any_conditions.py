@@ -1,0 +1,50 @@
+"""A herd at a std::condition_variable_any, whose woken threads take two mutexes."""
+
+from __future__ import annotations
+
+import pytest
+from made import MAIN, MS, TICK, Made, waits, works
+
+CLERK = 101
+SESSIONS = range(102, 110)
+ANY = "std::_V2::condition_variable_any::"
+COLLECT = "collect session"
+WITH_NAMES = (
+    f"pthread_cond_wait@libc {ANY}wait {COLLECT}",
+    f"pthread_mutex_lock@libc {ANY}_Unlock::~_Unlock {ANY}wait {COLLECT}",
+)
+INLINED = f"pthread_cond_wait@libc {COLLECT}", f"pthread_mutex_lock@libc {COLLECT}"
+
+
+def herd(sleeps: str, relocks: str, *, signals: int = 100, work: int = 0) -> Made:
+    """Sessions that one clerk wakes, and that then wait for the program's mutex. Each of `work`
+    samples is of a session that works; 20 are of sessions within the lock."""
+    made = Made().thread(MAIN, waits("join", 0, "pthread_join@libc main", CLERK))
+    made.thread(CLERK, works(), "main")
+    taking = waits("mutex", 2, relocks)
+    for tid in SESSIONS:
+        made.thread(tid, [waits("condition", 1, sleeps), *[taking] * 3, works()], "main")
+        made.sample(tid, (work and "receive session") or relocks, max(work, 20) // len(SESSIONS))
+    made.sample(SESSIONS[0], relocks, 20)
+    made.thing(1, "condition", waits=1_000, wait_ns=200 * TICK, signals=signals, mutex=3)
+    made.thing(2, "mutex", waits=1_000, wait_ns=480 * TICK, hold_ns=MS)
+    made.thing(3, "mutex", hold_ns=MS)
+    made.pair(1, "condition", sleeps, "notify_all@libc place clerk", 160 * TICK)
+    return made.pair(2, "mutex", relocks, relocks, 480 * TICK)
+
+
+@pytest.mark.parametrize("stacks", [WITH_NAMES, INLINED])
+def test_the_mutex_of_threads_that_wake_for_nothing_belongs_to_the_condition(
+    stacks: tuple[str, str],
+) -> None:
+    first = herd(*stacks).first()
+    assert first["category"] == "condition"
+    assert "100 signals ended 1,000 waits" in first["words"]
+
+
+@pytest.mark.parametrize("stacks", [WITH_NAMES, INLINED])
+@pytest.mark.parametrize("more", [{"signals": 900}, {"work": 800}])
+def test_threads_that_have_work_wait_for_the_mutex(
+    stacks: tuple[str, str], more: dict[str, int]
+) -> None:
+    assert herd(*stacks, **more).first()["category"] == "mutex"

@@ -1,0 +1,38 @@
+"""Tasks that a program hands out itself with the futures of the C++ library."""
+
+from __future__ import annotations
+
+import pytest
+from made import MAIN, Made, waits, works
+
+A, B = 101, 102
+
+
+def tasks(manages: int, works_for: int, run: str = "_int_free@libc std::packaged_task::operator()",
+          **calls: str) -> Made:  # fmt: skip
+    """Two threads with so many samples of managing tasks and of their work."""
+    made = Made().thread(MAIN, waits("join", 0, "pthread_join@libc main", A))
+    made.thread(A, works(), "main").thread(B, works(), "main")
+    for tid in (A, B):
+        made.sample(tid, f"{run} Crew::fork::{{lambda#1}}::operator() refine worker", manages)
+        made.sample(tid, f"{calls.get('library', '')} integrate refine worker".strip(), works_for)
+    return made
+
+
+def test_tasks_that_cost_more_than_their_work_are_the_cause() -> None:
+    first = tasks(60, 40).first()
+    assert (first["category"], first["name"]) == ("task_overhead", "Crew::fork")
+    assert not first["certain"]
+    assert "1.5 times as long as their work" in first["words"]
+
+
+@pytest.mark.parametrize("made", [
+    tasks(30, 70),
+    tasks(60, 40, "exp@libm std::promise::set_value"),  # its value is computed there
+    tasks(60, 40, "std::sort"),
+    tasks(60, 40, ""),
+    tasks(1, 99, library="std::vector::push_back"),
+])  # fmt: skip
+def test_other_work_is_no_task(made: Made) -> None:
+    first = made.first()
+    assert (first["category"], first["certain"]) == ("none", True)
