@@ -245,7 +245,8 @@ def test_a_socket_may_have_its_other_end_in_the_program(
 
 def test_a_poll_while_all_processors_have_work_costs_nothing() -> None:
     polls = waits("poll", 0, "poll@libc main")
-    made = Made().thread(MAIN, polls).thread(A, works(), "main").thread(B, works(), "main")
+    made = Made().thread(MAIN, [*[polls] * 9, works()])
+    made.thread(A, works(), "main").thread(B, works(), "main")
     made.pair(0, "poll", "poll@libc main", "", 100 * TICK)
     first = made.first()
     assert (first["category"], first["certain"]) == ("none", True)
