@@ -36,3 +36,23 @@ def test_tasks_that_cost_more_than_their_work_are_the_cause() -> None:
 def test_other_work_is_no_task(made: Made) -> None:
     first = made.first()
     assert (first["category"], first["certain"]) == ("none", True)
+
+
+@pytest.mark.parametrize("invoke", [
+    "std::_Function_handler::_M_invoke", "std::__1::__function::__func::operator()",
+])  # fmt: skip
+@pytest.mark.parametrize(("locks", "category"), [(60, "task_overhead"), (30, "none")])
+def test_locks_around_function_objects_are_a_part_of_tasks(
+    invoke: str, locks: int, category: str
+) -> None:
+    task = f"refine refine::{{lambda}}::operator() {invoke} Pool::run_one worker"
+    made = tasks(0, 0)
+    for tid in (A, B):
+        made.sample(tid, f"pthread_mutex_unlock@libc Pool::push {task}", locks // 2)
+        made.sample(tid, f"_int_free@libc Pool::run_one {task}", locks - locks // 2)
+        made.sample(tid, f"integrate {task}", 100 - locks)
+    assert made.first()["category"] == category
+
+
+def test_locks_without_function_objects_are_no_tasks() -> None:
+    assert tasks(60, 40, "pthread_mutex_unlock@libc post").first()["category"] == "none"

@@ -1,10 +1,10 @@
-"""Tasks that a program hands out itself, with the futures of the C++ library. No runtime shows
-that they are too small."""
+"""Tasks that a program hands out itself, as function objects or with the futures of the C++
+library. No runtime shows that they are too small."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 
 from threadmark.kinds.explain.analysis.cause import Cause
@@ -14,50 +14,71 @@ from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.analysis.roles import most_common
 
 _MUCH = 0.4  # of the samples
+_TASKS = 0.25  # of the samples are in function objects
 _FEWEST = 50  # samples
 _FUTURES = re.compile(
     r"std::(__\w+::)?(__future_base|packaged_task|__packaged_task|promise|(shared_)?future\b"
     r"|__create_task_state|__assoc_)"
 )
+_OBJECT = re.compile(r"std::(__\w+::)?(_Function_|function\b|move_only_function|__function::)")
+_INVOKES = re.compile(r"std::(__\w+::)?(_Function_handler::_M_invoke|__function::__func::op.*)")
+_LOCKS = re.compile(r"_*pthread_mutex_(un)?lock\w*|std::(__\w+::)?mutex::\w+")
 _MATHS = ("libm.", "libm-")
 
 
 def too_small(recording: Recording, names: Names) -> Cause | None:
     """The cause of tasks whose making, handing out and awaiting takes nearly as long as their work.
-    In functions that use futures, the time within the library counts as such."""
-    calls: dict[str, Counter[int]] = defaultdict(Counter)  # stacks in the library, by own function
-    uses: set[str] = set()
-    where: dict[str, str] = {}
+    In functions that use futures or call function objects, the time within the library counts as
+    such. Where function objects do the work, so do locks and the objects themselves."""
     samples = Counter(each.stack for each in recording.samples if recording.counts(each.tid))
-    for stack, count in samples.items():
-        inner, own = _split(names.frames(stack, True))
-        if own is None or not inner or any(each.module.startswith(_MATHS) for each in inner):
-            continue
-        calls[own.name][stack] += count
-        where.setdefault(own.name, own.where)
-        if any(_FUTURES.match(each.name) for each in inner):
-            uses.add(own.name)
-    spent = Counter({name: calls[name].total() for name in uses})
+    stacks = {stack: _Stack(names.frames(stack, True)) for stack in samples}
     total = samples.total()
-    share = spent.total() / max(1, total)
+    in_objects = sum(count for stack, count in samples.items() if stacks[stack].caller)
+    callers = {each.caller for each in stacks.values()} - {""}
+    has_tasks = in_objects >= _TASKS * total
+    of_futures = {each.name for each in stacks.values() if each.calls(_FUTURES)}
+    uses = of_futures | (callers if has_tasks else set())
+    managing = Counter({
+        stack: count
+        for stack, count in samples.items()
+        if (each := stacks[stack]).inner
+        and (each.name in uses or (has_tasks and each.calls(_LOCKS, _OBJECT)))
+    })  # fmt: skip
+    share = managing.total() / max(1, total)
     if total < _FEWEST or share < _MUCH:
         return None
-    name = most_common(spent)
-    shown = name.partition("::{lambda")[0]
+    by_function: Counter[str] = Counter()
+    for stack, count in managing.items():
+        by_function[stacks[stack].name] += count
+    name = most_common(by_function)
     words = (
         "the tasks that the program hands out are so small that making them, handing them out and "
         f"awaiting them takes {share / max(0.01, 1 - share):.2g} times as long as their work; or "
         "the work itself is in functions of the library"
     )
+    where = next(each.where for each in stacks.values() if each.name == name)
     ns = share * sum(each.run_ns for each in recording.threads.values())
-    made = Cause("task_overhead", shown, where[name], words, certain=False, ns=ns)
-    made.seen = spent.total()
-    for each in uses:
-        made.samples.update(calls[each])
+    shown = name.partition("::{lambda")[0]
+    made = Cause("task_overhead", shown, where, words, certain=False, ns=ns)
+    made.seen = managing.total()
+    made.samples.update(managing)
     return made
 
 
-def _split(frames: Sequence[Frame]) -> tuple[Sequence[Frame], Frame | None]:
-    """The innermost frames of libraries, and the function of the program that calls them."""
-    at = next((i for i, each in enumerate(frames) if not is_of_library(each)), len(frames))
-    return frames[:at], frames[at] if at < len(frames) else None
+class _Stack:
+    """The innermost frames of libraries, apart from those that only compute, and the function of
+    the program that calls them. `caller`: the function that calls a function object."""
+
+    def __init__(self, frames: Sequence[Frame]) -> None:
+        at = next((i for i, each in enumerate(frames) if not is_of_library(each)), len(frames))
+        computes = any(each.module.startswith(_MATHS) for each in frames[:at])
+        self.inner = () if computes or at == len(frames) else tuple(frames[:at])
+        self.name = frames[at].name if at < len(frames) else ""
+        self.where = frames[at].where if at < len(frames) else ""
+        called = (i for i, each in enumerate(frames) if _INVOKES.match(each.name))
+        outside = frames[next(called, len(frames)) :]
+        self.caller = next((each.name for each in outside if not is_of_library(each)), "")
+
+    def calls(self, *patterns: re.Pattern[str]) -> bool:
+        """Whether a function of the library is one of these."""
+        return any(pattern.match(each.name) for pattern in patterns for each in self.inner)
