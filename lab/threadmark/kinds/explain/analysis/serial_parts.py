@@ -11,6 +11,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from threadmark.kinds.explain.analysis.frames import is_beneath
 from threadmark.kinds.explain.analysis.meaning import Names
@@ -50,16 +51,37 @@ class SerialPart:
     is_open: bool = False
 
 
+class _Sampled(NamedTuple):
+    """Samples, whether each is close to another thread's, the places of stacks, and the odds that
+    only one thread at a time is at a place."""
+
+    samples: Sequence[Sample]
+    close: Sequence[bool]
+    places: Mapping[int, set[Place]]
+    odds: Mapping[Place, float]
+
+
 def serial_part(recording: Recording, names: Names, works: Callable[[Sample], bool]) -> SerialPart:
     """Finds the serial part among the samples that `works` accepts."""
     samples = sorted(filter(works, recording.samples), key=lambda each: each.at_ns)
     distances = _distances(samples)
     places = {each: set(_places(recording, names, each)) for each in {s.stack for s in samples}}
+    close = {w: [each < w * recording.sample_ns for each in distances] for w in _CLOSE}
+    seen = {within: _seen(samples, close[within], places) for within in _CLOSE}
+    weights = _weights(samples, places)
     found = [
-        _serial_part(recording, names, samples, distances, places, within) for within in _CLOSE
+        _serial_part(
+            recording,
+            names,
+            _Sampled(samples, close[w], places, _odds(seen[w], weights, w)),
+            2 * w,
+        )
+        for w in _CLOSE
     ]
     most = max(found, key=lambda each: len(each.samples))
-    return most if most.samples else SerialPart(is_open=any(each.is_open for each in found))
+    if most.samples:
+        return most
+    return SerialPart(is_open=any(each.is_open for each in found) or _is_open(seen, weights, close))
 
 
 def are_side_by_side(recording: Recording, samples: Iterable[Sample]) -> bool:
@@ -87,24 +109,19 @@ def are_side_by_side(recording: Recording, samples: Iterable[Sample]) -> bool:
 def _serial_part(
     recording: Recording,
     names: Names,
-    samples: Sequence[Sample],
-    distances: Sequence[float],
-    places: Mapping[int, set[Place]],
-    within: float,
+    sampled: _Sampled,
+    expected: float,
 ) -> SerialPart:
-    close = [each < within * recording.sample_ns for each in distances]
-    seen = _seen(samples, close, places)
-    expected = 2 * within
+    samples, close, places, odds = sampled
     serial = {
         place
-        for place, count in seen.items()
-        if _how_serial(count, expected) > (_LIKELIER if isinstance(place, str) else _OF_CODE)
+        for place, how_serial in odds.items()
+        if how_serial > (_LIKELIER if isinstance(place, str) else _OF_CODE)
     }
     stacks = {stack for stack, found in places.items() if not serial.isdisjoint(found)}
     inside = [each for each in samples if each.stack in stacks]
     if not inside:
-        shortest = within == _CLOSE[0]  # the others show nothing about shorter phases
-        return SerialPart(is_open=shortest and _is_open(seen, expected, Counter(close)))
+        return SerialPart()
     pairs = zip(close, samples, strict=True)
     if not _is_beside(Counter(c for c, each in pairs if each.stack not in stacks), expected):
         return SerialPart(is_open=True)  # all code looks serial if no work is done side by side
@@ -138,14 +155,23 @@ def _is_called_in_parallel_code(
     return 2 * sum(counts[each] for each in called) > counts.total()
 
 
-def _is_open(seen: Mapping[Place, Counter[bool]], expected: float, whole: Counter[bool]) -> bool:
+def _is_open(
+    seen: Mapping[float, Mapping[Place, Counter[bool]]],
+    weights: Mapping[Place, float],
+    close: Mapping[float, Sequence[bool]],
+) -> bool:
     """Whether the samples do not decide for a function with much of the work, although the rest
-    runs side by side."""
-    for place, count in seen.items():
-        rest = whole - count
-        large = isinstance(place, str) and count.total() > _LARGE * whole.total()
-        if large and abs(_how_serial(count, expected)) <= _LIKELIER and _is_beside(rest, expected):
-            return True
+    runs side by side. Only the shortest distance shows something about short phases of a function,
+    but any distance shows that the rest runs side by side."""
+    shortest = _CLOSE[0]
+    whole = {within: Counter(each) for within, each in close.items()}
+    odds = _odds(seen[shortest], weights, shortest)
+    for place, count in seen[shortest].items():
+        large = isinstance(place, str) and count.total() > _LARGE * whole[shortest].total()
+        if large and abs(odds[place]) <= _LIKELIER:
+            rest = {within: whole[within] - each[place] for within, each in seen.items()}
+            if any(_is_beside(each, 2 * within) for within, each in rest.items()):
+                return True
     return False
 
 
@@ -166,11 +192,33 @@ def _seen(
     return seen
 
 
-def _how_serial(count: Counter[bool], expected: float) -> float:
-    """The likelihood ratio of code that runs alone to code that runs side by side, as a logarithm:
-    the counts of close samples are Poisson's."""
-    would = expected * count.total()
-    return count[True] * math.log(_SERIAL / _PARALLEL) + would * (_PARALLEL - _SERIAL)
+def _weights(samples: Sequence[Sample], places: Mapping[int, set[Place]]) -> dict[Place, float]:
+    """The samples of each place that would lie close to another thread's at any distance, if all
+    threads worked side by side. Where several threads run the code, one with few samples is seldom
+    close to one with many."""
+    threads = Counter(each.tid for each in samples)
+    most = max(threads.values(), default=1)
+    beside = {tid: min(1.0, (threads.total() - n) / most) for tid, n in threads.items()}
+    found: dict[Place, Counter[int]] = defaultdict(Counter)
+    for (stack, tid), count in Counter((each.stack, each.tid) for each in samples).items():
+        for place in places[stack]:
+            found[place][tid] += count
+    return {
+        place: sum(n * beside[tid] for tid, n in by.items()) if len(by) > 1 else by.total()
+        for place, by in found.items()
+    }
+
+
+def _odds(
+    seen: Mapping[Place, Counter[bool]], weights: Mapping[Place, float], within: float
+) -> dict[Place, float]:
+    """For each place the likelihood ratio of code that runs alone to code that runs side by side,
+    as a logarithm: the counts of close samples are Poisson's."""
+    return {
+        place: count[True] * math.log(_SERIAL / _PARALLEL)
+        + 2 * within * weights[place] * (_PARALLEL - _SERIAL)
+        for place, count in seen.items()
+    }
 
 
 def _distances(samples: Sequence[Sample]) -> list[float]:
