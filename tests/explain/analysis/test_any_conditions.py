@@ -42,6 +42,15 @@ def test_the_mutex_of_threads_that_wake_for_nothing_belongs_to_the_condition(
     assert "100 signals ended 1,000 waits" in first["words"]
 
 
+@pytest.mark.parametrize(("stacks", "category"), [(WITH_NAMES, "condition"), (INLINED, "mutex")])
+def test_only_the_name_of_the_wait_tells_a_herd_without_samples(
+    stacks: tuple[str, str], category: str
+) -> None:
+    made = herd(*stacks)
+    made.lines = [each for each in made.lines if each["kind"] != "sample"]
+    assert made.first()["category"] == category
+
+
 @pytest.mark.parametrize("stacks", [WITH_NAMES, INLINED])
 @pytest.mark.parametrize("more", [{"signals": 900}, {"work": 800}])
 def test_threads_that_have_work_wait_for_the_mutex(

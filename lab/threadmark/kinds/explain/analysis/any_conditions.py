@@ -35,13 +35,14 @@ class AnyConditions:
         return self._inlined.get(_own(frames), 0)
 
     def wakes_for_nothing(self, condition: Thing) -> bool:
-        """Whether several threads wake at once, and hardly work before they wait again."""
+        """Whether several threads wake at once, and hardly work before they wait again. If there
+        are too few samples, the name of the wait decides."""
         tids = self._waiters.get(condition.id)
         if not tids or condition.waits < _TOGETHER * max(1, condition.signals):
             return False
         samples = [each for each in self._recording.samples if each.tid in tids]
         if len(samples) < _FEWEST:
-            return False
+            return condition.id in self._conditions.values()
         work = sum(not self._locks(each.stack) for each in samples) / len(samples)
         threads = self._recording.threads
         ran_ns = sum(threads[tid].run_ns for tid in tids & threads.keys())
