@@ -80,8 +80,8 @@ int main(int argc, char** argv) {
   for (int thread = 0; thread < threads; ++thread) dispatchers.emplace_back(dispatch, thread);
   for (std::thread& each : dispatchers) each.join();
   const std::uint64_t total = std::accumulate(costs.begin(), costs.end(), std::uint64_t{0});
-  std::uint64_t expected = 0;
-  for (std::uint32_t each = 0; each < routes; ++each) expected += table.follow(each, hops);
+  std::uint64_t alone = 0;
+  for (std::uint32_t each = 0; each < routes; ++each) alone += table.follow(each, hops);
   std::printf("cost %llu\n", static_cast<unsigned long long>(total));
-  return total == expected * static_cast<std::uint64_t>(rounds) ? 0 : 1;
+  return total == alone * static_cast<std::uint64_t>(rounds) ? 0 : 1;
 }
