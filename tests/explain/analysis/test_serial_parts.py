@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from made import MAIN, MS, TICK, Made, waits, works
+from threadmark.kinds.explain.analysis.serial_parts import SerialPart, serial_part
 
 A, B = 101, 102
 JOIN_A = waits("join", 0, "pthread_join@libc main", A)
@@ -178,3 +179,36 @@ def test_a_serial_function_within_the_common_work_may_have_the_code_of_the_other
             line["stack"] = alone
     first = made.first()
     assert (first["category"], first["certain"]) == (category, category == "serial_dependency")
+
+
+def part_of(*samples: tuple[int, float, str]) -> SerialPart:
+    """The serial part among samples of threads: microseconds and stack of each."""
+    made = Made().thread(A, works()).thread(B, works())
+    for stack in dict.fromkeys(stack for _, _, stack in samples):
+        code_of_its_own(made, stack)
+    for tid, at_us, stack in samples:
+        at_ns = round(at_us * 1_000)
+        made.line(kind="sample", tid=tid, at_ns=at_ns, registers={}, stack=made.stack(stack))
+    recording, names = made.read()
+    return serial_part(recording, names, lambda _: True)
+
+
+def test_a_thread_with_little_of_the_same_work_is_seldom_close_to_the_other() -> None:
+    offsets = [0, 55, 60, 65, 70, 80, 90, *(100 + 16 * number for number in range(53))]
+    uneven = [(B, 2_000.0 * number, "advance worker") for number in range(600)]
+    uneven += [(A, 20_000.0 * number + us, "advance worker") for number, us in enumerate(offsets)]
+    both = [(tid, 2e6 + 2_000.0 * number, "worker") for number in range(30) for tid in (A, B)]
+    assert not part_of(*uneven, *both).samples
+
+
+def test_rest_that_runs_side_by_side_at_any_distance_leaves_a_doubt() -> None:
+    """Two pairs of samples are as close as the shortest distance, too few to show it."""
+    row, level = "row worker", "level worker"
+    rest = [
+        (tid, 2_000.0 * n + 150 * (tid == B and n > 1), row) for n in range(100) for tid in (A, B)
+    ]
+    alone = [(A, 1e6 + 2_000.0 * number, level) for number in range(44)]
+    later = [(B, 1e6 + 2_000.0 * number + 300, row) for number in range(44)]
+    found = part_of(*rest, *alone, *later)
+    assert found.is_open
+    assert not found.samples
