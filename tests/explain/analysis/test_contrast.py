@@ -227,6 +227,13 @@ def test_a_number_of_threads_that_changes_nothing_is_said() -> None:
     assert found["causes"][0]["category"] == "serial_dependency"
 
 
+@pytest.mark.parametrize(("ticks", "category"), [(80, "atomic"), (FULL // 2, "none")])
+def test_growth_proves_atomics_of_many_objects(ticks: int, category: str) -> None:
+    many = touching(ticks, lambda _, at: (1 + at % 80) * 4 * LINE, Operand("ax"))
+    found = first(made(1, FULL), many)
+    assert (found["category"], found["certain"]) == (category, True)
+
+
 def test_growth_at_an_atomic_confirms_it() -> None:
     many = touching(80, lambda *_: LINE, Operand("ax"))
     found = first(made(1, FULL), many)

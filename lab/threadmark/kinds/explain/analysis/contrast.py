@@ -16,6 +16,7 @@ from threadmark.kinds.explain.analysis.overlap import kept_apart, same_threads
 from threadmark.kinds.explain.analysis.paired_runs import Rounds, limits, record, stacks_of
 from threadmark.kinds.explain.analysis.per_unit import Run
 from threadmark.kinds.explain.analysis.sharing import Sharing, Use
+from threadmark.kinds.explain.analysis.spots import COMPARE
 
 EFFICIENT = 0.9  # speed-up by threads: nothing is lost
 _SURELY = 0.8  # in each round
@@ -30,7 +31,6 @@ _LOCAL = (  # their cost does not depend on the division of the work
     "mutex", "rwlock", "spin", "atomic", "false_sharing", "allocator", "stdio", "loader", "io",
     "sleep", "kernel_memory", "once",
 )  # fmt: skip
-_SUSPECTED = ("false_sharing", "atomic")
 
 
 def contrast(
@@ -78,6 +78,12 @@ def _cause(category: str, **fields: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _is_suspected(cause: Mapping[str, Any]) -> bool:
+    """Whether only the comparison tells how much the cause costs."""
+    of_many = cause["category"] == "atomic" and COMPARE in cause["words"]
+    return not cause["certain"] and (cause["category"] == "false_sharing" or of_many)
+
+
 class _Judge:
     """Judges the causes of a run whose threads lose time."""
 
@@ -108,11 +114,7 @@ class _Judge:
         single: list[dict[str, Any]] = self._document["causes"]
         causes = [c for c in single if c["category"] not in ("none", "unknown")]
         # The single run only suspects some of them; the growth proves these.
-        causes = [
-            c
-            for c in causes
-            if c["category"] not in _SUSPECTED or c["certain"] or self._is_proven(c)
-        ]
+        causes = [c for c in causes if not _is_suspected(c) or self._is_proven(c)]
         known = {cause["category"] for cause in causes}
         live = [cause for cause in causes if not self._is_flat(cause)]
         flat = [cause for cause in causes if cause not in live]

@@ -57,7 +57,7 @@ def too_small(recording: Recording, names: Names) -> Cause | None:
         "the work itself is in functions of the library"
     )
     where = next(each.where for each in stacks.values() if each.name == name)
-    ns = share * sum(each.run_ns for each in recording.threads.values())
+    ns = share * sum(t.run_ns for tid, t in recording.threads.items() if recording.counts(tid))
     shown = name.partition("::{lambda")[0]
     made = Cause("task_overhead", shown, where, words, certain=False, ns=ns)
     made.seen = managing.total()
