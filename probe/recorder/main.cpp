@@ -209,6 +209,7 @@ class Watch {
     signalfd_siginfo signal;
     while (::read(signals_.descriptor(), &signal, sizeof signal) == sizeof signal) {
       if (signal.ssi_signo == SIGCHLD) {
+        session_.release_stopped();
         if (!attached()) look_at_target();
         continue;
       }

@@ -264,7 +264,6 @@ bool Session::stand_for_time(Watched& thread, std::uint64_t faults, std::uint64_
 // Samples running threads without perf events. A thread is sampled after each period of its own
 // processor time, as by the events.
 void Session::sample_by_stops(std::uint64_t at_ns) {
-  stops_.release();
   if (perf_error_ == 0 || (!stops_taken_ && stop_refusals_ >= kSureRefusals)) return;
   std::vector<char> bytes;
   const std::size_t most = std::min(live_.size(), kMostStops);
@@ -274,25 +273,34 @@ void Session::sample_by_stops(std::uint64_t at_ns) {
     if (!thread.live || thread.image == nullptr || thread.view.state != 'R') continue;
     if (thread.looked_ns != at_ns || run_ns < thread.sampled_run_ns + kStopPeriod) continue;
     Sample sample;
-    sample.tid = thread.entry.tid;
-    sample.at_ns = now_ns();
     StackCopy stack;
-    const auto outcome = stops_.sample(static_cast<pid_t>(sample.tid), sample, stack, bytes);
+    const auto outcome = stops_.sample(static_cast<pid_t>(thread.entry.tid), sample, stack, bytes);
     thread.sampled_run_ns += kStopPeriod;
     thread.sampled_run_ns = std::max(thread.sampled_run_ns, run_ns - kStopPeriod);
-    if (outcome == Stops::Outcome::taken) {
-      if (!std::exchange(stops_taken_, true)) say_of_stops();
-      status_.kernel_ns = std::max(status_.kernel_ns, std::uint64_t{1});
-      const Use before = std::exchange(thread.used, thread.task.used());
-      const bool known = before.faults != 0 && thread.used.faults != 0;
-      const std::uint64_t faults = known ? less(thread.used.faults, before.faults) : 0;
-      if (known) status_.kernel_ns += less(thread.used.kernel_ns, before.kernel_ns);
-      // A thread that ptrace stops in a page fault is at the instruction that made it.
-      if (!sample.kernel && stand_for_time(thread, faults, kStopPeriod)) count_as_fault(sample);
-      on_sample(thread.image->pid, sample, stack);
-    }
+    if (outcome == Stops::Outcome::taken) on_stop(thread, sample, stack);
     if (outcome == Stops::Outcome::refused && ++stop_refusals_ == kSureRefusals) say_of_stops();
   }
+}
+
+void Session::release_stopped() {
+  stops_.release([this](Sample& sample, const StackCopy& stack) {
+    const auto known = by_tid_.find(static_cast<pid_t>(sample.tid));
+    if (finished_ || known == by_tid_.end()) return;
+    Watched& thread = *known->second;
+    if (thread.live && thread.image != nullptr) on_stop(thread, sample, stack);
+  });
+}
+
+void Session::on_stop(Watched& thread, Sample& sample, const StackCopy& stack) {
+  if (!std::exchange(stops_taken_, true)) say_of_stops();
+  status_.kernel_ns = std::max(status_.kernel_ns, std::uint64_t{1});
+  const Use before = std::exchange(thread.used, thread.task.used());
+  const bool known = before.faults != 0 && thread.used.faults != 0;
+  const std::uint64_t faults = known ? less(thread.used.faults, before.faults) : 0;
+  if (known) status_.kernel_ns += less(thread.used.kernel_ns, before.kernel_ns);
+  // A thread that ptrace stops in a page fault is at the instruction that made it.
+  if (!sample.kernel && stand_for_time(thread, faults, kStopPeriod)) count_as_fault(sample);
+  on_sample(thread.image->pid, sample, stack);
 }
 
 // Says how running code is sampled, if the kernel refused perf events: as soon as that is known, so
@@ -1365,6 +1373,7 @@ void Session::snapshot(std::uint64_t at_ns) {
 }
 
 void Session::finish(bool ended, int exit_status, int signal) {
+  finished_ = true;
   perf_.read(*this);
   if (pace_.resume_ns != 0) {
     const std::uint64_t now = now_ns();

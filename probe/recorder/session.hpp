@@ -39,6 +39,8 @@ class Session final : public PerfListener {
   // Takes one tick, with a snapshot when one is due. False: the process has no threads any more.
   bool tick();
   std::uint64_t next_tick_ns() const { return next_ns_; }
+  // Lets the threads go that stopped late for a sample, and takes their samples.
+  void release_stopped();
   // Takes the times of a process that has ended and is not yet reaped.
   void take_last_times();
   // Takes the last snapshot; nothing is recorded after it.
@@ -99,6 +101,7 @@ class Session final : public PerfListener {
   void open_perf(const std::vector<pid_t>& tids, bool from_exec);
   void pace_sampling(std::uint64_t at_ns);
   void sample_by_stops(std::uint64_t at_ns);
+  void on_stop(Watched& thread, Sample& sample, const StackCopy& stack);
   void say_of_stops();
   // Where samples hide the kernel: counts page faults of the thread. True: with those before, they
   // take the time for which a sample stands.
@@ -150,6 +153,7 @@ class Session final : public PerfListener {
   int perf_error_ = 0;  // the kernel's, where it allows no perf events
   Stops stops_;
   bool stops_taken_ = false;
+  bool finished_ = false;
   unsigned stop_refusals_ = 0;
   std::size_t next_stop_ = 0;
 

@@ -19,7 +19,7 @@ namespace threadmark {
 namespace {
 
 constexpr std::size_t kStackBytes = 16384;
-constexpr suseconds_t kPatience = 2'000;  // us; a thread in a page fault may stop late
+constexpr suseconds_t kPatience = 200;  // us; a thread without a processor stops late
 
 // Ends a wait for a thread that does not stop.
 void set_timer(suseconds_t us) {
@@ -120,6 +120,20 @@ Stops::State Stops::await_stop(pid_t tid, int options, int& signal) const {
   return State::stopped;
 }
 
+bool Stops::take(pid_t tid, int signal, Sample& sample, StackCopy& stack,
+                 std::vector<char>& bytes) {
+  sample.tid = static_cast<std::uint64_t>(tid);
+  sample.at_ns = now_ns();
+  const bool taken = read_registers(tid, sample);
+  if (taken) {
+    bytes.resize(kStackBytes);
+    const std::uint64_t sp = sample.registers[1];
+    stack = {sp, bytes.data(), read_memory(tid, sp, bytes.data(), bytes.size())};
+  }
+  ::ptrace(PTRACE_DETACH, tid, nullptr, static_cast<long>(signal));
+  return taken;
+}
+
 Stops::Outcome Stops::sample(pid_t tid, Sample& sample, StackCopy& stack,
                              std::vector<char>& bytes) {
   if (kKnown && has_silent_child(tid)) return Outcome::none;
@@ -134,25 +148,17 @@ Stops::Outcome Stops::sample(pid_t tid, Sample& sample, StackCopy& stack,
   set_timer(0);
   if (state == State::late) late_.push_back(tid);
   if (state != State::stopped) return Outcome::none;
-  const bool taken = read_registers(tid, sample);
-  if (taken) {
-    bytes.resize(kStackBytes);
-    const std::uint64_t sp = sample.registers[1];
-    stack = {sp, bytes.data(), read_memory(tid, sp, bytes.data(), bytes.size())};
-  }
-  ::ptrace(PTRACE_DETACH, tid, nullptr, static_cast<long>(signal));
-  return taken ? Outcome::taken : Outcome::none;
+  return take(tid, signal, sample, stack, bytes) ? Outcome::taken : Outcome::none;
 }
 
-void Stops::release() {
-  std::erase_if(late_, [this](pid_t tid) {
+void Stops::release(const std::function<void(Sample&, const StackCopy&)>& each) {
+  std::erase_if(late_, [&](pid_t tid) {
     int signal = 0;
     const State state = await_stop(tid, WNOHANG, signal);
-    if (state == State::stopped) {
-      Sample unused;
-      read_registers(tid, unused);
-      ::ptrace(PTRACE_DETACH, tid, nullptr, static_cast<long>(signal));
-    }
+    Sample sample;
+    StackCopy stack;
+    std::vector<char> bytes;
+    if (state == State::stopped && take(tid, signal, sample, stack, bytes)) each(sample, stack);
     return state != State::late;
   });
 }

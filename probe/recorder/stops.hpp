@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "entries.hpp"
@@ -21,14 +22,17 @@ class Stops {
   // Samples a thread that runs. `stack` refers to `bytes`. None: the thread ended, is late to stop,
   // or waited in a system call.
   Outcome sample(pid_t tid, Sample& sample, StackCopy& stack, std::vector<char>& bytes);
-  // Lets the threads go that have stopped late.
-  void release();
+  // Samples the threads that have stopped late and lets them go. `each` gets their samples.
+  void release(const std::function<void(Sample&, const StackCopy&)>& each);
   int error() const { return error_; }
 
  private:
   enum class State { stopped, late, gone };
   // `signal`: the one that was about to be delivered to the thread, which must not be lost.
   State await_stop(pid_t tid, int options, int& signal) const;
+  // Samples a stopped thread and lets it go. False: it waited in a system call.
+  static bool take(pid_t tid, int signal, Sample& sample, StackCopy& stack,
+                   std::vector<char>& bytes);
 
   pid_t child_ = 0;
   std::vector<pid_t> late_;
