@@ -507,6 +507,7 @@ void Session::on_thread_end(pid_t pid, pid_t tid, std::uint64_t at_ns) {
     return;
   }
   thread.entry.ended_ns = at_ns;
+  thread.exact_end = true;
   thread.changed = true;
   if (thread.task.opened() && thread.task.read_times(thread.view)) {
     thread.entry.run_ns = thread.view.run_ns;
@@ -755,7 +756,8 @@ void Session::take_slot(std::size_t index) {
   std::memcpy(name, words, 16);
   if (name[0] != 0) entry.name = name;  // its last one
   if (use != Thread::ended) return;
-  if (end_ns != 0 && (thread->live || entry.ended_ns <= entry.began_ns))
+  // A tick sees that a thread has ended up to a tick later.
+  if (end_ns != 0 && (!thread->exact_end || entry.ended_ns <= entry.began_ns))
     entry.ended_ns = std::max(end_ns, entry.began_ns);
   if (entry.ended_ns == 0) entry.ended_ns = now_ns();
   entry.run_ns =

@@ -61,6 +61,7 @@ class Session final : public PerfListener {
     KernelView view;
     bool live = true, changed = true, seen = false;
     bool told = false;       // the agent has made its last entry of it
+    bool exact_end = false;  // the kernel told when it ended
     std::uint32_t slot = 0;  // of the agent, plus 1
     AgentWait wait;          // with `view`, the last look; no activity: none
     std::uint32_t looked_slot = 0;

@@ -517,6 +517,20 @@ def test_threads_that_end_at_once_are_counted(
         assert all(t["ended_ns"] >= t["began_ns"] for t in record.all("thread")[1:])
 
 
+def test_the_agent_knows_when_threads_ended_that_only_ticks_see(
+    recorder: Recorder, compiled: Compile, agent: str
+) -> None:
+    refuse = str(compiled("refuse.cpp"))
+    words = [refuse, "perf_event_open", refuse, "ptrace"]
+    words += recorder.words(compiled("short_waiters.cpp"), options=("--agent", agent))
+    subprocess.run(words, check=True)
+    waiters = recorder.read().all("thread")[1:]
+    assert len(waiters) == 40
+    lived = sum(each["ended_ns"] - each["began_ns"] for each in waiters)
+    waited = sum(each["totals"]["semaphore"]["ns"] for each in waiters)
+    assert lived - waited < len(waiters) * 1_000_000
+
+
 def test_the_duration_ends_the_recording_and_not_the_target(recorder: Recorder) -> None:
     done = recorder.run("sh", "-c", "sleep 1; echo end", options=("--duration", "0.3"))
     assert (done.returncode, done.stdout) == (0, "end\n")
