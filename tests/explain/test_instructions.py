@@ -30,7 +30,13 @@ def test_an_instruction_behind_a_byte_that_looks_like_the_prefix_is_not_atomic()
 
 @pytest.mark.parametrize(
     ("code", "writes"),
-    [("48 8b 07", False), ("48 89 07", True), ("48 ff 07", True), ("48 3b 07", False)],
+    [
+        *[("48 8b 07", False), ("48 89 07", True), ("48 ff 07", True), ("48 3b 07", False)],
+        *[("0f 10 07", False), ("0f 11 07", True)],  # movups
+        *[("66 0f d6 07", True), ("f3 0f 7e 07", False)],  # movq
+        *[("c5 fb 10 07", False), ("c5 fb 11 07", True)],  # vmovsd
+        *[("dd 07", False), ("dd 1f", True), ("df 3f", True)],  # fld, fstp, fistp
+    ],
 )
 def test_plain_instructions_say_whether_they_write(code: str, writes: bool) -> None:
     assert before(code).writes == writes

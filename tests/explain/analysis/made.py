@@ -72,6 +72,7 @@ class Names:
         self._stacks = {number: text for text, number in stacks.items()}
         self._data = data
         self.operands: dict[int, Operand] = {}
+        self.writes: dict[int, tuple[Operand, ...]] = {}
         self.members: dict[tuple[int, str], tuple[str, str]] = {}
         self.texts: dict[int, str] = {}
         self.retries: set[int] = set()
@@ -111,6 +112,9 @@ class Names:
     def operand(self, module: int, address: int) -> Operand | None:
         return self.operands.get(address)
 
+    def written_next(self, module: int, address: int) -> tuple[Operand, ...]:
+        return self.writes.get(address, ())
+
 
 @dataclass
 class Made:
@@ -125,6 +129,7 @@ class Made:
     plans: dict[int, Sequence[Doing | None]] = field(default_factory=dict)
     threads: dict[int, dict[str, Any]] = field(default_factory=dict)
     operands: dict[int, Operand] = field(default_factory=dict)
+    writes: dict[int, tuple[Operand, ...]] = field(default_factory=dict)  # soon after an address
     retries: set[int] = field(default_factory=set)  # stacks of an exchange that retries
     lineless: set[str] = field(default_factory=set)  # functions without debug information
     members: dict[tuple[int, str], tuple[str, str]] = field(default_factory=dict)
@@ -253,7 +258,7 @@ class Made:
         """The record, as the analysis takes it, and its symbols."""
         recording = cut(reading.read(self.text()), part)
         names = Names(self.stacks, self.data)
-        names.operands = self.operands
+        names.operands, names.writes = self.operands, self.writes
         names.retries = self.retries
         names.lineless = self.lineless
         names.members = self.members

@@ -107,6 +107,15 @@ def test_a_word_that_threads_only_read_may_lie_beside_those_that_they_write() ->
     assert (found["category"], found["certain"]) == ("false_sharing", True)
 
 
+def test_words_that_the_code_writes_soon_after_its_samples_count_as_written() -> None:
+    read = Operand("ax", plain=True)
+    many = touching(80, lambda thread, _: LINE - 16 + 24 * thread, read)
+    assert first(made(1, FULL), many)["category"] == "unknown"
+    many.writes[many.stack("add worker")] = (Operand("ax", offset=16, plain=True, writes=True),)
+    found = first(made(1, FULL), many)
+    assert (found["category"], found["certain"]) == ("false_sharing", True)
+
+
 def test_lines_that_threads_only_read_are_no_false_sharing() -> None:
     many = Made(ticks=80).thread(MAIN, waits("join", 0, "pthread_join@libc main", A))
     for number, tid in enumerate((A, B)):

@@ -6,6 +6,7 @@ the sample lie in a short loop that only waits. For other machines there is no a
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 from functools import cache
@@ -21,6 +22,7 @@ RETRY = 2048  # bytes from a place to the compare-exchange that repeats it
 _EXCHANGES = (b"\x0f\xb0", b"\x0f\xb1", b"\x0f\xc7")  # cmpxchg, cmpxchg8b and 16b
 _LOOP = 64  # bytes of a loop that only waits
 _NEAR = 5  # instructions from a compare-exchange to the jump of its result
+_STORES = re.compile(r"v?p?(mov|maskmov|extr|compress|scatter)|fi?st")
 _WAITS = frozenset([
     "mov", "movzx", "movsx", "movsxd", "cmp", "test", "pause", "nop", "jmp", "xchg", "bts",
     "cmpxchg", "lock",
@@ -135,13 +137,15 @@ def _before(code: bytes, first: int) -> Any | None:
 
 
 def writes_memory(instruction: Any) -> bool:
-    """Whether an instruction writes memory."""
+    """Whether an instruction writes memory. capstone 5 takes most stores of vectors for reads, and
+    knows the operand that they write only by its place, the first one."""
     import capstone
     from capstone import x86
 
+    stores = _STORES.match(instruction.mnemonic) is not None
     return any(
-        each.type == x86.X86_OP_MEM and each.access & capstone.CS_AC_WRITE
-        for each in instruction.operands
+        each.type == x86.X86_OP_MEM and (each.access & capstone.CS_AC_WRITE or (stores and not at))
+        for at, each in enumerate(instruction.operands)
     )
 
 
@@ -183,7 +187,7 @@ def _counts(body: Sequence[Any], bias: int | None) -> Operand | None:
         if word is not None:
             words.add(word)
         written = each.regs_access()[1]
-        changed |= {_plain(each.reg_name(register)) for register in written}
+        changed |= {plain_name(each.reg_name(register)) for register in written}
         if any(o.type == x86.X86_OP_MEM for o in each.operands) and word is None:
             return None
     if len(words) != 1:
@@ -223,7 +227,7 @@ def _only_waits(body: Sequence[Any]) -> bool:
         if name.startswith("mov") and len(operands) == 2 and operands[1].type == x86.X86_OP_MEM:
             base = operands[1].mem.base
             into = each.reg_name(operands[0].reg) if operands[0].type == x86.X86_OP_REG else ""
-            if base and into and _plain(into) == _plain(each.reg_name(base)):
+            if base and into and plain_name(into) == plain_name(each.reg_name(base)):
                 return False  # it follows a list
         if locked and name not in ("xchg", "bts", "cmpxchg", "lock") and not pauses:
             return False
@@ -241,14 +245,14 @@ def _repeats(body: Sequence[Any]) -> bool:
             return False
         if each.mnemonic.startswith("j") and target_of(each) in inside:
             return False  # skipped code may give another value each time
-        reads, writes = ({_plain(each.reg_name(r)) for r in of} for of in each.regs_access())
+        reads, writes = ({plain_name(each.reg_name(r)) for r in of} for of in each.regs_access())
         if each.mnemonic.startswith("cmov"):
             reads |= writes
         if each.mnemonic == "xor" and len({*each.op_str.split(", ")}) == 1:
             reads -= writes  # it makes zero
         kept |= reads - changed
         changed |= writes
-    return not kept & changed - {_plain("rflags")}
+    return not kept & changed - {plain_name("rflags")}
 
 
 def target_of(instruction: Any) -> int | None:
@@ -276,15 +280,15 @@ def memory(instruction: Any, bias: int | None, *, loops: bool) -> Operand | None
             return Operand(absolute=absolute, loops=loops)
         if memory.segment:  # of the thread itself
             return None
-        base = _plain(instruction.reg_name(memory.base)) if memory.base else ""
-        index = _plain(instruction.reg_name(memory.index)) if memory.index else ""
+        base = plain_name(instruction.reg_name(memory.base)) if memory.base else ""
+        index = plain_name(instruction.reg_name(memory.index)) if memory.index else ""
         if not base and not index:
             return Operand(absolute=(bias or 0) + memory.disp, loops=loops)
         return Operand(base, index, memory.scale, memory.disp, loops=loops)
     return None
 
 
-def _plain(register: str) -> str:
+def plain_name(register: str) -> str:
     """The record's name of a register: 'ax' for 'rax', 'eax' and 'al'; 'r8' for 'r8d'."""
     name = register.lower()
     if name[:1] == "r" and name[1:2].isdigit():

@@ -23,6 +23,8 @@ from threadmark.kinds.explain.instructions import (
 )
 from threadmark.kinds.explain.lock_names import name_of_lock
 from threadmark.kinds.explain.mapped import File
+from threadmark.kinds.explain.next_writes import REACH as WRITES
+from threadmark.kinds.explain.next_writes import written_next
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,6 +56,7 @@ class Symbols:
         self.datum = cache(self._datum)
         self.member_at_call = cache(self._member_at_call)
         self.operand = cache(self._operand)
+        self.written_next = cache(self._written_next)
         self.near = cache(self._near)
         self.retried = cache(self._retried)
 
@@ -149,6 +152,13 @@ class Symbols:
             return None
         first, code = self._code(file, address, _AROUND, _AROUND)
         return operand(code, first, address, file.bias) if code else None
+
+    def _written_next(self, module: int, address: int) -> tuple[Operand, ...]:
+        """The words that the code at an address writes before it branches."""
+        file = self.file(module)
+        if file is None:
+            return ()
+        return written_next(self._code(file, address, 0, WRITES)[1], address, file.bias)
 
     def _retried(self, module: int, address: int) -> bool:
         """Whether a failing compare-exchange repeats the program's code at an address. A library's

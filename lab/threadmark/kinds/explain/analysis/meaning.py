@@ -59,6 +59,9 @@ class Names(Protocol):
     def operand(self, module: int, address: int) -> Operand | None:
         """The operand of the instruction before an address, or of the loop that waits there."""
 
+    def written_next(self, module: int, address: int) -> tuple[Operand, ...]:
+        """The words that the code at an address writes before it branches."""
+
     def retried(self, module: int, address: int) -> bool:
         """Whether a failing compare-exchange repeats the program's code at an address."""
 

@@ -79,9 +79,7 @@ class Sharing:
         if place.sort:
             return Use("")
         touched = [t for sample in samples if (t := self._touch(sample))]
-        shared = [
-            self._lines[a // self._line] for _, a, _ in touched if a // self._line in self._lines
-        ]
+        shared = [spot for sample in samples if (spot := self._shared_by(sample))]
         if len(shared) >= max(_FEWEST, _PART * len(samples)):
             spot = shared[0]
             return Use("false_sharing", spot.name, spot.where, certain=True)
@@ -107,13 +105,26 @@ class Sharing:
             return None
         return sample, address, operand.writes or not operand.plain
 
+    def _touches(self, sample: Sample) -> list[Touch]:
+        """The word before a sample, and those that are written soon after it."""
+        stack = self.recording.stacks.get(sample.stack, ())
+        writes = () if sample.kernel or not stack else self._names.written_next(*stack[0])
+        found = [touch] if (touch := self._touch(sample)) else []
+        addresses = (address_of(each, sample) for each in writes)
+        return [*found, *((sample, each, True) for each in addresses if each is not None)]
+
+    def _shared_by(self, sample: Sample) -> Spot | None:
+        """A line of which the sample's thread and others use different words."""
+        lines = (address // self._line for _, address, _ in self._touches(sample))
+        return next((self._lines[line] for line in lines if line in self._lines), None)
+
     @cached_property
     def _lines(self) -> dict[int, Spot]:
         """Lines of which threads use different words, in whatever functions."""
         by_line: dict[int, list[Touch]] = defaultdict(list)
         for place, samples in self._samples.items():
             for sample in samples if not place.sort else ():
-                if touch := self._touch(sample):
+                for touch in self._touches(sample):
                     by_line[touch[1] // self._line].append(touch)
         found = {}
         for line, touched in by_line.items():
