@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from made import MAIN, MS, TICK, Doing, Made, estimate, ready, sleeps, waits, works
 from threadmark.kinds.explain.analysis.meaning import Operand
+from threadmark.kinds.explain.analysis.queues import in_order
 
 A, B, C = 101, 102, 103
 JOIN_A = waits("join", 0, "pthread_join@libc main", A)
@@ -216,6 +217,45 @@ def test_more_threads_than_processors_is_the_run_queue() -> None:
     assert (cause["category"], cause["certain"]) == ("run_queue", True)
     made.head["tick_ns"] = TICK // 8  # the recorder itself had to wait
     assert made.first()["category"] == "run_queue"
+
+
+@pytest.mark.parametrize(("samples", "certain"), [(45, True), (20, False)])
+def test_work_that_costs_clearly_more_comes_before_the_queue_for_it(
+    samples: int, certain: bool
+) -> None:
+    made = Made(
+        processors=2,
+        head={"tier": {"agent": True, "perf": True, "perf_kernel": True, "sample_ns": TICK}},
+    )
+    for number in range(4):
+        plan = [works(), ready()] if number % 2 else [ready(), works()]
+        made.thread(A + number, plan, "main")
+        made.sample(A + number, "add count worker", samples, ax=0x5000)
+        made.look(A + number, "compute worker", 50 - samples)
+    made.operands[made.stack("add count worker")] = Operand(base="ax")
+    first, second = made.answer()["causes"]
+    assert (first["category"], first["certain"]) == ("atomic", certain)
+    assert (second["category"], second["certain"]) == ("run_queue", True)
+    assert first["share"] < second["share"]
+
+
+@pytest.mark.parametrize(
+    ("causes", "order"),
+    [
+        ([], []),
+        ([("run_queue", 4.0, 1.1)], [0]),
+        ([("run_queue", 4.0, 1.1), ("mutex", 1.0, 1.4), ("io", 1.0, 1.3)], [1, 0, 2]),
+        ([("run_queue", 4.0, 1.1), ("mutex", 0.9, 2.0)], [0, 1]),  # little of the time
+        ([("run_queue", 4.0, 9.0), ("spin", 2.0, 9.0)], [1, 0]),
+        ([("run_queue", 4.0, None), ("mutex", 2.0, None)], [0, 1]),  # bounds are not known
+        ([("affinity", 4.0, 1.1), ("mutex", 2.0, 2.0)], [0, 1]),
+        ([("io", 4.0, 1.1), ("run_queue", 3.0, 1.0), ("mutex", 2.0, 2.0)], [0, 1, 2]),
+    ],
+)
+def test_a_queue_stands_behind_causes_without_which_the_program_is_faster(
+    causes: list[tuple[str, float, float | None]], order: list[int]
+) -> None:
+    assert in_order(causes) == order
 
 
 def test_a_queue_is_not_certain_while_other_programs_have_processors() -> None:

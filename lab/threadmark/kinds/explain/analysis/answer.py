@@ -28,7 +28,7 @@ from threadmark.kinds.explain.analysis.looks import looks
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.naming import add_own_names
 from threadmark.kinds.explain.analysis.no_cause import no_cause
-from threadmark.kinds.explain.analysis.queues import queue_causes
+from threadmark.kinds.explain.analysis.queues import in_order, queue_causes
 from threadmark.kinds.explain.analysis.reasons import Reasons
 from threadmark.kinds.explain.analysis.recording import Recording, most_at_once
 from threadmark.kinds.explain.analysis.removed import Removed
@@ -47,6 +47,7 @@ from threadmark.kinds.explain.analysis.within_locks import lock_before_its_calls
 SCHEMA = "threadmark.explain"
 VERSION = 1
 _MOST = 12  # causes in the list
+_MOSTLY = 0.5  # of the processors' time
 _OF_OTHERS = 0.1  # of thread time: less waiting for other programs is usual
 _HELD = ("mutex", "rwlock", "spin", "once", "semaphore", "stdio", "loader", "allocator")
 _FEWEST_OF_PART = 25  # ticks of a part with certain results
@@ -111,14 +112,7 @@ def analyse(
     versions = libraries(recording)
     unknown = times.states["unknown"] / total
     hidden = limits_of_languages(recording)
-    for cause in listed:
-        # Threads that waited longer for processors than for this cause would behave otherwise with
-        # processors.
-        others = cause.category not in ("run_queue", "affinity", "thread_creation", "none")
-        if hidden or (others and cause.ns < times.states["runnable"]):
-            cause.certain = False
-        if recording.part and not _is_clear(cause, recording):
-            cause.certain = False
+    listed = _ordered(listed, recording, bounds, times.states["runnable"], hidden=bool(hidden))
     records = [
         {**_record(each, total), **known(each.piece, knowledge, versions)} for each in listed
     ]
@@ -148,6 +142,27 @@ def analyse(
     wakeups = Wakeups(recording, names, knowledge, roles, stacks, times).graph()
     beside = {"critical_path": path.plain(), "wakeups": wakeups}
     return document, details(recording, names, sleeps, stacks, times) | beside
+
+
+def _ordered(
+    listed: list[Cause], recording: Recording, bounds: Bounds, ready_ns: float, *, hidden: bool
+) -> list[Cause]:
+    """The causes in their order, with the doubts that the time without a processor leaves, and
+    those of a part. `hidden`: explain does not see a part of the program."""
+    if not (listed and listed[0].case):
+        order = in_order([(each.category, each.ns, each.bound) for each in listed])
+        listed = [listed[place] for place in order]
+    queue = next((each for each in listed if each.category == "run_queue"), None)
+    for cause in listed:
+        # Threads that waited longer for processors than for this cause would behave otherwise with
+        # processors, unless the cause is most of the work of threads that had all processors.
+        others = cause.category not in ("run_queue", "affinity", "thread_creation", "none")
+        had = queue is not None and queue.certain and bounds.part_of_run(cause) >= _MOSTLY
+        if hidden or (others and cause.ns < ready_ns and not had):
+            cause.certain = False
+        if recording.part and not _is_clear(cause, recording):
+            cause.certain = False
+    return listed
 
 
 def _part(recording: Recording) -> dict[str, Any] | None:

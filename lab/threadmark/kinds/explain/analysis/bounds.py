@@ -71,7 +71,7 @@ class Bounds:
         work_ns = self._work_ns(categories, removed_ns)
         chain_ns = self._chain_ns(categories, reasons, removed)
         processors = self._processors(categories)
-        part = min(1.0, removed_ns / max(1.0, self._run_ns))
+        part = self._part(removed_ns)
         ends_ns = _EDGES * self._recording.tick_ns
         left_ns = max(
             work_ns - _DEVIATIONS * self._sampled_ns(work_ns / processors, part),
@@ -79,6 +79,13 @@ class Bounds:
         )
         unsure_ns = _UNSURE * left_ns if removed_ns else 0.0
         return round(at_most(self._own_ns, left_ns - unsure_ns), 2)
+
+    def part_of_run(self, cause: Cause) -> float:
+        """The part of all processor time that the cause took."""
+        return self._part(sum(self._removed.of([cause]).values()))
+
+    def _part(self, removed_ns: float) -> float:
+        return min(1.0, removed_ns / max(1.0, self._run_ns))
 
     @cached_property
     def _own_ns(self) -> float:

@@ -15,6 +15,7 @@ from threadmark.kinds.explain.analysis.growth import Grown, grown
 from threadmark.kinds.explain.analysis.overlap import kept_apart, same_threads
 from threadmark.kinds.explain.analysis.paired_runs import Rounds, limits, record, stacks_of
 from threadmark.kinds.explain.analysis.per_unit import Run
+from threadmark.kinds.explain.analysis.queues import in_order
 from threadmark.kinds.explain.analysis.sharing import Sharing, Use
 from threadmark.kinds.explain.analysis.spots import COMPARE
 
@@ -135,6 +136,8 @@ class _Judge:
             unknown = [cause for cause in single if cause["category"] == "unknown"]
             live += self._serial() or unknown
         live.sort(key=lambda cause: -cause["share"])
+        order = in_order([(each["category"], each["share"], each["bound"]) for each in live])
+        live = [live[place] for place in order]
         causes = [*live, *flat]
         if not live or live[0]["share"] < LEAST:
             causes = [*self._nothing(flat), *flat, *live]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 
 from threadmark.kinds.explain.analysis.accounting import Account
 from threadmark.kinds.explain.analysis.cause import SHOWN, SPINNERS, Cause
@@ -12,6 +13,8 @@ from threadmark.kinds.explain.analysis.roles import Roles
 
 _OWN = 0.25  # of the ready time: less comes from other programs
 _HAD = 0.8  # of the processors' time: less means that other programs also had them
+_NOTABLE = 0.25  # of the queue's time
+_FASTER = 1.25  # times as fast as without the queue
 _SPUN = 0.5  # of the ready time: waiting threads spin so long on processors that others lack
 
 
@@ -46,6 +49,26 @@ def queue_causes(recording: Recording, roles: Roles, account: Account, seen: Loo
     if not cause.certain:
         cause.doubts.add("or other programs have the processors")
     return [cause]
+
+
+def in_order(found: Sequence[tuple[str, float, float | None]]) -> list[int]:
+    """The places of causes (category, time, bound) in the order in which they are listed. The
+    dearest one stands first in `found`. Threads that wait for processors that all work lose
+    nothing, so a cause without which the program may be clearly faster comes before the queue."""
+    category, queue_time, gain = found[0] if found else ("", 0.0, None)
+
+    def comes_first(place: int) -> bool:
+        category, time, bound = found[place]
+        if gain is None or bound is None or not place:
+            return False
+        # The bound of the queue also leaves out the spinning for threads that have no processor.
+        least = gain if category == "spin" else _FASTER * gain
+        return time >= _NOTABLE * queue_time and bound >= least
+
+    places = range(len(found))
+    if category != "run_queue":
+        return [*places]
+    return sorted(places, key=lambda place: not comes_first(place))
 
 
 def _crowd(recording: Recording, processors: int) -> tuple[float, float, set[int]]:
