@@ -44,11 +44,24 @@ def test_brief_waits_in_turns_are_the_barriers_own(
     assert at_barriers(turns, wait_ns).first()["category"] == category
 
 
+@pytest.mark.parametrize(("work", "category"), [(2, "barrier"), (20, "imbalance")])
+def test_long_waits_with_next_to_no_work_between_them_are_the_barriers_own(
+    work: int, category: str
+) -> None:
+    made = at_barriers(turns=True, wait_ns=900_000)
+    for tid in (A, B):
+        made.look(tid, "run worker", work).look(tid, "team_barrier@libgomp worker", 50 - work)
+    assert made.first()["category"] == category
+
+
 @pytest.mark.parametrize(("times", "even"), [((90, 100, 3), True), ((40, 100, 3), False)])
 def test_a_thread_that_only_makes_the_barrier_is_not_compared(
     times: tuple[int, ...], even: bool
 ) -> None:
-    threads = {tid: SimpleNamespace(timed_ns={"barrier": ns}) for tid, ns in enumerate(times)}
+    works = {"useful": 50.0}
+    threads = {
+        tid: SimpleNamespace(timed_ns={"barrier": ns}, states=works) for tid, ns in enumerate(times)
+    }
     pairs = [Pair(1, "barrier", 1, 0, 9, 90)]
     recording = SimpleNamespace(pairs=pairs, tier={"agent": True})
     account = SimpleNamespace(threads=threads, everyone=threads)

@@ -19,6 +19,7 @@ from threadmark.kinds.explain.analysis.serial_parts import MOSTLY, MUCH, serial_
 from threadmark.kinds.explain.analysis.spans import is_within, spans_of_one
 
 _SHORT_WAIT_NS = 200_000
+_HARDLY = 0.1  # of the waits: the threads do next to nothing before them
 _EVEN = 0.5  # of the longest
 _BARRIER = re.compile(r"std::(__\w+::)?(barrier|__tree_barrier\w*|__barrier_base)::.*")
 _POLLS = "__libcpp_timed_backoff_policy::"
@@ -28,10 +29,14 @@ _PART = 0.05  # of the longest: a thread that waits less only made the barrier
 
 
 def barriers_take_long(recording: Recording, account: Account, costs: Iterable[Cost]) -> bool:
-    """Whether all threads wait there briefly and for about the same time: then the barrier is the
-    cause."""
+    """Whether all threads wait there briefly, or hardly work otherwise, and wait for about the same
+    time: then the barrier is the cause."""
     waited = _waited(recording, account.everyone, "barrier")
-    if _has_agent(recording):
+    work = sum(account.everyone[key].states["useful"] for key, ns in waited.items() if ns)
+    # With more threads than processors a wait lasts a turn of the scheduler, however short the work.
+    if work < _HARDLY * sum(waited.values()):
+        brief = True
+    elif _has_agent(recording):
         brief = _are_short(recording, _waited(recording, account.threads, "barrier"))
     else:
         brief = _work_by_turns(recording, account, waited)
@@ -183,9 +188,10 @@ def _has_agent(recording: Recording) -> bool:
 def _waited(
     recording: Recording, threads: Mapping[int, ThreadTime], activity: str
 ) -> dict[int, float]:
-    """The time for which each thread waited, by the agent, or without an agent by the ticks."""
+    """The time for which each thread waited, by the agent, or by the ticks if the agent saw none of
+    it: a runtime makes its own system calls."""
     found = {tid: time.timed_ns[activity] for tid, time in threads.items()}
-    if not _has_agent(recording):
+    if not _has_agent(recording) or not any(found.values()):
         found = {tid: ns + threads[tid].states[activity] for tid, ns in found.items()}
     return found
 
