@@ -33,7 +33,7 @@ def barriers_take_long(recording: Recording, account: Account, costs: Iterable[C
     time: then the barrier is the cause."""
     waited = _waited(recording, account.everyone, "barrier")
     work = sum(account.everyone[key].states["useful"] for key, ns in waited.items() if ns)
-    # With more threads than processors a wait lasts a turn of the scheduler, however short the work.
+    # With more threads than processors a wait lasts a turn of the scheduler, whatever the work.
     if work < _HARDLY * sum(waited.values()):
         brief = True
     elif _has_agent(recording):
