@@ -62,7 +62,7 @@ def gate(
         github, azure or none: lines for the service that runs this; the default follows from its
         environment variables.
     explain
-        --no-explain does not explain a program that fails.
+        --no-explain: do not explain the program if a demand is not met.
     budget
         Time for measuring, such as 90s or 10m; the default is 2m.
     """

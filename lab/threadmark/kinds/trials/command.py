@@ -31,7 +31,7 @@ def try_(
     affinity, mutexes that spin, larger buffers and more. It prints the lines that keep those that
     help. `./threadmark try --threads 1,2 -- ./prog {threads}` answers for each number of threads. A
     server is measured by its load: `./threadmark try --ready "curl -fs localhost:8080" --load "wrk
-    -d 2 http://localhost:8080" --metric "awk '/Requests.sec/ {print $2}'" -- ./server`.
+    -d 2 http://localhost:8080" --metric "awk '/Requests.sec/ {print \\$2}'" -- ./server`.
 
     Ctrl-C shows what is known. ./threadmark show prints the stored answer again.
 
