@@ -49,6 +49,12 @@ def test_a_thread_with_other_work_is_waited_for_because_of_its_result(
     assert made.first()["category"] == "serial_dependency", reason
 
 
+def test_the_same_work_that_never_runs_at_once_may_be_in_unequal_parts() -> None:
+    first = meeting("cost step run main", "cost step worker", "arrive step worker", turns=True)
+    assert not first.first()["certain"]
+    assert "or threads that do the same" in first.first()["words"]
+
+
 def test_threads_that_took_turns_on_a_processor_may_be_equals() -> None:
     made = meeting("cost step run main", "cost step worker", "arrive step worker", turns=True)
     first = made.thread(MAIN, [works()] * 4 + [ready()]).first()

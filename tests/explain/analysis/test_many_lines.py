@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from made import MAIN, Made, waits, works
+from made import MAIN, TICK, Made, waits, works
 from threadmark.kinds.explain.analysis.meaning import Operand
 
 A, B = 101, 102
@@ -55,6 +55,39 @@ def test_different_words_of_many_lines_are_false_sharing() -> None:
     for number in range(1, 40):
         made.sample(B, "visit worker", 1, bx=number * OBJECT + 8).sample(B, "compute worker")
     assert made.first()["category"] == "false_sharing"
+
+
+@pytest.mark.parametrize(
+    ("beside", "writes", "later", "category"),
+    [
+        (8, True, 0, "false_sharing"),
+        (8, False, 0, "none"),  # all only read
+        (0, True, 0, "none"),  # they share one word
+        (OBJECT // 2, True, 0, "none"),  # another line
+        (8, True, 50, "none"),  # the second thread comes much later
+    ],
+    ids=["beside", "read", "one word", "another line", "later"],
+)
+def test_plain_words_beside_those_of_another_thread_are_suspected_in_many_objects(
+    beside: int, writes: bool, later: int, category: str
+) -> None:
+    made = walks([], [])
+    for tid, offset, delay in ((A, 0, 0), (B, beside, later)):
+        for number in range(1, 40):
+            made.line(
+                kind="sample", tid=tid, at_ns=(number + delay) * TICK,
+                registers={"bx": number * OBJECT + offset}, stack=made.stack("visit worker"),
+            )  # fmt: skip
+            made.sample(tid, "compute worker")
+    made.operands[made.stack("visit worker")] = Operand(base="bx", plain=True)
+    if writes:
+        word = Operand(base="bx", plain=True, writes=True)
+        made.writes[made.stack("visit worker")] = (word,)
+    first = made.first()
+    assert first["category"] == category
+    if category == "false_sharing":
+        assert not first["certain"]
+        assert "many objects" in first["words"]
 
 
 @pytest.mark.parametrize("samples", [2, 4, 9])

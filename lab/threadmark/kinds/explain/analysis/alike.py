@@ -50,8 +50,10 @@ class Equals:
     ) -> bool | None:
         """Whether a thread works at the same time as the one that it later waits for, and mostly in
         the same innermost functions. Threads that meet again and again also wait within a function
-        that has most of the work; for a wait for an end `waits_in` is None. It is not known whether
-        threads that took turns on a processor would have worked at the same time."""
+        that has most of the work; for a wait for an end `waits_in` is None. If they never work at
+        the same time, it is not known whether they take turns at one work, or whether in each part
+        of it one of them has hardly anything to do. Nor is it known whether threads that took turns
+        on a processor would have worked at the same time."""
         threads = self._recording.threads
         one, other = threads.get(worker), threads.get(waiter)
         if one is None or other is None:
@@ -71,7 +73,7 @@ class Equals:
         if are_side_by_side(self._recording, [*samples[worker], *samples[waiter]]):
             return True
         took_turns = any(each.ready_ns > _READY * each.life_ns for each in (one, other))
-        return None if took_turns else False
+        return None if took_turns or waits_in is not None else False
 
     def _between(self, tid: int, began_ns: int, ended_ns: int) -> list[Sample]:
         found = self._samples[tid]

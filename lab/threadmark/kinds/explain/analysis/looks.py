@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from threadmark.kinds.explain.analysis.frames import Frame, takes_a_lock
 from threadmark.kinds.explain.analysis.kernel_spots import calls, in_kernel
-from threadmark.kinds.explain.analysis.many_lines import of_many_lines
+from threadmark.kinds.explain.analysis.many_lines import of_many_lines, plain_on_many_lines
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.pieces import Piece
 from threadmark.kinds.explain.analysis.recording import Recording, Sample
@@ -182,6 +182,9 @@ class _Sorted:
         for touched in self._plain.values():
             if len(touched) >= max(FEWEST, least):
                 spots += side_by_side(touched, self._recording, names, knowledge)
+        seldom = [each for each in self._plain.values() if len(each) < max(FEWEST, least)]
+        many = plain_on_many_lines(seldom, self._line, self._recording, names, knowledge)
+        spots += [each for each in many if len(each.looks) >= least]
         for looped in self._loops.values():
             if len(looped) >= FEWEST:
                 spots.append(loop(looped, self._recording, names, knowledge))

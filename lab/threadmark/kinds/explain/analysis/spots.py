@@ -204,17 +204,28 @@ def side_by_side(
     apart = not any(live_at_once(recording, pair) for pair in shared)
     if len(often) < 2 or not apart or not any(written[tid] for tid in often):
         return []
-    samples = [sample for sample, _, _ in found]
-    frame = frame_of(samples[0], names, knowledge)
-    known = names.datum(0, found[0][1])
-    known = known or names.member_at_call(samples[0].stack, "false_sharing")
-    name, where = known or (f"words in {frame.name}", frame.where)
     one_line = len({address // LINE for _, address, _ in found}) == 1
-    text = f"threads use different words of {_lines(one_line)}, one of them by writing; "
-    text += COMPARE
+    samples = [sample for sample, _, _ in found]
+    return [beside(samples, found[0], _lines(one_line), names, knowledge)]
+
+
+def beside(
+    samples: list[Sample],
+    use: tuple[Sample, int, bool],
+    lines: str,
+    names: Names,
+    knowledge: Knowledge,
+) -> Spot:
+    """The spot of these samples at different words of `lines`. It has the name of one use."""
+    sample, address, _ = use
+    frame = frame_of(sample, names, knowledge)
+    known = names.datum(0, address)
+    known = known or names.member_at_call(sample.stack, "false_sharing")
+    name, where = known or (f"words in {frame.name}", frame.where)
+    text = f"threads use different words of {lines}, one of them by writing; {COMPARE}"
     spot = spot_of("false_sharing", ("atomic", name, where), text, samples)
     spot.certain = False
-    return [spot]
+    return spot
 
 
 def loop(samples: list[Sample], recording: Recording, names: Names, knowledge: Knowledge) -> Spot:
