@@ -13,7 +13,7 @@ from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption, WorkloadO
 
 def command(app: cyclopts.App) -> None:
     """Register the command."""
-    app.command(gate)
+    app.command(gate, usage="threadmark gate [OPTIONS] -- PROGRAM [ARGUMENTS]")
 
 
 def gate(
@@ -62,7 +62,7 @@ def gate(
         github, azure or none: lines for the service that runs this; the default follows from its
         environment variables.
     explain
-        --no-explain does not explain a program that fails.
+        --no-explain: do not explain the program if a demand is not met.
     budget
         Time for measuring, such as 90s or 10m; the default is 2m.
     """
