@@ -1,4 +1,4 @@
-// The program of docs/tutorial.md: it writes invoices on several threads, and gains little by them.
+// The program of docs/tutorial.md: it writes invoices on several threads, and is no faster by them.
 // Every thread works on invoices of its own, so nothing in this file looks shared.
 #include <cstdlib>
 #include <iomanip>

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def command(app: cyclopts.App) -> None:
     """Register the command."""
-    app.command(export)
+    app.command(export, usage="threadmark export [OPTIONS] [RUN]")
 
 
 def export(

@@ -23,7 +23,7 @@ _GAP = 2  # between two columns
 
 def command(app: cyclopts.App) -> None:
     """Register the command."""
-    app.command(list_, name="list")
+    app.command(list_, name="list", usage="threadmark list [OPTIONS] [WHAT]")
 
 
 def list_(

@@ -17,7 +17,7 @@ from threadmark.present.plain import document, write_json
 
 def command(app: cyclopts.App) -> None:
     """Register the command."""
-    app.command(report)
+    app.command(report, usage="threadmark report [OPTIONS] [RUN]")
 
 
 def report(
@@ -37,7 +37,9 @@ def report(
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
 ) -> None:
-    """Write the report of a run: verdicts, curves, heat maps, failures, commands to repeat cells.
+    """Write the report of a run of any command, an HTML page of its answer or verdicts.
+
+    A matrix has curves, heat maps, failures, and commands to repeat cells.
 
     An older report is replaced; any other file, a picture too, only with --force. A store is never
     replaced.

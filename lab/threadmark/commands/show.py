@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def command(app: cyclopts.App) -> None:
     """Register the command."""
-    app.command(show)
+    app.command(show, usage="threadmark show [OPTIONS] [RUN]")
 
 
 def show(
@@ -36,12 +36,12 @@ def show(
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
 ) -> None:
-    """Show a stored run: verdicts as a matrix or as the catalogue, what failed and why, and notes.
+    """Show a stored run of any command: its answer or verdicts, what failed and why, and notes.
 
     With --json: the run, its verdicts and every row with its status.
 
-    The answer of a run of explain is about all threads and all of its time. Its record is kept
-    beside the store, and explain answers for a part of it:
+    For a run of explain, show prints the answer as it was stored. The record is kept, and explain
+    answers for other parts of it:
     `./threadmark explain results/explain-7.tmr --thread "io*" --from 0.5 --to 2`.
     """
     from rich.console import Console

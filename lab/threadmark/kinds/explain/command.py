@@ -14,7 +14,7 @@ from threadmark.options import DEFAULT_STORE, InstallOption, JsonOption, StoreOp
 
 def command(app: cyclopts.App) -> None:
     """Register the command."""
-    app.command(explain)
+    app.command(explain, usage="threadmark explain [OPTIONS] [FILE | -- PROGRAM [ARGUMENTS]]")
 
 
 def explain(
@@ -48,8 +48,8 @@ def explain(
 
     --thread, --from and --to ask for a part of a record, as often as wanted: `./threadmark explain
     results/explain-7.tmr --thread "io*" --from 0.5 --to 2`. The record stays whole.
-    `./threadmark explain --cell fib/tbb:futures/gcc-libstdc++/2` explains a field of the matrix or
-    of the catalogue: it builds the field's program and runs one process of it, as `run` does.
+    `./threadmark explain --cell fib/tbb:futures/gcc-libstdc++/2` explains a cell of the matrix or
+    of the catalogue: it builds the cell's program and runs one process of it, as `run` does.
 
     `./threadmark explain --threads 1,2 -- ./prog {threads}` runs the program with each number of
     threads, in turns, and says what costs more with more threads.
@@ -83,9 +83,10 @@ def explain(
     until
         Only the time before this second of the recording.
     cell
-        Explain PROGRAM/BACKEND:VARIANT/PLATFORM/THREADS[/SIZE[/ALLOCATOR]], a field of the matrix,
-        in the place of a program. The backend of the catalogue is threads. An argument of the
-        program follows after a blank, such as form=streams. 2 s of its repeats are recorded.
+        Explain PROGRAM/BACKEND:VARIANT/PLATFORM/THREADS[/SIZE[/ALLOCATOR]], a field of the matrix
+        with one number of threads, in the place of a program. The backend of the catalogue is
+        threads. An argument of the program follows after a blank, such as form=streams. 2 s of its
+        repeats are recorded.
     threads
         Compare these numbers of threads, such as 1,2; each replaces {threads} in the arguments.
     threads_env

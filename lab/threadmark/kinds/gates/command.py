@@ -13,7 +13,7 @@ from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption, WorkloadO
 
 def command(app: cyclopts.App) -> None:
     """Register the command."""
-    app.command(gate)
+    app.command(gate, usage="threadmark gate [OPTIONS] -- PROGRAM [ARGUMENTS]")
 
 
 def gate(

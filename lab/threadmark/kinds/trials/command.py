@@ -12,7 +12,7 @@ from threadmark.options import DEFAULT_STORE, JsonOption, StoreOption, WorkloadO
 
 def command(app: cyclopts.App) -> None:
     """Register the command."""
-    app.command(try_, name="try")
+    app.command(try_, name="try", usage="threadmark try [OPTIONS] -- PROGRAM [ARGUMENTS]")
 
 
 def try_(
@@ -25,18 +25,18 @@ def try_(
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
 ) -> int:
-    """Run a program as it is and under each fix that needs no edit, in pairs, and say which gain.
+    r"""Run a program as it is and under each fix that needs no edit, in pairs, and say which gain.
 
     `./threadmark try -- ./prog arguments` tries other allocators, settings of glibc, the locale,
     affinity, mutexes that spin, larger buffers and more. It prints the lines that keep those that
     help. `./threadmark try --threads 1,2 -- ./prog {threads}` answers for each number of threads. A
     server is measured by its load: `./threadmark try --ready "curl -fs localhost:8080" --load "wrk
-    -d 2 http://localhost:8080" --metric "awk '/Requests.sec/ {print \\$2}'" -- ./server`.
+    -d 2 http://localhost:8080" --metric "awk '/Requests.sec/ {print \$2}'" -- ./server`.
 
     Ctrl-C shows what is known. ./threadmark show prints the stored answer again.
 
-    Exit status: 0 when there is an answer, also that nothing helps; 2 when the program or the
-    request does not allow one; 130 after Ctrl-C.
+    Exit status: 0 when there is an answer, also that nothing helps; 2 when the request, the machine
+    or the program as it is does not allow one; 130 after Ctrl-C.
 
     Parameters
     ----------
