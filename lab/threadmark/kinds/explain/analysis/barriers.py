@@ -32,6 +32,8 @@ def barriers_take_long(recording: Recording, account: Account, costs: Iterable[C
     """Whether all threads wait there briefly, or hardly work otherwise, and wait for about the same
     time: then the barrier is the cause."""
     waited = _waited(recording, account.everyone, "barrier")
+    if not any(waited.values()):  # a runtime makes its own system calls, which only ticks show
+        waited = {tid: time.states["barrier"] for tid, time in account.everyone.items()}
     work = sum(account.everyone[key].states["useful"] for key, ns in waited.items() if ns)
     # With more threads than processors a wait lasts a turn of the scheduler, whatever the work.
     if work < _HARDLY * sum(waited.values()):
@@ -188,10 +190,9 @@ def _has_agent(recording: Recording) -> bool:
 def _waited(
     recording: Recording, threads: Mapping[int, ThreadTime], activity: str
 ) -> dict[int, float]:
-    """The time for which each thread waited, by the agent, or by the ticks if the agent saw none of
-    it: a runtime makes its own system calls."""
+    """The time for which each thread waited, by the agent, or without an agent by the ticks."""
     found = {tid: time.timed_ns[activity] for tid, time in threads.items()}
-    if not _has_agent(recording) or not any(found.values()):
+    if not _has_agent(recording):
         found = {tid: ns + threads[tid].states[activity] for tid, ns in found.items()}
     return found
 

@@ -105,27 +105,30 @@ class Sharing:
             return None
         return sample, address, operand.writes or not operand.plain
 
-    def _touches(self, sample: Sample) -> list[Touch]:
-        """The word before a sample, and those that are written soon after it."""
+    def _writes(self, sample: Sample) -> list[Touch]:
+        """The words that are written soon after a sample."""
         stack = self.recording.stacks.get(sample.stack, ())
         writes = () if sample.kernel or not stack else self._names.written_next(*stack[0])
-        found = [touch] if (touch := self._touch(sample)) else []
         addresses = (address_of(each, sample) for each in writes)
-        return [*found, *((sample, each, True) for each in addresses if each is not None)]
+        return [(sample, each, True) for each in addresses if each is not None]
 
     def _shared_by(self, sample: Sample) -> Spot | None:
         """A line of which the sample's thread and others use different words."""
-        lines = (address // self._line for _, address, _ in self._touches(sample))
+        touch = self._touch(sample)
+        touches = [*([touch] if touch else []), *self._writes(sample)]
+        lines = (address // self._line for _, address, _ in touches)
         return next((self._lines[line] for line in lines if line in self._lines), None)
 
     @cached_property
     def _lines(self) -> dict[int, Spot]:
         """Lines of which threads use different words, in whatever functions."""
         by_line: dict[int, list[Touch]] = defaultdict(list)
-        for place, samples in self._samples.items():
-            for sample in samples if not place.sort else ():
-                for touch in self._touches(sample):
-                    by_line[touch[1] // self._line].append(touch)
+        own = [s for place, them in self._samples.items() if not place.sort for s in them]
+        for touch in filter(None, map(self._touch, own)):
+            by_line[touch[1] // self._line].append(touch)
+        for sample in own:  # behind those that samples stand for, which have names
+            for touch in self._writes(sample):
+                by_line[touch[1] // self._line].append(touch)
         found = {}
         for line, touched in by_line.items():
             if len(touched) >= _FEWEST:
