@@ -7,6 +7,7 @@ import pty
 import resource
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -518,9 +519,10 @@ def test_the_agent_knows_when_threads_ended_that_only_ticks_see(
     subprocess.run(words, check=True)
     waiters = recorder.read().all("thread")[1:]
     assert len(waiters) == 40
-    lived = sum(each["ended_ns"] - each["began_ns"] for each in waiters)
-    waited = sum(each["totals"]["semaphore"]["ns"] for each in waiters)
-    assert lived - waited < len(waiters) * 1_000_000
+    rest = (
+        each["ended_ns"] - each["began_ns"] - each["totals"]["semaphore"]["ns"] for each in waiters
+    )
+    assert statistics.quantiles(rest)[0] < 500_000
 
 
 def test_the_duration_ends_the_recording_and_not_the_target(recorder: Recorder) -> None:
