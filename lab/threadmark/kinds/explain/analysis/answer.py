@@ -149,7 +149,7 @@ def _ordered(
 ) -> list[Cause]:
     """The causes in their order, with the doubts that the time without a processor leaves, and
     those of a part. `hidden`: explain does not see a part of the program."""
-    if not (listed and listed[0].case):
+    if not (listed and listed[0].case):  # threads that spin in a runtime keep others waiting
         order = in_order([(each.category, each.ns, each.bound) for each in listed])
         listed = [listed[place] for place in order]
     queue = next((each for each in listed if each.category == "run_queue"), None)
