@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Compares the bounds of explain with the gains of programs when their cause is removed.
 
-The programs are the planted ones that the tests' build also built without the cause. Both variants
+The programs are the planted ones that the tests' build also built without the cause. Explain
+compares one thread with two; with --one-run it explains one run with two threads. Both variants
 run on 2 threads in turns, and the gain is the ratio of their medians. A bound belongs to the first
 cause. So the script lists a program whose first cause is wrong but does not judge it: bars.py
 counts it. Both variants run on one thread too. A gain on one thread is work that went away with the
@@ -9,6 +10,7 @@ cause. If the cause is that threads wait for each other, the script lists such a
 not judge it. The exit status is 1 if a bar is missed. After Control-C the script prints the results
 so far.
 Usage: tests/explain/bounds.py [--only PATTERN] [--build FOLDER] [--explain COMMAND] [--json]
+                               [--one-run]
 """
 
 from __future__ import annotations
@@ -85,6 +87,11 @@ class Row:
         if bound is None:
             return False
         return max(bound, self.gain.times) <= FACTOR * min(bound, self.gain.times)
+
+
+def compared(subject: Subject) -> Subject:
+    """The subject, explained by a comparison."""
+    return replace(subject, expected=replace(subject.expected, threads=f"1,{THREADS}"))
 
 
 def without_cause(subject: Subject) -> Path:
@@ -222,6 +229,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     bars.add_options(parser)
     parser.add_argument("--pairs", type=int, default=5, help="runs of each variant")
     parser.add_argument("--seconds", type=float, default=0.7, help="what a timed run is to take")
+    parser.add_argument("--one-run", action="store_true", help="explain no comparison")
     options = parser.parse_args(arguments)
     chosen = [each for each in bars.chosen(options) if each.debug and without_cause(each).exists()]
     if not chosen:
@@ -231,7 +239,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command = bars.command(options, folder)
         rows, interrupted = measure(
             chosen,
-            lambda subject: bars.explain(subject, command, options.limit),
+            lambda subject: bars.explain(
+                subject if options.one_run else compared(subject), command, options.limit
+            ),
             lambda subject: measure_gain(subject, options.pairs, options.seconds, options.limit),
         )
     if options.json:

@@ -135,6 +135,25 @@ def test_the_driver_measures_what_the_program_gains(built: Path) -> None:
     assert only["gain"] > 1.2  # far below 3 on processors that also have other work
 
 
+@pytest.mark.parametrize(("options", "bound"), [((), 3.0), (("--one-run",), 4.0)])
+def test_the_driver_explains_a_comparison_unless_one_run_is_asked_for(
+    built: Path,
+    options: tuple[str, ...],
+    bound: float,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(bounds, "measure_gain", lambda *_: Gain(2.0, 0.0))
+    line = arguments(built, 4.0, "--only", "page_server", "--json", *options)
+    stub = built / "stub.sh"
+    single = stub.read_text().strip()
+    compared = single.replace("4.0", "3.0")
+    stub.write_text(f'case "$*" in *"--threads 1,2"*) {compared};; *) {single};; esac\n')
+    bounds.main(line)
+    (only,) = json.loads(capsys.readouterr().out)["rows"]
+    assert only["bound"] == bound
+
+
 def test_the_driver_says_which_program_failed(built: Path) -> None:
     found = drive(built, 2.0, "--only", "tiles")
     assert "without/tiles ended with status 3" in found.stdout

@@ -80,7 +80,37 @@ def test_the_variable_and_the_output_of_the_first_run_reach_where_they_belong(
     said = explain(capfd, *options, "--", "sh", "-c", script)
     assert said.startswith("1 threads\n")
     assert "2 threads\n" not in said
-    assert Path("all").read_text(encoding="ascii").split() == ["1", "2", "1", "2"]
+    # Each number twice in a round: recorded and not recorded.
+    assert Path("all").read_text(encoding="ascii").split() == [*"1122"] * 2
+
+
+def test_the_speedup_is_that_of_the_program_without_the_recorder(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    # The second, fourth, ... run is not recorded. Two threads take half of the time only there.
+    script = (
+        'read seen < seen; seen=$((seen + 1)); echo "$seen" > seen; '
+        '[ "$1" = 2 ] && [ $((seen % 2)) = 0 ] && sleep 0.1 || sleep 0.2'
+    )
+    Path("seen").write_text("0\n", encoding="ascii")
+    found = json.loads(
+        explain(capfd, "--rounds", "2", "--json", "--", "sh", "-c", script, "sh", "{threads}")
+    )
+    assert found["speedup"] == pytest.approx(2.0, rel=0.3)
+    assert any("times as long with 2 threads because it is recorded" in a for a in found["limits"])
+
+
+def test_a_run_without_the_recorder_may_fail_too(capfd: pytest.CaptureFixture[str]) -> None:
+    script = "[ -e there ] && { echo again >&2; exit 3; }; : > there"
+    said = explain(capfd, "--", "sh", "-c", script, "sh", "{threads}", status=2)
+    assert "The program failed with 1 thread (exit status 3; it said: again)" in said
+
+
+def test_the_recorder_alone_runs_what_it_ends(capfd: pytest.CaptureFixture[str]) -> None:
+    script = 'echo "$1" >> all; sleep 5 & sleep 5'
+    options = ("--rounds", "1", "--duration", "0.2", "--stop", "KILL")
+    explain(capfd, *options, "--", "sh", "-c", script, "sh", "{threads}")
+    assert Path("all").read_text(encoding="ascii").split() == ["1", "2"]
 
 
 @pytest.mark.parametrize(

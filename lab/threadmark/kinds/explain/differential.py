@@ -16,6 +16,7 @@ from threadmark.fixes import choosing
 from threadmark.kinds.explain import invocation, probe
 from threadmark.kinds.explain.analysis.answer import analyse
 from threadmark.kinds.explain.analysis.contrast import contrast
+from threadmark.kinds.explain.analysis.limit import Limit
 from threadmark.kinds.explain.analysis.paired_runs import Rounds
 from threadmark.kinds.explain.analysis.per_unit import Run, run_of
 from threadmark.kinds.explain.analysis.recording import Recording
@@ -110,14 +111,11 @@ class _Session:
             )
             return recording, found, details
         least = self.recordings[min(self.recordings)]
-        contrast(
-            found,
-            details,
-            alone=analyse(least, Symbols(least), knowledge())[0],
-            sharing=Sharing(recording, symbols, knowledge()),
-            rounds=Rounds({n: [each[n] for each in self.rounds] for n in self.turns.counts}),
-        )
-        found["fixes"] = choosing.at_least(found["fixes"], found["causes"])
+        alone = analyse(least, Symbols(least), knowledge())[0]
+        rounds = Rounds({n: [each[n] for each in self.rounds] for n in self.turns.counts})
+        sharing = Sharing(recording, symbols, knowledge())
+        contrast(found, details, alone=alone, sharing=sharing, rounds=rounds)
+        _limit(found, Limit(rounds, alone))
         if self.interrupted:
             found["limits"].insert(0, "The comparison was interrupted; its whole rounds count.")
         return recording, found, details
@@ -158,22 +156,49 @@ class _Session:
             self.paths[threads] = path.replace(self.folder / f"{threads}.tmr")
             if self.interrupted:
                 return None
-            self._check(recording, threads, output)
+            if not (self.wanted.load or self.wanted.duration):  # a signal ends a server
+                self._check(recording.exit_status, recording.signal, threads, output)
             units = self._units(threads, output, since)
-        return run_of(recording, Symbols(recording), knowledge(), threads=threads, units=units)
+        bare_ns = None if self._serves else self._without(threads)
+        if self.interrupted:
+            return None
+        symbols = Symbols(recording)
+        return run_of(
+            recording, symbols, knowledge(), threads=threads, units=units, bare_ns=bare_ns
+        )
+
+    @property
+    def _serves(self) -> bool:
+        """Whether the recorder ends the program, or ends before it."""
+        wanted = self.wanted
+        return any((wanted.delay, wanted.duration, wanted.ready, wanted.load, wanted.stop))
+
+    def _without(self, threads: int) -> float:
+        """The time per unit of work of a run without the recorder."""
+        since = time.time_ns()
+        with Output(echo=False, apart=self.apart) as output:
+            began = time.perf_counter_ns()
+            status = probe.without(
+                _with(self.wanted, threads).words,
+                environment={**self._environment(threads), **self.wanted.variables},
+                output=output,
+            )
+            took = time.perf_counter_ns() - began
+            self.interrupted |= output.interrupted
+            if self.interrupted:
+                return float(took)
+            self._check(max(0, status), max(0, -status), threads, output)
+            return took / self._units(threads, output, since)
 
     def _environment(self, threads: int) -> Mapping[str, str]:
         variable = self.turns.variable
         return os.environ | ({variable: str(threads)} if variable else {})
 
-    def _check(self, recording: Recording, threads: int, output: Output) -> None:
-        """LabError for a run that failed. A server is ended by a signal."""
-        ended = self.wanted.load or self.wanted.duration
-        if ended or not (recording.exit_status or recording.signal):
+    def _check(self, status: int | None, signal: int | None, threads: int, output: Output) -> None:
+        """LabError for a run that failed."""
+        if not (status or signal):
             return
-        how = f"signal {recording.signal}" if recording.signal else (
-            f"exit status {recording.exit_status}"
-        )  # fmt: skip
+        how = f"signal {signal}" if signal else f"exit status {status}"
         said = output.last_words()
         raise LabError(
             f"The program failed with {_threads(threads)} ({how}"
@@ -193,6 +218,19 @@ class _Session:
         if self.turns.counter is not None:
             return _counted(self.turns.counter, threads, since_ns)
         return 1.0
+
+
+def _limit(found: dict[str, Any], limit: Limit) -> None:
+    """Lower the bounds of an answer to what the rounds allow."""
+    causes = found["causes"]
+    judged = not found["differential"]["unjudged"]
+    for cause in causes if judged else []:
+        cause["bound"] = limit.lower(cause["bound"], [cause])
+    found["fixes"] = choosing.at_least(found["fixes"], causes)
+    helped = choosing.helping(causes)
+    for fix in found["fixes"] if judged else []:
+        helps = [causes[place] for place in helped[fix["name"]]]
+        fix["bound"] = limit.lower(fix["bound"], helps)
 
 
 def _counted(path: Path, threads: int, since_ns: int) -> float:

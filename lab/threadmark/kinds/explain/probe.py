@@ -74,6 +74,22 @@ def record(
     With `apart` the program's output goes to stderr. An interrupt ends the recording, not the
     lab."""
     line = [str(recorder()), "-o", str(into), *options]
+    return _run(line, apart=apart, environment=environment, output=output)
+
+
+def without(words: Sequence[str], *, environment: Mapping[str, str], output: Output) -> int:
+    """Run a program without the recorder; returns its exit status, negative for a signal. An
+    interrupt ends the program, not the lab."""
+    return _run(words, apart=False, environment=environment, output=output)
+
+
+def _run(
+    line: Sequence[str],
+    *,
+    apart: bool,
+    environment: Mapping[str, str] | None,
+    output: Output | None,
+) -> int:
     out, err = (output.out, output.err) if output else (2 if apart else None, None)
     process = subprocess.Popen(line, stdout=out, stderr=err, env=environment)
     wakes = _COPY_S if output and output.echo else None

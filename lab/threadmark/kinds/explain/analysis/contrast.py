@@ -47,6 +47,7 @@ def contrast(
     speedup = rounds.speedup(rounds.most)
     document["speedup"] = round(speedup.estimate, 4)
     document["speedup_interval"] = limits(speedup)
+    document["limits"] += filter(None, [rounds.slowed])
     details["differential"] = {"stacks": stacks_of(rounds)}
     causes: list[dict[str, Any]] = document["causes"]
     apart = kept_apart(rounds.one, rounds.many, causes)
@@ -101,7 +102,7 @@ class _Judge:
         self._sharing = sharing
         self._rounds = rounds
         self._run = rounds.many[-1]
-        self._lost = 1 - rounds.speedup(rounds.most).estimate / rounds.most
+        self._lost = 1 - rounds.recorded_speedup / rounds.most
         self._growth = growth
         self._uses: dict[tuple[str, str], list[tuple[Grown, Use]]] = defaultdict(list)
         for each in growth:
@@ -163,7 +164,7 @@ class _Judge:
 
     def _bound(self, excess_ns: float) -> float:
         """The bound of the gain: the threads share the excess."""
-        time: float = self._run.time_ns
+        time: float = self._run.recorded_ns
         return round(at_most(time, time - excess_ns / self._rounds.most), 2)
 
     def _of_growth(self, category: str, found: list[tuple[Grown, Use]]) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from threadmark.kinds.explain.analysis.per_unit import Run
 
 _LISTED = 20
 _STACKS = 2000
+_SLOWED = 1.1  # times as long: less is chance
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,24 @@ class Rounds:
         """The speed-up against one thread."""
         return paired_ratio(
             [run.time_ns for run in self.one], [run.time_ns for run in self.runs[threads]]
+        )
+
+    @property
+    def recorded_speedup(self) -> float:
+        """The speed-up of the recorded runs with most threads."""
+        one, many = ([run.recorded_ns for run in runs] for runs in (self.one, self.many))
+        return paired_ratio(one, many).estimate
+
+    @property
+    def slowed(self) -> str:
+        """A sentence if the program takes longer because it is recorded; else empty."""
+        recorded = [run.recorded_ns for run in self.many]
+        times = paired_ratio(recorded, [run.time_ns for run in self.many]).estimate
+        if times < _SLOWED:
+            return ""
+        return (
+            f"The program takes {times:.2g} times as long with {self.most:,} threads because it is "
+            "recorded; shares, counts and times of causes are those of the recorded runs."
         )
 
     @property

@@ -14,6 +14,7 @@ from threadmark.kinds.explain.analysis.slow_paths import part_of_lock
 from threadmark.kinds.explain.analysis.stacks import Stacks
 
 _WORKS = 0.05  # of the processor time: a thread with less is no worker
+_ANYTHING = 0.01  # of the processor time: a thread with less does nothing for the others
 
 
 @dataclass(frozen=True, order=True)
@@ -30,6 +31,7 @@ class Run:
 
     threads: int  # as requested
     units: float
+    bare_ns: float | None  # per unit of work, of a run without the recorder; None: not made
     wall_ns: int
     run_ns: int
     ready_ns: int
@@ -37,13 +39,19 @@ class Run:
     processors: int
     allowed: int  # processors that its workers may use; 0: not known
     at_once: int  # threads
+    working: int  # threads at once that do work
     busy: tuple[float, ...]  # share of the time in which 0, 1, 2, ... processors worked
     stacks: Mapping[tuple[Place, tuple[str, ...]], int]
     code: Mapping[tuple[Place, str, str], int]  # place and text of an instruction
 
     @property
     def time_ns(self) -> float:
-        """The time per unit of work."""
+        """The time per unit of work, without the recorder if that was measured."""
+        return self.recorded_ns if self.bare_ns is None else self.bare_ns
+
+    @property
+    def recorded_ns(self) -> float:
+        """The time per unit of work with the recorder."""
         return self.wall_ns / self.units
 
     @property
@@ -92,6 +100,7 @@ def run_of(
     *,
     threads: int,
     units: float,
+    bare_ns: float | None = None,
 ) -> Run:
     """The run of a record."""
     places = Places(recording, names, knowledge)
@@ -106,16 +115,20 @@ def run_of(
             code[place, *names.instruction(*at[0])] += count
     total = sum(each.run_ns for each in recording.threads.values())
     workers = [t for t in recording.threads.values() if t.run_ns >= _WORKS * total]
+    working = sum(t.run_ns >= _ANYTHING * total for t in recording.threads.values())
+    at_once = most_at_once(recording)
     return Run(
         threads=threads,
         units=units,
+        bare_ns=bare_ns,
         wall_ns=recording.wall_ns,
         run_ns=total,
         ready_ns=sum(each.ready_ns for each in recording.threads.values()),
         steal_ns=recording.steal_ns,
         processors=recording.processors,
         allowed=len({cpu for each in workers for cpu in each.allowed}),
-        at_once=most_at_once(recording),
+        at_once=at_once,
+        working=max(threads, min(at_once, working)),
         busy=processors(recording),
         stacks=stacks,
         code=code,
