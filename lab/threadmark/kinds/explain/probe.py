@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -74,22 +74,24 @@ def record(
     With `apart` the program's output goes to stderr. An interrupt ends the recording, not the
     lab."""
     line = [str(recorder()), "-o", str(into), *options]
-    return _run(line, apart=apart, environment=environment, output=output)
+    return _run(line, _first_child, apart=apart, environment=environment, output=output)
 
 
 def without(words: Sequence[str], *, environment: Mapping[str, str], output: Output) -> int:
     """Run a program without the recorder; returns its exit status, negative for a signal. An
     interrupt ends the program, not the lab."""
-    return _run(words, apart=False, environment=environment, output=output)
+    return _run(words, str, apart=False, environment=environment, output=output)
 
 
 def _run(
     line: Sequence[str],
+    program: Callable[[int], str],
     *,
     apart: bool,
     environment: Mapping[str, str] | None,
     output: Output | None,
 ) -> int:
+    """`program` names the process of the program, given the started one."""
     out, err = (output.out, output.err) if output else (2 if apart else None, None)
     process = subprocess.Popen(line, stdout=out, stderr=err, env=environment)
     wakes = _COPY_S if output and output.echo else None
@@ -101,7 +103,7 @@ def _run(
             except KeyboardInterrupt:  # the terminal also interrupted the recorder and the program
                 interrupts += 1
                 if interrupts == 2:
-                    _say_it_goes_on(process.pid)
+                    _say_it_goes_on(program(process.pid))
                 if output:
                     output.interrupted = True
             except subprocess.TimeoutExpired:
@@ -115,17 +117,24 @@ def _run(
             output.copy()
 
 
-def _say_it_goes_on(recorder: int) -> None:
-    """Tells a user who interrupts again that programs may ignore an interrupt, or use it
-    themselves. The program is the recorder's first child; the command of --load comes after it."""
+def _first_child(recorder: int) -> str:
+    """The process of the program; empty if it is not known. The program is the recorder's first
+    child; the command of --load comes after it."""
     children = Path(f"/proc/{recorder}/task/{recorder}/children")
     with suppress(OSError):
-        for pid in children.read_text(encoding="ascii").split()[:1]:
-            print(
-                f"\nthreadmark: the program goes on after Ctrl-C; `kill {pid}` ends it, and the "
-                "answer follows.",
-                file=sys.stderr,
-            )
+        return next(iter(children.read_text(encoding="ascii").split()), "")
+    return ""
+
+
+def _say_it_goes_on(pid: str) -> None:
+    """Tells a user who interrupts again that programs may ignore an interrupt, or use it
+    themselves."""
+    if pid:
+        print(
+            f"\nthreadmark: the program goes on after Ctrl-C; `kill {pid}` ends it, and the "
+            "answer follows.",
+            file=sys.stderr,
+        )
 
 
 def load(path: Path) -> Recording:
