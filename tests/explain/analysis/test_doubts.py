@@ -246,3 +246,15 @@ def test_a_template_that_makes_tasks_may_hide_what_they_cost(
     first = made.first()
     assert (first["category"], first["certain"]) == ("none", certain)
     assert ("makes tasks" in first["words"]) == (not certain)
+
+
+@pytest.mark.parametrize(("ticks", "certain"), [(14, False), (26, True)])
+def test_a_lock_that_costs_little_need_not_keep_the_program_from_scaling(
+    ticks: int, certain: bool
+) -> None:
+    lock = waits("mutex", 1, "pthread_mutex_lock@libc take worker", B)
+    made = Made().thread(A, [lock] * ticks + [works()] * (100 - ticks), "main")
+    made.thread(B, works(), "main").thing(1, "mutex", module=1, offset=8)
+    found = made.first()
+    assert (found["category"], found["certain"]) == ("mutex", certain)
+    assert ("less than a tenth" in found["words"]) != certain

@@ -187,11 +187,11 @@ def test_few_ticks_make_nothing_certain() -> None:
     scales = Made().thread(MAIN, works()).thread(A, works())
     assert not scales.first(Part(to_s=0.08))["certain"]
     assert scales.first(Part(to_s=0.1))["certain"]
-    rare = Made().thread(A, ([LOCK] * 7 + [works()] * 43) * 2, "main")
+    rare = Made().thread(A, ([LOCK] * 6 + [works()] * 19) * 4, "main")
     rare.thread(B, works(), "main").thing(1, "mutex", module=1, offset=8)
     assert rare.first()["certain"]
-    half = rare.first(Part(to_s=HALF))
-    assert (half["category"], half["certain"]) == ("mutex", False)
+    part = rare.first(Part(to_s=0.1))
+    assert (part["category"], part["certain"]) == ("mutex", False)
 
 
 def test_waits_of_threads_that_are_left_out_make_nothing_certain() -> None:

@@ -48,6 +48,7 @@ SCHEMA = "threadmark.explain"
 VERSION = 1
 _MOST = 12  # causes in the list
 _MOSTLY = 0.5  # of the processors' time
+_MINOR = 0.1  # of the threads' time: the program may scale although it has the cause
 _OF_OTHERS = 0.1  # of thread time: less waiting for other programs is usual
 _HELD = ("mutex", "rwlock", "spin", "once", "semaphore", "stdio", "loader", "allocator")
 _FEWEST_OF_PART = 25  # ticks of a part with certain results
@@ -100,6 +101,10 @@ def analyse(
         idle = idle_words(requests, total)
         nothing = no_cause(recording, reasons, times, causes, idle)
         listed = [instead_of(nothing, seen, recording, names, knowledge)]
+    elif first.ns < _MINOR * rest:
+        for cause in listed:
+            cause.certain = False
+            cause.doubts.add("it takes less than a tenth of the threads' time")
     holders = Holders(recording, stacks, reasons.channels)
     path = CriticalPath(recording, names, knowledge, reasons)
     removed = Removed(recording, names, knowledge, roles, stacks, times)
