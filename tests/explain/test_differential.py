@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from threadmark import cli
+from threadmark.kinds.explain.analysis.limit import Limit
 from threadmark.kinds.explain.probe import load
 from threadmark.kinds.explain.turns import Turns
 from threadmark.model.errors import LabError
@@ -111,6 +112,18 @@ def test_the_recorder_alone_runs_what_it_ends(capfd: pytest.CaptureFixture[str])
     options = ("--rounds", "1", "--duration", "0.2", "--stop", "KILL")
     explain(capfd, *options, "--", "sh", "-c", script, "sh", "{threads}")
     assert Path("all").read_text(encoding="ascii").split() == ["1", "2"]
+
+
+def test_bounds_are_those_that_the_limit_allows(
+    folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "a.cpp").write_text(SOURCE, encoding="ascii")
+    subprocess.run(["g++", "-O2", "-pthread", "a.cpp", "-o", "prog"], check=True)
+    monkeypatch.setattr(Limit, "lower", lambda *_: 1.25)
+    found = json.loads(explain(capfd, "--rounds", "1", "--json", "--", "./prog", "{threads}"))
+    bounds = [each["bound"] for each in (*found["causes"], *found["fixes"])]
+    assert bounds
+    assert set(bounds) == {1.25}
 
 
 @pytest.mark.parametrize(

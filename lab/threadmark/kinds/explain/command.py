@@ -92,8 +92,8 @@ def explain(
     threads_env
         The environment variable that holds the number of threads, such as OMP_NUM_THREADS.
     rounds
-        How often the program runs with each number of threads; the default is 3, or 2 where 3
-        would take more than a minute.
+        How often the program runs with each number of threads, with the recorder and again without
+        it; the default is 3, or 2 where 3 would take more than a minute.
     progress
         A regular expression whose one group is the units of work done. Its last match in the
         output of the program counts. Without it the whole run is one unit.

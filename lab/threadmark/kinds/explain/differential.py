@@ -194,7 +194,7 @@ class _Session:
         variable = self.turns.variable
         return os.environ | ({variable: str(threads)} if variable else {})
 
-    def _check(self, status: int | None, signal: int | None, threads: int, output: Output) -> None:
+    def _check(self, status: int, signal: int, threads: int, output: Output) -> None:
         """LabError for a run that failed."""
         if not (status or signal):
             return
