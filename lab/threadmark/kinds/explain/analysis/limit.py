@@ -38,7 +38,7 @@ class Limit:
     def _of(self, causes: Iterable[Mapping[str, Any]]) -> float:
         """The limit of the round in which it is highest; infinite if one thread does nothing but
         what goes away with the causes."""
-        left = 1 - sum(map(self._part, causes))
+        left = max(0.0, 1 - sum(map(self._part, causes)))
         pairs = zip(self._rounds.one, self._rounds.many, strict=True)
         return (1 + _ERROR) * max(_times(one, many, left) for one, many in pairs)
 
@@ -48,13 +48,19 @@ class Limit:
             return 0.0
         same = [c for c in self._alone["causes"] if c["category"] == cause["category"]]
         named = [c for c in same if c["name"] == cause["name"]] or same
-        bounds = [c["bound"] or math.inf for c in named]
-        return sum(1 - 1 / bound if bound < _MOST else 1.0 for bound in bounds)
+        return sum(self._part_alone(c) for c in named)
+
+    def _part_alone(self, cause: Mapping[str, Any]) -> float:
+        bound = cause["bound"] or math.inf
+        if bound >= _MOST:
+            return 1.0
+        waits: float = cause["share"] * self._alone["thread_s"] / self._alone["wall_s"]
+        return min(1 - 1 / bound, waits)  # a wait shortens the run by its own time at most
 
 
 def _times(one: Run, many: Run, left: float) -> float:
     """The limit if a part of the time of one thread is left."""
-    gone_ns = (1 - left) * one.time_ns
+    gone_ns = (1 - left) * max(one.time_ns, one.cpu_ns)
     on_processors_ns = (one.cpu_ns - gone_ns) / min(many.working, many.processors)
     shortest_ns = max(left * one.time_ns / many.working, on_processors_ns)
     return max(1.0, many.time_ns / shortest_ns) if shortest_ns > 0 else math.inf
