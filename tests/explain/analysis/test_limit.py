@@ -28,13 +28,20 @@ def run(threads: int, ticks: int, *, bare: int | None = None, main_works: bool =
     return run_of(*made.read(), knowledge(), threads=threads, units=1, bare_ns=bare_ns)
 
 
-def cause(category: str, bound: float | None = FREE, name: str = "") -> dict[str, Any]:
-    return {"category": category, "name": name, "bound": bound}
+def cause(
+    category: str, bound: float | None = FREE, name: str = "", share: float = 1.0
+) -> dict[str, Any]:
+    return {"category": category, "name": name, "bound": bound, "share": share}
+
+
+def record(*causes: dict[str, Any]) -> dict[str, Any]:
+    """The document of a run with one thread that works and a main thread that waits for it."""
+    return {"causes": list(causes), "thread_s": 2.0, "wall_s": 1.0}
 
 
 def lowered(one: Run, many: Run, of: dict[str, Any], *alone: dict[str, Any]) -> float | None:
     rounds = Rounds({1: [one], 2: [many]})
-    return Limit(rounds, {"causes": list(alone)}).lower(of["bound"], [of])
+    return Limit(rounds, record(*alone)).lower(of["bound"], [of])
 
 
 ONE, MANY = run(1, 100), run(2, 90)
@@ -61,7 +68,7 @@ def test_the_runs_without_the_recorder_count() -> None:
 
 
 def test_the_round_with_the_highest_limit_counts() -> None:
-    limit = Limit(Rounds({1: [ONE, ONE], 2: [run(2, 60), MANY]}), {"causes": []})
+    limit = Limit(Rounds({1: [ONE, ONE], 2: [run(2, 60), MANY]}), record())
     assert limit.lower(FREE, [cause("mutex")]) == pytest.approx(1.8 * ERROR, rel=0.02)
 
 
@@ -69,11 +76,12 @@ def test_the_round_with_the_highest_limit_counts() -> None:
     ("alone", "bound"),
     [
         (cause("io", 1.6), 2.88 * ERROR),
+        (cause("io", 1.6, share=0.1), 2.25 * ERROR),
         (cause("io", 4.0), FREE),
         (cause("io", None), FREE),
         (cause("sleep", 1.6), 1.8 * ERROR),
     ],
-    ids=["part", "nearly all", "unknown", "another"],
+    ids=["part", "short waits", "nearly all", "unknown", "another"],
 )
 def test_what_one_thread_pays_for_the_cause_is_no_work(alone: dict[str, Any], bound: float) -> None:
     assert lowered(ONE, MANY, cause("io"), alone) == pytest.approx(bound, rel=0.02)
@@ -94,9 +102,8 @@ def test_a_main_thread_that_works_is_a_thread_more_but_no_processor() -> None:
 
 
 def test_bounds_of_several_causes_leave_what_neither_takes() -> None:
-    limit = Limit(
-        Rounds({1: [ONE], 2: [MANY]}), {"causes": [cause("io", 1.6), cause("sleep", 4 / 3)]}
-    )
+    alone = record(cause("io", 1.6), cause("sleep", 4 / 3))
+    limit = Limit(Rounds({1: [ONE], 2: [MANY]}), alone)
     assert limit.lower(FREE, [cause("io"), cause("sleep")]) == pytest.approx(4.8 * ERROR, rel=0.02)
     all_of_it = [cause("io"), cause("sleep"), cause("io")]
     assert math.isclose(limit.lower(FREE, all_of_it) or 0, FREE)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from made import MAIN, MS, TICK, Made, waits, works
+from made import MAIN, MS, TICK, Doing, Made, ready, waits, works
 from threadmark.kinds.explain.analysis.serial_parts import SerialPart, serial_part
 
 A, B = 101, 102
@@ -98,10 +98,19 @@ def test_a_serial_part_that_is_inlined_without_names_has_code_of_its_own() -> No
     assert (first["category"], first["name"]) == ("serial_dependency", "worker")
 
 
-def test_where_nothing_is_done_side_by_side_no_part_is_serial() -> None:
-    """The two threads never have samples of one moment, like threads that share one processor."""
-    first = rounds(["row step worker"], ["sum settle worker"], apart_ns=MS).first()
-    assert (first["category"], first["certain"]) == ("imbalance", False)
+@pytest.mark.parametrize(
+    ("rest", "category"), [(ready(), "imbalance"), (works(), "serial_dependency")]
+)
+def test_what_threads_with_processors_never_do_side_by_side_is_serial(
+    rest: Doing, category: str
+) -> None:
+    """The two threads never have samples of one moment. Threads that share one processor have none
+    either."""
+    made = rounds(["row step worker"], ["row step worker"], apart_ns=MS, turns=True)
+    made.plans[B] = [rest if each == works() else each for each in made.plans[B]]
+    first = made.first()
+    assert (first["category"], first["certain"]) == (category, False)
+    assert ("or threads wait for one that has more to do" in first["words"]) == (rest == works())
 
 
 def test_too_few_samples_to_tell_a_serial_part_leave_a_doubt() -> None:
@@ -117,7 +126,7 @@ def test_a_serial_part_that_is_short_beside_the_waits_is_not_certain() -> None:
         made.lines.remove(line)
     first = made.first()
     assert (first["category"], first["certain"]) == ("serial_dependency", False)
-    assert "or the others wait for one that has more to do" in first["words"]
+    assert "or threads wait for one that has more to do" in first["words"]
 
 
 def test_far_more_of_the_same_code_is_no_serial_part() -> None:

@@ -15,7 +15,7 @@ from threadmark.kinds.explain.analysis.looks import POLLED
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.recording import Recording, Sample, most_at_once
 from threadmark.kinds.explain.analysis.roles import Roles, most_common, outermost
-from threadmark.kinds.explain.analysis.serial_parts import MOSTLY, MUCH, serial_part
+from threadmark.kinds.explain.analysis.serial_parts import FOR_ALL, MOSTLY, MUCH, serial_part
 from threadmark.kinds.explain.analysis.spans import is_within, spans_of_one
 
 _SHORT_WAIT_NS = 200_000
@@ -32,8 +32,6 @@ def barriers_take_long(recording: Recording, account: Account, costs: Iterable[C
     """Whether all threads wait there briefly, or hardly work otherwise, and wait for about the same
     time: then the barrier is the cause."""
     waited = _waited(recording, account.everyone, "barrier")
-    if not any(waited.values()):  # a runtime makes its own system calls, which only ticks show
-        waited = {tid: time.states["barrier"] for tid, time in account.everyone.items()}
     work = sum(account.everyone[key].states["useful"] for key, ns in waited.items() if ns)
     # With more threads than processors a wait lasts a turn of the scheduler, whatever the work.
     if work < _HARDLY * sum(waited.values()):
@@ -53,8 +51,8 @@ class WorkForAll:
     name: str = ""
     where: str = ""
     did: Counter[int] = field(default_factory=Counter)  # stacks
-    words: str = "one thread works for all of them while the others wait"
-    doubt: str = "or the others wait for one that has more to do"
+    words: str = FOR_ALL
+    doubt: str = "or threads wait for one that has more to do"
     threads: frozenset[int] = frozenset()  # that do it
     is_open: bool = False  # it is not known whether there is such work
 
@@ -96,7 +94,7 @@ class Meetings:
         name = work.name or min(self._roles.starts.get(cost.reason.tid, set()), default="")
         found = Cause("serial_dependency", name, work.where, work.words, for_all=True)
         found.did.update(work.did)
-        if work.part <= MOSTLY:
+        if work.part <= MOSTLY or work.is_open:
             found.certain = False
             found.doubts.add(work.doubt)
         return found
@@ -108,7 +106,7 @@ class Meetings:
         is_open = cause.category == "imbalance" and meets and self.work(activity).is_open
         if is_open or (cause.category == "barrier" and not _has_agent(self._recording)):
             cause.certain = False
-            cause.doubts.add("or one thread works for all of them while the others wait")
+            cause.doubts.add(f"or {FOR_ALL}")
 
     def _work(self, activity: str) -> WorkForAll:
         recording, names = self._recording, self._names
@@ -139,7 +137,10 @@ class Meetings:
             return WorkForAll(is_open=found.is_open or kept_apart)
         threads = frozenset(each.tid for each in found.samples)
         did_so = _stacks(found.samples)
-        return WorkForAll(part(found.samples), found.name, found.where, did_so, threads=threads)
+        return WorkForAll(
+            part(found.samples), found.name, found.where, did_so, threads=threads,
+            is_open=found.is_open,
+        )  # fmt: skip
 
     def _is_under_lock(self, work_ns: float) -> bool:
         """Whether threads wait for a lock that is held for so much of such work that the lock may
@@ -190,9 +191,10 @@ def _has_agent(recording: Recording) -> bool:
 def _waited(
     recording: Recording, threads: Mapping[int, ThreadTime], activity: str
 ) -> dict[int, float]:
-    """The time for which each thread waited, by the agent, or without an agent by the ticks."""
+    """The time for which each thread waited, by the agent. The ticks tell it without an agent, and
+    for a runtime, because that makes its own system calls."""
     found = {tid: time.timed_ns[activity] for tid, time in threads.items()}
-    if not _has_agent(recording):
+    if not _has_agent(recording) or not any(found.values()):
         found = {tid: ns + threads[tid].states[activity] for tid, ns in found.items()}
     return found
 

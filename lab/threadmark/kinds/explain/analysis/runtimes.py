@@ -19,7 +19,13 @@ from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.moments import Moments
 from threadmark.kinds.explain.analysis.recording import Recording, Sample
 from threadmark.kinds.explain.analysis.roles import is_uneven, most_common, outermost
-from threadmark.kinds.explain.analysis.serial_parts import MOSTLY, MUCH, SerialPart, serial_part
+from threadmark.kinds.explain.analysis.serial_parts import (
+    FOR_ALL,
+    MOSTLY,
+    MUCH,
+    SerialPart,
+    serial_part,
+)
 from threadmark.kinds.explain.analysis.spots import operand_of
 
 _MAKES_TASKS = 0.03  # of all samples: tasks are made all the time, not now and then
@@ -156,7 +162,7 @@ class Runtime:
         name = found.name or most_common(Counter(map(self._part, found.samples)))
         cause = Cause("serial_dependency", name, found.where, words, for_all=True, workers=workers)
         cause.did.update(each.stack for each in found.samples)
-        if part <= MOSTLY:
+        if part <= MOSTLY or found.is_open:
             cause.certain = False
             cause.doubts.add("or threads wait for one that has more to do")
         return cause
@@ -166,7 +172,7 @@ class Runtime:
         part = most_common(+Counter(self._part(each) for each in self._outside))
         words = "threads wait in turns, in a task runtime, for one that has more to do"
         found = Cause("imbalance", part, "", words, certain=False, workers=workers)
-        found.doubts.add("or one works in a part that is for one thread")
+        found.doubts.add(f"or {FOR_ALL}")
         return found
 
     def _in_one_region(self, name: str, workers: Counter[int]) -> Cause:
@@ -181,7 +187,7 @@ class Runtime:
             uneven = Cause("imbalance", name, "", words, workers=workers)
             if self._serial_part.is_open:
                 uneven.certain = False
-                uneven.doubts.add("or one works in a part that is for one thread")
+                uneven.doubts.add(f"or {FOR_ALL}")
             return uneven
         idle = Cause("task_idle", name, "", _IDLE, workers=workers)
         if not self._is_whole(worker, _ALL):

@@ -17,6 +17,7 @@ from threadmark.kinds.explain.analysis.frames import is_beneath
 from threadmark.kinds.explain.analysis.meaning import Names
 from threadmark.kinds.explain.analysis.recording import Recording, Sample
 
+FOR_ALL = "one thread works for all of them while the others wait"
 MUCH = 0.25  # of the others' waiting time: they wait for such work
 MOSTLY = 0.5  # of that time: then it is sure
 
@@ -36,6 +37,8 @@ _BESIDE = 0.4  # of those that would lie close: it runs side by side
 _SHARED = 1.04  # times the samples of a piece of code: others also run it
 _LARGE = 0.15  # of the samples
 _NEARLY_ALL = 0.8  # of the samples
+_ENOUGH = 0.1  # of the samples: threads with unequal parts would often meet
+_APART = 0.1  # of those samples that would lie close if they met
 
 Place = str | tuple[int, int]  # a function, or module and address of code
 
@@ -43,7 +46,7 @@ Place = str | tuple[int, int]  # a function, or module and address of code
 @dataclass(frozen=True)
 class SerialPart:
     """The work of one thread for all, and its function if that has a name. `is_open`: the samples
-    do not decide whether there is such work."""
+    do not decide whether there is such work, or whether one thread by turns has all of the work."""
 
     name: str = ""
     where: str = ""
@@ -81,6 +84,9 @@ def serial_part(recording: Recording, names: Names, works: Callable[[Sample], bo
     most = max(found, key=lambda each: len(each.samples))
     if most.samples:
         return most
+    if _are_apart(recording, samples, close[_CLOSE[-1]]):
+        own = {place for each in places.values() for place in each}
+        return SerialPart(*_named(names, samples, own), samples, is_open=True)
     return SerialPart(is_open=any(each.is_open for each in found) or _is_open(seen, weights, close))
 
 
@@ -131,6 +137,21 @@ def _serial_part(
     if is_shared and not _is_called_in_parallel_code(names, samples, stacks, serial):
         return SerialPart(is_open=True)  # one thread has far more of the others' work
     return SerialPart(*_named(names, inside, serial), inside)
+
+
+def _are_apart(recording: Recording, samples: Sequence[Sample], close: Sequence[bool]) -> bool:
+    """Whether several threads work and no two at a time, although they have processors. `close` is
+    that of half the time between two samples: each sample is close to one of a thread that
+    works."""
+    counts = Counter(each.tid for each in samples)
+    threads = [each for tid, each in recording.threads.items() if tid in counts]
+    waited_ns = sum(each.ready_ns for each in threads)
+    if waited_ns > _APART * sum(each.run_ns for each in threads):
+        return False
+    [most] = [tid for tid, _ in counts.most_common(1)] or [0]
+    others = [beside for beside, each in zip(close, samples, strict=True) if each.tid != most]
+    enough = len(others) >= max(_FEWEST / _APART, _ENOUGH * len(samples))
+    return enough and sum(others) < _APART * len(others)
 
 
 def _is_called_in_parallel_code(
