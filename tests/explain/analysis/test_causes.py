@@ -598,8 +598,8 @@ def test_objects_made_at_one_place_are_one_whatever_uses_them() -> None:
     get, put = "pthread_mutex_lock@libc get worker", "pthread_mutex_lock@libc put worker"
     a, b = lock(1, B, get), lock(2, A, put)
     made = two([a, works()], [works(), b, works(), works()])
-    made.thing(1, "mutex", made_at="Map main", waits=50)
-    made.thing(2, "mutex", made_at="Map main", waits=25)
+    made.thing(1, "mutex", made_at="Map main", waits=50, wait_ns=100 * TICK)
+    made.thing(2, "mutex", made_at="Map main", waits=25, wait_ns=50 * TICK)
     [cause] = [each for each in made.answer()["causes"] if each["category"] == "mutex"]
     assert cause["name"] == "made in Map, used in get"
     assert cause["waits"] == 75

@@ -198,6 +198,42 @@ def test_the_holder_of_a_permit_is_what_works_between_taking_and_giving_it(
     assert first["holders"][0]["frames"] == holder
 
 
+@pytest.mark.parametrize(
+    ("function", "peers", "category", "certain"),
+    [
+        ("pack", False, "serial_dependency", True),
+        ("pack", True, "serial_dependency", False),
+        ("unpack", False, "semaphore", True),
+        ("", False, "semaphore", True),
+    ],
+    ids=["another's work", "that of one of two", "around the wait", "not known"],
+)
+def test_a_semaphore_that_counts_items_is_no_cause(
+    function: str, peers: bool, category: str, certain: bool
+) -> None:
+    """Two threads wait for items that another makes."""
+    made = workers(*2 * [waits("semaphore", 0, "sem_wait@libc unpack fetch")])
+    made.thread(C, works(), "feed").sample(C, f"inflate {function} feed", 40 * bool(function))
+    made.sample(A, "inflate unpack fetch", 9)
+    if peers:
+        made.thread(C, [works(), sleeps(230)], "feed")
+        made.thread(C + 1, [sleeps(230), works()], "feed").sample(C + 1, "inflate pack feed", 40)
+    first = made.first()
+    assert (first["category"], first["certain"]) == (category, certain)
+
+
+def test_waits_of_which_the_agent_timed_few_are_not_counted() -> None:
+    """Most of the waits are for a semaphore that it does not see."""
+    made = workers(*2 * [waits("semaphore", 0, "sem_wait@libc unpack fetch")])
+    made.thread(C, works(), "feed").sample(C, "inflate pack feed", 40)
+    made.threads[MAIN]["totals"] = {}
+    made.plans[MAIN][0] = waits("condition", 7, "pthread_cond_wait@libc main", C)
+    made.thing(7, "condition", waits=1, wait_ns=TICK)
+    first = made.first()
+    assert first["waits"] == 0
+    assert first["waiters"][0]["frames"] == ["unpack", "fetch"]
+
+
 def test_frames_of_the_agent_are_not_shown() -> None:
     lock = waits("mutex", 1, "book clerk", A)
     made = workers(works(), [works(), lock]).thing(1, "mutex", waits=9)

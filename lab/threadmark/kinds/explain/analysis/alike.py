@@ -45,6 +45,17 @@ class Equals:
         waiter = min(others, key=lambda tid: (-others[tid], tid))
         return self._do_the_same(worker, waiter, None if ends else waits_in)
 
+    def takes_part(self, cost: Cost, waits_in: Sequence[Frame]) -> bool:
+        """Whether the awaited thread may also take what the others wait for, like a permit: it was
+        made where they were, or works in a function around the wait, or that is not known.
+        `waits_in`: the frames of the wait."""
+        worker = cost.reason.tid
+        if any(self._roles.same(worker, tid) for tid in cost.by_thread):
+            return True
+        around = {each.name for each in waits_in if _has_own_name(each)}
+        work = self._work(self._samples[worker])
+        return not around or not work or any(not around.isdisjoint(each) for each in work)
+
     def _do_the_same(
         self, worker: int, waiter: int, waits_in: Iterable[Frame] | None
     ) -> bool | None:

@@ -48,6 +48,7 @@ SCHEMA = "threadmark.explain"
 VERSION = 1
 _MOST = 12  # causes in the list
 _MOSTLY = 0.5  # of the processors' time
+_TIMED = 0.1  # of the waits: the agent timed them
 _MINOR = 0.1  # of the threads' time: the program may scale although it has the cause
 _OF_OTHERS = 0.1  # of thread time: less waiting for other programs is usual
 _HELD = ("mutex", "rwlock", "spin", "once", "semaphore", "stdio", "loader", "allocator")
@@ -189,8 +190,10 @@ def _complete(
     add_own_names(cause, recording, names)
     if cause.category == "none":
         return
-    cause.waits, cause.wait_ns, pairs = waits_for(cause.things, recording, cause.category in _HELD)
-    cause.waited = stacks.waiters(pairs)
+    waits, wait_ns, pairs = waits_for(cause.things, recording, cause.category in _HELD)
+    if wait_ns >= _TIMED * cause.waiters.total():  # else nearly all of them had no thing
+        cause.waits, cause.wait_ns = waits, wait_ns
+        cause.waited = stacks.waiters(pairs)
     if not cause.waited:
         cause.waited = stacks.parties(dict(cause.waiters)) or stacks.parties(
             dict(cause.samples), exact=True

@@ -197,19 +197,22 @@ class Finder:
             return Cause("thread_creation", name, "", words)
         if reason.activity == "once":
             return self.locks.of_cost(cost)
-        if reason.activity == "semaphore":
+        waits_in = self._names.frames(self._heaviest(cost))
+        if reason.activity == "semaphore" and self._equals.takes_part(cost, waits_in):
             return self._event(cost)
-        idle = self._knowledge.in_runtime(self._names.frames(self._heaviest(cost)))
+        idle = self._knowledge.in_runtime(waits_in)
         if idle and reason.tid == self._alone:
             words = "a runtime's other threads find nothing to do while one thread works"
             return Cause("serial_dependency", name, "", words)
         if idle and (outside := self._outside_of_regions(reason.tid)):
             words = "one thread works outside of parallel regions while the others wait for it"
             return Cause("serial_dependency", *innermost_of_most(outside, self._names), words)
-        equal = self._equals.has(cost, self._names.frames(self._heaviest(cost)))
+        equal = self._equals.has(cost, waits_in)
         if equal and reason.activity == "condition" and self._meetings.awaits_work(cost):
             return self._meetings.cause(cost)
-        if reason.activity == "barrier" or (equal and reason.activity != "event"):
+        if reason.activity == "barrier" or (
+            equal and reason.activity not in ("event", "semaphore")
+        ):
             how = {"barrier": "at a barrier", "join": "in a join"}.get(reason.activity, "")
             words = f"threads wait{' ' + how if how else ''} for one that has more to do"
             return Cause("imbalance", name, "", words)
