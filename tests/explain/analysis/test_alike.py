@@ -73,3 +73,20 @@ def test_a_thread_that_had_the_smaller_part_of_the_same_work_waits_for_the_large
     sampled(made, MAIN, main, range(50))
     sampled(made, HELPER, "cost worker", range(100))
     assert made.first()["category"] == category
+
+
+@pytest.mark.parametrize(("back", "category"), [(20, "serial_dependency"), (1, "imbalance")])
+def test_threads_that_await_results_of_each_other_have_a_chain_of_results(
+    back: int, category: str
+) -> None:
+    """Both work side by side, and then one of them waits for the other: the helper for 25 ticks,
+    the main thread for `back` ticks."""
+    waits_for = [waits("future", 0, f"std::__basic_future::wait {each}", other) for each, other in
+                 (("run main", HELPER), ("run worker", MAIN))]  # fmt: skip
+    helper = [works()] * 50 + [waits_for[1]] * 25 + [works()] * 25
+    main = [works()] * 75 + [waits_for[0]] * back + [works()] * (25 - back)
+    made = Made().thread(MAIN, main).thread(HELPER, helper, "main")
+    for tid, plan, stack in ((MAIN, main, "run main"), (HELPER, helper, "run worker")):
+        for tick in (at for at, doing in enumerate(plan) if doing == works()):
+            sampled(made, tid, f"cost {stack}", range(tick, tick + 1))
+    assert made.first()["category"] == category

@@ -15,7 +15,8 @@ from threadmark.kinds.explain.analysis.recording import Recording, Sample
 from threadmark.kinds.explain.analysis.roles import Roles
 from threadmark.kinds.explain.analysis.serial_parts import are_side_by_side
 
-_MEET = ("condition", "future", "join")  # waits of threads with parts of one work
+_ENDS = ("future", "join")
+_MEET = ("condition", *_ENDS)  # waits of threads with parts of one work
 _OFTEN = 0.1  # of a cost
 _READY = 0.1  # of the life of a thread that lacked a processor
 _SAME = 0.5  # of the samples are in the same functions
@@ -29,13 +30,21 @@ class Equals:
         self._recording = recording
         self._names = names
         self._roles = roles
+        self._awaited: Counter[tuple[int, int]] = Counter()  # waiter and worker -> ns
+
+    def note(self, costs: Iterable[Cost]) -> None:
+        """Note which threads wait for the ends or results of which others."""
+        for cost in costs:
+            if cost.reason.activity in _ENDS:
+                for tid, ns in cost.by_thread.items():
+                    self._awaited[tid, cost.reason.tid] += ns
 
     def has(self, cost: Cost, waits_in: Sequence[Frame]) -> bool | None:
         """Whether the awaited thread does the same as other threads; None if that is not known.
         `waits_in`: the frames of the wait."""
         reason, worker = cost.reason, cost.reason.tid
         equal = self._roles.has_peers(worker)
-        ends = reason.activity in ("future", "join")
+        ends = reason.activity in _ENDS
         if ends:  # one thread awaits parts, or it is a chain
             peers = (ns for tid, ns in cost.by_thread.items() if self._roles.same(worker, tid))
             equal = equal and sum(peers) <= _OFTEN * cost.ns and self._roles.does_more(worker)
@@ -43,7 +52,15 @@ class Equals:
         if equal or not others or reason.activity not in _MEET:
             return equal
         waiter = min(others, key=lambda tid: (-others[tid], tid))
+        if ends and self._await_each_other(worker, waiter):
+            return False
         return self._do_the_same(worker, waiter, None if ends else waits_in)
+
+    def _await_each_other(self, worker: int, waiter: int) -> bool:
+        """Whether the worker waits for results of the waiter too, like threads with a chain of
+        results. A thread that awaits parts of its work is not awaited."""
+        back = self._awaited[worker, waiter]
+        return back > _OFTEN * self._awaited[waiter, worker]
 
     def takes_part(self, cost: Cost, waits_in: Sequence[Frame]) -> bool:
         """Whether the awaited thread may also take what the others wait for, like a permit: it was

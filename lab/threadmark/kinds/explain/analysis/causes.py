@@ -68,6 +68,7 @@ class Finder:
     def of_costs(self, found: list[Cost]) -> list[Cause]:
         """The causes of these costs of waiting."""
         even = barriers_take_long(self.recording, self._account, found)
+        self._equals.note(found)
         return [self._of_cost(cost, even=even) for cost in found]
 
     @cached_property
