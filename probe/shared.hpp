@@ -34,7 +34,7 @@ enum class Activity : std::uint32_t {
   futex,     // syscall(SYS_futex) of a library or the program: atomics' wait, latches, futures
   sleep,     // nanosleep, clock_nanosleep, usleep, sleep
   yield,     // sched_yield
-  poll,      // poll, select, epoll_wait
+  poll,      // poll, select, epoll_wait; without files the first two are sleep
   io,        // read, write, send, recv, fsync, connect, accept, ...
   creating,  // inside pthread_create
   starting,  // from pthread_create until the new thread runs

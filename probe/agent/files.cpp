@@ -30,6 +30,10 @@ auto on_file(Site site, int file, bool writes, Call call) {
 
 #define THREADMARK_BRIEF(activity, call) \
   return brief(THREADMARK_SITE, Activity::activity, [&] { return real().call; })
+// A call that waits for no file is a sleep.
+#define THREADMARK_POLL(call)                                                  \
+  return brief(THREADMARK_SITE, count == 0 ? Activity::sleep : Activity::poll, \
+               [&] { return real().call; })
 #define THREADMARK_WRITE(call) \
   return on_file(THREADMARK_SITE, file, true, [&] { return real().call; })
 #define THREADMARK_OTHER(call) \
@@ -47,25 +51,25 @@ THREADMARK_WRAP(int, usleep, unsigned time) { THREADMARK_BRIEF(sleep, usleep(tim
 THREADMARK_WRAP(unsigned, sleep, unsigned time) { THREADMARK_BRIEF(sleep, sleep(time)); }
 
 THREADMARK_WRAP(int, poll, pollfd* files, nfds_t count, int time) {
-  THREADMARK_BRIEF(poll, poll(files, count, time));
+  THREADMARK_POLL(poll(files, count, time));
 }
 THREADMARK_WRAP(int, __poll_chk, pollfd* files, nfds_t count, int time, size_t size) {
-  THREADMARK_BRIEF(poll, __poll_chk(files, count, time, size));
+  THREADMARK_POLL(__poll_chk(files, count, time, size));
 }
 THREADMARK_WRAP(int, ppoll, pollfd* files, nfds_t count, const timespec* time,
                 const sigset_t* signals) {
-  THREADMARK_BRIEF(poll, ppoll(files, count, time, signals));
+  THREADMARK_POLL(ppoll(files, count, time, signals));
 }
 THREADMARK_WRAP(int, __ppoll_chk, pollfd* files, nfds_t count, const timespec* time,
                 const sigset_t* signals, size_t size) {
-  THREADMARK_BRIEF(poll, __ppoll_chk(files, count, time, signals, size));
+  THREADMARK_POLL(__ppoll_chk(files, count, time, signals, size));
 }
 THREADMARK_WRAP(int, select, int count, fd_set* in, fd_set* out, fd_set* other, timeval* time) {
-  THREADMARK_BRIEF(poll, select(count, in, out, other, time));
+  THREADMARK_POLL(select(count, in, out, other, time));
 }
 THREADMARK_WRAP(int, pselect, int count, fd_set* in, fd_set* out, fd_set* other,
                 const timespec* time, const sigset_t* signals) {
-  THREADMARK_BRIEF(poll, pselect(count, in, out, other, time, signals));
+  THREADMARK_POLL(pselect(count, in, out, other, time, signals));
 }
 THREADMARK_WRAP(int, epoll_wait, int file, epoll_event* events, int count, int time) {
   THREADMARK_BRIEF(poll, epoll_wait(file, events, count, time));

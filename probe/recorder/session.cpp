@@ -133,9 +133,9 @@ std::uint64_t throttled_ns(pid_t pid) {
   return std::strtoull(text.c_str() + at + kName.size(), nullptr, 10) * 1'000;
 }
 
-// The activity of a thread in a system call, as far as the call's number tells it.
-Activity activity_of(int call) {
-  switch (call) {
+// The activity of a thread in a system call, as far as the call's number and arguments tell it.
+Activity activity_of(const KernelView& view) {
+  switch (view.call) {
     case SYS_futex:
 #ifdef SYS_futex_waitv
     case SYS_futex_waitv:
@@ -151,11 +151,17 @@ Activity activity_of(int call) {
       return Activity::join;
 #ifdef SYS_poll
     case SYS_poll:
-    case SYS_select:
-    case SYS_epoll_wait:
 #endif
     case SYS_ppoll:
+      return view.arguments[1] == 0 ? Activity::sleep : Activity::poll;  // no files
+#ifdef SYS_select
+    case SYS_select:
+#endif
     case SYS_pselect6:
+      return view.arguments[0] == 0 ? Activity::sleep : Activity::poll;
+#ifdef SYS_epoll_wait
+    case SYS_epoll_wait:
+#endif
     case SYS_epoll_pwait:
 #ifdef SYS_epoll_pwait2
     case SYS_epoll_pwait2:
@@ -893,7 +899,7 @@ std::uint64_t Session::stack_of_frame(const Watched& thread, std::uint64_t addre
 // stack.
 void Session::see_blocked(Watched& thread, std::uint64_t at_ns, TickThread& now) {
   const KernelView& view = thread.view;
-  const Activity activity = activity_of(view.call);
+  const Activity activity = activity_of(view);
   now.activity =
       activity == Activity::running ? kActivityBlocked : static_cast<std::uint64_t>(activity);
   const bool same = thread.blocked_slices == view.slices && thread.blocked_stack != 0;

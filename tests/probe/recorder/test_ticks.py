@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from recorder_support import Recorder, functions, record, said
+from recorder_support import Record, Recorder, functions, record, said
 
 Compile = Callable[..., Path]
 
@@ -22,22 +24,34 @@ def test_the_processors_of_each_thread_are_known(recorder: Recorder, compiled: C
     assert allowed[found.head["pid"]] == found.head["cpus"]
 
 
+def asleep(found: Record, word: str) -> list[list[Any]]:
+    """What ticks show of the first thread with this word while it is asleep."""
+    tid = said(found, word)["tid"]
+    threads = [each for tick in found.all("tick") for each in tick["threads"]]
+    return [each for each in threads if (each[0], each[5]) == (tid, "S")]
+
+
 def test_threads_asleep_in_calls_that_the_agent_knows_have_stacks(
     recorder: Recorder, compiled: Compile, agent: str
 ) -> None:
     target = compiled("doing.cpp")
     found = record(recorder, target, "wait_in_poll", "wait_for_byte", agent=agent)
     for word, activity in (("wait_in_poll", "poll"), ("wait_for_byte", "io")):
-        tid = said(found, word)["tid"]
-        asleep = [
-            t
-            for tick in found.all("tick")
-            for t in tick["threads"]
-            if (t[0], t[1], t[5]) == (tid, activity, "S")
-        ]
-        assert len(asleep) > 30
-        right = [t for t in asleep if t[3] and word in functions(found, target, t[3])]
-        assert len(right) > 0.9 * len(asleep), activity
+        known = [each for each in asleep(found, word) if each[1] == activity]
+        assert len(known) > 30
+        right = [t for t in known if t[3] and word in functions(found, target, t[3])]
+        assert len(right) > 0.9 * len(known), activity
+
+
+@pytest.mark.parametrize("agent_too", [True, False])
+def test_a_wait_for_no_file_is_a_sleep(
+    recorder: Recorder, compiled: Compile, agent: str, agent_too: bool
+) -> None:
+    words = {"wait_in_poll": "poll", "sleep_in_poll": "sleep", "sleep_in_select": "sleep"}
+    found = record(recorder, compiled("doing.cpp"), *words, agent=agent if agent_too else "")
+    for word, activity in words.items():
+        seen = Counter(each[1] for each in asleep(found, word))
+        assert seen[activity] > 0.9 * seen.total() > 30, word
 
 
 def test_stacks_below_frame_pointers_that_are_not_known_are_whole(

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/select.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -95,7 +96,19 @@ int first_cpu() {
   }
 }
 [[gnu::noinline]] void wait_in_poll() {
+  int silent[2];
+  if (pipe(silent) != 0) return;
+  pollfd input{silent[0], POLLIN, 0};
+  for (int round = 0; round < 20; ++round) poll(&input, 1, 20);
+}
+[[gnu::noinline]] void sleep_in_poll() {
   for (int round = 0; round < 20; ++round) poll(nullptr, 0, 20);
+}
+[[gnu::noinline]] void sleep_in_select() {
+  for (int round = 0; round < 20; ++round) {
+    timeval time{0, 20'000};
+    select(0, nullptr, nullptr, nullptr, &time);
+  }
 }
 
 int main(int, char** words) {
@@ -115,6 +128,8 @@ int main(int, char** words) {
       if (word == "take_bytes") take_bytes();
       if (word == "send_bytes") send_bytes();
       if (word == "wait_in_poll") wait_in_poll();
+      if (word == "sleep_in_poll") sleep_in_poll();
+      if (word == "sleep_in_select") sleep_in_select();
       if (word == "stay") {
         usleep(30'000);  // later than the first looks of the recorder
         stay_on(first_cpu());
