@@ -58,14 +58,36 @@ def test_long_waits_with_next_to_no_work_between_them_are_the_barriers_own(
 def test_a_thread_that_only_makes_the_barrier_is_not_compared(
     times: tuple[int, ...], even: bool
 ) -> None:
-    works = {"useful": 50.0}
+    works = {"useful": 50.0, "barrier": 0.0}
     threads = {
-        tid: SimpleNamespace(timed_ns={"barrier": ns}, states=works) for tid, ns in enumerate(times)
+        tid: SimpleNamespace(
+            timed_ns={"barrier": ns}, states=works, thread=SimpleNamespace(ready_ns=0)
+        )
+        for tid, ns in enumerate(times)
     }
     pairs = [Pair(1, "barrier", 1, 0, 9, 90)]
     recording = SimpleNamespace(pairs=pairs, tier={"agent": True})
     account = SimpleNamespace(threads=threads, everyone=threads)
     assert barriers_take_long(recording, account, []) == even
+
+
+@pytest.mark.parametrize(
+    ("waits", "unready", "short"),
+    [(1, 20, True), (1, 10, False), (200, 0, True), (1, 60, False)],
+    ids=["no processor", "had one", "short waits", "mostly none"],
+)
+def test_waits_for_threads_without_a_processor_are_not_those_of_the_barrier(
+    waits: int, unready: int, short: bool
+) -> None:
+    """Two threads wait for 100 ms, of which a fifth is in one place, in so many waits. `unready`:
+    the ms for which they had no processor."""
+    thread = SimpleNamespace(ready_ns=unready * MS // 2)
+    times = {"timed_ns": {"barrier": 50 * MS}, "states": {"useful": 50.0 * MS, "barrier": 0.0}}
+    threads = {tid: SimpleNamespace(**times, thread=thread) for tid in (A, B)}
+    pairs = [Pair(1, "barrier", 1, 0, waits, 20 * MS), Pair(1, "barrier", 2, 0, 1000, 10 * MS)]
+    recording = SimpleNamespace(pairs=pairs, tier={"agent": True})
+    account = SimpleNamespace(threads=threads, everyone=threads)
+    assert barriers_take_long(recording, account, []) == short
 
 
 @pytest.mark.parametrize(("times", "category"), [(2, "barrier"), (1, "imbalance")])

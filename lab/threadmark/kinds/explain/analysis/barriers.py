@@ -19,6 +19,7 @@ from threadmark.kinds.explain.analysis.serial_parts import FOR_ALL, MOSTLY, MUCH
 from threadmark.kinds.explain.analysis.spans import is_within, spans_of_one
 
 _SHORT_WAIT_NS = 200_000
+_MOSTLY_READY = 0.5  # of the waiting time
 _HARDLY = 0.1  # of the waits: the threads do next to nothing before them
 _EVEN = 0.5  # of the longest
 _BARRIER = re.compile(r"std::(__\w+::)?(barrier|__tree_barrier\w*|__barrier_base)::.*")
@@ -37,7 +38,7 @@ def barriers_take_long(recording: Recording, account: Account, costs: Iterable[C
     if work < _HARDLY * sum(waited.values()):
         brief = True
     elif _has_agent(recording):
-        brief = _are_short(recording, _waited(recording, account.threads, "barrier"))
+        brief = _are_short(recording, account)
     else:
         brief = _work_by_turns(recording, account, waited)
     return brief and _are_even(waited, costs)
@@ -209,11 +210,23 @@ def _work_by_turns(recording: Recording, account: Account, waited: Mapping[int, 
     return ran * at_once < sum(each.life_ns for each in them.values())
 
 
-def _are_short(recording: Recording, waited: Mapping[int, float]) -> bool:
+def _are_short(recording: Recording, account: Account) -> bool:
+    """Whether most of the time of these waits lies in short ones. While a thread that others wait
+    for has no processor, they wait for long. So the longest waits are left out, up to that time. If
+    that is most of the waiting time, it does not show how long the other waits are."""
+    waited = _waited(recording, account.threads, "barrier")
+    whole = sum(waited.values())
+    ready = sum(account.threads[tid].thread.ready_ns for tid, ns in waited.items() if ns)
+    left_out = float(ready) if ready < _MOSTLY_READY * whole else 0.0
+    limit = _SHORT_WAIT_NS * (whole - left_out)
+    weighed = 0.0
     found = [p for p in recording.pairs if p.activity == "barrier" and p.waits]
-    # The long waits count, not the many looks at a word before them.
-    weighed = sum(each.wait_ns * each.wait_ns / each.waits for each in found)
-    return bool(found) and weighed < _SHORT_WAIT_NS * sum(waited.values())
+    for each in sorted(found, key=lambda each: -each.wait_ns / each.waits):
+        gone = min(left_out, each.wait_ns)
+        left_out -= gone
+        # The long waits count, not the many looks at a word before them.
+        weighed += (each.wait_ns - gone) * each.wait_ns / each.waits
+    return bool(found) and weighed < limit
 
 
 def _are_even(waited: Mapping[int, float], costs: Iterable[Cost]) -> bool:
