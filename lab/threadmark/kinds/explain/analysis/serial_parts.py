@@ -31,6 +31,7 @@ _BUCKET = 64  # bytes of code, in which samples of one loop meet
 _SERIAL = 0.05
 _PARALLEL = 0.3
 _LIKELIER = math.log(10)  # a function is serial if that is so many times likelier
+_LIKELY = math.log(2)  # a function that may be parallel is more likely serial
 _OF_CODE = math.log(1000)  # code without a name, because a program has many pieces of it
 _FEWEST = 4  # close samples of the other code
 _BESIDE = 0.4  # of those that would lie close: it runs side by side
@@ -46,7 +47,7 @@ Place = str | tuple[int, int]  # a function, or module and address of code
 @dataclass(frozen=True)
 class SerialPart:
     """The work of one thread for all, and its function if that has a name. `is_open`: the samples
-    do not decide whether there is such work, or whether one thread by turns has all of the work."""
+    do not decide whether there is such work, or whether these samples are of it."""
 
     name: str = ""
     where: str = ""
@@ -55,13 +56,12 @@ class SerialPart:
 
 
 class _Sampled(NamedTuple):
-    """Samples, whether each is close to another thread's, the places of stacks, and the odds that
-    only one thread at a time is at a place."""
+    """Samples, for each distance whether each of them is so close to another thread's, and the
+    places of stacks."""
 
     samples: Sequence[Sample]
-    close: Sequence[bool]
+    close: Mapping[float, Sequence[bool]]
     places: Mapping[int, set[Place]]
-    odds: Mapping[Place, float]
 
 
 def serial_part(recording: Recording, names: Names, works: Callable[[Sample], bool]) -> SerialPart:
@@ -72,22 +72,19 @@ def serial_part(recording: Recording, names: Names, works: Callable[[Sample], bo
     close = {w: [each < w * recording.sample_ns for each in distances] for w in _CLOSE}
     seen = {within: _seen(samples, close[within], places) for within in _CLOSE}
     weights = _weights(samples, places)
-    found = [
-        _serial_part(
-            recording,
-            names,
-            _Sampled(samples, close[w], places, _odds(seen[w], weights, w)),
-            2 * w,
-        )
-        for w in _CLOSE
-    ]
-    most = max(found, key=lambda each: len(each.samples))
-    if most.samples:
-        return most
+    sampled = _Sampled(samples, close, places)
+    odds = {within: _odds(seen[within], weights, within) for within in _CLOSE}
+    undecided = _undecided(seen, odds[_CLOSE[0]], close)
+    found = [_serial_part(recording, names, sampled, _serial(odds[w]), w) for w in _CLOSE]
+    likely = {place for place, how_serial in undecided.items() if how_serial > _LIKELY}
+    found.append(_serial_part(recording, names, sampled, likely))
+    best = max(found, key=lambda each: (bool(each.samples) > each.is_open, len(each.samples)))
+    if best.samples:
+        return best
     if _are_apart(recording, samples, close[_CLOSE[-1]]):
         own = {place for each in places.values() for place in each}
         return SerialPart(*_named(names, samples, own), samples, is_open=True)
-    return SerialPart(is_open=any(each.is_open for each in found) or _is_open(seen, weights, close))
+    return SerialPart(is_open=any(each.is_open for each in found) or bool(undecided))
 
 
 def are_side_by_side(recording: Recording, samples: Iterable[Sample]) -> bool:
@@ -112,31 +109,44 @@ def are_side_by_side(recording: Recording, samples: Iterable[Sample]) -> bool:
     )
 
 
-def _serial_part(
-    recording: Recording,
-    names: Names,
-    sampled: _Sampled,
-    expected: float,
-) -> SerialPart:
-    samples, close, places, odds = sampled
-    serial = {
+def _serial(odds: Mapping[Place, float]) -> set[Place]:
+    """The places that are serial by these odds."""
+    return {
         place
         for place, how_serial in odds.items()
         if how_serial > (_LIKELIER if isinstance(place, str) else _OF_CODE)
     }
-    stacks = {stack for stack, found in places.items() if not serial.isdisjoint(found)}
+
+
+def _serial_part(
+    recording: Recording,
+    names: Names,
+    sampled: _Sampled,
+    serial: set[Place],
+    by: float | None = None,
+) -> SerialPart:
+    """The part in these places. `by`: the distance that shows that they are serial. The rest must
+    run side by side, or else all code looks serial. Another distance than `by` shows that less
+    surely."""
+    samples = sampled.samples
+    stacks = {stack for stack, found in sampled.places.items() if not serial.isdisjoint(found)}
     inside = [each for each in samples if each.stack in stacks]
     if not inside:
         return SerialPart()
-    pairs = zip(close, samples, strict=True)
-    if not _is_beside(Counter(c for c, each in pairs if each.stack not in stacks), expected):
-        return SerialPart(is_open=True)  # all code looks serial if no work is done side by side
+
+    def rest_is_beside(within: float) -> bool:
+        pairs = zip(sampled.close[within], samples, strict=True)
+        return _is_beside(Counter(c for c, each in pairs if each.stack not in stacks), 2 * within)
+
+    if not any(map(rest_is_beside, _CLOSE)):
+        return SerialPart(is_open=True)
     code = Counter(_code(recording, each.stack) for each in inside)
     whole = Counter(_code(recording, each.stack) for each in samples)
     is_shared = sum(n for each, n in code.items() if whole[each] > _SHARED * n) > len(inside) / 2
     if is_shared and not _is_called_in_parallel_code(names, samples, stacks, serial):
         return SerialPart(is_open=True)  # one thread has far more of the others' work
-    return SerialPart(*_named(names, inside, serial), inside)
+    sure = by is not None and rest_is_beside(by)
+    return SerialPart(*_named(names, inside, serial), inside, is_open=not sure)
 
 
 def _are_apart(recording: Recording, samples: Sequence[Sample], close: Sequence[bool]) -> bool:
@@ -176,24 +186,24 @@ def _is_called_in_parallel_code(
     return 2 * sum(counts[each] for each in called) > counts.total()
 
 
-def _is_open(
+def _undecided(
     seen: Mapping[float, Mapping[Place, Counter[bool]]],
-    weights: Mapping[Place, float],
+    odds: Mapping[Place, float],
     close: Mapping[float, Sequence[bool]],
-) -> bool:
-    """Whether the samples do not decide for a function with much of the work, although the rest
-    runs side by side. Only the shortest distance shows something about short phases of a function,
-    but any distance shows that the rest runs side by side."""
-    shortest = _CLOSE[0]
+) -> dict[Place, float]:
+    """The functions with much of the work for which the samples do not decide, although the rest
+    runs side by side, with their odds. Only the shortest distance, of which `odds` are, shows
+    something about short phases of a function, but any distance shows that the rest runs side by
+    side."""
     whole = {within: Counter(each) for within, each in close.items()}
-    odds = _odds(seen[shortest], weights, shortest)
-    for place, count in seen[shortest].items():
-        large = isinstance(place, str) and count.total() > _LARGE * whole[shortest].total()
+    found = {}
+    for place, count in seen[_CLOSE[0]].items():
+        large = isinstance(place, str) and count.total() > _LARGE * whole[_CLOSE[0]].total()
         if large and abs(odds[place]) <= _LIKELIER:
             rest = {within: whole[within] - each[place] for within, each in seen.items()}
             if any(_is_beside(each, 2 * within) for within, each in rest.items()):
-                return True
-    return False
+                found[place] = odds[place]
+    return found
 
 
 def _is_beside(count: Counter[bool], expected: float) -> bool:
