@@ -198,7 +198,12 @@ def test_waits_for_others_of_a_few_per_cent_may_be_chance(
 
 @pytest.mark.parametrize(
     ("activity", "workers", "certain"),
-    [("event", {A: 40, B: 60}, False), ("event", {A: 99}, True), ("future", {A: 40, B: 60}, True)],
+    [
+        ("event", {A: 40, B: 60}, False),
+        ("condition", {A: 40, B: 60}, False),
+        ("event", {A: 99}, True),
+        ("future", {A: 40, B: 60}, True),
+    ],
 )
 @pytest.mark.parametrize("category", ["serial_dependency", "imbalance"])
 def test_turns_at_a_word_or_condition_may_be_those_of_a_lock(

@@ -221,6 +221,8 @@ def unite_tasks(causes: list[Cause], useful_ns: float) -> list[Cause]:
     return sorted(rest, key=lambda each: (-each.ns, each.category, each.name))
 
 
+# Waits that also show a lock that the program made.
+_OWN_LOCKS = {"serial_dependency": ("event", "condition"), "imbalance": ("condition",)}
 _RIVALS = {
     "imbalance": "or the work is divided unequally",
     "serial_dependency": "or one thread works while the others wait for its result",
@@ -264,8 +266,7 @@ def doubted(
         if passed_on and cause.seen < FEWEST_TICKS:
             cause.certain = False
         # Mostly only names show a lock that the program made of a word or a condition.
-        how = {"serial_dependency": "event", "imbalance": "condition"}.get(cause.category)
-        ways = {how, "condition"} if cause.for_all else {how}
+        ways = _OWN_LOCKS.get(cause.category, ())
         own = any(key[0] == "work" and key[1] in ways for key in cause.reasons)
         if own and cause.is_by_turns(_SOME):
             cause.certain = False
