@@ -221,3 +221,25 @@ def test_rest_that_runs_side_by_side_at_any_distance_leaves_a_doubt() -> None:
     found = part_of(*rest, *alone, *later)
     assert found.is_open
     assert not found.samples
+
+
+@pytest.mark.parametrize(
+    ("alone", "near", "found", "is_open"),
+    [(44, 0, False, True), (90, 0, True, True), (400, 4, True, True), (400, 100, True, False)],
+    ids=["not decided", "likelier serial", "the rest by another distance", "by the same one"],
+)
+def test_a_part_that_is_likelier_serial_is_not_sure(
+    alone: int, near: int, found: bool, is_open: bool
+) -> None:
+    """Two threads work side by side, and then one works alone, 60 us before the other's samples.
+    The shortest distance is 50 us. `near`: pairs of samples that are closer."""
+    both = [
+        (tid, 2e3 * n + (20 if n < near else 150) * (tid == B), "row worker")
+        for n in range(100)
+        for tid in (A, B)
+    ]
+    level = [(A, 1e6 + 2e3 * n, "level worker") for n in range(alone)]
+    later = [(B, 1e6 + 2e3 * n + 60, "row worker") for n in range(alone)]
+    part = part_of(*both, *level, *later)
+    assert (bool(part.samples), part.is_open) == (found, is_open)
+    assert not found or part.name == "level"

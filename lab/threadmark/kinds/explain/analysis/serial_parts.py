@@ -78,7 +78,7 @@ def serial_part(recording: Recording, names: Names, works: Callable[[Sample], bo
     found = [_serial_part(recording, names, sampled, _serial(odds[w]), w) for w in _CLOSE]
     likely = {place for place, how_serial in undecided.items() if how_serial > _LIKELY}
     found.append(_serial_part(recording, names, sampled, likely))
-    best = max(found, key=lambda each: (bool(each.samples) > each.is_open, len(each.samples)))
+    best = max(found, key=lambda each: (not each.is_open and bool(each.samples), len(each.samples)))
     if best.samples:
         return best
     if _are_apart(recording, samples, close[_CLOSE[-1]]):
@@ -158,7 +158,7 @@ def _are_apart(recording: Recording, samples: Sequence[Sample], close: Sequence[
     waited_ns = sum(each.ready_ns for each in threads)
     if waited_ns > _APART * sum(each.run_ns for each in threads):
         return False
-    [most] = [tid for tid, _ in counts.most_common(1)] or [0]
+    most = max(counts, key=counts.__getitem__, default=0)
     others = [beside for beside, each in zip(close, samples, strict=True) if each.tid != most]
     enough = len(others) >= max(_FEWEST / _APART, _ENOUGH * len(samples))
     return enough and sum(others) < _APART * len(others)
