@@ -107,3 +107,11 @@ def test_bounds_of_several_causes_leave_what_neither_takes() -> None:
     assert limit.lower(FREE, [cause("io"), cause("sleep")]) == pytest.approx(4.8 * ERROR, rel=0.02)
     all_of_it = [cause("io"), cause("sleep"), cause("io")]
     assert math.isclose(limit.lower(FREE, all_of_it) or 0, FREE)
+
+
+def test_a_cause_takes_its_part_of_the_time_of_all_processors() -> None:
+    """With one thread the main thread works too. Both have the cause for 3 of 8 parts."""
+    one = run(1, 100, main_works=True)
+    assert lowered(one, MANY, cause("io"), cause("io", 1.6)) == pytest.approx(
+        1.44 * ERROR, rel=0.02
+    )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from made import MAIN, MS, TICK, Doing, Made, ready, waits, works
+from made import MAIN, MS, TICK, Doing, Made, ready, sleeps, waits, works
 from threadmark.kinds.explain.analysis.serial_parts import SerialPart, serial_part
 
 A, B = 101, 102
@@ -111,6 +111,14 @@ def test_what_threads_with_processors_never_do_side_by_side_is_serial(
     first = made.first()
     assert (first["category"], first["certain"]) == (category, False)
     assert ("or threads wait for one that has more to do" in first["words"]) == (rest == works())
+
+
+def test_ticks_show_the_waits_of_a_runtime_that_makes_its_own_system_calls() -> None:
+    made = rounds(["row step worker"], ["sum settle worker"])
+    unseen = sleeps(202, "pthread_barrier_wait@libc step worker")
+    for tid in (A, B):
+        made.plans[tid] = [each if each == works() else unseen for each in made.plans[tid]]
+    assert made.first()["category"] == "serial_dependency"
 
 
 def test_too_few_samples_to_tell_a_serial_part_leave_a_doubt() -> None:

@@ -38,7 +38,7 @@ class Limit:
     def _of(self, causes: Iterable[Mapping[str, Any]]) -> float:
         """The limit of the round in which it is highest; infinite if one thread does nothing but
         what goes away with the causes."""
-        left = max(0.0, 1 - sum(map(self._part, causes)))
+        left = 1 - sum(map(self._part, causes))
         pairs = zip(self._rounds.one, self._rounds.many, strict=True)
         return (1 + _ERROR) * max(_times(one, many, left) for one, many in pairs)
 
