@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -105,6 +107,41 @@ def test_a_run_without_the_recorder_may_fail_too(capfd: pytest.CaptureFixture[st
     script = "[ -e there ] && { echo again >&2; exit 3; }; : > there"
     said = explain(capfd, "--", "sh", "-c", script, "sh", "{threads}", status=2)
     assert "The program failed with 1 thread (exit status 3; it said: again)" in said
+
+
+@contextmanager
+def standard_input(descriptor: int) -> Iterator[None]:
+    before = os.dup(0)
+    os.dup2(descriptor, 0)
+    try:
+        yield
+    finally:
+        os.dup2(before, 0)
+        for each in (before, descriptor):
+            os.close(each)
+
+
+def test_each_run_reads_a_file_from_the_place_where_the_lab_found_it(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    Path("input").write_text("read before\none\ntwo\n", encoding="ascii")
+    with standard_input(os.open("input", os.O_RDONLY)):
+        os.read(0, len("read before\n"))
+        explain(capfd, "--rounds", "1", "--", "sh", "-c", "cat >> all; : {threads}")
+    # Recorded and not recorded, with one thread and with two.
+    assert Path("all").read_text(encoding="ascii") == "one\ntwo\n" * 4
+
+
+def test_a_pipe_with_data_is_refused_and_one_without_is_empty_for_each_run(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    read_end, write_end = os.pipe()
+    line = ("--rounds", "1", "--", "sh", "-c", "cat; : {threads}")
+    with standard_input(read_end):
+        explain(capfd, *line)  # the pipe stays open, so that a program that reads it waits
+        os.write(write_end, b"one\n")
+        assert "write the input to a file" in explain(capfd, *line, status=2)
+    os.close(write_end)
 
 
 def test_the_recorder_alone_runs_what_it_ends(capfd: pytest.CaptureFixture[str]) -> None:

@@ -106,7 +106,9 @@ def test_a_program_that_fails_fails_the_gate_at_once() -> None:
     found = machine.judged(TWO)
     assert found.verdict is Verdict.FAILED
     assert found.failure == "with 2 threads it was ended by SIGSEGV"
-    said = "efficiency of 0.7 on 2 threads: not decided, because the program failed"
+    said = (
+        "efficiency of 0.7 on 2 threads, a speed-up of 1.4: not decided, because the program failed"
+    )
     assert reports.sentence(found.checked[0]) == said
     suite = ElementTree.fromstring(reports.junit("p", found, []))[0]
     assert (suite.get("failures"), suite.get("skipped")) == ("1", "1")
@@ -128,8 +130,8 @@ def test_one_unmet_demand_is_enough_and_one_open_one_leaves_all_open() -> None:
 
 def test_demands_are_read_as_they_are_written() -> None:
     assert demands.efficiencies("0.7@2, 0.5@8") == [
-        Demand(2, 1.4, "efficiency of 0.7 on 2 threads"),
-        Demand(8, 4.0, "efficiency of 0.5 on 8 threads"),
+        Demand(2, 1.4, "efficiency of 0.7 on 2 threads, a speed-up of 1.4"),
+        Demand(8, 4.0, "efficiency of 0.5 on 8 threads, a speed-up of 4"),
     ]
     assert demands.speedups("1.5@2") == [Demand(2, 1.5, "speed-up of 1.5 on 2 threads")]
     assert demands.share("5%") == demands.share("0.05") == 0.05
@@ -180,7 +182,9 @@ def test_reports_say_the_same_in_each_form() -> None:
     assert text.startswith("## Threadmark gate: p failed\n")
     assert "* 80 % waits for a lock: table\\|mutex &lt;x>" in text
     (line,) = reports.annotated("github", "p", found, causes)
-    assert line.startswith("::error title=threadmark gate p::efficiency of 0.7 on 2 threads: ")
+    assert line.startswith(
+        "::error title=threadmark gate p::efficiency of 0.7 on 2 threads, a speed-up of 1.4: "
+    )
     assert "80 %25 waits" in line
     assert reports.annotated("azure", "p", found, causes)[0].startswith(
         "##vso[task.logissue type=e"
@@ -438,7 +442,7 @@ def test_the_steps_of_the_example_workflow_run(here: Path) -> None:
     (suite,) = ElementTree.parse(here / "scaling.xml").getroot()
     assert suite.get("failures") == "0"
     names = [case.get("name") for case in suite.iter("testcase")]
-    assert names == ["runs to its end", "efficiency of 0.6 on 2 threads"]
+    assert names == ["runs to its end", "efficiency of 0.6 on 2 threads, a speed-up of 1.2"]
     (here / "prog").write_text("#!/bin/sh\nexit 7\n", encoding="ascii")
     failed = subprocess.run(lines[-1], cwd=here, check=False, capture_output=True)
     assert failed.returncode == 1

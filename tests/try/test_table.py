@@ -153,7 +153,7 @@ def test_the_answer_says_what_counts() -> None:
     assert "its parts would give +80 %" in text
     assert "- 40 % allocator At most x1.6; measured +50 % (+" in text
     assert "Not tried: omp-bind (the program is not linked with OpenMP)" in text
-    assert "(1.41 times as fast as on 1)" in text
+    assert "(1.41 times as fast as on 1, 1." in text
 
 
 def test_each_cause_has_its_bound_and_what_the_best_fix_for_it_gained() -> None:

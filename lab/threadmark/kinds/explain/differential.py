@@ -23,6 +23,7 @@ from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.analysis.sharing import Sharing
 from threadmark.kinds.explain.knowledge import knowledge
 from threadmark.kinds.explain.output import Output
+from threadmark.kinds.explain.repeated_input import RepeatedInput
 from threadmark.kinds.explain.symbols import Symbols
 from threadmark.kinds.explain.turns import Turns
 from threadmark.kinds.explain.worth_trying import worth_trying
@@ -40,10 +41,11 @@ def perform(wanted: invocation.Wanted, turns: Turns, store: Path, *, as_json: bo
     turns.check(wanted)
     for count in turns.counts:
         _with(wanted, count).check()
+    given = RepeatedInput()
     with ExitStack() as stack:
         invocation.make_folder(store)
         folder = Path(stack.enter_context(TemporaryDirectory(".tmr", ".explain-", store.parent)))
-        session = _Session(wanted, turns, folder, apart=as_json)
+        session = _Session(wanted, turns, folder, given, apart=as_json)
         session.run()
         recording, found, details = session.answer()
         asked = {"command": list(wanted.words), "threads": list(turns.counts)}
@@ -69,6 +71,7 @@ class _Session:
     wanted: invocation.Wanted
     turns: Turns
     folder: Path
+    given: RepeatedInput
     apart: bool
     paths: dict[int, Path] = field(default_factory=dict)
     recordings: dict[int, Recording] = field(default_factory=dict)
@@ -142,6 +145,7 @@ class _Session:
                 apart=self.apart,
                 environment=self._environment(threads),
                 output=output,
+                stdin=self.given.for_run(),
             )
             self.interrupted |= output.interrupted
             if not path.exists() or path.stat().st_size == 0:
@@ -182,6 +186,7 @@ class _Session:
                 _with(self.wanted, threads).words,
                 environment={**self._environment(threads), **self.wanted.variables},
                 output=output,
+                stdin=self.given.for_run(),
             )
             took = time.perf_counter_ns() - began
             self.interrupted |= output.interrupted

@@ -69,31 +69,36 @@ def record(
     apart: bool,
     environment: Mapping[str, str] | None = None,
     output: Output | None = None,
+    stdin: int | None = None,
 ) -> int:
     """Run the recorder with this terminal, or with its output into files; returns its exit status.
     With `apart` the program's output goes to stderr. An interrupt ends the recording, not the
     lab."""
     line = [str(recorder()), "-o", str(into), *options]
-    return _run(line, _first_child, apart=apart, environment=environment, output=output)
+    files = (stdin, 2 if apart else None, None)
+    return _run(line, _first_child, files, environment=environment, output=output)
 
 
-def without(words: Sequence[str], *, environment: Mapping[str, str], output: Output) -> int:
+def without(
+    words: Sequence[str], *, environment: Mapping[str, str], output: Output, stdin: int | None
+) -> int:
     """Run a program without the recorder; returns its exit status, negative for a signal. An
     interrupt ends the program, not the lab."""
-    return _run(words, str, apart=False, environment=environment, output=output)
+    return _run(words, str, (stdin, None, None), environment=environment, output=output)
 
 
 def _run(
     line: Sequence[str],
     program: Callable[[int], str],
+    files: tuple[int | None, int | None, int | None],
     *,
-    apart: bool,
     environment: Mapping[str, str] | None,
     output: Output | None,
 ) -> int:
-    """`program` names the process of the program, given the started one."""
-    out, err = (output.out, output.err) if output else (2 if apart else None, None)
-    process = subprocess.Popen(line, stdout=out, stderr=err, env=environment)
+    """`program` names the process of the program, given the started one. `files` are the standard
+    ones; `output` replaces the last two."""
+    out, err = (output.out, output.err) if output else files[1:]
+    process = subprocess.Popen(line, stdin=files[0], stdout=out, stderr=err, env=environment)
     wakes = _COPY_S if output and output.echo else None
     interrupts = 0
     try:

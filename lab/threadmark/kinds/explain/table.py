@@ -189,8 +189,9 @@ def summary(cause: Mapping[str, Any]) -> str:
 
 
 def _headline(cause: Mapping[str, Any]) -> str:
+    sure = "" if cause["certain"] else " (not certain)"
     if cause["category"] == "none":
-        return str(cause["words"])
+        return str(cause["words"]).removesuffix(".") + (sure or ".")
     words = [category(cause["category"])]
     named = cause["name"] + (f" ({cause['where']})" if cause["where"] else "")
     if named:
@@ -198,7 +199,6 @@ def _headline(cause: Mapping[str, Any]) -> str:
     if cause["waits"] and cause["wait_us"]:
         waits = f"{cause['waits']:,} wait{'s' * (cause['waits'] != 1)}"
         words.append(f"{waits} of {micros(cause['wait_us'])}")
-    sure = "" if cause["certain"] else " (not certain)"
     return ", ".join(words).replace(", ", ": ", 1) + sure
 
 

@@ -38,7 +38,11 @@ class Demand:
 def efficiencies(text: str) -> list[Demand]:
     """'0.7@2,0.5@8': efficiencies, which are speed-ups per thread."""
     return [
-        Demand(threads, value * threads, f"efficiency of {value:g} on {threads:,} threads")
+        Demand(
+            threads,
+            value * threads,
+            f"efficiency of {value:g} on {threads:,} threads, a speed-up of {value * threads:g}",
+        )
         for value, threads in _parsed("--min-efficiency", text, 0.7)
     ]
 

@@ -50,9 +50,11 @@ def _head(page: TextPage, stored: Stored, found: Found) -> None:
     said = []
     for count, base in found.bases.items():
         unit = _unit(stored, base.seconds)
-        faster = found.speedups.get(count)
-        than = min(found.bases)
-        ratio = f" ({faster.estimate:.2f} times as fast as on {than})" if faster else ""
+        ratio = ""
+        if faster := found.speedups.get(count):
+            known = f"{faster.low:.2f} to {faster.high:.2f}" if faster.high < _ENDLESS else ""
+            than = f"{faster.estimate:.2f} times as fast as on {min(found.bases)}"
+            ratio = f" ({', '.join(filter(None, (than, known)))})"
         said.append(f"{unit}{_on(count)}{ratio}")
     page.say(f"{name} as it is: {', '.join(said) or 'nothing was measured'}.", "bold")
     noise = [

@@ -10,6 +10,7 @@ from threadmark.kinds.explain.analysis.advice import advised, known, libraries
 from threadmark.kinds.explain.analysis.alone import alone_causes
 from threadmark.kinds.explain.analysis.bounds import Bounds
 from threadmark.kinds.explain.analysis.cause import (
+    FEW,
     LEAST,
     LEAST_OF,
     SHOWN,
@@ -104,8 +105,7 @@ def analyse(
         listed = [instead_of(nothing, seen, recording, names, knowledge)]
     elif first.ns < _MINOR * rest:
         for cause in listed:
-            cause.certain = False
-            cause.doubts.add("it takes less than a tenth of the threads' time")
+            cause.doubt("it takes less than a tenth of the threads' time")
     holders = Holders(recording, stacks, reasons.channels)
     path = CriticalPath(recording, names, knowledge, reasons)
     removed = Removed(recording, names, knowledge, roles, stacks, times)
@@ -164,10 +164,12 @@ def _ordered(
         # processors, unless the cause is most of the work of threads that had all processors.
         others = cause.category not in ("run_queue", "affinity", "thread_creation", "none")
         had = queue is not None and queue.certain and bounds.part_of_run(cause) >= _MOSTLY
-        if hidden or (others and cause.ns < ready_ns and not had):
+        if hidden:  # a sentence says so
             cause.certain = False
+        if others and cause.ns < ready_ns and not had:
+            cause.doubt("or threads lack processors, for which they waited longer")
         if recording.part and not _is_clear(cause, recording):
-            cause.certain = False
+            cause.doubt(FEW)
     return listed
 
 

@@ -96,8 +96,7 @@ class Meetings:
         found = Cause("serial_dependency", name, work.where, work.words, for_all=True)
         found.did.update(work.did)
         if work.part <= MOSTLY or work.is_open:
-            found.certain = False
-            found.doubts.add(work.doubt)
+            found.doubt(work.doubt)
         return found
 
     def doubt(self, cause: Cause, activity: str) -> None:
@@ -106,8 +105,7 @@ class Meetings:
         meets = activity in ("barrier", "condition")
         is_open = cause.category == "imbalance" and meets and self.work(activity).is_open
         if is_open or (cause.category == "barrier" and not _has_agent(self._recording)):
-            cause.certain = False
-            cause.doubts.add(f"or {FOR_ALL}")
+            cause.doubt(f"or {FOR_ALL}")
 
     def _work(self, activity: str) -> WorkForAll:
         recording, names = self._recording, self._names

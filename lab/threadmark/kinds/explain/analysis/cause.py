@@ -10,6 +10,7 @@ from threadmark.kinds.explain.analysis.pieces import Piece
 from threadmark.kinds.explain.analysis.stacks import Party
 
 FEWEST_TICKS = 5  # that make a passed-on wait certain
+FEW = "few observations show it"
 _CHANCE = 0.15  # of thread time
 PASSED_ON = ("imbalance", "serial_dependency")
 _TAKEN = ("mutex", "rwlock", "spin", "allocator", "stdio", "loader")
@@ -62,6 +63,11 @@ class Cause:
     in_runtime: bool = False  # threads wait within a task runtime
     case: str = ""  # of the category: herd, convoy, SPINNERS; of a runtime: RUNTIME, SEEKS a task
     piece: Piece | None = None  # the knowledge of it
+
+    def doubt(self, words: str) -> None:
+        """Make the cause not certain, for the reason that the words give."""
+        self.certain = False
+        self.doubts.add(words)
 
     def is_by_turns(self, about: float) -> bool:
         """Whether threads wait for each of several threads, and for each at least this part of the
@@ -188,8 +194,7 @@ def _unite_consequences(found: dict[tuple[str, str, str], Cause]) -> None:
     for key in [key for key in found if key[0] == "run_queue"]:
         if herd and herd.ns > _SOME * found[key].ns:  # threads that are woken for nothing
             if found[key].ns > herd.ns:
-                herd.certain = False
-                herd.doubts.add("or more threads have work than there are processors")
+                herd.doubt("or more threads have work than there are processors")
             herd.take(found.pop(key))
     runtime = next((c for c in found.values() if c.case == RUNTIME), None)
     for key in [key for key, c in found.items() if c.case == SEEKS]:
@@ -213,8 +218,7 @@ def unite_tasks(causes: list[Cause], useful_ns: float) -> list[Cause]:
         return causes
     waits = [c for c in causes if c.in_runtime and c.category in PASSED_ON]
     if sum(each.ns for each in waits) > tasks.ns:
-        tasks.certain = False
-        tasks.doubts.add("or one thread works while the others find nothing to do")
+        tasks.doubt("or one thread works while the others find nothing to do")
     for each in waits:
         tasks.take(each)
     rest = [c for c in causes if c not in waits]
@@ -240,8 +244,7 @@ def _ends_and_locks(causes: list[Cause]) -> None:
     if apart or lock.category not in _TAKEN or end.category not in PASSED_ON:
         return
     for cause, other in ((lock, end), (end, lock)):
-        cause.certain = False
-        cause.doubts.add(_RIVALS.get(other.category, "or threads wait for a lock"))
+        cause.doubt(_RIVALS.get(other.category, "or threads wait for a lock"))
     causes[:2] = [lock, end]
 
 
@@ -255,34 +258,28 @@ def doubted(
     rivals = [c for c in causes if c.category in ("imbalance", "serial_dependency")]
     if len(rivals) == 2 and rivals[1].ns > 0.5 * rivals[0].ns:
         for cause, other in (rivals, rivals[::-1]):
-            cause.certain = False
-            cause.doubts.add(_RIVALS.get(other.category, "or threads wait for a lock"))
+            cause.doubt(_RIVALS.get(other.category, "or threads wait for a lock"))
     for cause in causes:
         # Threads of a runtime also wait when the tasks of one thread are not worth taking.
         if has_tasks and cause.in_runtime and cause.category in PASSED_ON:
-            cause.certain = False
-            cause.doubts.add("or the tasks are too small to be worth sharing")
+            cause.doubt("or the tasks are too small to be worth sharing")
         passed_on = cause.category in ("imbalance", "serial_dependency", "condition", "join")
         if passed_on and cause.seen < FEWEST_TICKS:
-            cause.certain = False
+            cause.doubt(FEW)
         # Mostly only names show a lock that the program made of a word or a condition.
         ways = _OWN_LOCKS.get(cause.category, ())
         own = any(key[0] == "work" and key[1] in ways for key in cause.reasons)
         if own and cause.is_by_turns(_SOME):
-            cause.certain = False
-            cause.doubts.add("or threads take turns at a lock or semaphore of the program's own")
+            cause.doubt("or threads take turns at a lock or semaphore of the program's own")
         if has_tasks and cause.category == "run_queue":
-            cause.certain = False
-            cause.doubts.add("or threads of a runtime are woken for tasks that are too small")
+            cause.doubt("or threads of a runtime are woken for tasks that are too small")
         # A thread that another program interrupts keeps the threads waiting that need it.
         if cause.category in (*INTERRUPTED, _AWAITED) and cause.ns < _LITTLE * total_ns:
-            cause.certain = False
             had = "that worked" if cause.category == _AWAITED else "that had it"
-            cause.doubts.add(f"or other programs interrupted a thread {had}")
+            cause.doubt(f"or other programs interrupted a thread {had}")
         # Other programs may cause a few per cent without a processor.
         if cause.category == "run_queue" and cause.ns < _CHANCE * total_ns:
-            cause.certain = False
-            cause.doubts.add("or other programs have the processors")
+            cause.doubt("or other programs have the processors")
         # Threads with the same work also end at different moments by chance. One that awaits the
         # other's end looks as if it needed a result.
         ends = cause.category == "imbalance" or (
@@ -291,8 +288,6 @@ def doubted(
             and any(key[1] in ("join", "future") for key in cause.reasons)
         )
         if ends and cause.ns < _CHANCE * total_ns:
-            cause.certain = False
-            cause.doubts.add("or they ended at different moments by chance")
+            cause.doubt("or they ended at different moments by chance")
         elif cause.category == "imbalance" and cause.ns - ready_ns < _CHANCE * total_ns:
-            cause.certain = False
-            cause.doubts.add("or one of them ended later because it lacked a processor")
+            cause.doubt("or one of them ended later because it lacked a processor")

@@ -104,8 +104,7 @@ class Finder:
         if reason.activity == "barrier" and self._knowledge.seeks_task(frames):
             cause.case = SEEKS
         if make != self._meetings.cause and is_inlined(frames):
-            cause.certain = False
-            cause.doubts.add("or the barrier has a completion function that is inlined")
+            cause.doubt("or the barrier has a completion function that is inlined")
         self._meetings.doubt(cause, reason.activity)
         if reason.thing:
             cause.things.add(reason.thing)
@@ -128,8 +127,7 @@ class Finder:
             category, words = found[sort]
             made = Cause(category, name, where, words)
             if sort == "sleep" and name in self._yielding:
-                made.certain = False
-                made.doubts.add("or they poll for one another, as at a barrier of libc++")
+                made.doubt("or they poll for one another, as at a barrier of libc++")
             return made
         words = "threads were blocked, and neither the agent nor a tick saw in what"
         return Cause("unknown", name, where, words, certain=False)
@@ -163,15 +161,13 @@ class Finder:
             name = f"descriptor {thing.address}"
         found = Cause("io", name, where, words, certain=certain)
         if self._reasons.channels.is_unclear(cost.reason.thing):
-            found.certain = False
-            found.doubts.add("or for the thread that works at the other end")
+            found.doubt("or for the thread that works at the other end")
         return self._doubted(found, cost, called)
 
     def _doubted(self, found: Cause, cost: Cost, called: Sequence[Frame]) -> Cause:
         doubt = other_reason(self.recording, cost.reason.thing, cost.reason.activity, called)
         if doubt:
-            found.certain = False
-            found.doubts.add(doubt)
+            found.doubt(doubt)
         return found
 
     def _library(self, cost: Cost) -> Cause:
@@ -220,8 +216,7 @@ class Finder:
         words = "one thread works while others wait for its result"
         found = Cause("serial_dependency", name, "", words)
         if equal is not False:  # a barrier with inlined functions without names looks alike
-            found.certain = False
-            found.doubts.add("or threads that do the same wait for one that has more to do")
+            found.doubt("or threads that do the same wait for one that has more to do")
         return found
 
     def _outside_of_regions(self, worker: int) -> Counter[int]:

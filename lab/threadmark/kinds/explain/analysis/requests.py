@@ -60,8 +60,7 @@ def requests_apart(
         return list(causes), []
     waits = [each for each in causes if each.case == POLL]
     for each in waits:
-        each.certain = False
-        each.doubts.add(MAY_BE)
+        each.doubt(MAY_BE)
     return [each for each in causes if each.case != POLL], waits
 
 

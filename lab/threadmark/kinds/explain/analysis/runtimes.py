@@ -163,8 +163,7 @@ class Runtime:
         cause = Cause("serial_dependency", name, found.where, words, for_all=True, workers=workers)
         cause.did.update(each.stack for each in found.samples)
         if part <= MOSTLY or found.is_open:
-            cause.certain = False
-            cause.doubts.add("or threads wait for one that has more to do")
+            cause.doubt("or threads wait for one that has more to do")
         return cause
 
     def _in_turns(self, workers: Counter[int]) -> Cause:
@@ -186,13 +185,11 @@ class Runtime:
             words = "threads wait at the end of a parallel region for one that has more to do"
             uneven = Cause("imbalance", name, "", words, workers=workers)
             if self._serial_part.is_open:
-                uneven.certain = False
-                uneven.doubts.add(f"or {FOR_ALL}")
+                uneven.doubt(f"or {FOR_ALL}")
             return uneven
         idle = Cause("task_idle", name, "", _IDLE, workers=workers)
         if not self._is_whole(worker, _ALL):
-            idle.certain = False
-            idle.doubts.add("or one part is far larger than the others")
+            idle.doubt("or one part is far larger than the others")
         return idle
 
     @property
