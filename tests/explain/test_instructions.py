@@ -93,6 +93,28 @@ def test_a_loop_that_does_the_same_each_time_waits_for_another_thread(
     assert not waits or found.base == "di"
 
 
+@pytest.mark.parametrize(
+    ("body", "waits"),
+    [
+        # mov rax, rcx; test rax, rax; je out; mov rdx, [rax+16]; mov rcx, [rax+24];
+        # cmp [rax+32], rdi; jg back; mov r8, rax; mov rax, rdx; test rax, rax; jne to the fourth:
+        # std::map::find
+        ("4889c8 4885c0 741b 488b5010 488b4818 48397820 7fea 4989c0 4889d0 4885c0 75e7", False),
+        # cmp [rsi+rax*8], rdi; je; mov rax, [rdx+rax*8]; test rax, rax; jns back: a chain
+        ("48393cc6 7407 488b04c2 4885c0 79f1", False),
+        ("8a07 84c0 75fa", True),  # mov al, [rdi]; test al, al; jne back
+        ("89d0 8607 84c0 75f8", True),  # mov eax, edx; xchg al, [rdi]; test al, al; jne back
+        ("8607 84c0 75fa", True),
+        ("488b4708 833800 74f7", True),  # mov rax, [rdi+8]; cmp [rax], 0; je back
+        ("488b7f08 48833f00 74f6", False),  # mov rdi, [rdi+8]; cmp [rdi], 0; je back: a list
+    ],
+    ids=["map", "chain", "flag", "lock", "lock again", "pointer", "list"],
+)
+def test_a_loop_that_goes_from_place_to_place_works(body: str, waits: bool) -> None:
+    ends = (at for at in range(3, 24) if (found := looped(body, at)) and found.loops)
+    assert bool([*ends]) == waits
+
+
 # mov rax, [rdi]; lea rcx, [rax+1]; lock cmpxchg [rdi], rcx; and then
 TRIES = "488b07 488d4801 f0480fb10f"
 

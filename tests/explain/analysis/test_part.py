@@ -277,9 +277,9 @@ def test_a_range_neither_makes_a_storm_of_threads_nor_hides_one() -> None:
 
 def test_threads_that_only_sleep_are_a_matter_of_their_own_if_asked_for() -> None:
     made = Made().thread(MAIN, works(), name="main").thread(A, PAUSE, name="timer")
-    assert made.first()["category"] == "none"
+    assert made.first()["category"] == "serial_dependency"
     assert made.first(Part(("timer",)))["category"] == "sleep"
-    assert made.first(Part(("timer", "main")))["category"] == "none"
+    assert made.first(Part(("timer", "main")))["category"] == "serial_dependency"
 
 
 def test_a_file_that_is_not_written_in_a_range_is_not_named_for_it() -> None:

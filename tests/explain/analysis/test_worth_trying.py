@@ -74,7 +74,8 @@ def test_no_fix_is_proposed_for_functions_that_the_program_does_not_call() -> No
 def test_the_answer_ends_with_what_is_worth_trying() -> None:
     found: dict[str, Any] = {
         "command": ["p"], "threads": 2, "wall_s": 1.0, "thread_s": 2.0, "accounted": 1.0,
-        "states": {}, "causes": [{"category": "none", "words": "It scales.", "certain": True}], "limits": [],
+        "states": {}, "limits": [],
+        "causes": [{"category": "none", "words": "It scales.", "certain": True}],
         "try": {
             "fixes": [
                 {"name": "jemalloc", "bound": 1.8}, {"name": "arenas", "bound": 1.8},

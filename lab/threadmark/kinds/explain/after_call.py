@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from threadmark.kinds.explain.instructions import decoder, memory, target_of, writes_memory
+from threadmark.kinds.explain.decoding import decoder, memory, target_of, writes_memory
 
 REACH = 512  # bytes from the call to the beginning of its loop
 _MOST = 16  # instructions from the call to the word

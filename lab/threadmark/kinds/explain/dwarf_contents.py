@@ -158,21 +158,6 @@ def name_of(entry: Entry) -> str:
     return declared(entry).text(At.NAME)
 
 
-def outer_names(entry: Entry) -> list[str]:
-    """Names of an entry's containers, the outermost first. Containers without a name are left
-    out."""
-    found: list[str] = []
-    at: Entry | None = declared(entry)
-    for _ in range(_DEEPEST):
-        at = holder(at) if at else None
-        if at is None:
-            break
-        if at.tag == Tag.SUBPROGRAM:
-            at = declared(at)
-        found.append(at.text(At.NAME))
-    return [each for each in reversed(found) if each]
-
-
 @lru_cache(maxsize=64)
 def source_files(unit: Unit) -> list[str]:
     """Paths of the sources of a unit by their number in attributes."""

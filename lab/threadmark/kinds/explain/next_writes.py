@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from threadmark.kinds.explain.analysis.meaning import Operand
-from threadmark.kinds.explain.instructions import decoder, memory, plain_name, writes_memory
+from threadmark.kinds.explain.decoding import decoder, memory, plain_name, writes_memory
 
 _MOST = 24  # instructions
 REACH = 128  # bytes of these

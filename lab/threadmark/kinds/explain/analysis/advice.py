@@ -50,7 +50,7 @@ def _of_short_threads(recording: Recording) -> list[tuple[int, bool]]:
     """Stacks that made threads, and stacks of these threads: either tells the function that makes
     them."""
     short = short_threads(recording)
-    made = Counter(recording.threads[tid].made_at for tid in short)
+    made = Counter(each.made_at for each in recording.threads.values() if each.tid in short)
     ran = Counter(sample.stack for sample in recording.samples if sample.tid in short)
     return [
         *((stack, False) for stack, _ in made.most_common(_OF_THREADS)),

@@ -49,12 +49,19 @@ class Equals:
             peers = (ns for tid, ns in cost.by_thread.items() if self._roles.same(worker, tid))
             equal = equal and sum(peers) <= _OFTEN * cost.ns and self._roles.does_more(worker)
         others = {tid: ns for tid, ns in cost.by_thread.items() if tid != worker}
-        if equal or not others or reason.activity not in _MEET:
+        if not others or reason.activity not in _MEET:
             return equal
         waiter = min(others, key=lambda tid: (-others[tid], tid))
+        if equal:  # a loop may also make the stages of a pipeline
+            return None if not ends and self._differ(worker, waiter) else True
         if ends and self._await_each_other(worker, waiter):
             return False
         return self._do_the_same(worker, waiter, None if ends else waits_in)
+
+    def _differ(self, *tids: int) -> bool:
+        """Whether the threads mostly work in different innermost functions."""
+        one, other = (Counter(e[0] for e in self._work(self._samples[tid])) for tid in tids)
+        return bool(one and other) and _alike(one, other) < _SAME
 
     def _await_each_other(self, worker: int, waiter: int) -> bool:
         """Whether the worker waits for results of the waiter too, like threads with a chain of
@@ -92,11 +99,10 @@ class Equals:
         own, others = (Counter(each[0] for each in work[tid]) for tid in (worker, waiter))
         if not own or not others:
             return False
-        same = sum(min(n / own.total(), others[name] / others.total()) for name, n in own.items())
         around = {each.name for each in waits_in or () if _has_own_name(each)}
         shared = Counter(name for each in work[worker] for name in around & set(each))
         within = waits_in is None or max(shared.values(), default=0) >= _SAME * own.total()
-        if same < _SAME or not within:
+        if _alike(own, others) < _SAME or not within:
             return False
         if are_side_by_side(self._recording, [*samples[worker], *samples[waiter]]):
             return True
@@ -125,6 +131,11 @@ class Equals:
             frames = [f.name for f in self._names.frames(stack, True) if _has_own_name(f)]
             found += [frames] * count if frames else []
         return found
+
+
+def _alike(one: Counter[str], other: Counter[str]) -> float:
+    """The share that two divisions have in common."""
+    return sum(min(n / one.total(), other[name] / other.total()) for name, n in one.items())
 
 
 def _has_own_name(frame: Frame) -> bool:

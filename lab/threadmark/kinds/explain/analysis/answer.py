@@ -98,8 +98,13 @@ def analyse(
     spare = reasons.unneeded.threads - reasons.unneeded.launchers
     idle_ns = sum(t.thread.life_ns for t in times.threads.values() if t.thread.tid in spare)
     rest = total - times.states["runnable"] - idle_ns
-    first = next(iter(causes), None)
-    if first is None or first.ns < LEAST_OF.get(first.category, LEAST) * rest:
+
+    def is_minor(cause: Cause) -> bool:
+        return cause.ns < LEAST_OF.get(cause.category, LEAST) * rest
+
+    first = next((each for each in causes if not is_minor(each)), None)
+    listed.sort(key=is_minor)  # a dearer one may be too little for a cause of its category
+    if first is None:
         idle = idle_words(requests, total)
         nothing = no_cause(recording, reasons, times, causes, idle)
         listed = [instead_of(nothing, seen, recording, names, knowledge)]

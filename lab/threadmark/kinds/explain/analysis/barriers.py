@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from threadmark.kinds.explain.analysis.accounting import Account, ThreadTime
 from threadmark.kinds.explain.analysis.cause import Cause
@@ -13,6 +14,7 @@ from threadmark.kinds.explain.analysis.costs import Cost
 from threadmark.kinds.explain.analysis.frames import Frame
 from threadmark.kinds.explain.analysis.looks import POLLED
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
+from threadmark.kinds.explain.analysis.reasons import Reason
 from threadmark.kinds.explain.analysis.recording import Recording, Sample, most_at_once
 from threadmark.kinds.explain.analysis.roles import Roles, most_common, outermost
 from threadmark.kinds.explain.analysis.serial_parts import FOR_ALL, MOSTLY, MUCH, serial_part
@@ -99,13 +101,23 @@ class Meetings:
             found.doubt(work.doubt)
         return found
 
-    def doubt(self, cause: Cause, activity: str) -> None:
-        """Notes in a cause of waits that it is not known whether one thread works for all, if
-        so."""
+    def doubt(self, cause: Cause, reason: Reason) -> None:
+        """Notes in a cause of waits, if so, that it is not known whether one thread works for all,
+        or whether the parts are equal only on average."""
+        activity = reason.activity
         meets = activity in ("barrier", "condition")
         is_open = cause.category == "imbalance" and meets and self.work(activity).is_open
         if is_open or (cause.category == "barrier" and not _has_agent(self._recording)):
             cause.doubt(f"or {FOR_ALL}")
+        if cause.category == "barrier" and reason.sort == "work" and self._works_more:
+            cause.doubt("or their parts differ from turn to turn")
+
+    @cached_property
+    def _works_more(self) -> bool:
+        """Whether the threads that wait at barriers work for longer than they wait."""
+        them = [time for time in self._account.everyone.values() if time.timed_ns["barrier"]]
+        waited = sum(time.timed_ns["barrier"] for time in them)
+        return sum(time.states["useful"] for time in them) > waited
 
     def _work(self, activity: str) -> WorkForAll:
         recording, names = self._recording, self._names

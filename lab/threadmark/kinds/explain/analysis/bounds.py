@@ -31,7 +31,7 @@ _SPREAD = {"imbalance", "serial_dependency", "task_idle"}  # work that could be 
 def at_most(whole_ns: float, left_ns: float) -> float:
     """The speed-up if `left_ns` of the whole is left without the cause."""
     left_ns -= _ERROR * whole_ns
-    return max(1.0, min(_MOST, whole_ns / max(left_ns, 1.0)))
+    return max(1.0, whole_ns / max(left_ns, whole_ns / _MOST)) if whole_ns > 0 else 1.0
 
 
 class Bounds:

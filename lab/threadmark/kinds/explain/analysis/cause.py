@@ -58,6 +58,7 @@ class Cause:
     waited: list[Party] = field(default_factory=list)
     bound: float | None = None
     doubts: set[str] = field(default_factory=set)
+    timed: bool = True  # at least in part; else estimated from observations
     for_all: bool = False  # `did` has all that the others waited for
     anywhere: bool = False  # one cause, wherever the program meets it
     in_runtime: bool = False  # threads wait within a task runtime
@@ -77,11 +78,14 @@ class Cause:
 
     def take(self, other: Cause) -> None:
         """Make another cause part of this one."""
+        if not other.certain and other.ns > _SOME * self.ns:
+            self.certain = False
+            self.doubts |= other.doubts
+        self.timed |= other.timed
         self.ns += other.ns
         self.seen += other.seen
         self.things |= other.things
         self.reasons |= other.reasons
-        self.doubts |= other.doubts
         self.piece = self.piece or other.piece
         for mine, its in (
             (self.by_thread, other.by_thread),
@@ -264,7 +268,7 @@ def doubted(
         if has_tasks and cause.in_runtime and cause.category in PASSED_ON:
             cause.doubt("or the tasks are too small to be worth sharing")
         passed_on = cause.category in ("imbalance", "serial_dependency", "condition", "join")
-        if passed_on and cause.seen < FEWEST_TICKS:
+        if (passed_on or not cause.timed) and cause.seen < FEWEST_TICKS:
             cause.doubt(FEW)
         # Mostly only names show a lock that the program made of a word or a condition.
         ways = _OWN_LOCKS.get(cause.category, ())

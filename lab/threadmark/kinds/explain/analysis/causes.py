@@ -94,6 +94,7 @@ class Finder:
                 make = self._event
         cause = make(cost)
         cause.ns = cost.ns
+        cause.timed = cost.timed
         cause.seen = cost.seen
         cause.by_thread.update(cost.by_thread)
         cause.waiters.update(cost.waiters)
@@ -105,7 +106,7 @@ class Finder:
             cause.case = SEEKS
         if make != self._meetings.cause and is_inlined(frames):
             cause.doubt("or the barrier has a completion function that is inlined")
-        self._meetings.doubt(cause, reason.activity)
+        self._meetings.doubt(cause, reason)
         if reason.thing:
             cause.things.add(reason.thing)
         cause.reasons.add(reason.key)
@@ -148,10 +149,15 @@ class Finder:
         if locks_file(called):
             return Cause("io", name, where, "threads wait for the lock of a file (flock)")
         words = "threads wait for input or output"
+        files = self.recording.files
+        reads = next((f for f in files if f.thing == cost.reason.thing and not f.writes), None)
         # If the kernel computes and the program writes nothing, more threads may get more of that
         # work done.
-        certain = self._account.ran_in_calls < _RAN or any(f.writes for f in self.recording.files)
-        if self.recording.files:
+        writes = reads is None and any(each.writes for each in files)
+        certain = self._account.ran_in_calls < _RAN or writes
+        if reads:
+            words += f": {reads.path}" if reads.path else ""
+        elif files:
             most = max(files_of(self.recording), key=lambda each: (each.ns, each.writes, each.path))
             if most.writes:
                 name = most.path

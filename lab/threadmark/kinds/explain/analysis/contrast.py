@@ -21,6 +21,7 @@ from threadmark.kinds.explain.analysis.spots import COMPARE
 
 EFFICIENT = 0.9  # speed-up by threads: nothing is lost
 _SURELY = 0.8  # in each round
+_APART = 2.0  # times a known cause of the category: it is another one
 _FLAT = 1.1  # times the cost with one thread
 _EXPLAINS = 0.5  # of the loss
 _NOT_MUCH = 0.25  # of the speed-up
@@ -117,7 +118,6 @@ class _Judge:
         causes = [c for c in single if c["category"] not in ("none", "unknown")]
         # The single run only suspects some of them; the growth proves these.
         causes = [c for c in causes if not _is_suspected(c) or self._is_proven(c)]
-        known = {cause["category"] for cause in causes}
         live = [cause for cause in causes if not self._is_flat(cause)]
         flat = [cause for cause in causes if cause not in live]
         for cause in live:
@@ -125,9 +125,10 @@ class _Judge:
             if cause["category"] == "imbalance" and self._is_of_one_round():
                 cause["certain"] = False
                 cause["words"] += "; in other rounds the threads ended nearly together"
+        known = {cause["category"]: cause["share"] for cause in reversed(causes)}
         for (category, _), found in self._uses.items():
-            if category not in known:
-                live += self._of_growth(category, found)
+            grown = self._of_growth(category, found)
+            live += [each for each in grown if each["share"] > _APART * known.get(category, 0.0)]
         # Shares are of the time of all threads, including a thread that only awaits the others.
         times = self._document["thread_s"] / (self._rounds.most * self._document["wall_s"])
         if times * sum(cause["share"] for cause in live) < _EXPLAINS * self._lost:
@@ -160,7 +161,7 @@ class _Judge:
     def _share(self, excess_ns: float) -> float:
         """Nanoseconds per unit of work as a share of thread time."""
         whole: float = self._document["thread_s"] * 1e9 / self._run.units
-        return round(min(1.0, excess_ns / max(1.0, whole)), 4)
+        return round(min(1.0, excess_ns / whole), 4) if whole else 0.0
 
     def _bound(self, excess_ns: float) -> float:
         """The bound of the gain: the threads share the excess."""

@@ -36,6 +36,7 @@ class Cost:
     by_thread: Counter[int] = field(default_factory=Counter)
     waiters: Counter[int] = field(default_factory=Counter)  # stack -> ns
     workers: Counter[int] = field(default_factory=Counter)  # thread that works -> ns
+    timed: bool = False  # by the agent, at least in part
 
 
 @dataclass
@@ -85,7 +86,8 @@ def costs(recording: Recording, account: Account, reasons: Reasons, sleeps: Slee
             if reason is None and bucket[0] in ("io", "poll"):  # a running call also counts
                 reason = _without_ticks(bucket, pairs.get(bucket), reasons)
             if reason not in (None, NEEDLESS):
-                _add(found, reason, ns * count / seen.total, count, shares)
+                part = ns * count / seen.total
+                _add(found, reason, part, count, shares, timed=bool(bucket[0]))
     return list(found.values())
 
 
@@ -125,8 +127,11 @@ def _add(
     ns: float,
     seen: int,
     shares: dict[int, float],
+    *,
+    timed: bool = True,
 ) -> None:
     cost = found.setdefault(reason.key, Cost(reason))
+    cost.timed |= timed
     cost.ns += ns
     cost.seen += seen
     if reason.stack:
@@ -149,7 +154,7 @@ def _by_switches(
         if sleep.kind in _BY_THEMSELVES:
             part = ns * count / total
             explained += part
-            _add(found, Reasons.of_sleep(sleep, tid), part, count, {tid: 1.0})
+            _add(found, Reasons.of_sleep(sleep, tid), part, count, {tid: 1.0}, timed=False)
     return explained
 
 
@@ -162,14 +167,15 @@ def _gather(
     evidence: dict[Bucket, _Evidence] = defaultdict(_Evidence)
     by_activity: dict[str, _Evidence] = defaultdict(_Evidence)
     working = Counter[int]()  # ticks by how many threads work
-    for tick in recording.ticks[:: _step(recording)]:
+    for number, tick in enumerate(recording.ticks[:: _step(recording)]):
         own = [each for each in tick.glances if recording.counts(each.tid)]
         works = sum(each.works and each.activity in ("running", "io") for each in own)
         # The recorder looks at one thread after the other. A thread that runs, but waits by its
         # words, was woken meanwhile, and so the tick missed the end of another thread's work.
         is_between = not works and any(each.works for each in own)
         working[-1 if is_between else works] += 1
-        for glance in own[:: 1 + len(own) // _GLANCES]:
+        step = 1 + len(own) // _GLANCES  # each tick takes others, because threads may have turns
+        for glance in own[number % step :: step]:
             if glance.activity == "running" and glance.state not in ("S", "D"):
                 continue
             reason = reasons.of(tick, glance)

@@ -158,19 +158,15 @@ class Estimates:
         return tuple(each for each in found if each.holds or each.blamed_ns)
 
     def files(self, whole: Recording) -> tuple[Written, ...]:
-        """The files that the chosen threads wrote."""
+        """The files that the chosen threads wrote, and those that were only read."""
         found = []
         for file in whole.files:
             share = self._share(self._chosen, [("io", file.thing), ("io",)], 0.0)
-            found.append(
-                replace(
-                    file,
-                    writes=round(file.writes * share),
-                    bytes=round(file.bytes * share),
-                    ns=round(file.ns * share),
-                )
-            )
-        return tuple(each for each in found if each.writes)
+            writes = round(file.writes * share)
+            if writes or not file.writes:  # one that is only read may be the end of a pipe
+                size, ns = round(file.bytes * share), round(file.ns * share)
+                found.append(replace(file, writes=writes, bytes=size, ns=ns))
+        return tuple(found)
 
 
 _UNSEEN, _AWAKE, _THING = "(unseen)", "(awake)", "(thing)"  # no activities

@@ -117,5 +117,5 @@ def _code(
                     sums[where, text] += count * run.sample_ns / len(runs)  # type: ignore[assignment]
     before, after = times
     ordered = sorted(after, key=lambda key: (before[key] - after[key], key))
-    same = sum(after[key] for key in before) / max(1.0, sum(after.values()))
+    same = sum(after[key] for key in before) / (sum(after.values()) or 1.0)
     return tuple((*key, before[key], after[key]) for key in ordered[:_INSTRUCTIONS]), same

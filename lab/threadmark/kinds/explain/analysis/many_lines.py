@@ -54,7 +54,7 @@ def of_many_lines(
     for found in by_function.values():
         samples = [sample for touches in found for sample, _ in touches]
         threads = Counter(each.tid for each in samples)
-        several, expected = _shared(found, threads)
+        several, expected = _shared(found, threads, recording)
         if len(threads) > 1 and expected < _FEWEST_LINES:
             unknown += sum(len(each) for each in found if len(each) < FEWEST)
         elif several and len(several) >= _AS_IF_ALL * expected:
@@ -69,10 +69,12 @@ def of_many_lines(
     return spots, unknown
 
 
-def _shared(lines: Iterable[Touches], threads: Counter[int]) -> tuple[list[Touches], float]:
+def _shared(
+    lines: Iterable[Touches], threads: Counter[int], recording: Recording
+) -> tuple[list[Touches], float]:
     """The lines on which several threads were seen, and the number of these if each sample of a
     line were of any thread."""
-    several = [each for each in lines if len({sample.tid for sample, _ in each}) > 1]
+    several = [e for e in lines if live_at_once(recording, {sample.tid for sample, _ in e})]
     parts = [count / threads.total() for count in threads.values()]
     return several, sum(1 - sum(part ** len(each) for part in parts) for each in lines)
 

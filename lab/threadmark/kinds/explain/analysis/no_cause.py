@@ -8,6 +8,7 @@ from threadmark.kinds.explain.analysis.accounting import Account
 from threadmark.kinds.explain.analysis.cause import INTERRUPTED, LEAST, PASSED_ON, Cause
 from threadmark.kinds.explain.analysis.reasons import Reasons
 from threadmark.kinds.explain.analysis.recording import Recording, most_at_once
+from threadmark.kinds.explain.analysis.requests import serves
 
 _LOST = (  # without sleep, because a timer may sleep
     "spinning", "atomic", "waiting", "condition", "barrier", "semaphore", "once", "io",
@@ -27,17 +28,8 @@ def no_cause(
 ) -> Cause:
     """`causes`: those found, the dearest first. `idle`: words for a program that waited for
     requests."""
-    unused = reasons.unneeded.unused
-    needed = {k: t for k, t in recording.threads.items() if t.tid not in unused}
-    if most_at_once(replace(recording, threads=needed, context=frozenset())) < 2:
-        ran = sum(each.run_ns for each in needed.values())
-        whose = "This part of the program" if recording.part else "The program"
-        if ran < _RAN * sum(each.life_ns for each in needed.values()):
-            words = f"{whose} has one thread, which mostly waits for something outside of it."
-            return Cause("unknown", "main", "", words, certain=False, ns=times.total_ns)
-        words = f"{whose} has one thread: nothing can wait, and nothing scales."
-        seen = recording.own_ticks
-        return Cause("serial_dependency", "main", "", words, ns=times.total_ns, seen=seen)
+    if alone := _of_one_thread(recording, reasons, times):
+        return alone
     states = times.states
     total = max(1.0, times.total_ns)
     if states["unknown"] > 0.25 * total:
@@ -71,7 +63,7 @@ def no_cause(
     elif not enough:
         words = "The record is too short to say what costs time."
         return Cause("unknown", "", "", words, certain=False)
-    elif not recording.sample_ns and sum(each.run_ns for each in needed.values()) > _SEEN_NS:
+    elif not recording.sample_ns and sum(t.run_ns for t in recording.threads.values()) > _SEEN_NS:
         words = (
             "No thread keeps another one waiting, but running code was not sampled: whether "
             "threads spin or contend for memory is not known."
@@ -95,6 +87,29 @@ def no_cause(
             )
             enough = False
     return Cause("none", "", "", words, certain=enough and not idle)
+
+
+def _of_one_thread(recording: Recording, reasons: Reasons, times: Account) -> Cause | None:
+    """The cause if no two threads are needed at one time; else None."""
+    unneeded = reasons.unneeded
+    # Beside the only thread that works a timer does not matter. A server may serve by such threads.
+    idle = unneeded.unused if serves(recording) else unneeded.threads
+    needed = {k: t for k, t in recording.threads.items() if t.tid not in idle}
+    if not needed:
+        words = "No thread of the program was seen."
+        return Cause("unknown", "", "", words, certain=False, ns=times.total_ns)
+    if most_at_once(replace(recording, threads=needed, context=frozenset())) > 1:
+        return None
+    whose = "This part of the program" if recording.part else "The program"
+    ran = sum(each.run_ns for each in needed.values())
+    if ran < _RAN * sum(each.life_ns for each in needed.values()):
+        words = f"{whose} has one thread, which mostly waits for something outside of it."
+        return Cause("unknown", "main", "", words, certain=False, ns=times.total_ns)
+    words = f"{whose} has one thread: nothing can wait, and nothing scales."
+    if len(needed) < len(recording.threads):
+        words = f"{whose} has one thread that works: nothing scales."
+    seen = recording.own_ticks
+    return Cause("serial_dependency", "main", "", words, ns=times.total_ns, seen=seen)
 
 
 def _hides_kernel(recording: Recording) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -217,11 +218,10 @@ _MANY = 50  # such threads
 
 def short_threads(recording: Recording) -> set[int]:
     """The threads of a storm: many threads with short lives."""
-    found = {
-        each.tid
-        for each in recording.threads.values()
-        if (each.whole_ns or each.life_ns) < _SHORT_NS and each.tid != recording.pid
-    }
+    longest: Counter[int] = Counter()  # numbers are used again
+    for each in recording.threads.values():
+        longest[each.tid] = max(longest[each.tid], each.whole_ns or each.life_ns)
+    found = {tid for tid, ns in longest.items() if ns < _SHORT_NS and tid != recording.pid}
     return found if recording.in_storm or len(found) >= _MANY else set()
 
 

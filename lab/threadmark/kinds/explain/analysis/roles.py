@@ -109,6 +109,11 @@ class Roles:
                 found[tid].add(name)
         return found
 
+    def one_process(self, tid: int, another: int) -> bool:
+        """Whether two threads belong to one process."""
+        one, other = self.thread(tid), self.thread(another)
+        return one is None or other is None or one.process == other.process
+
     def signallers(self, thing: Thing | None) -> set[int]:
         """The threads that may signal the thing; empty if they are not known."""
         if thing is None or not thing.signal_stack:

@@ -24,6 +24,7 @@ from threadmark.kinds.explain.analysis.spots import (
 _FEWEST = 5  # samples at a line for a finding
 _PAIRS = 64  # of samples of two threads at one line: 4 would meet at one word by chance
 _WRITTEN = 3  # of them with a word that is written
+_MIXED = 0.5  # of the samples at other lines: with chance words, threads also meet at one word
 _PART = 0.1  # of a function's samples lie at the lines that threads share
 _MEMORY = 0.25  # of a function's samples stand for instructions that touch memory
 _ALL_OVER = 0.5  # of these touch a line that no other sample touches
@@ -59,6 +60,7 @@ class Sharing:
                 for kernel in (False, spot.category == "kernel_memory"):
                     self._of_spots |= {(stack, kernel): spot for stack in spot.stacks}
         self._text = cache(lambda module, address: names.instruction(module, address)[1])
+        self._mixed: set[int] = set()  # lines of which threads use the same words
         self._samples: dict[Place, list[Sample]] = defaultdict(list)
         for sample in recording.samples:
             self._samples[self.places.at(sample.stack, kernel=sample.kernel)].append(sample)
@@ -82,7 +84,9 @@ class Sharing:
         shared = [spot for sample in samples if (spot := self._shared_by(sample))]
         if len(shared) >= max(_FEWEST, _PART * len(samples)):
             spot = shared[0]
-            return Use("false_sharing", spot.name, spot.where, certain=True)
+            mixed = sum(touch[1] // self._line in self._mixed for touch in touched)
+            certain = mixed <= _MIXED * len(shared)
+            return Use("false_sharing", spot.name, spot.where, certain)
         if self._interleaved(touched):
             spot = side_by_side(touched, self.recording, self._names, self._knowledge)[0]
             return Use("false_sharing", spot.name, spot.where, certain=True)
@@ -134,6 +138,8 @@ class Sharing:
             if len(touched) >= _FEWEST:
                 for spot in side_by_side(touched, self.recording, self._names, self._knowledge):
                     found[line] = spot
+                if line not in found and len({sample.tid for sample, _, _ in touched}) > 1:
+                    self._mixed.add(line)
         return found
 
     def _interleaved(self, touched: list[Touch]) -> bool:

@@ -135,7 +135,10 @@ class Sleeps:
             return None  # the agent timed it
         if sample.entry == "fault":
             return Sleep("kernel_memory", sample.stack)
-        kind = kind_of_kernel(sample.sleeps_in) or self._knowledge.call(frames)
+        called = self._knowledge.call(frames)
+        kind = kind_of_kernel(sample.sleeps_in) or called
+        if sample.entry == "call" and called == "io" and kind == "kernel_memory":
+            kind = "io"  # the lock of a directory or file
         in_futex = kind in ("", "futex")
         if in_futex:
             known = self._of_futex(sample.stack)

@@ -87,7 +87,8 @@ def contended(
     """The spot of one line, if two threads or more share it."""
     threads = Counter(sample.tid for sample, _ in found)
     often = _contenders(threads)
-    if len(found) < FEWEST or len(often) < 2:
+    # Threads that follow one another may have the same memory for words of their own.
+    if len(found) < FEWEST or not live_at_once(recording, often):
         return None
     apart = _are_apart(found, often, recording)
     samples = [sample for sample, _ in found]
