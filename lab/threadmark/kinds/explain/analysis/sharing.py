@@ -24,7 +24,7 @@ from threadmark.kinds.explain.analysis.spots import (
 _FEWEST = 5  # samples at a line for a finding
 _PAIRS = 64  # of samples of two threads at one line: 4 would meet at one word by chance
 _WRITTEN = 3  # of them with a word that is written
-_MIXED = 0.5  # of the samples at other lines: with chance words, threads also meet at one word
+_MIXED = 0.2  # of the samples at other lines: with chance words, threads also meet at one word
 _PART = 0.1  # of a function's samples lie at the lines that threads share
 _MEMORY = 0.25  # of a function's samples stand for instructions that touch memory
 _ALL_OVER = 0.5  # of these touch a line that no other sample touches
