@@ -10,7 +10,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from threadmark.model.places import BUILD, DEFAULT_STORE, ROOT
+from threadmark.model.places import BUILD, DEFAULT_STORE, INSTALLED, ROOT
 from threadmark.model.workload import Workload
 
 __all__ = ["BUILD", "DEFAULT_STORE", "ROOT", "InstallOption", "JsonOption", "StoreOption"]
@@ -20,7 +20,7 @@ StoreOption = Annotated[
     Parameter(
         name="--store",
         help="SQLite file that holds the runs.",
-        show_default=lambda _: "results/threadmark.db",
+        show_default=lambda _: "results/threadmark.db" + " of the checkout" * (not INSTALLED),
     ),
 ]
 JsonOption = Annotated[
