@@ -90,3 +90,35 @@ def test_threads_that_await_results_of_each_other_have_a_chain_of_results(
         for tick in (at for at, doing in enumerate(plan) if doing == works()):
             sampled(made, tid, f"cost {stack}", range(tick, tick + 1))
     assert made.first()["category"] == category
+
+
+@pytest.mark.parametrize(
+    ("main", "helper", "found"),
+    [
+        ("parse", "compress", ("serial_dependency", False)),
+        ("cost", "cost", ("imbalance", True)),
+    ],
+    ids=["a pipeline", "parts"],
+)
+def test_threads_of_one_loop_with_different_work_may_be_stages_of_a_pipeline(
+    main: str, helper: str, found: tuple[str, bool]
+) -> None:
+    pop = waits("condition", 1, "pthread_cond_wait@libc pop run")
+    made = Made().thing(1, "condition", signals=100, signal_stack="push run")
+    made.thread(MAIN, waits("join", 0, "pthread_join@libc main", HELPER))
+    made.thread(HELPER, works(), "main").thread(HELPER + 1, [works(), pop], "main")
+    sampled(made, HELPER, f"{main} run", range(100))
+    sampled(made, HELPER + 1, f"{helper} run", range(0, 100, 2))
+    first = made.first()
+    assert (first["category"], first["certain"]) == found
+    assert ("threads that do the same" in first["words"]) == (not found[1])
+
+
+def test_a_thread_that_is_joined_has_more_to_do_whatever_its_waiter_did_before() -> None:
+    join = waits("join", 0, "pthread_join@libc main", HELPER)
+    made = Made(processors=4).thread(MAIN, [works()] * 30 + [join] * 70)
+    made.thread(HELPER, works(), "main").thread(HELPER + 1, [works()] * 50 + [None] * 50, "main")
+    for tid, stack, ticks in ((MAIN, "read", 30), (HELPER, "cost", 100), (HELPER + 1, "cost", 50)):
+        sampled(made, tid, stack, range(ticks))
+    first = made.first()
+    assert (first["category"], first["certain"]) == ("imbalance", True)

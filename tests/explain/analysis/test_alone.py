@@ -1,4 +1,4 @@
-"""Work of one thread while the other threads do not exist."""
+"""Work of one thread while the other threads do not exist or only sleep."""
 
 from __future__ import annotations
 
@@ -95,3 +95,25 @@ def test_done_by_shows_what_a_thread_did_alone_although_others_waited_later() ->
                            "stack": made.stack(text)})  # fmt: skip
     holders = made.first()["holders"]
     assert holders[0]["frames"] == ["read", "main"]
+
+
+@pytest.mark.parametrize(
+    "helper", [waits("sleep", 0, "nanosleep@libc tick"), waits("poll", 0, "poll@libc watch")]
+)
+def test_one_thread_that_works_beside_threads_that_sleep_does_not_scale(helper: Doing) -> None:
+    made = Made().thread(MAIN, works()).thread(A, helper, "main")
+    first = made.first()
+    assert (first["category"], first["certain"]) == ("serial_dependency", True)
+    assert "one thread that works" in first["words"]
+    assert made.thread(B, works(), "main").first()["category"] == "none"
+
+
+def test_a_server_may_serve_by_threads_that_sleep_when_nobody_asks() -> None:
+    made = Made().thread(MAIN, works()).thread(A, waits("sleep", 0, "nanosleep@libc tick"), "main")
+    made.head["tier"] = {"agent": True, "perf": True, "sample_ns": 2_000_000, "attached": True}
+    assert made.first()["category"] == "none"
+
+
+def test_a_record_without_threads_says_nothing_for_sure() -> None:
+    first = Made().first()
+    assert (first["category"], first["certain"]) == ("unknown", False)

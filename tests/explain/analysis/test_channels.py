@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 from made import MAIN, TICK, Doing, Made, waits, works
+from threadmark.kinds.explain.analysis.recording import Part
 
 READER, STAGE, SINK = 101, 102, 103
 FULL, EMPTY = 7, 8  # descriptors of the pipe's writer, and of its reader
@@ -130,3 +131,25 @@ def test_a_thread_that_polls_a_pipe_waits_for_the_stage_that_fills_it(reads: boo
 @pytest.mark.parametrize("path", ["socket:[77]", "/dev/pts/1", "anon_inode:[timerfd]"])
 def test_a_thread_that_polls_may_wait_for_something_outside_of_the_program(path: str) -> None:
     assert polled(path=path).first()["category"] == "io"
+
+
+@pytest.mark.parametrize("part", [Part(from_s=0.04), Part((str(STAGE), str(SINK)))])
+def test_a_part_of_a_record_has_both_ends_of_a_pipe(part: Part) -> None:
+    assert piped(works()).first(part)["category"] == "serial_dependency"
+
+
+@pytest.mark.parametrize(("state", "certain"), [("S", True), ("R", False)])
+def test_a_file_that_is_read_is_named_and_not_one_that_is_written_meanwhile(
+    state: str, certain: bool
+) -> None:
+    """Reading that only computes in the kernel may scale."""
+    fetch = "io", EMPTY, "read@libc fetch worker", 0, state, 0
+    made = Made().thread(MAIN, waits("join", 0, "pthread_join@libc main", READER))
+    for tid in (READER, STAGE):
+        made.thread(tid, [*[fetch] * 4, works()], "main")
+    descriptor(made, EMPTY, "/data/in", 0)
+    descriptor(made, FULL, "/tmp/log", 5000)
+    first = made.first()
+    assert (first["category"], first["name"], first["certain"]) == ("io", "fetch", certain)
+    assert "/data/in" in first["words"]
+    assert "/tmp/log" not in first["words"]

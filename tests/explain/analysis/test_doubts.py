@@ -263,3 +263,12 @@ def test_a_lock_that_costs_little_need_not_keep_the_program_from_scaling(
     found = made.first()
     assert (found["category"], found["certain"]) == ("mutex", certain)
     assert ("less than a tenth" in found["words"]) != certain
+
+
+@pytest.mark.parametrize(("ns", "certain"), [(20.0, False), (5.0, True)])
+def test_a_cause_is_not_certain_with_a_good_part_that_is_not(ns: float, certain: bool) -> None:
+    sure = Cause("serial_dependency", "step", "", "", ns=30.0)
+    part = Cause("serial_dependency", "read", "", "", ns=ns)
+    part.doubt("or not")
+    [found] = merged([sure, part])
+    assert (found.certain, found.doubts) == (certain, set() if certain else {"or not"})

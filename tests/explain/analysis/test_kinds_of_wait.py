@@ -156,3 +156,23 @@ def test_a_word_that_a_function_called_lock_waits_for_is_a_lock(
 ) -> None:
     stack = f"syscall@libc std::__atomic_base::wait {function} book worker"
     assert two("futex", stack).thing(1, "futex", waits=99).first()["category"] == category
+
+
+@pytest.mark.parametrize(
+    ("call", "entry", "sleeps_in", "state"),
+    [
+        ("openat64", "call", "rwsem_down_write_slowpath", "io"),
+        ("openat64", "", "rwsem_down_write_slowpath", "kernel_memory"),
+        ("mmap", "call", "rwsem_down_write_slowpath", "kernel_memory"),
+        ("poll", "call", "schedule_hrtimeout_range", "sleep"),
+    ],
+)
+def test_the_kernels_lock_of_a_directory_is_input_and_output(
+    call: str, entry: str, sleeps_in: str, state: str
+) -> None:
+    made = Made().thread(MAIN, JOIN_A)
+    for tid in (A, B):
+        made.thread(tid, works(), "main", run_ns=50 * TICK)
+        made.look(tid, f"{call}@libc create worker", 30, switch=True, kernel=True, entry=entry,
+                  sleeps_in=sleeps_in)  # fmt: skip
+    assert made.answer()["states"][state] == pytest.approx(1 / 3, abs=0.01)

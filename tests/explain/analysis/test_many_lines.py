@@ -111,3 +111,26 @@ def test_few_shared_objects_among_those_of_each_thread_are_no_cause() -> None:
     others = [(number, 3) for number in range(36, 75)]
     first = walks(own, others).first()
     assert first["category"] == "none"
+
+
+def in_pairs(objects: int, samples: int, *, later: bool) -> Made:
+    """Two threads with objects of their own, and two more at the same addresses: `later`, when the
+    first two have ended, or at the same time."""
+    made = Made(processors=4).thread(MAIN, waits("join", 0, "pthread_join@libc main", A))
+    for number, tid in enumerate((A, B, A + 2, B + 2)):
+        plan = [works()] * 50 + [None] * 50
+        made.thread(tid, plan[:: -1 if number > 1 else 1] if later else works(), "main")
+        for each in range(objects):
+            address = (100 * (number % 2) + each) * OBJECT
+            made.sample(tid, "visit worker", samples, bx=address)
+            made.sample(tid, "compute worker", samples)
+    made.operands[made.stack("visit worker")] = Operand(base="bx")
+    return made
+
+
+@pytest.mark.parametrize(("objects", "samples"), [(1, 20), (40, 1)])
+def test_threads_that_follow_one_another_have_objects_of_their_own_in_the_same_memory(
+    objects: int, samples: int
+) -> None:
+    assert in_pairs(objects, samples, later=False).first()["category"] == "atomic"
+    assert in_pairs(objects, samples, later=True).first()["category"] == "none"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from made import MAIN, TICK, Made, Names, waits, works
+from made import MAIN, TICK, Doing, Made, Names, waits, works
 from threadmark.kinds.explain.analysis import reading
 from threadmark.kinds.explain.analysis.answer import analyse
 from threadmark.kinds.explain.analysis.recording import Recording
@@ -81,3 +81,18 @@ def test_the_cost_and_the_work_of_a_task_are_given() -> None:
         "count": 1000, "cost_ns": 0.75 * 100 * TICK / 1000, "work_ns": 0.25 * 100 * TICK / 1000
     }  # fmt: skip
     assert "a task costs 300 us and works for 100 us" in document["causes"][0]["words"]
+
+
+def test_a_storm_has_advice_though_a_number_was_had_by_a_thread_that_is_cut_out() -> None:
+    joins = [waits("join", 0, "pthread_join@libc main", A + number) for number in range(100)]
+    made = Made().thread(MAIN, joins)
+    for number in range(100):
+        plan: list[Doing | None] = [None] * 100
+        plan[number] = works()
+        totals = {"starting": {"ns": TICK // 2, "times": 1}}
+        made.thread(A + number, plan, "spawn main", totals=totals)
+    made.line(kind="thread", tid=A + 50, maker=MAIN, began_ns=0, ended_ns=TICK + 1, totals={})
+    cut = only_repeats(recording(made), [(2 * TICK, 100 * TICK)])
+    assert A + 50 not in cut.threads
+    document, _ = analyse(cut, Names(made.stacks, made.data), knowledge())
+    assert document["causes"][0]["category"] == "thread_creation"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 from made import MAIN, TICK, Made, waits, works
 from threadmark.kinds.explain.analysis.cause import Cause, doubted
+from threadmark.kinds.explain.analysis.recording import short_threads
 
 A, B = 101, 102
 ENDS = "madvise@libc advise_stack_range@libc start_thread@libc"
@@ -119,3 +120,12 @@ def test_a_loop_whose_parts_are_single_iterations_is_overhead_of_tasks(hands_out
     first = made.first()
     assert (first["category"], first["certain"]) == ("task_overhead", True)
     assert first["knowledge"] == "openmp_dynamic.toml"
+
+
+def test_a_number_that_a_longer_thread_had_too_is_none_of_a_storm() -> None:
+    made = Made().thread(MAIN, works())
+    for number in range(60):
+        made.thread(A + number, [None] * number + [works()] + [None] * (99 - number), "main")
+    assert short_threads(made.read()[0]) == set(range(A, A + 60))
+    made.line(kind="thread", tid=A + 50, maker=MAIN, began_ns=0, ended_ns=40 * TICK, totals={})
+    assert short_threads(made.read()[0]) == {*range(A, A + 60)} - {A + 50}

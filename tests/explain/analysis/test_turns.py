@@ -259,3 +259,27 @@ def test_waits_in_turns_that_take_less_than_the_work_are_no_matter_of_the_barrie
             made.line(kind="sample", tid=tid, at_ns=at * 2 * MS, **more)
     first = made.first()
     assert first["category"] == category
+
+
+@pytest.mark.parametrize(("work", "certain"), [(1, False), (0, True)])
+def test_a_barrier_at_which_threads_wait_for_less_than_they_work_need_not_take_long(
+    work: int, certain: bool
+) -> None:
+    """In turns of two ticks one thread works for both, and the other waits for one or both."""
+    step = waits("barrier", 1, "pthread_barrier_wait@libc run worker")
+    turn = [*[works()] * work, *[step] * (2 - work)]
+    made = Made().thread(MAIN, JOIN_A).thing(1, "barrier")
+    made.thread(A, [*turn, works(), works()], "main").thread(B, [works(), works(), *turn], "main")
+    made.pair(1, "barrier", "run worker", "", 50 * (2 - work) * TICK).lines[-1]["waits"] = 50_000
+    first = made.first()
+    assert (first["category"], first["certain"]) == ("barrier", certain)
+    assert ("differ from turn to turn" in first["words"]) == (not certain)
+
+
+def test_a_barrier_at_which_all_threads_wait_takes_long_however_much_they_work() -> None:
+    made = Made().thread(MAIN, JOIN_A).thing(1, "barrier")
+    for tid in (A, B):
+        made.thread(tid, [waits("barrier", 1, "run worker"), works(), works()], "main")
+    made.pair(1, "barrier", "run worker", "", 68 * TICK).lines[-1]["waits"] = 100_000
+    first = made.first()
+    assert (first["category"], first["certain"]) == ("barrier", True)
