@@ -255,25 +255,25 @@ def test_a_poll_while_all_processors_have_work_costs_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("consumer", "worker", "sampled", "category"),
+    ("consumer", "worker", "shared", "category"),
     [
         (0, 0, False, "serial_dependency"),
         (0, B, False, "sleep"),
-        (A, 0, False, "serial_dependency"),  # no thread of its own process can wake it
-        (0, B, True, "serial_dependency"),  # only ticks saw the word, perhaps in shared memory
+        (A, 0, False, "condition"),
+        (A, 0, True, "serial_dependency"),
+        (0, B, True, "serial_dependency"),
     ],
 )
 def test_threads_of_other_processes_do_not_work_for_who_waits_for_a_condition(
-    consumer: int, worker: int, sampled: bool, category: str
+    consumer: int, worker: int, shared: bool, category: str
 ) -> None:
     """A consumer waits while one producer sleeps and another one works. `consumer` and `worker`:
     the processes of those; the sleeping one belongs to the first process."""
     rests = waits("sleep", 0, "nanosleep@libc produce")
-    pops = waits("futex" if sampled else "condition", 3, "pthread_cond_wait@libc pop consume")
-    of: dict[str, Any] = {"totals": {}} if sampled else {}
-    made = Made(processors=4).thread(MAIN, [works()] * 20 + [rests] * 80, **of)
-    made.thread(A, [works()] * 20 + [pops] * 80, "main", process=consumer, **of)
-    made.thread(B, works(), process=worker, **of)
-    made.thing(3, "condition", signals=9, signal_stack="push produce", sampled=sampled)
+    pops = waits("condition", 3, "pthread_cond_wait@libc pop consume")
+    made = Made(processors=4).thread(MAIN, [works()] * 20 + [rests] * 80)
+    made.thread(A, [works()] * 20 + [pops] * 80, "main", process=consumer)
+    made.thread(B, works(), process=worker)
+    made.thing(3, "condition", signals=9, signal_stack="push produce", shared=shared)
     made.sample(MAIN, "make produce", 20).sample(A, "use consume", 20).sample(B, "make produce", 99)
     assert made.first()["category"] == category

@@ -17,12 +17,12 @@ APART = 0x1000  # bytes between two lines
 def test_words_may_be_different_by_chance_where_threads_meet_at_words_of_other_lines(
     met: int, certain: bool
 ) -> None:
-    """Threads use words of their own on three lines, and one word together on `met` others."""
+    """Threads use words of their own on twelve lines, and one word together on `met` others."""
     made = Made().thread(MAIN, waits("join", 0, "pthread_join@libc main", A))
     for number, tid in enumerate((A, B)):
         made.thread(tid, works(), "main")
-        for line in range(1, 4 + met):
-            own = 8 * number if line < 4 else 0
+        for line in range(1, 13 + met):
+            own = 8 * number if line < 13 else 0
             made.sample(tid, "add worker", 4, ax=line * APART + own)
     made.operands[made.stack("add worker")] = Operand("ax", plain=True, writes=True)
     use = Sharing(*made.read(), knowledge()).use(Place("add"))

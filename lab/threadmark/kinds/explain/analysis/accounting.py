@@ -115,7 +115,8 @@ def _stolen(recording: Recording) -> dict[int, float]:
     able_ns: Counter[int] = Counter()
     before = recording.began_ns
     for tick in recording.ticks if recording.steal_ns else ():
-        span, before = max(0, tick.at_ns - before), tick.at_ns
+        span = max(0, tick.at_ns - before)
+        before += span
         for glance in tick.glances:
             seen_ns[glance.tid] += span
             able_ns[glance.tid] += span * (glance.state == "R")

@@ -62,7 +62,8 @@ def alone_causes(recording: Recording, names: Names, roles: Roles, account: Acco
     seen = 0
     before = recording.began_ns
     for tick in recording.ticks:
-        span, before = max(0, tick.at_ns - before), tick.at_ns
+        span = max(0, tick.at_ns - before)
+        before += span
         working = [each.tid for each in tick.glances if each.works]
         if len(working) == 1 and is_within(spans, tick.at_ns):
             workers[working[0]] += span

@@ -92,7 +92,6 @@ def analyse(
     causes, requests = requests_apart(united, recording)
     total = max(1.0, times.total_ns)
     doubted(causes, total, has_tasks=runtime.has_tasks(), ready_ns=times.states["runnable"])
-    listed = [each for each in [*causes, *requests] if each.ns >= SHOWN * total][:_MOST]
     # The cost of waiting for other programs hides causes, so causes count against the remaining
     # time.
     spare = reasons.unneeded.threads - reasons.unneeded.launchers
@@ -103,7 +102,8 @@ def analyse(
         return cause.ns < LEAST_OF.get(cause.category, LEAST) * rest
 
     first = next((each for each in causes if not is_minor(each)), None)
-    listed.sort(key=is_minor)  # a dearer one may be too little for a cause of its category
+    causes.sort(key=is_minor)  # a dearer one may be too little for a cause of its category
+    listed = [each for each in [*causes, *requests] if each.ns >= SHOWN * total][:_MOST]
     if first is None:
         idle = idle_words(requests, total)
         nothing = no_cause(recording, reasons, times, causes, idle)
@@ -212,7 +212,7 @@ def _complete(
 
 
 def _record(cause: Cause, total: float) -> dict[str, Any]:
-    words = "; ".join([cause.words, *sorted(cause.doubts)])
+    words = "; ".join([cause.words, *(() if cause.certain else sorted(cause.doubts))])
     return {
         "category": cause.category,
         "share": _rounded(min(1.0, cause.ns / total)),

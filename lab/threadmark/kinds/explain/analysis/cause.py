@@ -57,7 +57,8 @@ class Cause:
     held: list[Party] = field(default_factory=list)
     waited: list[Party] = field(default_factory=list)
     bound: float | None = None
-    doubts: set[str] = field(default_factory=set)
+    doubts: set[str] = field(default_factory=set)  # of a cause that is not certain
+    unsure_ns: float = 0.0  # of its parts that are not certain
     timed: bool = True  # at least in part; else estimated from observations
     for_all: bool = False  # `did` has all that the others waited for
     anywhere: bool = False  # one cause, wherever the program meets it
@@ -78,11 +79,11 @@ class Cause:
 
     def take(self, other: Cause) -> None:
         """Make another cause part of this one."""
-        if not other.certain and other.ns > _SOME * self.ns:
-            self.certain = False
-            self.doubts |= other.doubts
-        self.timed |= other.timed
         self.ns += other.ns
+        self.unsure_ns += other.unsure_ns if other.certain else other.ns
+        self.certain &= self.unsure_ns <= _SOME * self.ns
+        self.doubts |= other.doubts
+        self.timed |= other.timed
         self.seen += other.seen
         self.things |= other.things
         self.reasons |= other.reasons

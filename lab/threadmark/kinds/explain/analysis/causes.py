@@ -32,7 +32,7 @@ from threadmark.kinds.explain.analysis.slow_paths import yielding
 from threadmark.kinds.explain.analysis.spans import Meanwhile
 from threadmark.kinds.explain.analysis.spots import Spot
 from threadmark.kinds.explain.analysis.stacks import Stacks
-from threadmark.kinds.explain.analysis.written import files_of
+from threadmark.kinds.explain.analysis.written import files_of, shown
 
 _ALONE = 0.95  # of all useful work
 _RAN = 0.5  # of the time in calls
@@ -156,7 +156,7 @@ class Finder:
         writes = reads is None and any(each.writes for each in files)
         certain = self._account.ran_in_calls < _RAN or writes
         if reads:
-            words += f": {reads.path}" if reads.path else ""
+            words += f": {shown(reads.path)}" if reads.path else ""
         elif files:
             most = max(files_of(self.recording), key=lambda each: (each.ns, each.writes, each.path))
             if most.writes:

@@ -125,10 +125,12 @@ class _Judge:
             if cause["category"] == "imbalance" and self._is_of_one_round():
                 cause["certain"] = False
                 cause["words"] += "; in other rounds the threads ended nearly together"
-        known = {cause["category"]: cause["share"] for cause in reversed(causes)}
+        known: dict[str, float] = defaultdict(float)
+        for cause in causes:
+            known[cause["category"]] += cause["share"]
         for (category, _), found in self._uses.items():
             grown = self._of_growth(category, found)
-            live += [each for each in grown if each["share"] > _APART * known.get(category, 0.0)]
+            live += [each for each in grown if each["share"] > _APART * known[category]]
         # Shares are of the time of all threads, including a thread that only awaits the others.
         times = self._document["thread_s"] / (self._rounds.most * self._document["wall_s"])
         if times * sum(cause["share"] for cause in live) < _EXPLAINS * self._lost:

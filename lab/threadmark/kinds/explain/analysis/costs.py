@@ -66,16 +66,18 @@ def costs(recording: Recording, account: Account, reasons: Reasons, sleeps: Slee
             pairs[pair.activity, pair.thing] = pair
     for bucket, whole_ns, shares in _buckets(recording, account):
         ns = whole_ns
+        alone = not bucket[0] and reasons.is_short(bucket[1])  # a thread of a storm is one bucket
+        seen = evidence.get(bucket) or (None if alone else by_activity.get(bucket[0]))
+        shown = seen is not None and seen.total > 0
         if not bucket[0]:
-            ns -= _by_switches(found, bucket[1], whole_ns, sleeps)
+            every = not (shown or alone)
+            ns -= _by_switches(found, bucket[1], whole_ns, sleeps, every=every)
         late = _late_ns(bucket, ns, evidence, recording) if bucket[0] == "relock" else 0.0
         waking = _waking(_without_ticks(bucket, pairs.get(bucket), reasons)) if late else None
         if waking is not None:
             _add(found, waking, late, 0, shares)
             ns -= late
-        alone = not bucket[0] and reasons.is_short(bucket[1])  # a thread of a storm is one bucket
-        seen = evidence.get(bucket) or (None if alone else by_activity.get(bucket[0]))
-        if seen is None or not seen.total:
+        if seen is None or not shown:
             reason = _without_ticks(bucket, pairs.get(bucket), reasons)
             if reason is not None:
                 needed, of_them = _needed(shares, reasons)
@@ -87,7 +89,8 @@ def costs(recording: Recording, account: Account, reasons: Reasons, sleeps: Slee
                 reason = _without_ticks(bucket, pairs.get(bucket), reasons)
             if reason not in (None, NEEDLESS):
                 part = ns * count / seen.total
-                _add(found, reason, part, count, shares, timed=bool(bucket[0]))
+                own = count if bucket[0] or bucket in evidence else 0  # else other threads' ticks
+                _add(found, reason, part, own, shares, timed=bool(bucket[0]))
     return list(found.values())
 
 
@@ -143,15 +146,21 @@ def _add(
 
 
 def _by_switches(
-    found: dict[tuple[str, str, int, int], Cost], tid: int, ns: float, sleeps: Sleeps
+    found: dict[tuple[str, str, int, int], Cost],
+    tid: int,
+    ns: float,
+    sleeps: Sleeps,
+    *,
+    every: bool = False,
 ) -> float:
     """Add the part of a thread's unseen time that its switches explain by themselves, and return
-    it. Waits for other threads are left to the ticks, which see those threads."""
+    it. Waits for other threads are left to the ticks, which see those threads. `every`: no tick saw
+    the waits, so every switch tells what it can."""
     switches = sleeps.switches(tid)
     total = sum(switches.values())
     explained = 0.0
     for sleep, count in switches.items():
-        if sleep.kind in _BY_THEMSELVES:
+        if every or sleep.kind in _BY_THEMSELVES:
             part = ns * count / total
             explained += part
             _add(found, Reasons.of_sleep(sleep, tid), part, count, {tid: 1.0}, timed=False)

@@ -78,7 +78,8 @@ def _crowd(recording: Recording, processors: int) -> tuple[float, float, set[int
     crowded = set()
     before = recording.began_ns
     for number, tick in enumerate(recording.ticks):
-        span, before = max(0, tick.at_ns - before), tick.at_ns
+        span = max(0, tick.at_ns - before)
+        before += span
         surplus = sum(each.works for each in tick.glances) - processors
         if surplus > 0:
             surplus_ns += surplus * span

@@ -212,9 +212,9 @@ def _thing(line: Line) -> Thing:
         what=line.text("what"),
         kind=line.text("type", ""),
         region=line.text("region", ""),
-        sampled=line.fields.get("sampled") is True,
+        sampled=line.fields.get("sampled") is True, shared=line.fields.get("shared") is True,
         **{name: line.when(name) for name in _COUNTS_OF_THINGS},
-    )
+    )  # fmt: skip
 
 
 _COUNTS_OF_THINGS = (

@@ -216,8 +216,8 @@ class Reasons:
             able = self._roles.signallers(thing) if activity != "barrier" else set()
             others = [each for each in tick if each not in visited and (not able or each in able)]
         others = [each for each in others if each not in self.unneeded.threads]
-        if thing is not None and not thing.sampled:  # processes may share it, but few do
-            others = [e for e in others if self._roles.one_process(e, glance.tid)] or others
+        if thing is not None and not thing.shared:
+            others = [each for each in others if self._roles.one_process(each, glance.tid)]
         if activity == "barrier":
             others = [e for e in others if not _at(tick[e], glance)]
         works = [each for each in others if tick[each].works and tick[each].activity == "running"]

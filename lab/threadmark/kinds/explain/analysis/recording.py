@@ -92,6 +92,7 @@ class Thing:
     signals: int
     signal_stack: int
     sampled: bool = False  # seen by ticks only
+    shared: bool = False  # by processes
     mutex: int = 0  # of a condition: its waiters lock this thing again; 0: not known
     futile: int = 0  # of a condition: waits that were signalled for nothing
 
@@ -210,8 +211,6 @@ class Part:
 
 
 WHOLE = Part()
-
-
 _SHORT_NS = 5_000_000  # a thread with a shorter life was made for one piece of work
 _MANY = 50  # such threads
 
@@ -281,7 +280,8 @@ class Recording:
     @property
     def sample_ns(self) -> int:
         """Processor time between two samples of a thread; 0: there are none."""
-        return int(self.tier.get("sample_ns") or 0)
+        found = self.tier.get("sample_ns")
+        return max(0, found) if isinstance(found, int) else 0
 
     @property
     def wall_ns(self) -> int:

@@ -155,7 +155,7 @@ class Roles:
         known. Else a wait for such a thread is for its work."""
         threads = self._recording.threads
         creating = sum(t.totals["creating"].ns for t in threads.values() if "creating" in t.totals)
-        storm = [threads[tid] for tid in self.short if tid in threads]
+        storm = [each for each in threads.values() if each.tid in self.short]
         starting = sum(t.totals["starting"].ns for t in storm if "starting" in t.totals)
         ran = sum(each.run_ns for each in storm)
         return not creating + starting or creating + starting > _DEAR * ran

@@ -131,8 +131,15 @@ def contended(
         return spot
     if apart:
         return _of_words(found, (name, where), recording, names, anonymous=known is None)
-    words = "threads write one atomic"
-    return spot_of("atomic", ("atomic", name, where), words, samples)
+    spot = spot_of("atomic", ("atomic", name, where), "threads write one atomic", samples)
+    spot.certain = len({_process(tid, recording) for tid in often}) < len(often)
+    if not spot.certain:
+        spot.doubt = "or each process has one of its own"
+    return spot
+
+
+def _process(tid: int, recording: Recording) -> int:
+    return recording.threads[tid].process if tid in recording.threads else 0
 
 
 def _are_apart(found: list[tuple[Sample, int]], often: list[int], recording: Recording) -> bool:

@@ -12,6 +12,12 @@ _WITHOUT_NAME = re.compile(
 )  # a number of the kernel's, without use to a reader
 
 
+def shown(path: str) -> str:
+    """The name of a file for people."""
+    match = _WITHOUT_NAME.fullmatch(path)
+    return f"a {match[1]}" if match else path
+
+
 def files_of(recording: Recording) -> list[Written]:
     """Each file by its path. All sockets are one entry, and so are all pipes: its name has their
     number."""
