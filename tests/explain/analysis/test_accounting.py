@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from made import MAIN, TICK, Doing, Made, ready, sleeps, waits, works
 from threadmark.kinds.explain import table
 from threadmark.kinds.explain.analysis import accounting, reading
-from threadmark.kinds.explain.analysis.cause import LEAST, LEAST_OF, PASSED_ON, Cause, doubted
+from threadmark.kinds.explain.analysis.cause import LEAST, LEAST_OF, PASSED_ON, Cause
+from threadmark.kinds.explain.analysis.doubts import doubted
 from threadmark.kinds.explain.analysis.frames import plain_name
 from threadmark.model.errors import LabError
 

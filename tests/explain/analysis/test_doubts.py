@@ -6,7 +6,8 @@ from collections import Counter
 
 import pytest
 from made import MAIN, TICK, Made, sleeps, waits, works
-from threadmark.kinds.explain.analysis.cause import Cause, doubted, merged, unite_tasks
+from threadmark.kinds.explain.analysis.cause import Cause, merged, unite_tasks
+from threadmark.kinds.explain.analysis.doubts import doubted
 
 A, B = 101, 102
 JOIN_A = waits("join", 0, "pthread_join@libc main", A)

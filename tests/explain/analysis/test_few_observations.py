@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from made import TICK, Made, waits, works
-from threadmark.kinds.explain.analysis.cause import Cause, doubted, merged
+from threadmark.kinds.explain.analysis.cause import Cause, merged
+from threadmark.kinds.explain.analysis.doubts import doubted
 
 A, B = 101, 102
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import pytest
 from made import MAIN, TICK, Made, waits, works
-from threadmark.kinds.explain.analysis.cause import Cause, doubted
+from threadmark.kinds.explain.analysis.cause import Cause
+from threadmark.kinds.explain.analysis.doubts import doubted
 from threadmark.kinds.explain.analysis.recording import short_threads
 
 A, B = 101, 102

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import pytest
 from made import MAIN, MS, TICK, Made, ready, waits, works
-from threadmark.kinds.explain.analysis.cause import Cause, doubted, merged
+from threadmark.kinds.explain.analysis.cause import Cause, merged
+from threadmark.kinds.explain.analysis.doubts import doubted
 from threadmark.kinds.explain.analysis.frames import Frame, maker_of_closure
 from threadmark.kinds.explain.analysis.meaning import Operand
 from threadmark.kinds.explain.knowledge import knowledge

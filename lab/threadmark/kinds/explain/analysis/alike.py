@@ -12,7 +12,7 @@ from threadmark.kinds.explain.analysis.costs import Cost
 from threadmark.kinds.explain.analysis.frames import Frame, is_of_library
 from threadmark.kinds.explain.analysis.meaning import Names
 from threadmark.kinds.explain.analysis.recording import Recording, Sample
-from threadmark.kinds.explain.analysis.roles import Roles
+from threadmark.kinds.explain.analysis.roles import Roles, outermost
 from threadmark.kinds.explain.analysis.serial_parts import are_side_by_side
 
 _ENDS = ("future", "join")
@@ -71,10 +71,15 @@ class Equals:
 
     def takes_part(self, cost: Cost, waits_in: Sequence[Frame]) -> bool:
         """Whether the awaited thread may also take what the others wait for, like a permit: it was
-        made where they were, or works in a function around the wait, or that is not known.
-        `waits_in`: the frames of the wait."""
+        made where they were, or waits there too, or works in a function around the wait, or that
+        is not known. `waits_in`: the frames of the wait."""
         worker = cost.reason.tid
-        if any(self._roles.same(worker, tid) for tid in cost.by_thread):
+        # Its own time may be that of waits for other things.
+        if any(self._roles.same(worker, tid) for tid in cost.by_thread if tid != worker):
+            return True
+        starts = self._roles.starts.get(worker, set())
+        waiters = (e.waiter for e in self._recording.pairs if e.thing == cost.reason.thing)
+        if starts & {outermost(self._names.frames(each)) for each in waiters}:
             return True
         around = {each.name for each in waits_in if _has_own_name(each)}
         work = self._work(self._samples[worker])

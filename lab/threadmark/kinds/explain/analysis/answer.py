@@ -15,7 +15,6 @@ from threadmark.kinds.explain.analysis.cause import (
     LEAST_OF,
     SHOWN,
     Cause,
-    doubted,
     merged,
     unite_tasks,
 )
@@ -23,6 +22,7 @@ from threadmark.kinds.explain.analysis.causes import Finder
 from threadmark.kinds.explain.analysis.costs import costs
 from threadmark.kinds.explain.analysis.critical_path import CriticalPath
 from threadmark.kinds.explain.analysis.details import details
+from threadmark.kinds.explain.analysis.doubts import doubted
 from threadmark.kinds.explain.analysis.holders import Holders, waits_for
 from threadmark.kinds.explain.analysis.languages import limits_of_languages
 from threadmark.kinds.explain.analysis.looks import looks

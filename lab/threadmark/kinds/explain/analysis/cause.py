@@ -11,17 +11,15 @@ from threadmark.kinds.explain.analysis.stacks import Party
 
 FEWEST_TICKS = 5  # that make a passed-on wait certain
 FEW = "few observations show it"
-_CHANCE = 0.15  # of thread time
 PASSED_ON = ("imbalance", "serial_dependency")
-_TAKEN = ("mutex", "rwlock", "spin", "allocator", "stdio", "loader")
+TAKEN = ("mutex", "rwlock", "spin", "allocator", "stdio", "loader")
 _WORDS = ("atomic", "false_sharing")
 INTERRUPTED = ("mutex", "rwlock", "spin")  # whose holder may lose its processor meanwhile
-_AWAITED = "serial_dependency"  # the work of such a thread
-_LITTLE = 0.06  # of thread time
+AWAITED = "serial_dependency"  # the work of such a thread
+LITTLE = 0.06  # of thread time
 _GUESS = 10  # times the cost of a spin lock
-_NEARLY = 0.75  # of another cause
-_MUCH = 0.5  # of another cause
-_SOME = 0.25  # of another cause
+MUCH = 0.5  # of another cause
+SOME = 0.25  # of another cause
 RUNTIME, SEEKS, SPINNERS = "runtime", "seeks", "spinners"  # cases
 LEAST = 0.04  # of thread time; less is no cause
 LEAST_OF = {
@@ -29,7 +27,7 @@ LEAST_OF = {
     "run_queue": 0.1,  # one more thread than processors, now and then
     # Threads with the same work also end at different moments by chance.
     **dict.fromkeys(PASSED_ON, 0.1),
-    **dict.fromkeys(INTERRUPTED, _LITTLE),  # other programs interrupt a thread that has a lock
+    **dict.fromkeys(INTERRUPTED, LITTLE),  # other programs interrupt a thread that has a lock
 }
 SHOWN = 0.01
 
@@ -58,7 +56,7 @@ class Cause:
     waited: list[Party] = field(default_factory=list)
     bound: float | None = None
     doubts: set[str] = field(default_factory=set)  # of a cause that is not certain
-    unsure_ns: float = 0.0  # of its parts that are not certain
+    unsure_ns: float = 0.0  # of the united parts that are not certain
     timed: bool = True  # at least in part; else estimated from observations
     for_all: bool = False  # `did` has all that the others waited for
     anywhere: bool = False  # one cause, wherever the program meets it
@@ -80,9 +78,6 @@ class Cause:
     def take(self, other: Cause) -> None:
         """Make another cause part of this one."""
         self.ns += other.ns
-        self.unsure_ns += other.unsure_ns if other.certain else other.ns
-        self.certain &= self.unsure_ns <= _SOME * self.ns
-        self.doubts |= other.doubts
         self.timed |= other.timed
         self.seen += other.seen
         self.things |= other.things
@@ -96,6 +91,13 @@ class Cause:
             (self.samples, other.samples),
         ):
             mine.update(its)
+
+    def unite(self, other: Cause) -> None:
+        """Take another part of the same cause, and be as certain as the parts are."""
+        self.take(other)
+        self.unsure_ns += 0.0 if other.certain else other.ns
+        self.certain &= self.unsure_ns <= SOME * self.ns
+        self.doubts |= other.doubts
 
 
 def of_piece(piece: Piece, where: str) -> Cause:
@@ -132,7 +134,7 @@ def merged(causes: list[Cause]) -> list[Cause]:
         if key in found:
             if found[key].name != cause.name and name:
                 found[key].name = _of_elements(found[key].name)
-            found[key].take(cause)
+            found[key].unite(cause)
             if not found[key].name:  # no tick saw the dearest part of it
                 found[key].name, found[key].where = cause.name, cause.where
         else:
@@ -173,7 +175,7 @@ def _unite_unseen(found: dict[tuple[str, str, str], Cause]) -> None:
         same = [k for k in found if k[:2] == key[:2] and k != key]
         if same:
             found[same[0]].take(found.pop(key))
-    locks = {c.name: c for c in found.values() if c.category in _TAKEN and c.name}
+    locks = {c.name: c for c in found.values() if c.category in TAKEN and c.name}
     for key in [k for k, c in found.items() if k[0] in _WORDS and c.name in locks]:
         if not _is_dearer(found[key], locks[found[key].name]):
             locks[found[key].name].take(found.pop(key))  # the word of the lock itself, or its line
@@ -193,11 +195,11 @@ def _unite_consequences(found: dict[tuple[str, str, str], Cause]) -> None:
     for key in [key for key in found if key[0] == "barrier"]:
         # Waking also takes time at a barrier at which one thread has more work.
         uneven = next((c for c in found.values() if c.category == "imbalance"), None)
-        if uneven and uneven.ns > _MUCH * found[key].ns and "barrier" in uneven.words:
+        if uneven and uneven.ns > MUCH * found[key].ns and "barrier" in uneven.words:
             uneven.take(found.pop(key))
     herd = next((c for c in found.values() if c.case == "herd"), None)
     for key in [key for key in found if key[0] == "run_queue"]:
-        if herd and herd.ns > _SOME * found[key].ns:  # threads that are woken for nothing
+        if herd and herd.ns > SOME * found[key].ns:  # threads that are woken for nothing
             if found[key].ns > herd.ns:
                 herd.doubt("or more threads have work than there are processors")
             herd.take(found.pop(key))
@@ -219,7 +221,7 @@ def unite_tasks(causes: list[Cause], useful_ns: float) -> list[Cause]:
     """Joins tasks that cost about as much as their work with the waits within their runtime,
     because other threads find nothing that is worth taking. The dearest cause comes first."""
     tasks = next((c for c in causes if c.category == "task_overhead"), None)
-    if tasks is None or tasks.ns < _MUCH * useful_ns:
+    if tasks is None or tasks.ns < MUCH * useful_ns:
         return causes
     waits = [c for c in causes if c.in_runtime and c.category in PASSED_ON]
     if sum(each.ns for each in waits) > tasks.ns:
@@ -228,71 +230,3 @@ def unite_tasks(causes: list[Cause], useful_ns: float) -> list[Cause]:
         tasks.take(each)
     rest = [c for c in causes if c not in waits]
     return sorted(rest, key=lambda each: (-each.ns, each.category, each.name))
-
-
-# Waits that also show a lock that the program made.
-_OWN_LOCKS = {"serial_dependency": ("event", "condition"), "imbalance": ("condition",)}
-_RIVALS = {
-    "imbalance": "or the work is divided unequally",
-    "serial_dependency": "or one thread works while the others wait for its result",
-}
-
-
-def _ends_and_locks(causes: list[Cause]) -> None:
-    """If threads that end late cost about as much as a lock, the lock comes first, because a thread
-    that waits for it ends later. Neither cause is certain then."""
-    if len(causes) < 2:
-        return
-    first, second = causes[:2]
-    lock, end = (first, second) if first.category in _TAKEN else (second, first)
-    apart = second.ns <= (_MUCH if end.is_by_turns(_MUCH) else _NEARLY) * first.ns
-    if apart or lock.category not in _TAKEN or end.category not in PASSED_ON:
-        return
-    for cause, other in ((lock, end), (end, lock)):
-        cause.doubt(_RIVALS.get(other.category, "or threads wait for a lock"))
-    causes[:2] = [lock, end]
-
-
-def doubted(
-    causes: list[Cause], total_ns: float, *, has_tasks: bool = False, ready_ns: float = 0.0
-) -> None:
-    """If unequal parts and a chain both explain much, neither is certain. `has_tasks`: a runtime
-    has tasks, which may be too small for other threads to take. `ready_ns`: the time for which
-    threads had no processor."""
-    _ends_and_locks(causes)
-    rivals = [c for c in causes if c.category in ("imbalance", "serial_dependency")]
-    if len(rivals) == 2 and rivals[1].ns > 0.5 * rivals[0].ns:
-        for cause, other in (rivals, rivals[::-1]):
-            cause.doubt(_RIVALS.get(other.category, "or threads wait for a lock"))
-    for cause in causes:
-        # Threads of a runtime also wait when the tasks of one thread are not worth taking.
-        if has_tasks and cause.in_runtime and cause.category in PASSED_ON:
-            cause.doubt("or the tasks are too small to be worth sharing")
-        passed_on = cause.category in ("imbalance", "serial_dependency", "condition", "join")
-        if (passed_on or not cause.timed) and cause.seen < FEWEST_TICKS:
-            cause.doubt(FEW)
-        # Mostly only names show a lock that the program made of a word or a condition.
-        ways = _OWN_LOCKS.get(cause.category, ())
-        own = any(key[0] == "work" and key[1] in ways for key in cause.reasons)
-        if own and cause.is_by_turns(_SOME):
-            cause.doubt("or threads take turns at a lock or semaphore of the program's own")
-        if has_tasks and cause.category == "run_queue":
-            cause.doubt("or threads of a runtime are woken for tasks that are too small")
-        # A thread that another program interrupts keeps the threads waiting that need it.
-        if cause.category in (*INTERRUPTED, _AWAITED) and cause.ns < _LITTLE * total_ns:
-            had = "that worked" if cause.category == _AWAITED else "that had it"
-            cause.doubt(f"or other programs interrupted a thread {had}")
-        # Other programs may cause a few per cent without a processor.
-        if cause.category == "run_queue" and cause.ns < _CHANCE * total_ns:
-            cause.doubt("or other programs have the processors")
-        # Threads with the same work also end at different moments by chance. One that awaits the
-        # other's end looks as if it needed a result.
-        ends = cause.category == "imbalance" or (
-            cause.category == _AWAITED
-            and not cause.for_all
-            and any(key[1] in ("join", "future") for key in cause.reasons)
-        )
-        if ends and cause.ns < _CHANCE * total_ns:
-            cause.doubt("or they ended at different moments by chance")
-        elif cause.category == "imbalance" and cause.ns - ready_ns < _CHANCE * total_ns:
-            cause.doubt("or one of them ended later because it lacked a processor")
