@@ -101,20 +101,24 @@ def test_timers_of_one_kind_are_no_cause_beside_threads_that_work_or_want_to() -
     assert [each["category"] for each in made.answer()["causes"]] == ["mutex"]
 
 
-def timed(signals: int) -> Made:
-    """A thread that waits for a condition with a time limit, beside a thread that works."""
+def timed(signals: int, woken: str = "") -> Made:
+    """A thread that waits for a condition with a time limit, beside a thread that works. Such
+    waits of the function `woken` end by signals."""
     wait = waits("condition", 3, "await_result watch")
     made = Made().thread(MAIN, works()).thread(A, wait, "main", totals={
         "timed_condition": {"ns": 400_000_000, "times": 100}})  # fmt: skip
     made.thread(B, [works()] * 10 + [None] * 90, "begin").thread(C, [None] * 50 + [works()], "c")
     made.thing(3, "condition", waits=100, signals=signals, signal_stack="finish main")
+    if woken:
+        made.pair(3, "condition", woken, "finish main", 50_000_000)
     return made.sample(MAIN, "finish main", 20).pair(
         3, "timed_condition", "await_result watch", "", 400_000_000
     )
 
 
 def test_a_wait_for_a_condition_that_ends_by_time_is_a_timer_only_where_nobody_signals() -> None:
-    assert timed(50).first()["category"] == "serial_dependency"
+    assert timed(50, "await_result watch").first()["category"] == "serial_dependency"
+    assert timed(50, "await_start watch").first()["category"] == "none"
     assert timed(2).first()["category"] == "none"
 
 

@@ -19,7 +19,9 @@ from threadmark.kinds.explain.analysis.roles import outermost
 from threadmark.kinds.explain.analysis.slow_paths import innermost_own, wakes
 from threadmark.kinds.explain.analysis.stacks import Stacks
 
-_FUTILE = 0.3  # of the waits
+_FUTILE = 0.2  # of the waits: threads are woken for nothing
+_SURELY = 0.3  # of the waits
+_HARDLY = 0.1  # of the waits
 _HELD = 0.25  # of the time
 _HOLDS = 8  # fewer are no turns
 _NEARLY_ALL = 0.8  # of the time
@@ -99,7 +101,10 @@ class Locks:
                     f"{condition.signals:,} signals ended {condition.waits:,} waits: threads are "
                     "woken together, and hardly work before they wait again"
                 )
-            return event.cause("condition", words, case="herd")
+            found = event.cause("condition", words, case="herd")
+            if _HARDLY * condition.waits < condition.futile < _SURELY * condition.waits:
+                found.doubt("or they wait for the mutex of their condition (a convoy)")
+            return found
         if mutex is None:
             words = (
                 "woken threads wait for the mutex of their condition (a convoy), or more threads "
@@ -111,6 +116,8 @@ class Locks:
             "mutex", words, case="convoy"
         )
         found.things.add(mutex.id)
+        if condition.futile > _HARDLY * condition.waits:
+            found.doubt(f"or threads are woken for nothing, as in {condition.futile:,} waits")
         return found
 
     def is_herd(self, condition: Thing) -> bool:

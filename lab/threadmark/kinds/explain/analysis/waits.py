@@ -54,16 +54,29 @@ class Waits:
         stack = self._stack(activity, stack)
         if activity in _CARRIERS and stack:
             activity = self._knowledge.activity(self._names.frames(stack)) or activity
-        if activity == "timed_condition" and self._is_signalled(thing):
-            activity = "condition"
+        if activity in ("condition", "timed_condition"):
+            activity = self._by_end(activity, thing, stack)
         is_lock = activity in ("condition", "relock") and thing in self._hand_made.conditions
         return "own_lock" if is_lock else activity
 
-    def _is_signalled(self, thing: int) -> bool:
-        """Whether threads that wait for a condition with a deadline are often woken: then it is no
-        timer."""
+    def _by_end(self, activity: str, thing: int, stack: int) -> str:
+        """The purpose of a wait for a condition. One with a deadline that is seldom woken is a
+        timer, though waits in other functions are woken."""
         known = self._recording.things.get(thing)
-        return known is not None and known.signals > _OFTEN * known.waits
+        late = self._ended["timed_condition", thing, stack]
+        woken = self._ended["condition", thing, stack] + self._ended["condition", thing, 0]
+        if late and woken < _OFTEN * late:
+            return "timed_condition"
+        return "condition" if known and known.signals > _OFTEN * known.waits else activity
+
+    @cached_property
+    def _ended(self) -> Counter[tuple[str, int, int]]:
+        """How many waits ended, by activity, thing and stack. The activity of a wait that ended at
+        its deadline is timed."""
+        found: Counter[tuple[str, int, int]] = Counter()
+        for pair in self._recording.pairs:
+            found[pair.activity, pair.thing, pair.waiter] += pair.waits
+        return found
 
     def meant(self) -> Recording:
         """The record with each wait named by its purpose. The totals of threads stay as the agent
