@@ -8,12 +8,15 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from threadmark import cli
 from threadmark.kinds.explain.analysis.limit import Limit
+from threadmark.kinds.explain.differential import _doubt_of_cores
 from threadmark.kinds.explain.probe import load
 from threadmark.kinds.explain.turns import Turns
+from threadmark.machine import host
 from threadmark.model.errors import LabError
 
 SOURCE = """
@@ -142,6 +145,25 @@ def test_a_pipe_with_data_is_refused_and_one_without_is_empty_for_each_run(
         os.write(write_end, b"one\n")
         assert "write the input to a file" in explain(capfd, *line, status=2)
     os.close(write_end)
+
+
+def test_threads_that_share_cores_are_slower_for_that_reason_too(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one_core = [host.Processor(each, 0, 0, each) for each in range(2)]
+    monkeypatch.setattr(host, "processors", lambda: one_core)
+    line = ("--rounds", "1", "--json", "--", "sh", "-c", "sleep 0.1; : {threads}")
+    assert json.loads(explain(capfd, *line))["limits"][0].startswith("2 threads had 1 core.")
+    found: dict[str, Any] = {"limits": [], "causes": []}
+    for category in ("memory_bandwidth", "mutex"):
+        found["causes"].append({"category": category, "certain": True, "words": "threads wait"})
+    _doubt_of_cores(found, 2, one_core)
+    memory, mutex = found["causes"]
+    assert (memory["certain"], mutex["certain"]) == (False, True)
+    assert memory["words"].endswith("; or two threads of one core share its units")
+    apart: dict[str, Any] = {"limits": [], "causes": []}
+    _doubt_of_cores(apart, 2, [*one_core, host.Processor(0, 0, 2, 2)])
+    assert not apart["limits"]
 
 
 def test_the_recorder_alone_runs_what_it_ends(capfd: pytest.CaptureFixture[str]) -> None:

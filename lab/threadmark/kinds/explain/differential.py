@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,6 +27,7 @@ from threadmark.kinds.explain.repeated_input import RepeatedInput
 from threadmark.kinds.explain.symbols import Symbols
 from threadmark.kinds.explain.turns import Turns
 from threadmark.kinds.explain.worth_trying import worth_trying
+from threadmark.machine import host
 from threadmark.measure.printed import number
 from threadmark.model.errors import LabError
 from threadmark.model.workload import PLACE
@@ -119,6 +120,7 @@ class _Session:
         sharing = Sharing(recording, symbols, knowledge())
         contrast(found, details, alone=alone, sharing=sharing, rounds=rounds)
         _limit(found, Limit(rounds, alone))
+        _doubt_of_cores(found, most, host.processors())
         if self.interrupted:
             found["limits"].insert(0, "The comparison was interrupted; its whole rounds count.")
         return recording, found, details
@@ -223,6 +225,22 @@ class _Session:
         if self.turns.counter is not None:
             return _counted(self.turns.counter, threads, since_ns)
         return 1.0
+
+
+def _doubt_of_cores(found: dict[str, Any], threads: int, order: Sequence[host.Processor]) -> None:
+    """Say if the threads shared cores: they are slower then, like threads that share memory."""
+    cores = host.cores(order)
+    if not cores < min(threads, len(order)):
+        return
+    found["limits"].insert(
+        0,
+        f"{threads:,} threads had {cores:,} core{'s' * (cores != 1)}. Two threads of one core "
+        "share its units, so each is slower than alone; compare fewer threads as well.",
+    )
+    for cause in found["causes"]:
+        if cause["category"] == "memory_bandwidth":
+            cause["certain"] = False
+            cause["words"] += "; or two threads of one core share its units"
 
 
 def _limit(found: dict[str, Any], limit: Limit) -> None:
