@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from made import MAIN, TICK, Doing, Made, waits, works
+from made import MAIN, MS, TICK, Doing, Made, waits, works
 
 A, B = 101, 102
 
@@ -115,5 +115,9 @@ def test_a_server_may_serve_by_threads_that_sleep_when_nobody_asks() -> None:
 
 
 def test_a_record_without_threads_says_nothing_for_sure() -> None:
-    first = Made().first()
+    answer = Made(head={"agent_ns": MS}).answer()
+    first = answer["causes"][0]
     assert (first["category"], first["certain"]) == ("unknown", False)
+    assert not [each for each in answer["limits"] if "%" in each]
+    works_alone = Made(head={"agent_ns": MS}).thread(MAIN, works()).answer()
+    assert "The agent itself took 0.2 % of the threads' time." in works_alone["limits"]

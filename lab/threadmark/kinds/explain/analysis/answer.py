@@ -257,8 +257,8 @@ def _limits(
             "of a virtual machine, or the system put several threads on one. On a quiet machine "
             "other causes may show."
         )
-    if recording.agent_ns:
-        share = recording.agent_ns / max(1.0, times.total_ns)
+    if 0 < recording.agent_ns < times.total_ns:  # a part of a record may have less
+        share = recording.agent_ns / times.total_ns
         found.append(f"The agent itself took {100 * share:.1f} % of the threads' time.")
     if recording.signal:
         found.append(f"The program was ended by signal {recording.signal}.")
