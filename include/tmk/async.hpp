@@ -14,9 +14,8 @@
 
 #include "detail/call.hpp"
 #include "detail/compiler.hpp"
-#include "detail/entry.hpp"
+#include "detail/spawn.hpp"
 #include "detail/state_memory.hpp"
-#include "detail/submit.hpp"
 #include "detail/this_worker.hpp"
 #include "detail/thread_call.hpp"
 #include "future.hpp"
@@ -47,22 +46,15 @@ template <class F, class... A>
   using R = detail::ResultOf<F, A...>;
   using C = detail::CallOf<F, A...>;
   using S = detail::CallState<R, C>;
-  detail::Worker* worker = detail::current_worker;
   if ((policy & launch::async) != launch{}) [[likely]] {
-    S* const state = detail::make_state<S>(worker, std::in_place, std::forward<F>(callable),
-                                           std::forward<A>(arguments)...);
-    try {
-      detail::submit(*worker, *state, detail::siblings_here());
-    } catch (...) {
-      S::destroy(*state);
-      throw;
-    }
-    return detail::make_future<R>(state);
+    return detail::make_future<R>(detail::spawn<S, detail::Spawning<F>, detail::Spawning<A>...>(
+        std::forward<F>(callable), std::forward<A>(arguments)...));
   }
   if ((policy & launch::thread) != launch{}) {
     return detail::make_future<R>(
         detail::start_thread<R, C>(std::forward<F>(callable), std::forward<A>(arguments)...));
   }
+  detail::Worker* worker = detail::current_worker;
   return detail::make_future<R>(detail::make_state<S>(
       worker, std::in_place, std::forward<F>(callable), std::forward<A>(arguments)...));
 }

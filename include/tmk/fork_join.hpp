@@ -64,8 +64,8 @@ struct Branch : CallState<ResultOfPassed<F>, Passing<F>> {
       : Branch(place_for_branch(from), from, std::forward<F>(callable)) {}
 
   TMK_INLINE R join(Worker& self) {
-    const Newest found = stack_left(self) ? self.take_newest(*this) : Newest::other;
-    if (found != Newest::taken) [[unlikely]]
+    const Claim found = stack_left(self) ? self.take_newest(*this) : Claim::other;
+    if (found != Claim::taken) [[unlikely]]
       return join_slowly(self, found);
     const ExitScope exits;
     return this->call();
@@ -89,12 +89,12 @@ struct Branch : CallState<ResultOfPassed<F>, Passing<F>> {
       : CallState<R, Passing<F>>(place, std::in_place, std::forward<F>(callable)) {
     if (place.deque != nullptr) submit_branch(*from, *this, place);  // else join runs the branch
   }
-  bool take_slowly(Worker& self, Newest found) {
-    if (found == Newest::shared) return self.take_newest_slowly(*this);
+  bool take_slowly(Worker& self, Claim found) {
+    if (found == Claim::shared) return self.take_newest_slowly(*this);
     // In a child of fork, the task may have another deque now.
     return this->deque == &self ? stack_left(self) && self.take(*this) : this->deque == nullptr;
   }
-  [[gnu::noinline, gnu::cold]] R join_slowly(Worker& self, Newest found) {
+  [[gnu::noinline, gnu::cold]] R join_slowly(Worker& self, Claim found) {
     if (take_slowly(self, found)) {
       const ExitScope exits;
       return this->call();

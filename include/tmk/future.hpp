@@ -172,12 +172,7 @@ class future : public detail::Handle<R> {
     detail::State<R>* const state = this->give();
     if (state == nullptr) [[unlikely]]
       detail::Handle<R>::throw_no_state();
-    detail::Worker& worker = *detail::current_worker;
-    if (state->deque == &worker && detail::stack_left(worker) && worker.take(*state)) {
-      const auto* operations = static_cast<const detail::CallOperations<R>*>(state->operations);
-      return operations->call_and_destroy(*state);
-    }
-    return get_slowly(state);
+    return fetch(state);
   }
 
   shared_future<R> share() noexcept;
@@ -188,14 +183,28 @@ class future : public detail::Handle<R> {
   friend future detail::make_future<R>(detail::State<R>*) noexcept;
   explicit future(detail::State<R>* state) noexcept : detail::Handle<R>(state) {}
 
-  [[gnu::noinline]] static R get_slowly(detail::State<R>* state) {
-    if (detail::is_deferred(*state)) {  // only this future knows it
-      return static_cast<const detail::CallOperations<R>*>(state->operations)
-          ->call_and_destroy(*state);
+  // Not inlined, and each of its calls is its last step: so it saves no registers.
+  [[gnu::noinline]] static R fetch(detail::State<R>* state) {
+    detail::Worker& worker = *detail::current_worker;
+    detail::Claim found = detail::Claim::other;
+    if (state->deque == &worker && detail::stack_left(worker)) found = worker.try_take(*state);
+    if (found == detail::Claim::taken) [[likely]]
+      return call(state);
+    return fetch_slowly(state, found);
+  }
+  [[gnu::noinline]] static R fetch_slowly(detail::State<R>* state, detail::Claim found) {
+    if (found == detail::Claim::shared ? detail::current_worker->take_slowly(*state)
+                                       : detail::is_deferred(*state)) {
+      return call(state);
     }
     const future owner(state);  // lets go of the state in any case
     detail::wait_until_ready(*state);
     return state->move_out();
+  }
+  // Only this future knows the call, which no thread has begun.
+  static R call(detail::State<R>* state) {
+    return static_cast<const detail::CallOperations<R>*>(state->operations)
+        ->call_and_destroy(*state);
   }
 };
 

@@ -332,6 +332,40 @@ TEST_P(Semantics, an_exception_that_nobody_fetches_is_destroyed_with_its_future)
   EXPECT_EQ(Counted::alive, 0);
 }
 
+// A callable whose copy makes tasks and then throws if it is asked to.
+struct Busy {
+  std::vector<tmk::future<int>>& made;
+  int count;
+  bool throws;
+  Busy(std::vector<tmk::future<int>>& into, int tasks, bool bad)
+      : made(into), count(tasks), throws(bad) {}
+  Busy(const Busy& other) : Busy(other.made, other.count, other.throws) {
+    for (int i = 0; i < count; ++i) made.push_back(tmk::async([i] { return i; }));
+    if (count > 0) made.front() = tmk::async([] { return 0; });
+    if (throws) throw Counted();
+  }
+  int operator()() const { return count; }
+};
+TEST_P(Semantics, the_construction_of_a_call_may_make_tasks_and_throw) {
+  pool_.run([] {
+    for (int round = 0; round < 100; ++round) {
+      for (const int count : {0, 1, 2, 300}) {  // 300 tasks need a larger deque than a new one
+        std::vector<tmk::future<int>> made;
+        const Busy good(made, count, false), bad(made, count, true);
+        auto before = tmk::async(good);
+        EXPECT_THROW(static_cast<void>(tmk::async(bad)), Counted);
+        auto after = tmk::async(good);
+        EXPECT_EQ(before.get(), count);
+        int sum = 0;
+        for (auto& each : made) sum += each.get();
+        EXPECT_EQ(sum, 3 * count * (count - 1) / 2);
+        EXPECT_EQ(after.get(), count);
+      }
+    }
+  });
+  EXPECT_EQ(Counted::alive, 0);
+}
+
 TEST_P(Semantics, results_may_be_movable_only_references_or_nothing) {
   pool_.run([] {
     int number = 0;

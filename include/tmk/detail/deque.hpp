@@ -44,9 +44,10 @@ struct Help {
   bool asked = false;
 };
 
-// The owner's finding at the end of its deque: the owner has claimed the task; the task lay in a
-// place that was shared; or another task is the newest.
-enum class Newest { taken, shared, other };
+// The owner's finding when it takes a task: the owner has claimed the task; the task lay in a place
+// that was shared; or another thread has claimed the task or, in take_newest, another task is the
+// newest.
+enum class Claim { taken, shared, other };
 
 struct alignas(128) Deque {
   // ---- written by the lock holder ----
@@ -84,60 +85,94 @@ struct alignas(128) Deque {
     return b;
   }
   void push_at(std::size_t b, Task& task, Entry siblings) {
+    if (!try_push_at(b, task, siblings)) [[unlikely]]
+      push_slowly(b);
+  }
+  // The same; false: push_slowly(b) has to follow.
+  bool try_push_at(std::size_t b, Task& task, Entry siblings) {
     task.deque = this;
     // ORDER set-index: relaxed, ordered by publish-entry.
     task.index.store(b, std::memory_order_relaxed);
-    publish(task, b, siblings);
+    return try_publish(task, b, siblings);
   }
   // The rest of a push. The task has its place in `index`.
-  void publish(Task& task, std::size_t b, Entry siblings) {
+  bool try_publish(Task& task, std::size_t b, Entry siblings) {
     // ORDER publish-entry: release, pairs with read-entry-open, which sees the contents.
     entries[b & mask].store(reinterpret_cast<Entry>(&task) + siblings, std::memory_order_release);
     // ORDER publish-bottom: release, pairs with read-bottom.
     bottom.store(b + 1, std::memory_order_release);
     light_fence();
     // ORDER check-split: relaxed, ordered by light-fence.
-    if (b < split.load(std::memory_order_relaxed)) [[unlikely]]
-      push_slowly(b);
+    return b >= split.load(std::memory_order_relaxed);
+  }
+  // Owner. It has pushed at a place that is shared: a thief has asked for the place, or has read an
+  // earlier bottom.
+  [[gnu::noinline, gnu::cold]] void push_slowly(std::size_t i) {
+    if (has_membarrier) note_signals(*this);
+    const std::lock_guard guard(lock);
+    unshare(i);
+    answer();
+    full_fence();  // head has come down after the fence of push, and look-for-sleepers follows
   }
 
   // Owner. Claims a task of its own, wherever it lies; false if another thread has claimed it.
   bool take(Task& task) {
+    const Claim found = try_take(task);
+    return found == Claim::taken || (found == Claim::shared && take_slowly(task));
+  }
+  // The same; after `shared`, take_slowly has to follow.
+  Claim try_take(Task& task) {
     // ORDER own-index: relaxed, rechecked by lock-worker. The owner uses a place again only after
     // it has seen it null by skip-erased, and then it sees here that the task is claimed.
     const std::size_t i = task.index.load(std::memory_order_relaxed);
     if (i == Task::claimed) [[unlikely]]
-      return false;
+      return Claim::other;
     // ORDER erase-entry: relaxed, ordered by light-fence.
     entries[i & mask].store(0, std::memory_order_relaxed);
     light_fence();
     // ORDER check-split-take: relaxed, ordered by light-fence.
     const std::size_t s = split.load(std::memory_order_relaxed);
     if (i < s) [[unlikely]]
-      return take_slowly(task);
+      return Claim::shared;
     // ORDER own-bottom-take: relaxed, owner-only.
     if (i + 1 == bottom.load(std::memory_order_relaxed)) lower_bottom(i, s);
     taken.increment();
-    return true;
+    return Claim::taken;
+  }
+  // Owner. The task that it takes lies in a place that was shared.
+  [[gnu::noinline, gnu::cold]] bool take_slowly(Task& task) {
+    const std::lock_guard guard(lock);
+    const std::size_t i = read(task.index);
+    const bool own = i != Task::claimed;
+    if (own && i + 1 == read(bottom)) {
+      lower_bottom(i, read(head));
+      unshare(read(bottom));
+    } else if (own) {
+      // Head must not stay at an erased place: may_have_pending would be true for ever.
+      pass_erased(std::min(read(split), read(bottom)));
+    }
+    answer();
+    if (own) taken.increment();
+    return own;
   }
 
   // Owner. Claims its newest task if that is `task`: bottom comes down, and nothing is erased. So
   // only the owner may wait for such a task. After `shared`, the owner has to call
   // take_newest_slowly; after `other`, it has to call take().
-  Newest take_newest(Task& task) {
+  Claim take_newest(Task& task) {
     // ORDER own-bottom-newest: relaxed, owner-only.
     const std::size_t i = bottom.load(std::memory_order_relaxed) - 1;
     // ORDER own-newest: relaxed, rechecked by lock-worker, as own-index is.
     if (i != task.index.load(std::memory_order_relaxed)) [[unlikely]]
-      return Newest::other;
+      return Claim::other;
     // ORDER lower-newest: relaxed, ordered by light-fence.
     bottom.store(i, std::memory_order_relaxed);
     light_fence();
     // ORDER check-split-newest: relaxed, ordered by light-fence.
     if (i < split.load(std::memory_order_relaxed)) [[unlikely]]
-      return Newest::shared;
+      return Claim::shared;
     taken.increment();
-    return Newest::taken;
+    return Claim::taken;
   }
   // Owner. It has lowered bottom below its newest task, which lies in a place that was shared.
   // Returns false if another thread has claimed the task.
@@ -405,33 +440,6 @@ struct alignas(128) Deque {
     if (std::exchange(open, end) != end) siblings_end = 0;
     check();
   }
-  // Owner. It has pushed at a place that is shared: a thief has asked for the place, or has read an
-  // earlier bottom.
-  [[gnu::noinline, gnu::cold]] void push_slowly(std::size_t i) {
-    if (has_membarrier) note_signals(*this);
-    const std::lock_guard guard(lock);
-    unshare(i);
-    answer();
-    full_fence();  // head has come down after the fence of push, and look-for-sleepers follows
-  }
-
-  // Owner. The task that it takes lies in a place that was shared.
-  [[gnu::noinline, gnu::cold]] bool take_slowly(Task& task) {
-    const std::lock_guard guard(lock);
-    const std::size_t i = read(task.index);
-    const bool own = i != Task::claimed;
-    if (own && i + 1 == read(bottom)) {
-      lower_bottom(i, read(head));
-      unshare(read(bottom));
-    } else if (own) {
-      // Head must not stay at an erased place: may_have_pending would be true for ever.
-      pass_erased(std::min(read(split), read(bottom)));
-    }
-    answer();
-    if (own) taken.increment();
-    return own;
-  }
-
   // Only the holder of the lock may call the functions from here on.
 
   void check() const {

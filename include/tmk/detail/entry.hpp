@@ -26,8 +26,8 @@ inline bool is_structured(Entry entry) {
 }
 
 // The mark of all tasks that one call of a function makes. It comes from the address of the call's
-// stack. Calls of other functions may have the same mark by chance: a thief then makes a worse
-// choice.
+// stack, as the caller of siblings_here() sees it. Calls of other functions may have the same mark
+// by chance: a thief then makes a worse choice.
 TMK_INLINE Entry siblings_here() { return (stack_pointer() / 8 % kTaskAlignment) | 1; }
 
 }  // namespace tmk::detail

@@ -57,18 +57,23 @@ template <class S>
 struct alignas(S) Blank : Task {
   std::byte rest[sizeof(S) - sizeof(Task)];
 };
-// A state in memory of the calling thread's worker.
+// A state in that memory, which goes back if the construction throws.
 template <class S, class... A>
-S* make_state(Worker*& worker, A&&... arguments) {
+S* construct_state(void* memory, A&&... arguments) {
   struct Memory {
     void* memory;
     ~Memory() {
       if (memory != nullptr) free_state(::new (memory) Blank<S>);
     }
-  } owned{allocate_state<S>(worker)};
+  } owned{memory};
   S* const made = ::new (owned.memory) S(std::forward<A>(arguments)...);
   owned.memory = nullptr;
   return made;
+}
+// A state in memory of the calling thread's worker.
+template <class S, class... A>
+S* make_state(Worker*& worker, A&&... arguments) {
+  return construct_state<S>(allocate_state<S>(worker), std::forward<A>(arguments)...);
 }
 
 }  // namespace tmk::detail

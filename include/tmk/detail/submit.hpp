@@ -14,12 +14,17 @@
 namespace tmk::detail {
 
 // The rest of a push: wakes a thread if one may run.
-inline void look_for_sleepers(Worker& worker) {
+inline bool may_wake(const Worker& worker) {
   // ORDER look-for-sleepers: relaxed, ordered by light-fence.
-  if (worker.activity->load(std::memory_order_relaxed) < worker.quiet) [[unlikely]] {
-    worker.share();
-    worker.pool->wake(worker);
-  }
+  return worker.activity->load(std::memory_order_relaxed) < worker.quiet;
+}
+inline void wake(Worker& worker) {
+  worker.share();
+  worker.pool->wake(worker);
+}
+inline void look_for_sleepers(Worker& worker) {
+  if (may_wake(worker)) [[unlikely]]
+    wake(worker);
 }
 // Makes a task pending. `siblings`: the mark of tasks that are mostly awaited oldest first, or 0.
 // bad_alloc.
@@ -46,7 +51,8 @@ inline Place place_for_branch(Worker*& worker) noexcept {
 }
 // Makes a branch pending that was constructed with this place.
 inline void submit_branch(Worker& worker, Task& task, Place place) {
-  worker.publish(task, place.index, kBranch);
+  if (!worker.try_publish(task, place.index, kBranch)) [[unlikely]]
+    worker.push_slowly(place.index);
   look_for_sleepers(worker);
 }
 

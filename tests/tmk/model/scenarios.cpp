@@ -15,10 +15,10 @@
 namespace model {
 namespace {
 
+using tmk::detail::Claim;
 using tmk::detail::current_worker;
 using tmk::detail::Entry;
 using tmk::detail::kArmed;
-using tmk::detail::Newest;
 using tmk::detail::Pool;
 using tmk::detail::Task;
 using tmk::detail::Worker;
@@ -95,8 +95,8 @@ void owner_takes_newest_first() {
 // Takes jobs as fork_join takes its branches: it erases nothing and uses places again.
 struct Branches : Deque {
   void join(Job& job) {
-    const Newest found = worker.take_newest(job);
-    if (found == Newest::taken || (found == Newest::shared && worker.take_newest_slowly(job))) {
+    const Claim found = worker.take_newest(job);
+    if (found == Claim::taken || (found == Claim::shared && worker.take_newest_slowly(job))) {
       run(job);
     } else {
       get(job);
