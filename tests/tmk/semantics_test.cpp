@@ -366,6 +366,29 @@ TEST_P(Semantics, the_construction_of_a_call_may_make_tasks_and_throw) {
   EXPECT_EQ(Counted::alive, 0);
 }
 
+TEST_P(Semantics, a_call_keeps_its_parts_while_its_tasks_use_their_memory) {
+  pool_.run([] {
+    const auto call = [](long a, const std::array<long, 2>& b) {
+      std::vector<tmk::future<long>> inner;
+      for (long i = 0; i < 50; ++i) {
+        inner.push_back(tmk::async([i, c = std::array<long, 2>{-1, -1}] { return i + c[0]; }));
+      }
+      long sum = a + b[0] + b[1];
+      for (auto& each : inner) sum += each.get();
+      return sum + 10 * (a + b[0] + b[1]);
+    };
+    for (int i = 0; i < 200; ++i) {
+      const auto policy = i % 2 == 0 ? tmk::launch::async : tmk::launch::deferred;
+      EXPECT_EQ(tmk::async(policy, call, 1L, std::array<long, 2>{2, 3}).get(), 66 + 1225 - 50);
+      tmk::task_scope tasks;
+      long in_scope = 0;
+      tasks.run([&, a = long{i}] { in_scope = call(a, {2, 3}) - 11 * a; });
+      tasks.wait();
+      EXPECT_EQ(in_scope, 55 + 1225 - 50);
+    }
+  });
+}
+
 TEST_P(Semantics, results_may_be_movable_only_references_or_nothing) {
   pool_.run([] {
     int number = 0;

@@ -41,6 +41,10 @@ struct CallOperations : Operations {
 template <class R, class C, class Derived = void>
 struct CallState : State<R> {
   using Whole = std::conditional_t<std::is_void_v<Derived>, CallState, Derived>;
+  // Whether no program can see that a copy is called in place of the callable, which costs little.
+  static constexpr bool kCheapToCopy = std::is_trivially_copy_constructible_v<C> &&
+                                       std::is_trivially_destructible_v<C> &&
+                                       sizeof(C) <= 4 * sizeof(void*);
   using Exits = ExitScope;  // a Derived may have its own, and its own publish
   template <class... A>
   explicit CallState(std::in_place_t tag, A&&... arguments)
@@ -74,19 +78,19 @@ struct CallState : State<R> {
   // The caller has claimed the task, and no other thread knows it: the outcome goes straight to the
   // caller.
   static R call_and_destroy(State<R>& state) {
-    struct End {
-      CallState& self;
-      ~End() {
-        std::destroy_at(std::addressof(self.call));
-        free_state(static_cast<Whole*>(&self));
+    if constexpr (kCheapToCopy) {
+      auto* const whole = static_cast<Whole*>(static_cast<CallState*>(&state));
+      if (is_own(*whole)) [[likely]] {
+        const C& original = whole->call;
+        C copy(original);
+        // Before the call: the tasks that it makes use the block while the block is in the cache,
+        // and nothing of this task is kept over the call.
+        current_worker->blocks.keep(*whole, block_class(sizeof(Whole)));
+        const ExitScope exits;
+        return static_cast<R>(copy());  // of void: the call may return something all the same
       }
-    } const end{static_cast<CallState&>(state)};
-    const ExitScope exits;
-    if constexpr (std::is_void_v<R>) {
-      end.self.call();  // which may return something all the same
-    } else {
-      return end.self.call();
     }
+    return call_and_free(state);
   }
 
   static void destroy(Task& task) noexcept {
@@ -102,6 +106,19 @@ struct CallState : State<R> {
   union {
     C call;
   };
+
+ private:
+  [[gnu::noinline]] static R call_and_free(State<R>& state) {
+    struct End {
+      CallState& self;
+      ~End() {
+        std::destroy_at(std::addressof(self.call));
+        free_state(static_cast<Whole*>(&self));
+      }
+    } const end{static_cast<CallState&>(state)};
+    const ExitScope exits;
+    return static_cast<R>(end.self.call());
+  }
 };
 
 template <class F, class... A>

@@ -37,19 +37,21 @@ void* allocate_state(Worker*& worker) {
     return ::operator new(sizeof(S), heap_alignment<S>);
   }
 }
+// Whether the state lies in a block of the calling thread's worker.
+template <class S>
+bool is_own(const S& state) {
+  if constexpr (fits_block<S>) return &home_of(state) == current_worker;
+  return false;
+}
 // The members of the state have ended. Only its head lives on, as a free block.
 template <class S>
 void free_state(S* state) noexcept {
-  if constexpr (fits_block<S>) {
-    constexpr std::size_t of_class = block_class(sizeof(S));
-    Worker& home = home_of(*state);
-    if (&home == current_worker) {
-      home.blocks.keep(*state, of_class);
-    } else {
-      give_back(home, *state, of_class);
-    }
-  } else {
+  if constexpr (!fits_block<S>) {
     ::operator delete(state, sizeof(S), heap_alignment<S>);
+  } else if (is_own(*state)) {
+    current_worker->blocks.keep(*state, block_class(sizeof(S)));
+  } else {
+    give_back(home_of(*state), *state, block_class(sizeof(S)));
   }
 }
 // A head in memory for an S, so that free_state can take the memory back if no S was constructed.
