@@ -177,6 +177,21 @@ def test_code_without_a_file_is_not_the_program_s_own(tmp_path: Path) -> None:
         ("_Z", "_Z"),
         ("_ZNStT_x", "_ZNStT_x"),
         ("plain", "plain"),
+        ("_ZN5cache6Shared4bump17ha64f3d1c59aec01bE.llvm.26227787", "cache::Shared::bump"),
+        (
+            "_RNvMs_NtNtCsjrHSEGnQ3l9_3std6thread6threadNtB4_6Thread4park",
+            "std::thread::thread::Thread::park",  # <std::thread::thread::Thread>::park
+        ),
+        (
+            "_RNvXse_NtNtCsgEmfK2I1SDS_4core3fmt3numhNtB7_8LowerHex3fmt",
+            "u8::fmt",  # <u8 as core::fmt::LowerHex>::fmt
+        ),
+        (
+            "_RINvNtCsgEmfK2I1SDS_4core3ptr4readhECsjrHSEGnQ3l9_3std",
+            "core::ptr::read<u8>",
+        ),
+        ("_Rx", "_Rx"),
+        ("_RNv", "_RNv"),
     ],
 )
 def test_names_that_the_demangler_does_not_know_keep_their_beginning(
