@@ -114,6 +114,36 @@ def test_threads_of_one_loop_with_different_work_may_be_stages_of_a_pipeline(
     assert ("threads that do the same" in first["words"]) == (not found[1])
 
 
+@pytest.mark.parametrize(
+    ("begin", "work", "maker", "category"),
+    [
+        ("worker", "cost", "main", "imbalance"),
+        ("worker", "read", "main", "serial_dependency"),
+        ("helper", "cost", "main", "serial_dependency"),
+        ("worker", "cost", "start main", "serial_dependency"),
+        ("worker", "cost", "start@libpool main", "serial_dependency"),
+        ("worker", "cost", "grow@libpool run@libpool worker", "imbalance"),
+    ],
+)
+def test_statements_of_one_function_or_a_library_make_threads_with_the_same_work(
+    begin: str, work: str, maker: str, category: str
+) -> None:
+    """The maker's functions: those of the first thread are the main function's, or the pool's."""
+    pool = "start@libpool main" if maker.startswith("grow") else "_M_start_thread@libstdc++ main"
+    other = f"_M_start_thread@libstdc++ {maker}" if "@" not in maker else maker
+    join = waits("join", 0, "pthread_join@libc main", HELPER)
+    made = Made(processors=4).thread(MAIN, [works()] * 30 + [join] * 70)
+    made.thread(HELPER, works(), pool)
+    made.thread(HELPER + 1, [works()] * 50 + [None] * 50, f"{other} twice")
+    for tid, stack in (
+        (MAIN, "read main"),
+        (HELPER, "cost worker"),
+        (HELPER + 1, f"{work} {begin}"),
+    ):
+        sampled(made, tid, stack, range({MAIN: 30, HELPER: 100}.get(tid, 50)))
+    assert made.first()["category"] == category
+
+
 def test_a_thread_that_is_joined_has_more_to_do_whatever_its_waiter_did_before() -> None:
     join = waits("join", 0, "pthread_join@libc main", HELPER)
     made = Made(processors=4).thread(MAIN, [works()] * 30 + [join] * 70)

@@ -13,6 +13,10 @@ WITH_NAMES = (
     f"pthread_cond_wait@libc {ANY}wait {COLLECT}",
     f"pthread_mutex_lock@libc {ANY}_Unlock::~_Unlock {ANY}wait {COLLECT}",
 )
+OF_QT = (
+    f"pthread_cond_wait@libc QWaitCondition::wait@libQt5Core {COLLECT}",
+    f"syscall@libc QMutex::lock@libQt5Core QWaitCondition::wait@libQt5Core {COLLECT}",
+)
 INLINED = f"pthread_cond_wait@libc {COLLECT}", f"pthread_mutex_lock@libc {COLLECT}"
 
 
@@ -33,7 +37,7 @@ def herd(sleeps: str, relocks: str, *, signals: int = 100, work: int = 0) -> Mad
     return made.pair(2, "mutex", relocks, relocks, 480 * TICK)
 
 
-@pytest.mark.parametrize("stacks", [WITH_NAMES, INLINED])
+@pytest.mark.parametrize("stacks", [WITH_NAMES, INLINED, OF_QT])
 def test_the_mutex_of_threads_that_wake_for_nothing_belongs_to_the_condition(
     stacks: tuple[str, str],
 ) -> None:
@@ -51,9 +55,13 @@ def test_only_the_name_of_the_wait_tells_a_herd_without_samples(
     assert made.first()["category"] == category
 
 
-@pytest.mark.parametrize("stacks", [WITH_NAMES, INLINED])
+@pytest.mark.parametrize(
+    ("stacks", "certain"), [(WITH_NAMES, False), (INLINED, True), (OF_QT, False)]
+)
 @pytest.mark.parametrize("more", [{"signals": 900}, {"work": 800}])
 def test_threads_that_have_work_wait_for_the_mutex(
-    stacks: tuple[str, str], more: dict[str, int]
+    stacks: tuple[str, str], certain: bool, more: dict[str, int]
 ) -> None:
-    assert herd(*stacks, **more).first()["category"] == "mutex"
+    first = herd(*stacks, **more).first()
+    assert (first["category"], first["certain"]) == ("mutex", certain)
+    assert ("woken for nothing" in first["words"]) == (not certain)

@@ -68,6 +68,29 @@ def test_a_lock_has_the_category_of_its_kind(activity: str, category: str) -> No
 
 
 @pytest.mark.parametrize(
+    ("wait", "signal", "category"),
+    [
+        ("QReadWriteLock::lockForRead@libQt5Core", "QReadWriteLock::unlock@libQt5Core", "rwlock"),
+        ("QReadWriteLock::lockForWrite@libQt5Core", "QReadWriteLock::unlock@libQt5Core", "rwlock"),
+        ("g_mutex_lock_slowpath@libglib-2.0", "g_mutex_unlock@libglib-2.0", "mutex"),
+        ("absl::debian3::Mutex::LockSlow@libabsl_sync", "absl::debian3::Mutex::Unlock@libabsl_sync",
+         "mutex"),
+        ("absl::lts::Mutex::ReaderLock", "absl::lts::Mutex::ReaderUnlock", "rwlock"),  # static
+        ("QSemaphore::acquire@libQt5Core", "QSemaphore::release@libQt5Core", "semaphore"),
+        ("std::sys::sync::rwlock::futex::RwLock::read_contended", "std::rwlock", "rwlock"),  # Rust
+    ],
+)  # fmt: skip
+def test_the_function_of_a_library_tells_the_purpose_of_its_futex(
+    wait: str, signal: str, category: str
+) -> None:
+    waiter, holder = f"syscall@libc {wait} find worker", f"syscall@libc {signal} store helper"
+    taking = waits("futex", 1, waiter)
+    made = two([taking, works()], [works(), taking]).thing(1, "futex", waits=50, wait_ns=50 * TICK)
+    made.pair(1, "futex", waiter, holder, 50 * TICK)
+    assert made.first()["category"] == category
+
+
+@pytest.mark.parametrize(
     ("stack", "category", "name"),
     [("__lll_lock_wait_private@libc malloc@libc grow worker", "allocator", "malloc"),
      ("_int_free@libc __libc_free@libc worker", "allocator", "malloc"),
@@ -398,6 +421,26 @@ def test_words_without_a_name_have_the_function_of_the_program_behind_an_inlined
 
 def test_atomics_of_one_thread_each_are_useful_work() -> None:
     assert atomics(two(works(), works()), 0x2000).first()["category"] == "none"
+
+
+@pytest.mark.parametrize(
+    ("text", "samples", "certain"),
+    [
+        ("lock xadd qword ptr [rdi], rax", 40, False),
+        ("xchg qword ptr [rdi], rax", 40, False),
+        ("mfence ", 40, False),
+        ("lock xadd qword ptr [rdi], rax", 10, True),
+        ("xchg rbx, rax", 40, True),
+    ],
+)
+def test_much_time_at_atomic_instructions_may_be_lost_without_contention(
+    text: str, samples: int, certain: bool
+) -> None:
+    made = two(works(), works()).sample(A, "fork worker", samples).sample(B, "work", 80)
+    made.texts[made.stack("fork worker")] = text
+    first = made.first()
+    assert (first["category"], first["certain"]) == ("none", certain)
+    assert ("atomic instructions, as of fork" in first["words"]) == (not certain)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,11 @@ class Names:
 
 
 def hand_made(
-    *pairs: tuple[str, str], what: str = "condition", did: Sequence[str] = (), signals: int = 110
+    *pairs: tuple[str, str],
+    what: str = "condition",
+    did: Sequence[str] = (),
+    signals: int = 110,
+    futile: int = 0,
 ) -> HandMade:
     """Condition 1 with 100 waits, and a sample of a millisecond for each stack in `did`."""
     waited: list[Any] = [
@@ -37,7 +41,7 @@ def hand_made(
         for number, (waiter, holder) in enumerate(pairs)
     ]
     samples = [SimpleNamespace(tid=number % 2, stack=stack) for number, stack in enumerate(did)]
-    things = {1: SimpleNamespace(what=what, signals=signals, waits=100)}
+    things = {1: SimpleNamespace(what=what, signals=signals, waits=100, futile=futile)}
     recording: Any = SimpleNamespace(pairs=waited, things=things, samples=samples, sample_ns=MS)
     names: Any = Names()
     return HandMade(recording, names)
@@ -81,6 +85,53 @@ def test_what_others_do_tells_a_lock_within_a_function(
     stacks = [stack for stack, times in did.items() for _ in range(times)]
     assert bool(hand_made((takes, gives), did=stacks).conditions) == is_lock
     assert not hand_made((takes, gives), did=stacks, signals=101).conditions  # a barrier again
+
+
+@pytest.mark.parametrize(
+    ("takes", "gives", "signals", "is_lock"),
+    [
+        ("run work", "run work", 150, True),  # signals that end no wait: of a free lock
+        ("run work", "run work", 20, False),  # each signal wakes five threads: a herd
+        ("pop work", "push work", 150, False),
+    ],
+)
+def test_woken_threads_find_a_lock_taken(
+    takes: str, gives: str, signals: int, is_lock: bool
+) -> None:
+    made = hand_made((takes, gives), did=[takes] * 20, signals=signals, futile=70)
+    assert bool(made.conditions) == is_lock
+
+
+@pytest.mark.parametrize(
+    ("takes", "gives", "signals", "meets"),
+    [
+        ("Rendezvous::meet work", "Rendezvous::meet work", 100, True),
+        ("wait tick_barrier work", "wait tick_barrier work", 100, True),
+        ("turn work", "turn work", 100, False),
+        ("meet work", "start work", 100, False),
+        ("meet work", "meet work", 150, False),
+    ],
+)
+def test_names_tell_a_barrier(takes: str, gives: str, signals: int, meets: bool) -> None:
+    assert bool(hand_made((takes, gives), signals=signals).barriers) == meets
+
+
+@pytest.mark.parametrize(
+    ("function", "category", "words"),
+    [("turn", "condition", "as at a barrier"), ("meet", "barrier", "takes longer than the work")],
+)
+def test_threads_that_wake_each_other_in_one_function_may_meet_there(
+    function: str, category: str, words: str
+) -> None:
+    stack = f"pthread_cond_wait@libc {function} work"
+    wait = waits("condition", 1, stack)
+    made = Made().thread(MAIN, JOIN_A)
+    made.thread(A, [wait, wait, works()], "main").thread(B, [wait, wait, wait, works()], "main")
+    made.thing(1, "condition", waits=100, wait_ns=150 * TICK, signals=100)
+    made.pair(1, "condition", stack, f"pthread_cond_signal@libc {function} work", 150 * TICK)
+    first = made.first()
+    assert (first["category"], first["certain"]) == (category, category == "barrier")
+    assert words in first["words"]
 
 
 @pytest.mark.parametrize(

@@ -221,21 +221,27 @@ def test_the_holder_of_a_permit_is_what_works_between_taking_and_giving_it(
 
 
 @pytest.mark.parametrize(
-    ("function", "peers", "category", "certain"),
+    ("function", "peers", "takes", "category", "certain"),
     [
-        ("pack", False, "serial_dependency", True),
-        ("pack", True, "serial_dependency", False),
-        ("unpack", False, "semaphore", True),
-        ("", False, "semaphore", True),
+        ("pack", False, 0, "serial_dependency", True),
+        ("pack", True, 0, "serial_dependency", False),
+        ("unpack", False, 0, "semaphore", False),
+        ("unpack", False, 1, "semaphore", True),
+        ("pack", False, 1, "semaphore", True),
+        ("", False, 0, "semaphore", False),
     ],
-    ids=["another's work", "that of one of two", "around the wait", "not known"],
-)
+    ids=["another's work", "that of one of two", "around the wait", "around its own wait",
+         "that of one who waits too", "not known"],
+)  # fmt: skip
 def test_a_semaphore_that_counts_items_is_no_cause(
-    function: str, peers: bool, category: str, certain: bool
+    function: str, peers: bool, takes: int, category: str, certain: bool
 ) -> None:
-    """Two threads wait for items that another makes."""
-    made = workers(*2 * [waits("semaphore", 0, "sem_wait@libc unpack fetch")])
-    made.thread(C, works(), "feed").sample(C, f"inflate {function} feed", 40 * bool(function))
+    """Two threads wait for items that another makes, or for a permit that it has after `takes`
+    waits for it."""
+    wait = waits("semaphore", 1, "sem_wait@libc unpack fetch")
+    made = workers(*2 * [wait]).thing(1, "semaphore", waits=100, wait_ns=100 * TICK)
+    made.thread(C, [wait] * takes + [works()] * (100 - takes), "feed")
+    made.sample(C, f"inflate {function} feed", 40 * bool(function))
     made.sample(A, "inflate unpack fetch", 9)
     if peers:
         made.thread(C, [works(), sleeps(230)], "feed")

@@ -9,18 +9,18 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from threadmark.kinds.explain.analysis.costs import Cost
-from threadmark.kinds.explain.analysis.frames import Frame, is_of_library
+from threadmark.kinds.explain.analysis.frames import Frame
+from threadmark.kinds.explain.analysis.groups import SAME, alike, has_own_name, work_in
 from threadmark.kinds.explain.analysis.meaning import Names
 from threadmark.kinds.explain.analysis.recording import Recording, Sample
-from threadmark.kinds.explain.analysis.roles import Roles, outermost
+from threadmark.kinds.explain.analysis.roles import Roles
 from threadmark.kinds.explain.analysis.serial_parts import are_side_by_side
 
 _ENDS = ("future", "join")
 _MEET = ("condition", *_ENDS)  # waits of threads with parts of one work
 _OFTEN = 0.1  # of a cost
+_SEEN = 20  # ticks that show a wait
 _READY = 0.1  # of the life of a thread that lacked a processor
-_SAME = 0.5  # of the samples are in the same functions
-_NAMELESS = ("{lambda", "$_", "+0x")  # in names that several functions may have
 
 
 class Equals:
@@ -61,7 +61,7 @@ class Equals:
     def _differ(self, *tids: int) -> bool:
         """Whether the threads mostly work in different innermost functions."""
         one, other = (Counter(e[0] for e in self._work(self._samples[tid])) for tid in tids)
-        return bool(one and other) and _alike(one, other) < _SAME
+        return bool(one and other) and alike(one, other) < SAME
 
     def _await_each_other(self, worker: int, waiter: int) -> bool:
         """Whether the worker waits for results of the waiter too, like threads with a chain of
@@ -69,21 +69,22 @@ class Equals:
         back = self._awaited[worker, waiter]
         return back > _OFTEN * self._awaited[waiter, worker]
 
-    def takes_part(self, cost: Cost, waits_in: Sequence[Frame]) -> bool:
-        """Whether the awaited thread may also take what the others wait for, like a permit: it was
-        made where they were, or waits there too, or works in a function around the wait, or that
-        is not known. `waits_in`: the frames of the wait."""
-        worker = cost.reason.tid
+    def takes_part(self, cost: Cost, waits_in: Sequence[Frame]) -> bool | None:
+        """Whether the awaited thread also takes what the others wait for, like a permit: it was
+        made where they were, or waits there too. It may do so, and the result is None, if it works
+        in a function around the wait, or if that is not known. `waits_in`: the frames of the
+        wait."""
+        reason, worker = cost.reason, cost.reason.tid
         # Its own time may be that of waits for other things.
         if any(self._roles.same(worker, tid) for tid in cost.by_thread if tid != worker):
             return True
-        starts = self._roles.starts.get(worker, set())
-        waiters = (e.waiter for e in self._recording.pairs if e.thing == cost.reason.thing)
-        if starts & {outermost(self._names.frames(each)) for each in waiters}:
+        glances = (e for tick in self._recording.ticks for e in tick.glances if e.tid == worker)
+        if any((e.activity, e.thing) == (reason.activity, reason.thing) for e in glances):
             return True
-        around = {each.name for each in waits_in if _has_own_name(each)}
+        around = {each.name for each in waits_in if has_own_name(each)}
         work = self._work(self._samples[worker])
-        return not around or not work or any(not around.isdisjoint(each) for each in work)
+        known = around and work and cost.seen >= _SEEN
+        return False if known and all(around.isdisjoint(each) for each in work) else None
 
     def _do_the_same(
         self, worker: int, waiter: int, waits_in: Iterable[Frame] | None
@@ -104,10 +105,10 @@ class Equals:
         own, others = (Counter(each[0] for each in work[tid]) for tid in (worker, waiter))
         if not own or not others:
             return False
-        around = {each.name for each in waits_in or () if _has_own_name(each)}
+        around = {each.name for each in waits_in or () if has_own_name(each)}
         shared = Counter(name for each in work[worker] for name in around & set(each))
-        within = waits_in is None or max(shared.values(), default=0) >= _SAME * own.total()
-        if _alike(own, others) < _SAME or not within:
+        within = waits_in is None or max(shared.values(), default=0) >= SAME * own.total()
+        if alike(own, others) < SAME or not within:
             return False
         if are_side_by_side(self._recording, [*samples[worker], *samples[waiter]]):
             return True
@@ -131,17 +132,4 @@ class Equals:
 
     def _work(self, samples: Iterable[Sample]) -> list[Sequence[str]]:
         """For each sample in the program, the functions, innermost first."""
-        found: list[Sequence[str]] = []
-        for stack, count in Counter(each.stack for each in samples).items():
-            frames = [f.name for f in self._names.frames(stack, True) if _has_own_name(f)]
-            found += [frames] * count if frames else []
-        return found
-
-
-def _alike(one: Counter[str], other: Counter[str]) -> float:
-    """The share that two divisions have in common."""
-    return sum(min(n / one.total(), other[name] / other.total()) for name, n in one.items())
-
-
-def _has_own_name(frame: Frame) -> bool:
-    return not is_of_library(frame) and not any(each in frame.name for each in _NAMELESS)
+        return work_in(self._names, Counter(each.stack for each in samples))

@@ -1,5 +1,5 @@
-"""Conditions of std::condition_variable_any, which have a mutex of their own. A woken thread then
-takes the mutex of the program, and that is a part of its wait."""
+"""Conditions with a mutex of their own: those of std::condition_variable_any and QWaitCondition. A
+woken thread then takes the lock of the program, and that is a part of its wait."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from threadmark.kinds.explain.analysis.frames import AGENT, Frame, is_of_library
 from threadmark.kinds.explain.analysis.meaning import Names
 from threadmark.kinds.explain.analysis.recording import Recording, Thing
 
-_WAIT = "condition_variable_any::wait"
+_WAITS = ("condition_variable_any::wait", "QWaitCondition::wait")
 _LOCKS = ("condition_variable", "mutex", "lock", "futex")  # in names of functions
 _TOGETHER = 1.5  # waits for each signal: it wakes several threads
 _NOTHING_NS = 3_000  # of work after a wait, as the agent counts a wait that ended for nothing
@@ -34,6 +34,11 @@ class AnyConditions:
             return self._conditions.get(place, 0)
         return self._inlined.get(_own(frames), 0)
 
+    def has(self, condition: Thing) -> bool:
+        """Whether the condition has a mutex of its own. Which of its waits ended for nothing is not
+        known then."""
+        return condition.id in self._conditions.values()
+
     def wakes_for_nothing(self, condition: Thing) -> bool:
         """Whether several threads wake at once, and hardly work before they wait again. If there
         are too few samples, the name of the wait decides."""
@@ -42,7 +47,7 @@ class AnyConditions:
             return False
         samples = [each for each in self._recording.samples if each.tid in tids]
         if len(samples) < _FEWEST:
-            return condition.id in self._conditions.values()
+            return self.has(condition)
         work = sum(not self._locks(each.stack) for each in samples) / len(samples)
         threads = self._recording.threads
         ran_ns = sum(threads[tid].run_ns for tid in tids & threads.keys())
@@ -89,8 +94,8 @@ class AnyConditions:
 def _place(frames: Sequence[Frame]) -> Place:
     """The wait and the functions around it; empty if the stack has no such wait."""
     names = [each.name for each in frames]
-    at = max((i for i, name in enumerate(names) if _WAIT in name), default=len(names))
-    return tuple(names[at:])
+    waits = (i for i, name in enumerate(names) if any(each in name for each in _WAITS))
+    return tuple(names[max(waits, default=len(names)) :])
 
 
 def _own(frames: Sequence[Frame]) -> Place:

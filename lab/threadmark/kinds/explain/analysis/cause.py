@@ -64,10 +64,11 @@ class Cause:
     case: str = ""  # of the category: herd, convoy, SPINNERS; of a runtime: RUNTIME, SEEKS a task
     piece: Piece | None = None  # the knowledge of it
 
-    def doubt(self, words: str) -> None:
-        """Make the cause not certain, for the reason that the words give."""
+    def doubt(self, words: str) -> Cause:
+        """The cause, which is not certain for the reason that the words give."""
         self.certain = False
         self.doubts.add(words)
+        return self
 
     def is_by_turns(self, about: float) -> bool:
         """Whether threads wait for each of several threads, and for each at least this part of the

@@ -34,6 +34,7 @@ from threadmark.kinds.explain.analysis.spots import Spot
 from threadmark.kinds.explain.analysis.stacks import Stacks
 from threadmark.kinds.explain.analysis.written import files_of, shown
 
+_AWAITED = "one thread works while others wait for its result"
 _ALONE = 0.95  # of all useful work
 _RAN = 0.5  # of the time in calls
 _POLLS = "threads poll and give the processor away (sched_yield)"
@@ -201,8 +202,9 @@ class Finder:
         if reason.activity == "once":
             return self.locks.of_cost(cost)
         waits_in = self._names.frames(self._heaviest(cost))
-        if reason.activity == "semaphore" and self._equals.takes_part(cost, waits_in):
-            return self._event(cost)
+        takes = reason.activity == "semaphore" and self._equals.takes_part(cost, waits_in)
+        if takes is not False:
+            return self._event(cost) if takes else self._event(cost).doubt(f"or {_AWAITED}")
         idle = self._knowledge.in_runtime(waits_in)
         if idle and reason.tid == self._alone:
             words = "a runtime's other threads find nothing to do while one thread works"
@@ -219,8 +221,7 @@ class Finder:
             how = {"barrier": "at a barrier", "join": "in a join"}.get(reason.activity, "")
             words = f"threads wait{' ' + how if how else ''} for one that has more to do"
             return Cause("imbalance", name, "", words)
-        words = "one thread works while others wait for its result"
-        found = Cause("serial_dependency", name, "", words)
+        found = Cause("serial_dependency", name, "", _AWAITED)
         if equal is not False:  # a barrier with inlined functions without names looks alike
             found.doubt("or threads that do the same wait for one that has more to do")
         return found
@@ -257,7 +258,10 @@ class Finder:
             return self.locks.after_signal(thing, named, self._heaviest(cost))
         # A lone thread waits for a process that is not in the record.
         sure = cost.seen >= FEWEST_TICKS and len(self.recording.threads) > 1
-        return named.cause(category, words, certain=sure)
+        found = named.cause(category, words, certain=sure)
+        if category == "condition" and self.locks.may_meet(thing):
+            found.doubt("or they meet there, as at a barrier")
+        return found
 
     def of_looks(self, looks: Looks) -> list[Cause]:
         """The causes that the samples of running threads show."""

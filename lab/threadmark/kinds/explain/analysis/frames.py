@@ -94,7 +94,7 @@ _TAKES = re.compile(
     r"(_?(read|write|shared|exclusive|slow|contended|path|impl))*"
 )
 _GIVES_BACK = re.compile(r"(?i)(un_?lock|release)(_?(read|write|shared|exclusive))*")
-_LIBRARY_LOCK = re.compile(r"_*pthread_(mutex|rwlock|spin)_\w*lock")
+_LIBRARY_LOCK = re.compile(r"_*(pthread|g|uv)_(mutex|rec_mutex|rwlock|spin)_\w*lock(_slowpath)?")
 _GUARD = re.compile(r"~?(lock_guard|unique_lock|scoped_lock|shared_lock)")
 
 
@@ -114,7 +114,10 @@ def is_guard(function: str) -> bool:
     return bool(_GUARD.fullmatch(function.rpartition("::")[2]))
 
 
-_TEMPLATES = ("std::", "__gnu_cxx::", "__gthr", "operator ", "tbb::")
+_TEMPLATES = (
+    *("std::", "__gnu_cxx::", "__gthr", "operator ", "tbb::"),
+    *("absl::", "asio::", "boost::", "folly::"),
+)
 _GLUE = re.compile(
     r"__invoke(_impl)?|std::(__\w+::)?(__invoke\w*|thread::_Invoker::.*|thread::_State_impl::.*|"
     r"_Function_handler::.*|function::operator\(\)|__function::.*|__thread_proxy|"

@@ -3,22 +3,27 @@ a function that takes a lock, or is the constructor of an object whose destructo
 functions are inlined in the function that has the lock, samples show the lock: threads wait in a
 function that others signal in, and these others have worked in it about as long as the threads have
 waited. A barrier looks alike, but each of its signals ends waits, and the signal of a free lock
-ends none."""
+ends none. If the thread that gives such a lock back often takes it again at once, woken threads
+find it taken."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cache, cached_property
 
 from threadmark.kinds.explain.analysis.frames import Frame, is_of_library, takes_a_lock
 from threadmark.kinds.explain.analysis.meaning import Names
-from threadmark.kinds.explain.analysis.recording import Pair, Recording
+from threadmark.kinds.explain.analysis.recording import Pair, Recording, Thing
+from threadmark.kinds.explain.analysis.slow_paths import innermost_own
 
 _ABOUT = 0.5  # of the waiting time, others work in the function
 _NOT_ALL = 0.98  # of the threads' work
 _FREE = 1.005  # signals for each wait
 _FEW = 2  # signals at the end
+_FUTILE = 0.3  # of the waits end for nothing
+_MEETS = re.compile(r"(?i)barrier|rendez_?vous|meet|arrive|phaser|wait_?for_?(all|others|everyone)")
 Chain = tuple[str, ...]  # the program's functions of a stack, innermost first
 
 
@@ -59,6 +64,17 @@ class HandMade:
         )
 
     @cached_property
+    def barriers(self) -> frozenset[int]:
+        """The conditions of barriers, which the functions around the waits name."""
+        things = self._recording.things
+        return frozenset(
+            pair.thing
+            for pair in self._pairs()
+            if may_meet(things[pair.thing], pair, self._names)
+            and any(map(_MEETS.search, self._chain(pair.waiter)[:2]))
+        )
+
+    @cached_property
     def guards(self) -> frozenset[str]:
         """The constructors and destructors of objects that hold such a lock."""
         return frozenset(name for pair in self._pairs() for name in self._guards(pair))
@@ -82,6 +98,8 @@ class HandMade:
         known = self._recording.things[pair.thing]
         if not takes or takes != gives or known.signals <= _FREE * known.waits + _FEW:
             return False
+        if known.futile > _FUTILE * known.waits:
+            return True
         worked, all_of_them = self._inside(takes)
         # Work that threads do all the time is no part that a lock guards.
         part = worked < _NOT_ALL * all_of_them
@@ -110,6 +128,15 @@ class HandMade:
             if frames and _is_of_program(frames[0]):
                 found[tid][self._chain(stack, True)] += count
         return found
+
+
+def may_meet(condition: Thing, pair: Pair, names: Names) -> bool:
+    """Whether threads may meet at a condition: all signals end waits, and threads signal in the
+    function in which they wait."""
+    if not pair.holder or condition.signals > _FREE * condition.waits + _FEW:
+        return False
+    waits, signals = (innermost_own(names.frames(e)).name for e in (pair.waiter, pair.holder))
+    return bool(waits) and waits == signals
 
 
 def _is_of_program(frame: Frame) -> bool:

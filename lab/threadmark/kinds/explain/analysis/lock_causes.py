@@ -10,6 +10,7 @@ from threadmark.kinds.explain.analysis.any_conditions import AnyConditions
 from threadmark.kinds.explain.analysis.cause import Cause, merged, of_piece
 from threadmark.kinds.explain.analysis.costs import Cost
 from threadmark.kinds.explain.analysis.frames import takes_a_lock
+from threadmark.kinds.explain.analysis.handmade import may_meet
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.naming import INNER, Named, Naming
 from threadmark.kinds.explain.analysis.pieces import Piece
@@ -118,7 +119,14 @@ class Locks:
         found.things.add(mutex.id)
         if condition.futile > _HARDLY * condition.waits:
             found.doubt(f"or threads are woken for nothing, as in {condition.futile:,} waits")
+        elif self._any.has(condition):
+            found.doubt("or threads are woken for nothing")
         return found
+
+    def may_meet(self, condition: Thing | None) -> bool:
+        """Whether threads may meet at the condition, as at a barrier."""
+        pair = self._naming.heaviest.get(condition.id) if condition else None
+        return bool(condition and pair and may_meet(condition, pair, self._names))
 
     def is_herd(self, condition: Thing) -> bool:
         """Whether threads are woken for nothing, and not because a thread works with the mutex

@@ -1,8 +1,10 @@
 """Work that may be lost although no sample shows it: work that is repeated when a compare-exchange
-fails, and work of a task runtime's templates, in which the work of tasks may be inlined."""
+fails, atomic instructions of tasks or locks without a name, and work of a task runtime's templates,
+in which the work of tasks may be inlined."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 from threadmark.kinds.explain.analysis.cause import Cause
@@ -13,6 +15,7 @@ from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.analysis.roles import most_common
 
 _DEEP = 6  # frames from the innermost that may have the loop
+_ATOMIC = re.compile(r"lock |mfence|xchg .*\[")
 _MUCH = 0.25  # of the samples: too much to be sure that nothing is lost
 
 
@@ -33,7 +36,7 @@ def instead_of(
             "them are at atomics of very many objects. Whether threads share these shows only the "
             "comparison of numbers of threads (--threads 1,2)."
         )
-    for doubt in (_doubt_retries, _doubt_templates):
+    for doubt in (_doubt_retries, _doubt_templates, _doubt_atomics):
         if nothing.certain:
             doubt(nothing, recording, names, knowledge)
     return nothing
@@ -68,6 +71,27 @@ def _doubt_templates(none: Cause, recording: Recording, names: Names, knowledge:
         f"Nothing that samples show costs more than a few per cent, but {100 * part:.0f} % of them "
         f"are in {most_common(inside)}, which makes tasks. Only debug information (-g) tells its "
         "own work from that of the tasks."
+    )
+
+
+def _doubt_atomics(none: Cause, recording: Recording, names: Names, knowledge: Knowledge) -> None:
+    """Doubts the finding if threads spend much time at atomic instructions and fences, although
+    they do not contend."""
+    counts = Counter(s.stack for s in recording.samples if not s.kernel and recording.counts(s.tid))
+    inside: Counter[str] = Counter()
+    for stack, count in counts.items():
+        module, address = next(iter(recording.stacks.get(stack, ())), (0, 0))
+        if _ATOMIC.match(names.before(module, address)):
+            own = (each.name for each in names.frames(stack, True) if each.own)
+            inside[next(own, "")] += count
+    part = inside.total() / max(1, counts.total())
+    if part < _MUCH:
+        return
+    none.certain = False
+    none.words = (
+        f"Nothing that samples show costs more than a few per cent, but {100 * part:.0f} % of them "
+        f"are at atomic instructions, as of {most_common(inside)}. Without them, as with larger "
+        "tasks or a lock for more work at once, the program may be faster."
     )
 
 

@@ -41,6 +41,8 @@ class Waits:
 
     def _of(self, activity: str, thing: int, stack: int) -> str:
         """The purpose of a wait that the agent calls `activity`."""
+        if activity in ("mutex", "futex") and self._any.of(stack):
+            return "relock"
         if activity == "futex":
             return self._of_futex(thing, stack)
         if activity == "yield":
@@ -49,13 +51,13 @@ class Waits:
                 return "own_lock"
             kind = self._knowledge.activity(self._names.frames(stack))
             return self._by_signaller(kind, 0, stack) or self._before_sleep(stack) or activity
-        if activity == "mutex" and self._any.of(stack):
-            return "relock"
         stack = self._stack(activity, stack)
         if activity in _CARRIERS and stack:
             activity = self._knowledge.activity(self._names.frames(stack)) or activity
         if activity in ("condition", "timed_condition"):
             activity = self._by_end(activity, thing, stack)
+        if activity == "condition" and thing in self._hand_made.barriers:
+            return "barrier"
         is_lock = activity in ("condition", "relock") and thing in self._hand_made.conditions
         return "own_lock" if is_lock else activity
 
@@ -122,7 +124,7 @@ class Waits:
     def _thing(self, activity: str, thing: int, stack: int) -> int:
         """The object that a thread waits for. The mutex of a woken thread stands for its
         condition."""
-        return (self._any.of(stack) if activity == "mutex" else 0) or thing
+        return (self._any.of(stack) if activity in ("mutex", "futex") else 0) or thing
 
     @cached_property
     def _by_pairs(self) -> Mapping[str, Counter[str]]:
