@@ -226,12 +226,13 @@ def test_the_holder_of_a_permit_is_what_works_between_taking_and_giving_it(
         ("pack", False, 0, "serial_dependency", True),
         ("pack", True, 0, "serial_dependency", False),
         ("unpack", False, 0, "semaphore", False),
-        ("unpack", False, 1, "semaphore", True),
-        ("pack", False, 1, "semaphore", True),
+        ("unpack", False, 10, "semaphore", True),
+        ("pack", False, 10, "semaphore", True),
+        ("pack", False, 1, "serial_dependency", True),
         ("", False, 0, "semaphore", False),
     ],
     ids=["another's work", "that of one of two", "around the wait", "around its own wait",
-         "that of one who waits too", "not known"],
+         "that of one who waits too", "waits at its start", "not known"],
 )  # fmt: skip
 def test_a_semaphore_that_counts_items_is_no_cause(
     function: str, peers: bool, takes: int, category: str, certain: bool

@@ -19,6 +19,7 @@ from threadmark.kinds.explain.analysis.serial_parts import are_side_by_side
 _ENDS = ("future", "join")
 _MEET = ("condition", *_ENDS)  # waits of threads with parts of one work
 _OFTEN = 0.1  # of a cost
+_TAKES = 0.05  # of the time, a thread that takes permits waits for one
 _SEEN = 20  # ticks that show a wait
 _READY = 0.1  # of the life of a thread that lacked a processor
 
@@ -78,8 +79,9 @@ class Equals:
         # Its own time may be that of waits for other things.
         if any(self._roles.same(worker, tid) for tid in cost.by_thread if tid != worker):
             return True
-        glances = (e for tick in self._recording.ticks for e in tick.glances if e.tid == worker)
-        if any((e.activity, e.thing) == (reason.activity, reason.thing) for e in glances):
+        own = [e for tick in self._recording.ticks for e in tick.glances if e.tid == worker]
+        waits = (e.activity == reason.activity and e.thing == reason.thing for e in own)
+        if sum(waits) > _TAKES * len(own):
             return True
         around = {each.name for each in waits_in if has_own_name(each)}
         work = self._work(self._samples[worker])

@@ -16,6 +16,7 @@ from threadmark.kinds.explain.analysis.roles import most_common
 
 _DEEP = 6  # frames from the innermost that may have the loop
 _ATOMIC = re.compile(r"lock |mfence|xchg .*\[")
+_ATOMICS = 0.15  # of the samples
 _MUCH = 0.25  # of the samples: too much to be sure that nothing is lost
 
 
@@ -85,7 +86,7 @@ def _doubt_atomics(none: Cause, recording: Recording, names: Names, knowledge: K
             own = (each.name for each in names.frames(stack, True) if each.own)
             inside[next(own, "")] += count
     part = inside.total() / max(1, counts.total())
-    if part < _MUCH:
+    if part < _ATOMICS:
         return
     none.certain = False
     none.words = (

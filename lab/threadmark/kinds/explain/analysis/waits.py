@@ -56,7 +56,7 @@ class Waits:
             activity = self._knowledge.activity(self._names.frames(stack)) or activity
         if activity in ("condition", "timed_condition"):
             activity = self._by_end(activity, thing, stack)
-        if activity == "condition" and thing in self._hand_made.barriers:
+        if activity in ("condition", "relock") and thing in self._hand_made.barriers:
             return "barrier"
         is_lock = activity in ("condition", "relock") and thing in self._hand_made.conditions
         return "own_lock" if is_lock else activity
