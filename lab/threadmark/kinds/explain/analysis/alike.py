@@ -19,7 +19,7 @@ from threadmark.kinds.explain.analysis.serial_parts import are_side_by_side
 _ENDS = ("future", "join")
 _MEET = ("condition", *_ENDS)  # waits of threads with parts of one work
 _OFTEN = 0.1  # of a cost
-_TAKES = 0.05  # of the time, a thread that takes permits waits for one
+_TAKES = 0.02  # of the time, a thread that takes permits waits for one
 _SEEN = 20  # ticks that show a wait
 _READY = 0.1  # of the life of a thread that lacked a processor
 
