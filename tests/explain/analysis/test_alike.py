@@ -49,6 +49,27 @@ def test_a_thread_with_other_work_is_waited_for_because_of_its_result(
     assert made.first()["category"] == "serial_dependency", reason
 
 
+@pytest.mark.parametrize(
+    ("main", "helper", "wait", "certain"),
+    [
+        ("{lambda}", "{lambda}", "{lambda}", False),
+        ("cost main", "cost {lambda}", "{lambda}", False),
+        ("read main", "cost {lambda}", "{lambda}", True),
+    ],
+    ids=["inlined", "around no wait", "other work"],
+)
+@pytest.mark.parametrize("activity", ["condition", "event"])
+def test_work_in_functions_without_names_may_be_the_same(
+    main: str, helper: str, wait: str, certain: bool, activity: str
+) -> None:
+    made = meeting(main, helper, wait)
+    if activity == "event":
+        stop = waits("futex", 2, f"std::__atomic_wait_address_bare@libstdc++ {wait}")
+        made.thing(2, "futex").thread(HELPER, [works(), stop], "main")
+    first = made.first()
+    assert (first["category"], first["certain"]) == ("serial_dependency", certain)
+
+
 def test_the_same_work_that_never_runs_at_once_may_be_in_unequal_parts() -> None:
     first = meeting("cost step run main", "cost step worker", "arrive step worker", turns=True)
     assert not first.first()["certain"]

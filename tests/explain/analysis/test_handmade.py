@@ -109,6 +109,7 @@ def test_woken_threads_find_a_lock_taken(
         ("wait tick_barrier work", "wait tick_barrier work", 100, True),
         ("turn work", "turn work", 100, False),
         ("meet work", "start work", 100, False),
+        ("meet work", "work", 100, True),  # the signal is in a tail call
         ("meet work", "meet work", 150, False),
     ],
 )

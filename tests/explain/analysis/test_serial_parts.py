@@ -218,6 +218,14 @@ def test_a_thread_with_little_of_the_same_work_is_seldom_close_to_the_other() ->
     assert not part_of(*uneven, *both).samples
 
 
+def test_a_thread_that_works_beside_another_ones_small_part_does_not_work_for_all() -> None:
+    """A compiler may inline the work in the thread with the small part only."""
+    made = [(A, 2e3 * number, "step worker") for number in range(576)]
+    made += [(B, 26e3 * number + (40 if number < 5 else 700), "main") for number in range(45)]
+    found = part_of(*made)
+    assert not found.samples or found.is_open
+
+
 def test_rest_that_runs_side_by_side_at_any_distance_leaves_a_doubt() -> None:
     """Two pairs of samples are as close as the shortest distance, too few to show it."""
     row, level = "row worker", "level worker"

@@ -17,7 +17,7 @@ from threadmark.kinds.explain.analysis.roles import Roles
 from threadmark.kinds.explain.analysis.serial_parts import are_side_by_side
 
 _ENDS = ("future", "join")
-_MEET = ("condition", *_ENDS)  # waits of threads with parts of one work
+_MEET = ("condition", "event", *_ENDS)  # waits of threads with parts of one work
 _OFTEN = 0.1  # of a cost
 _TAKES = 0.02  # of the time, a thread that takes permits waits for one
 _SEEN = 20  # ticks that show a wait
@@ -105,13 +105,15 @@ class Equals:
         samples = {tid: self._between(tid, began_ns, ended_ns) for tid in (worker, waiter)}
         work = {tid: self._work(each) for tid, each in samples.items()}
         own, others = (Counter(each[0] for each in work[tid]) for tid in (worker, waiter))
-        if not own or not others:
-            return False
+        if not own or not others:  # their work may be inlined in functions without names
+            return None if samples[worker] and samples[waiter] and waits_in is not None else False
         around = {each.name for each in waits_in or () if has_own_name(each)}
         shared = Counter(name for each in work[worker] for name in around & set(each))
         within = waits_in is None or max(shared.values(), default=0) >= SAME * own.total()
-        if alike(own, others) < SAME or not within:
+        if alike(own, others) < SAME:
             return False
+        if not within:
+            return None
         if are_side_by_side(self._recording, [*samples[worker], *samples[waiter]]):
             return True
         took_turns = any(each.ready_ns > _READY * each.life_ns for each in (one, other))

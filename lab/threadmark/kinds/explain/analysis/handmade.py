@@ -131,12 +131,12 @@ class HandMade:
 
 
 def may_meet(condition: Thing, pair: Pair, names: Names) -> bool:
-    """Whether threads may meet at a condition: all signals end waits, and threads signal in the
-    function in which they wait."""
+    """Whether threads may meet at a condition: all signals end waits, and threads signal in a
+    function in which they wait. A signal in a tail call leaves its function out."""
     if not pair.holder or condition.signals > _FREE * condition.waits + _FEW:
         return False
-    waits, signals = (innermost_own(names.frames(e)).name for e in (pair.waiter, pair.holder))
-    return bool(waits) and waits == signals
+    waits = {each.name for each in names.frames(pair.waiter) if _is_of_program(each)}
+    return innermost_own(names.frames(pair.holder)).name in waits
 
 
 def _is_of_program(frame: Frame) -> bool:

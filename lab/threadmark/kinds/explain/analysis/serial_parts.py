@@ -56,11 +56,9 @@ class SerialPart:
 
 
 class _Sampled(NamedTuple):
-    """Samples, for each distance whether each of them is so close to another thread's, and the
-    places of stacks."""
+    """Samples, and the places of stacks."""
 
     samples: Sequence[Sample]
-    close: Mapping[float, Sequence[bool]]
     places: Mapping[int, set[Place]]
 
 
@@ -72,7 +70,7 @@ def serial_part(recording: Recording, names: Names, works: Callable[[Sample], bo
     close = {w: [each < w * recording.sample_ns for each in distances] for w in _CLOSE}
     seen = {within: _seen(samples, close[within], places) for within in _CLOSE}
     weights = _weights(samples, places)
-    sampled = _Sampled(samples, close, places)
+    sampled = _Sampled(samples, places)
     odds = {within: _odds(seen[within], weights, within) for within in _CLOSE}
     undecided = _undecided(seen, odds[_CLOSE[0]], close)
     found = [_serial_part(recording, names, sampled, _serial(odds[w]), w) for w in _CLOSE]
@@ -134,9 +132,11 @@ def _serial_part(
     if not inside:
         return SerialPart()
 
+    rest = _distances([each for each in samples if each.stack not in stacks])
+
     def rest_is_beside(within: float) -> bool:
-        pairs = zip(sampled.close[within], samples, strict=True)
-        return _is_beside(Counter(c for c, each in pairs if each.stack not in stacks), 2 * within)
+        close = Counter(each < within * recording.sample_ns for each in rest)
+        return _is_beside(close, 2 * within)
 
     if not any(map(rest_is_beside, _CLOSE)):
         return SerialPart(is_open=True)
