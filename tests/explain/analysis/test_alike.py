@@ -136,33 +136,44 @@ def test_threads_of_one_loop_with_different_work_may_be_stages_of_a_pipeline(
 
 
 @pytest.mark.parametrize(
-    ("begin", "work", "maker", "category"),
+    ("one", "other", "category", "certain"),
     [
-        ("worker", "cost", "main", "imbalance"),
-        ("worker", "read", "main", "serial_dependency"),
-        ("helper", "cost", "main", "serial_dependency"),
-        ("worker", "cost", "start main", "serial_dependency"),
-        ("worker", "cost", "start@libpool main", "serial_dependency"),
-        ("worker", "cost", "grow@libpool run@libpool worker", "imbalance"),
+        ("cost worker", "cost worker", "imbalance", True),  # a loop that clang unrolls
+        ("cost {lambda#1}", "cost {lambda#2}", "imbalance", True),
+        ("{lambda#1}", "{lambda#2}", "serial_dependency", False),
+        ("cost worker", "read worker", "serial_dependency", True),
     ],
+    ids=["one function", "lambdas", "inlined", "other work"],
 )
-def test_statements_of_one_function_or_a_library_make_threads_with_the_same_work(
-    begin: str, work: str, maker: str, category: str
+def test_threads_of_two_statements_may_have_parts_of_one_work(
+    one: str, other: str, category: str, certain: bool
 ) -> None:
-    """The maker's functions: those of the first thread are the main function's, or the pool's."""
-    pool = "start@libpool main" if maker.startswith("grow") else "_M_start_thread@libstdc++ main"
-    other = f"_M_start_thread@libstdc++ {maker}" if "@" not in maker else maker
     join = waits("join", 0, "pthread_join@libc main", HELPER)
     made = Made(processors=4).thread(MAIN, [works()] * 30 + [join] * 70)
-    made.thread(HELPER, works(), pool)
-    made.thread(HELPER + 1, [works()] * 50 + [None] * 50, f"{other} twice")
-    for tid, stack in (
-        (MAIN, "read main"),
-        (HELPER, "cost worker"),
-        (HELPER + 1, f"{work} {begin}"),
-    ):
-        sampled(made, tid, stack, range({MAIN: 30, HELPER: 100}.get(tid, 50)))
-    assert made.first()["category"] == category
+    made.thread(HELPER, works(), "main").thread(
+        HELPER + 1, [works()] * 50 + [None] * 50, "main again"
+    )
+    for tid, stack, ticks in ((MAIN, "read main", 30), (HELPER, one, 100), (HELPER + 1, other, 50)):
+        sampled(made, tid, stack, range(ticks))
+    first = made.first()
+    assert (first["category"], first["certain"]) == (category, certain)
+
+
+@pytest.mark.parametrize(("other", "certain"), [("cost", False), ("read", True)])
+def test_a_wait_for_a_latch_of_the_programs_own_may_be_for_the_largest_part(
+    other: str, certain: bool
+) -> None:
+    wait = waits("condition", 1, "pthread_cond_wait@libc await main")
+    made = Made(processors=4).thread(MAIN, [works()] * 30 + [wait] * 70)
+    made.thing(1, "condition", signals=1, waits=1, signal_stack="count_down worker")
+    made.thread(HELPER, works(), "main").thread(
+        HELPER + 1, [works()] * 50 + [None] * 50, "main again"
+    )
+    for tid, stack, ticks in ((MAIN, "read main", 30), (HELPER, "cost worker", 100)):
+        sampled(made, tid, stack, range(ticks))
+    sampled(made, HELPER + 1, f"{other} worker", range(50))
+    first = made.first()
+    assert (first["category"], first["certain"]) == ("serial_dependency", certain)
 
 
 def test_a_thread_that_is_joined_has_more_to_do_whatever_its_waiter_did_before() -> None:

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from threadmark.kinds.explain.analysis.costs import Cost
-from threadmark.kinds.explain.analysis.frames import Frame
-from threadmark.kinds.explain.analysis.groups import SAME, alike, has_own_name, work_in
+from threadmark.kinds.explain.analysis.frames import Frame, is_of_library
 from threadmark.kinds.explain.analysis.meaning import Names
 from threadmark.kinds.explain.analysis.recording import Recording, Sample
 from threadmark.kinds.explain.analysis.roles import Roles
@@ -21,7 +20,13 @@ _MEET = ("condition", "event", *_ENDS)  # waits of threads with parts of one wor
 _OFTEN = 0.1  # of a cost
 _TAKES = 0.02  # of the time, a thread that takes permits waits for one
 _SEEN = 20  # ticks that show a wait
+_FEWEST = 5  # samples of a thread that works
+_LESS = 0.9  # of the work of a thread
+_LOOKED_AT = 64  # threads
+_ORDER = (False, None, True)
 _READY = 0.1  # of the life of a thread that lacked a processor
+_SAME = 0.5  # of the samples are in the same functions
+_NAMELESS = ("{lambda", "$_", "+0x")  # in names that several functions may have
 
 
 class Equals:
@@ -57,12 +62,41 @@ class Equals:
             return None if not ends and self._differ(worker, waiter) else True
         if ends and self._await_each_other(worker, waiter):
             return False
-        return self._do_the_same(worker, waiter, None if ends else waits_in)
+        same = self._do_the_same(worker, waiter, None if ends else waits_in)
+        found = [self._did_the_same(worker, each) for each in self._beside(worker, waiter)]
+        if not ends and any(found):  # it may wait for the ends of them, or for one's results
+            found = [None]
+        return max([same, *found], key=_ORDER.index)
+
+    def _did_the_same(self, worker: int, ended: int) -> bool | None:
+        """Whether a thread mostly works in the same innermost functions as one with less work. None
+        if their functions have no names, because both may have the same work inlined."""
+        samples = [self._samples[tid] for tid in (worker, ended)]
+        one, other = (Counter(e[0] for e in self._work(each)) for each in samples)
+        if one and other:
+            return _alike(one, other) >= _SAME
+        return None if not (one or other) and all(map(len, samples)) else False
+
+    def _beside(self, tid: int, waiter: int) -> list[int]:
+        """The threads that were made at other places, lived at the same time, and worked less. None
+        if one thread made both the waiter and the thread, as in a chain."""
+        own, other = (self._recording.threads.get(each) for each in (tid, waiter))
+        if own is None or other is None or own.maker == other.maker:
+            return []
+        return [
+            each.tid
+            for each in self._recording.threads.values()
+            if each.process == own.process
+            and each.tid != waiter
+            and min(each.ended_ns, own.ended_ns) > max(each.began_ns, own.began_ns)
+            and each.run_ns < _LESS * own.run_ns
+            and not self._roles.same(tid, each.tid)
+        ][:_LOOKED_AT]
 
     def _differ(self, *tids: int) -> bool:
         """Whether the threads mostly work in different innermost functions."""
         one, other = (Counter(e[0] for e in self._work(self._samples[tid])) for tid in tids)
-        return bool(one and other) and alike(one, other) < SAME
+        return bool(one and other) and _alike(one, other) < _SAME
 
     def _await_each_other(self, worker: int, waiter: int) -> bool:
         """Whether the worker waits for results of the waiter too, like threads with a chain of
@@ -83,7 +117,7 @@ class Equals:
         waits = (e.activity == reason.activity and e.thing == reason.thing for e in own)
         if sum(waits) > _TAKES * len(own):
             return True
-        around = {each.name for each in waits_in if has_own_name(each)}
+        around = {each.name for each in waits_in if _has_own_name(each)}
         work = self._work(self._samples[worker])
         known = around and work and cost.seen >= _SEEN
         return False if known and all(around.isdisjoint(each) for each in work) else None
@@ -106,11 +140,11 @@ class Equals:
         work = {tid: self._work(each) for tid, each in samples.items()}
         own, others = (Counter(each[0] for each in work[tid]) for tid in (worker, waiter))
         if not own or not others:  # their work may be inlined in functions without names
-            return None if samples[worker] and samples[waiter] and waits_in is not None else False
-        around = {each.name for each in waits_in or () if has_own_name(each)}
+            return None if samples[worker] and len(samples[waiter]) >= _FEWEST else False
+        around = {each.name for each in waits_in or () if _has_own_name(each)}
         shared = Counter(name for each in work[worker] for name in around & set(each))
-        within = waits_in is None or max(shared.values(), default=0) >= SAME * own.total()
-        if alike(own, others) < SAME:
+        within = waits_in is None or max(shared.values(), default=0) >= _SAME * own.total()
+        if _alike(own, others) < _SAME:
             return False
         if not within:
             return None
@@ -136,4 +170,17 @@ class Equals:
 
     def _work(self, samples: Iterable[Sample]) -> list[Sequence[str]]:
         """For each sample in the program, the functions, innermost first."""
-        return work_in(self._names, Counter(each.stack for each in samples))
+        found: list[Sequence[str]] = []
+        for stack, count in Counter(each.stack for each in samples).items():
+            frames = [f.name for f in self._names.frames(stack, True) if _has_own_name(f)]
+            found += [frames] * count if frames else []
+        return found
+
+
+def _alike(one: Counter[str], other: Counter[str]) -> float:
+    """The share that two divisions have in common."""
+    return sum(min(n / one.total(), other[name] / other.total()) for name, n in one.items())
+
+
+def _has_own_name(frame: Frame) -> bool:
+    return not is_of_library(frame) and not any(each in frame.name for each in _NAMELESS)

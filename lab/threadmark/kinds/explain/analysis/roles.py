@@ -10,7 +10,6 @@ from itertools import islice
 from statistics import median
 
 from threadmark.kinds.explain.analysis.frames import Frame, is_beneath
-from threadmark.kinds.explain.analysis.groups import Place, place_of, united_places
 from threadmark.kinds.explain.analysis.meaning import Names
 from threadmark.kinds.explain.analysis.recording import Recording, Thing, Thread, short_threads
 
@@ -60,28 +59,24 @@ class Roles:
         return self._recording.threads.get(tid)
 
     @cached_property
-    def _groups(self) -> dict[Place, list[Thread]]:
-        found: dict[Place, list[Thread]] = defaultdict(list)
+    def _groups(self) -> dict[tuple[int, int], list[Thread]]:
+        found: dict[tuple[int, int], list[Thread]] = defaultdict(list)
         for thread in self._recording.threads.values():
             found[self.group(thread)].append(thread)
         return found
 
-    def group(self, thread: Thread) -> Place:
+    @staticmethod
+    def group(thread: Thread) -> tuple[int, int]:
         """The place that made the thread: threads of one group do the same."""
-        place = place_of(thread)
-        return self._united.get(place, place)
-
-    @cached_property
-    def _united(self) -> dict[Place, Place]:
-        return united_places(self._recording, self._names, self.starts)
+        return (thread.maker, thread.made_at) if thread.made_at else (-1, thread.tid)
 
     def same(self, a: int, b: int) -> bool:
-        """Whether two threads belong to one group."""
+        """Whether two threads were made at the same place."""
         one, other = self.thread(a), self.thread(b)
         return bool(one and other and self.group(one) == self.group(other))
 
     def has_peers(self, tid: int) -> bool:
-        """Whether another thread of its group lived at the same time."""
+        """Whether another thread made at the same place lived at the same time."""
         return any(self._peers(tid))
 
     def _peers(self, tid: int) -> Iterator[Thread]:
