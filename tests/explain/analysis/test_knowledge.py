@@ -328,3 +328,34 @@ def test_tasks_that_are_too_small_have_the_remedy_of_their_runtime(text: str, fi
         made.thread(tid, works(), "main").sample(tid, text, 60).sample(tid, "visit walk", 30)
     cause = made.first()
     assert (cause["category"], cause["knowledge"]) == ("task_overhead", f"{file}.toml")
+
+
+@pytest.mark.parametrize(
+    ("function", "kind"),
+    [
+        ("QFutureInterfaceBase::waitForFinished", "future"),
+        ("QThreadPool::waitForDone", "future"),
+        ("absl::debian3::Barrier::Block", "barrier"),
+        ("uv_barrier_wait", "barrier"),
+        ("std::sync::barrier::Barrier::wait", "barrier"),  # of Rust
+        ("QReadWriteLock::tryLockForRead", "read_lock"),
+        ("QReadWriteLock::lockForWrite", "write_lock"),
+        ("std::sys::sync::rwlock::futex::RwLock::write_contended", "write_lock"),
+        ("QSemaphore::tryAcquire", "semaphore"),
+        ("uv_sem_wait", "semaphore"),
+        ("QWaitCondition::wait", "condition"),
+        ("g_cond_wait_until", "condition"),
+        ("g_async_queue_timeout_pop", "condition"),
+        ("uv_cond_timedwait", "condition"),
+        ("absl::debian3::Mutex::AwaitWithTimeout", "condition"),
+        ("std::sys::sync::condvar::futex::Condvar::wait_optional_timeout", "condition"),
+        ("absl::debian3::Notification::WaitForNotification", "event"),
+        ("std::sys::sync::thread_parking::futex::Parker::park", "event"),
+        ("QMutex::lock", ""),
+    ],
+)
+def test_the_functions_of_further_libraries_tell_what_they_wait_for(
+    function: str, kind: str
+) -> None:
+    library = Frame(function, "", "libQt5Core.so.5", own=False)
+    assert ALL.activity([library, Frame("work", "work.cpp:1", "prog")]) == kind
