@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from made import MAIN, MS, TICK, Made, ready, waits, works
 
@@ -157,6 +159,42 @@ def test_threads_of_two_statements_may_have_parts_of_one_work(
         sampled(made, tid, stack, range(ticks))
     first = made.first()
     assert (first["category"], first["certain"]) == (category, certain)
+
+
+@pytest.mark.parametrize(
+    ("worker", "other", "more"),
+    [
+        ([None] * 55 + [works()] * 45, [works()] * 30 + [None] * 70, {}),
+        ([waits("condition", 1)] * 50 + [works()] * 50, [works()] * 50 + [None] * 50, {}),
+        (works(), [works()] * 50 + [None] * 50, {"process": HELPER + 1}),
+    ],
+    ids=["before it began", "as much, in turns", "of another process"],
+)
+def test_threads_with_other_spans_or_as_much_work_do_not_make_parts_unequal(
+    worker: Any, other: Any, more: dict[str, int]
+) -> None:
+    join = waits("join", 0, "pthread_join@libc main", HELPER)
+    made = Made(processors=4).thread(MAIN, [works()] * 30 + [join] * 70)
+    made.thing(1, "condition", signals=1, signal_stack="cost worker")
+    made.thread(HELPER, worker, "main").thread(HELPER + 1, other, "main again", **more)
+    sampled(made, MAIN, "read main", range(30))
+    for tid, plan in ((HELPER, worker), (HELPER + 1, other)):
+        ticks = [n for n, each in enumerate(plan if isinstance(plan, list) else [plan] * 100)
+                 if each == works()]  # fmt: skip
+        sampled(made, tid, "cost worker", range(ticks[0], ticks[-1] + 1))
+    first = made.first()
+    assert first["category"] == "serial_dependency"
+
+
+def test_a_result_that_one_thread_awaits_is_no_part_though_a_third_one_does_the_same() -> None:
+    get = waits("future", 0, "std::__basic_future::wait finish", HELPER + 1)
+    made = Made(processors=4).thread(MAIN, waits("join", 0, "pthread_join@libc main", HELPER))
+    made.thread(HELPER, get, "main").thread(HELPER + 1, works(), "main again")
+    made.thread(HELPER + 2, [works()] * 50 + [None] * 50, "main once more")
+    sampled(made, HELPER + 1, "cost worker", range(100))
+    sampled(made, HELPER + 2, "cost worker", range(50))
+    first = made.first()
+    assert (first["category"], first["certain"]) == ("serial_dependency", True)
 
 
 @pytest.mark.parametrize(("other", "certain"), [("cost", False), ("read", True)])

@@ -25,16 +25,17 @@ def herd(sleeps: str, relocks: str, *, signals: int = 100, work: int = 0) -> Mad
     samples is of a session that works; 20 are of sessions within the lock."""
     made = Made().thread(MAIN, waits("join", 0, "pthread_join@libc main", CLERK))
     made.thread(CLERK, works(), "main")
-    taking = waits("mutex", 2, relocks)
+    lock = "futex" if relocks.startswith("syscall") else "mutex"  # of a library
+    taking = waits(lock, 2, relocks)
     for tid in SESSIONS:
         made.thread(tid, [waits("condition", 1, sleeps), *[taking] * 3, works()], "main")
         made.sample(tid, (work and "receive session") or relocks, max(work, 20) // len(SESSIONS))
     made.sample(SESSIONS[0], relocks, 20)
     made.thing(1, "condition", waits=1_000, wait_ns=200 * TICK, signals=signals, mutex=3)
-    made.thing(2, "mutex", waits=1_000, wait_ns=480 * TICK, hold_ns=MS)
+    made.thing(2, lock, waits=1_000, wait_ns=480 * TICK, hold_ns=MS)
     made.thing(3, "mutex", hold_ns=MS)
     made.pair(1, "condition", sleeps, "notify_all@libc place clerk", 160 * TICK)
-    return made.pair(2, "mutex", relocks, relocks, 480 * TICK)
+    return made.pair(2, lock, relocks, relocks, 480 * TICK)
 
 
 @pytest.mark.parametrize("stacks", [WITH_NAMES, INLINED, OF_QT])

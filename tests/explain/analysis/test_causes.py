@@ -89,6 +89,7 @@ def test_the_function_of_a_library_tells_the_purpose_of_its_futex(
     made.pair(1, "futex", waiter, holder, 50 * TICK)
     first = made.first()
     assert (first["category"], first["certain"]) == (category, True)
+    assert first["waiters"][0]["frames"] == ["find", "worker"]
 
 
 @pytest.mark.parametrize(

@@ -127,12 +127,18 @@ def test_threads_that_wake_each_other_in_one_function_may_meet_there(
     stack = f"pthread_cond_wait@libc {function} work"
     wait = waits("condition", 1, stack)
     made = Made().thread(MAIN, JOIN_A)
-    made.thread(A, [wait, wait, works()], "main").thread(B, [wait, wait, wait, works()], "main")
-    made.thing(1, "condition", waits=100, wait_ns=150 * TICK, signals=100)
-    made.pair(1, "condition", stack, f"pthread_cond_signal@libc {function} work", 150 * TICK)
-    first = made.first()
+    again = waits("relock", 1, stack)
+    made.thread(A, [wait, wait, works()], "main").thread(B, [wait, again, wait, works()], "main")
+    made.thing(1, "condition", waits=100, wait_ns=150 * TICK, signals=100, mutex=2).thing(
+        2, "mutex"
+    )
+    made.pair(1, "condition", stack, f"pthread_cond_signal@libc {function} work", 125 * TICK)
+    made.pair(1, "relock", stack, stack, 25 * TICK)
+    first, *others = made.answer()["causes"]
     assert (first["category"], first["certain"]) == (category, category == "barrier")
     assert words in first["words"]
+    back = {each["category"] for each in others} & {"mutex", "condition"}
+    assert bool(back) == (category == "condition")  # the way back to the mutex
 
 
 @pytest.mark.parametrize(

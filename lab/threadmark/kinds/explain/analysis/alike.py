@@ -63,7 +63,8 @@ class Equals:
         if ends and self._await_each_other(worker, waiter):
             return False
         same = self._do_the_same(worker, waiter, None if ends else waits_in)
-        found = [self._did_the_same(worker, each) for each in self._beside(worker, waiter)]
+        waiters = {tid for tid, ns in others.items() if ns > _OFTEN * cost.ns}
+        found = [self._did_the_same(worker, each) for each in self._beside(worker, waiters)]
         if not ends and any(found):  # it may wait for the ends of them, or for one's results
             found = [None]
         return max([same, *found], key=_ORDER.index)
@@ -77,17 +78,18 @@ class Equals:
             return _alike(one, other) >= _SAME
         return None if not (one or other) and all(map(len, samples)) else False
 
-    def _beside(self, tid: int, waiter: int) -> list[int]:
+    def _beside(self, tid: int, waiters: set[int]) -> list[int]:
         """The threads that were made at other places, lived at the same time, and worked less. None
-        if one thread made both the waiter and the thread, as in a chain."""
-        own, other = (self._recording.threads.get(each) for each in (tid, waiter))
-        if own is None or other is None or own.maker == other.maker:
+        if one thread made the thread and a waiter, as in a chain."""
+        threads = self._recording.threads
+        own = threads.get(tid)
+        if own is None or own.maker in {threads[each].maker for each in waiters & threads.keys()}:
             return []
         return [
             each.tid
-            for each in self._recording.threads.values()
+            for each in threads.values()
             if each.process == own.process
-            and each.tid != waiter
+            and each.tid not in waiters
             and min(each.ended_ns, own.ended_ns) > max(each.began_ns, own.began_ns)
             and each.run_ns < _LESS * own.run_ns
             and not self._roles.same(tid, each.tid)

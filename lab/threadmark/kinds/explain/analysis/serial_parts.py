@@ -11,7 +11,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import partial
 
 from threadmark.kinds.explain.analysis.frames import is_beneath
 from threadmark.kinds.explain.analysis.meaning import Names
@@ -55,13 +55,6 @@ class SerialPart:
     is_open: bool = False
 
 
-class _Sampled(NamedTuple):
-    """Samples, and the places of stacks."""
-
-    samples: Sequence[Sample]
-    places: Mapping[int, set[Place]]
-
-
 def serial_part(recording: Recording, names: Names, works: Callable[[Sample], bool]) -> SerialPart:
     """Finds the serial part among the samples that `works` accepts."""
     samples = sorted(filter(works, recording.samples), key=lambda each: each.at_ns)
@@ -70,12 +63,12 @@ def serial_part(recording: Recording, names: Names, works: Callable[[Sample], bo
     close = {w: [each < w * recording.sample_ns for each in distances] for w in _CLOSE}
     seen = {within: _seen(samples, close[within], places) for within in _CLOSE}
     weights = _weights(samples, places)
-    sampled = _Sampled(samples, places)
     odds = {within: _odds(seen[within], weights, within) for within in _CLOSE}
     undecided = _undecided(seen, odds[_CLOSE[0]], close)
-    found = [_serial_part(recording, names, sampled, _serial(odds[w]), w) for w in _CLOSE]
+    part_in = partial(_serial_part, recording, names, samples, places)
+    found = [part_in(_serial(odds[w]), w) for w in _CLOSE]
     likely = {place for place, how_serial in undecided.items() if how_serial > _LIKELY}
-    found.append(_serial_part(recording, names, sampled, likely))
+    found.append(part_in(likely))
     best = max(found, key=lambda each: (not each.is_open and bool(each.samples), len(each.samples)))
     if best.samples:
         return best
@@ -119,15 +112,15 @@ def _serial(odds: Mapping[Place, float]) -> set[Place]:
 def _serial_part(
     recording: Recording,
     names: Names,
-    sampled: _Sampled,
+    samples: Sequence[Sample],
+    places: Mapping[int, set[Place]],
     serial: set[Place],
     by: float | None = None,
 ) -> SerialPart:
-    """The part in these places. `by`: the distance that shows that they are serial. The rest must
-    run side by side, or else all code looks serial. Another distance than `by` shows that less
-    surely."""
-    samples = sampled.samples
-    stacks = {stack for stack, found in sampled.places.items() if not serial.isdisjoint(found)}
+    """The part in the `serial` places. `places`: those of each stack. `by`: the distance that shows
+    that they are serial. The rest must run side by side, or else all code looks serial. Another
+    distance than `by` shows that less surely."""
+    stacks = {stack for stack, found in places.items() if not serial.isdisjoint(found)}
     inside = [each for each in samples if each.stack in stacks]
     if not inside:
         return SerialPart()
