@@ -290,3 +290,24 @@ def test_functions_of_the_c_library_have_the_names_by_which_programs_call_them()
     assert not Elf(library).has_both("__lll_lock_wait", "lll_lock_wait")
     [frame] = symbols(library, listed(library, "write") + 4).frames(1)
     assert (frame.name, frame.own) == ("write", False)
+
+
+def test_copies_of_one_function_have_the_same_instructions(tmp_path: Path) -> None:
+    source = SOURCE.replace(
+        "int main",
+        """[[gnu::always_inline]] inline unsigned mix(unsigned i) { return (i ^ i >> 7) * 77773; }
+        [[gnu::noinline]] unsigned one(unsigned i) { return mix(i); }
+        [[gnu::noinline]] unsigned two(long, unsigned i) { return mix(i) + 1; }
+        [[gnu::noinline]] unsigned other(unsigned i) { return i / 3 + 1; }
+        int main""",
+    ).replace(
+        "return shop::outer", "return one(count) + two(1, count) + other(count) + shop::outer"
+    )
+    program = built(tmp_path, source=source)
+    places = {name: address(program, name) for name in ("one", "two", "other")}
+    doing = [symbols(program, place).doing(1) for place in places.values()]
+    assert doing[0] == doing[1] != doing[2]
+    assert len(doing[0]) == 3
+    library = c_library()
+    in_library = symbols(program, -listed(library, "puts"), places["other"], library=library)
+    assert in_library.doing(1) == doing[2]  # the program's code around the call

@@ -78,6 +78,7 @@ class Names:
         self.retries: set[int] = set()
         self.lineless: set[str] = set()
         self.beside: dict[int, frozenset[str]] = {}
+        self.code: dict[int, tuple[str, ...]] = {}
 
     def frames(self, stack: int, exact: bool = False) -> tuple[Frame, ...]:
         found = []
@@ -109,6 +110,9 @@ class Names:
     def near(self, stack: int) -> frozenset[str]:
         return self.beside.get(stack, frozenset())
 
+    def doing(self, stack: int) -> tuple[str, ...]:
+        return self.code.get(stack, ())
+
     def operand(self, module: int, address: int) -> Operand | None:
         return self.operands.get(address)
 
@@ -135,6 +139,7 @@ class Made:
     members: dict[tuple[int, str], tuple[str, str]] = field(default_factory=dict)
     texts: dict[int, str] = field(default_factory=dict)  # of instructions before addresses
     beside: dict[int, frozenset[str]] = field(default_factory=dict)
+    code: dict[int, tuple[str, ...]] = field(default_factory=dict)  # of stacks
 
     def stack(self, text: str) -> int:
         return self.stacks.setdefault(text, len(self.stacks) + 1) if text else 0
@@ -262,7 +267,7 @@ class Made:
         names.retries = self.retries
         names.lineless = self.lineless
         names.members = self.members
-        names.texts, names.beside = self.texts, self.beside
+        names.texts, names.beside, names.code = self.texts, self.beside, self.code
         return recording, names
 
     def analysed(self, part: Part = WHOLE) -> tuple[dict[str, Any], dict[str, Any]]:

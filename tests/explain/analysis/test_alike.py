@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -157,6 +158,32 @@ def test_threads_of_two_statements_may_have_parts_of_one_work(
     )
     for tid, stack, ticks in ((MAIN, "read main", 30), (HELPER, one, 100), (HELPER + 1, other, 50)):
         sampled(made, tid, stack, range(ticks))
+    first = made.first()
+    assert (first["category"], first["certain"]) == (category, certain)
+
+
+@pytest.mark.parametrize(
+    ("codes", "category", "certain"),
+    [
+        ([("mulsd", "addsd"), ("mulsd", "addsd")], "imbalance", True),
+        ([("mulsd", "addsd"), ("xor", "shr")], "serial_dependency", True),
+        ([("mulsd", "addsd"), ()], "serial_dependency", False),
+    ],
+    ids=["the same", "another", "unknown"],
+)
+def test_threads_into_which_one_function_is_inlined_do_the_same_by_its_instructions(
+    codes: Sequence[tuple[str, ...]], category: str, certain: bool
+) -> None:
+    join = waits("join", 0, "pthread_join@libc main", HELPER)
+    made = Made(processors=4).thread(MAIN, [works()] * 30 + [join] * 70)
+    made.thread(HELPER, works(), "main").thread(
+        HELPER + 1, [works()] * 50 + [None] * 50, "main again"
+    )
+    sampled(made, MAIN, "read main", range(30))
+    made.code[made.stack("read main")] = ("mov", "cmp")
+    for tid, code, ticks in zip((HELPER, HELPER + 1), codes, (100, 50), strict=True):
+        sampled(made, tid, f"{{lambda#{tid}}}", range(ticks))
+        made.code[made.stack(f"{{lambda#{tid}}}")] = code
     first = made.first()
     assert (first["category"], first["certain"]) == (category, certain)
 

@@ -90,6 +90,11 @@ def text(code: bytes, address: int) -> str:
     return ""
 
 
+def mnemonics(code: bytes, most: int) -> tuple[str, ...]:
+    """The names of the first instructions of `code`."""
+    return tuple(name for _, _, name, _ in decoder().disasm_lite(code, 0, most))
+
+
 def text_before(code: bytes, first: int) -> str:
     """The last instruction of `code`, which begins at `first`."""
     each = _before(code, first)

@@ -16,6 +16,7 @@ from threadmark.kinds.explain.dwarf_places import Value
 from threadmark.kinds.explain.instructions import (
     LONGEST,
     RETRY,
+    mnemonics,
     operand,
     retried,
     text,
@@ -35,6 +36,7 @@ _REGISTERS = (  # in DWARF's order, x86-64
     *(f"r{number}" for number in range(8, 16)),
 )
 _AROUND = 96  # bytes of code on each side of a sample
+_ALIKE = 3  # instructions that show what code does
 
 
 def _is_of_program(frame: Frame) -> bool:
@@ -58,6 +60,7 @@ class Symbols:
         self.operand = cache(self._operand)
         self.written_next = cache(self._written_next)
         self.near = cache(self._near)
+        self.doing = cache(self._doing)
         self.retried = cache(self._retried)
 
     def _file(self, number: int) -> File | None:
@@ -201,6 +204,15 @@ class Symbols:
             if file is None or file.own:
                 return file.near(call) if file else frozenset()
         return frozenset()
+
+    def _doing(self, stack: int) -> tuple[str, ...]:
+        """The next instructions of the innermost code of the program in a stack, without operands,
+        which differ between copies of one function. Empty if they are not known."""
+        for number, address in self._recording.stacks.get(stack, ()):
+            file = self.file(number)
+            if file is not None and file.own:
+                return mnemonics(self._code(file, address, 0, _ALIKE * LONGEST)[1], _ALIKE)
+        return ()
 
     @staticmethod
     def _code(file: File, address: int, before: int, after: int) -> tuple[int, bytes]:

@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from typing import TypeVar
 
 from threadmark.kinds.explain.analysis.costs import Cost
 from threadmark.kinds.explain.analysis.frames import Frame, is_of_library
@@ -26,7 +27,11 @@ _LOOKED_AT = 64  # threads
 _ORDER = (False, None, True)
 _READY = 0.1  # of the life of a thread that lacked a processor
 _SAME = 0.5  # of the samples are in the same functions
+_SAME_CODE = 0.4  # are at the same instructions, which copies of a function hardly change
+_OTHER_CODE = 0.1  # of other functions are so by chance
 _NAMELESS = ("{lambda", "$_", "+0x")  # in names that several functions may have
+
+_T = TypeVar("_T")
 
 
 class Equals:
@@ -64,19 +69,24 @@ class Equals:
             return False
         same = self._do_the_same(worker, waiter, None if ends else waits_in)
         waiters = {tid for tid, ns in others.items() if ns > _OFTEN * cost.ns}
-        found = [self._did_the_same(worker, each) for each in self._beside(worker, waiters)]
+        own = self._samples[worker]
+        beside = self._beside(worker, waiters)
+        found = [self._did_the_same(own, self._samples[each]) for each in beside]
         if not ends and any(found):  # it may wait for the ends of them, or for one's results
             found = [None]
         return max([same, *found], key=_ORDER.index)
 
-    def _did_the_same(self, worker: int, ended: int) -> bool | None:
-        """Whether a thread mostly works in the same innermost functions as one with less work. None
-        if their functions have no names, because both may have the same work inlined."""
-        samples = [self._samples[tid] for tid in (worker, ended)]
-        one, other = (Counter(e[0] for e in self._work(each)) for each in samples)
-        if one and other:
-            return _alike(one, other) >= _SAME
-        return None if not (one or other) and all(map(len, samples)) else False
+    def _did_the_same(self, one: Sequence[Sample], other: Sequence[Sample]) -> bool | None:
+        """Whether the samples of two threads are mostly in the same innermost functions, or in
+        copies of one function, which the compiler may have made part of others. None if that is not
+        known."""
+        named = [Counter(each[0] for each in self._work(samples)) for samples in (one, other)]
+        code = [self._code(samples) for samples in (one, other)]
+        if _alike(*named) >= _SAME or _alike(*code) >= _SAME_CODE:
+            return True
+        if all(named) or (all(code) and _alike(*code) < _OTHER_CODE):
+            return False
+        return None if one and len(other) >= _FEWEST else False
 
     def _beside(self, tid: int, waiters: set[int]) -> list[int]:
         """The threads that were made at other places, lived at the same time, and worked less. None
@@ -97,8 +107,9 @@ class Equals:
 
     def _differ(self, *tids: int) -> bool:
         """Whether the threads mostly work in different innermost functions."""
-        one, other = (Counter(e[0] for e in self._work(self._samples[tid])) for tid in tids)
-        return bool(one and other) and _alike(one, other) < _SAME
+        named = [Counter(e[0] for e in self._work(self._samples[tid])) for tid in tids]
+        code = [self._code(self._samples[tid]) for tid in tids]
+        return all(named) and _alike(*named) < _SAME and _alike(*code) < _SAME_CODE
 
     def _await_each_other(self, worker: int, waiter: int) -> bool:
         """Whether the worker waits for results of the waiter too, like threads with a chain of
@@ -139,15 +150,13 @@ class Equals:
             return False
         began_ns, ended_ns = max(one.began_ns, other.began_ns), min(one.ended_ns, other.ended_ns)
         samples = {tid: self._between(tid, began_ns, ended_ns) for tid in (worker, waiter)}
-        work = {tid: self._work(each) for tid, each in samples.items()}
-        own, others = (Counter(each[0] for each in work[tid]) for tid in (worker, waiter))
-        if not own or not others:  # their work may be inlined in functions without names
-            return None if samples[worker] and len(samples[waiter]) >= _FEWEST else False
+        same = self._did_the_same(samples[worker], samples[waiter])
+        if not same:
+            return same
+        work = self._work(samples[worker])
         around = {each.name for each in waits_in or () if _has_own_name(each)}
-        shared = Counter(name for each in work[worker] for name in around & set(each))
-        within = waits_in is None or max(shared.values(), default=0) >= _SAME * own.total()
-        if _alike(own, others) < _SAME:
-            return False
+        shared = Counter(name for each in work for name in around & set(each))
+        within = waits_in is None or max(shared.values(), default=0) >= _SAME * len(work)
         if not within:
             return None
         if are_side_by_side(self._recording, [*samples[worker], *samples[waiter]]):
@@ -170,6 +179,10 @@ class Equals:
             found[sample.tid].append(sample)
         return found
 
+    def _code(self, samples: Iterable[Sample]) -> Counter[tuple[str, ...]]:
+        """The code of the program at the samples."""
+        return Counter(code for each in samples if (code := self._names.doing(each.stack)))
+
     def _work(self, samples: Iterable[Sample]) -> list[Sequence[str]]:
         """For each sample in the program, the functions, innermost first."""
         found: list[Sequence[str]] = []
@@ -179,9 +192,11 @@ class Equals:
         return found
 
 
-def _alike(one: Counter[str], other: Counter[str]) -> float:
+def _alike(one: Counter[_T], other: Counter[_T]) -> float:
     """The share that two divisions have in common."""
-    return sum(min(n / one.total(), other[name] / other.total()) for name, n in one.items())
+    if not other:
+        return 0
+    return sum(min(n / one.total(), other[each] / other.total()) for each, n in one.items())
 
 
 def _has_own_name(frame: Frame) -> bool:

@@ -79,6 +79,10 @@ class Names(Protocol):
         """The names in libraries that the innermost code of the program in a stack refers to, near
         its place."""
 
+    def doing(self, stack: int) -> tuple[str, ...]:
+        """The next instructions of the innermost code of the program in a stack, without operands.
+        Empty if they are not known."""
+
 
 _NONE = Pieces(())
 
