@@ -14,7 +14,7 @@
 namespace threadmark {
 
 inline constexpr std::uint64_t kMagic = 0x31656b72616d6874;  // "thmarke1"
-inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kVersion = 3;
 
 // The activity of a thread, as far as the agent knows it; `running` is everything that the agent
 // does not see.
@@ -107,7 +107,8 @@ struct alignas(64) Object {
   std::atomic<StackId> holder_stack;
   Count taken_ns;
   Count holds, hold_ns;
-  Count signals, signal_ns;  // of conditions: the number of signals, and the time of the last
+  Count signals, broadcasts;  // the second: of the signals, those for all waiters
+  Count signal_ns;            // of the last signal of a condition
   std::atomic<StackId> signal_stack;
   std::atomic<std::uint32_t> mutex;  // of a condition: its waiters lock it again; index plus 1
   // Of a condition: waits that were signalled and after which the thread waited for the condition

@@ -278,11 +278,13 @@ THREADMARK_WRAP(int, pthread_cond_clockwait, pthread_cond_t* condition, pthread_
   });
 }
 THREADMARK_CONDITION(signal, pthread_cond_t* condition) {
-  if (is_hot(condition)) signalled(THREADMARK_SITE, ObjectKind::condition, address_of(condition));
+  if (is_hot(condition))
+    signalled(THREADMARK_SITE, ObjectKind::condition, address_of(condition), false);
   return real().pthread_cond_signal(condition);
 }
 THREADMARK_CONDITION(broadcast, pthread_cond_t* condition) {
-  if (is_hot(condition)) signalled(THREADMARK_SITE, ObjectKind::condition, address_of(condition));
+  if (is_hot(condition))
+    signalled(THREADMARK_SITE, ObjectKind::condition, address_of(condition), true);
   return real().pthread_cond_broadcast(condition);
 }
 
@@ -326,7 +328,8 @@ THREADMARK_WRAP(int, sem_clockwait, sem_t* semaphore, clockid_t clock, const tim
                         [&] { return real().sem_clockwait(semaphore, clock, until); });
 }
 THREADMARK_WRAP(int, sem_post, sem_t* semaphore) {
-  if (is_hot(semaphore)) signalled(THREADMARK_SITE, ObjectKind::semaphore, address_of(semaphore));
+  if (is_hot(semaphore))
+    signalled(THREADMARK_SITE, ObjectKind::semaphore, address_of(semaphore), false);
   return real().sem_post(semaphore);
 }
 
@@ -454,7 +457,7 @@ THREADMARK_WRAP(long, syscall, long number, long a, long b, long c, long d, long
       return result;
     }
     if (operation == FUTEX_WAKE && is_hot(reinterpret_cast<char*>(a)))
-      signalled(THREADMARK_SITE, ObjectKind::futex, address);
+      signalled(THREADMARK_SITE, ObjectKind::futex, address, c > 1);
   } else if (number == SYS_seccomp || (number == SYS_prctl && a == 22)) {
     be_quiet();
   }

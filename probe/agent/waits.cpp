@@ -340,7 +340,7 @@ void named_holder(Site site, ObjectKind kind, std::uint64_t address) {
   if (index != 0) put(object_at(index).holder_stack, stack_of(site));
 }
 
-void signalled(Site site, ObjectKind kind, std::uint64_t address) {
+void signalled(Site site, ObjectKind kind, std::uint64_t address, bool all) {
   Busy busy;
   if (!busy) return;
   const std::uint32_t index = find_object(kind, address);
@@ -350,6 +350,7 @@ void signalled(Site site, ObjectKind kind, std::uint64_t address) {
   // From the signal on, a thread that waited for a condition waits for its mutex.
   if (kind == ObjectKind::condition) put(object.signal_ns, now_ns());
   add(object.signals, 1);
+  if (all) add(object.broadcasts, 1);
 }
 
 }  // namespace threadmark::agent

@@ -100,6 +100,6 @@ void account(const Ended& hold, std::uint64_t address);
 void named_holder(Site site, ObjectKind kind, std::uint64_t address);
 
 // The target signals a condition, or posts to a semaphore.
-void signalled(Site site, ObjectKind kind, std::uint64_t address);
+void signalled(Site site, ObjectKind kind, std::uint64_t address, bool all);
 
 }  // namespace threadmark::agent

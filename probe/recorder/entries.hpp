@@ -107,7 +107,8 @@ struct ThreadEntry {
 struct ObjectEntry {
   std::uint64_t id = 0, kind = 0, address = 0, at_ns = 0, region = 0, thread = 0, made_at = 0;
   std::uint64_t type = 0, sampled = 0, waits = 0, wait_ns = 0, longest_ns = 0;
-  std::uint64_t holds = 0, hold_ns = 0, signals = 0, signal_ns = 0, signal_stack = 0;
+  std::uint64_t holds = 0, hold_ns = 0;
+  std::uint64_t signals = 0, broadcasts = 0, signal_ns = 0, signal_stack = 0;
   std::uint64_t bytes = 0, writes = 0;  // of a file
   std::uint64_t mutex = 0, futile = 0;  // of a condition
   std::uint64_t image = 0;              // that the address belongs to
@@ -117,8 +118,8 @@ struct ObjectEntry {
   static void fields(Self& e, Function each) {
     each(e.id), each(e.kind), each(e.address), each(e.at_ns), each(e.region), each(e.thread);
     each(e.made_at), each(e.type), each(e.sampled), each(e.waits), each(e.wait_ns);
-    each(e.longest_ns), each(e.holds), each(e.hold_ns), each(e.signals), each(e.signal_ns);
-    each(e.signal_stack), each(e.bytes), each(e.writes), each(e.path);
+    each(e.longest_ns), each(e.holds), each(e.hold_ns), each(e.signals), each(e.broadcasts);
+    each(e.signal_ns), each(e.signal_stack), each(e.bytes), each(e.writes), each(e.path);
     each(e.mutex), each(e.futile), each(e.image);
   }
 };

@@ -15,7 +15,7 @@
 namespace threadmark {
 
 inline constexpr std::uint32_t kChunkMagic = 0x314b4d54;  // "TMK1"
-inline constexpr std::uint64_t kFormatVersion = 4;
+inline constexpr std::uint64_t kFormatVersion = 5;
 inline constexpr std::uint32_t kMostChunkBytes = 1 << 20;
 
 enum class Chunk : std::uint32_t {

@@ -573,7 +573,9 @@ class Printing {
     json_.flag("shared", shared).flag("sampled", e.sampled != 0);
     json_.field("waits", e.waits).field("wait_ns", e.wait_ns).field("longest_ns", e.longest_ns);
     json_.field("holds", e.holds).field("hold_ns", e.hold_ns).field("signals", e.signals);
-    json_.field("signal_ns", e.signal_ns).field("signal_stack", known_stack(e.signal_stack));
+    json_.field("broadcasts", e.broadcasts)
+        .field("signal_ns", e.signal_ns)
+        .field("signal_stack", known_stack(e.signal_stack));
     if (e.kind == static_cast<std::uint64_t>(ObjectKind::condition))
       json_.field("mutex", known_object(e.mutex)).field("futile", e.futile);
     json_.end_line();

@@ -85,9 +85,9 @@ void count_as_fault(Sample& sample) {
 }
 
 // The agent's counts in an entry of a table, in a fixed order.
-std::array<std::uint64_t, 8> counts_of(const Object& o) {
-  return {o.waits.load(),   o.wait_ns.load(), o.holds.load(), o.hold_ns.load(),
-          o.signals.load(), o.futile.load(),  o.bytes.load(), o.writes.load()};
+std::array<std::uint64_t, 9> counts_of(const Object& o) {
+  return {o.waits.load(),      o.wait_ns.load(), o.holds.load(), o.hold_ns.load(), o.signals.load(),
+          o.broadcasts.load(), o.futile.load(),  o.bytes.load(), o.writes.load()};
 }
 std::array<std::uint64_t, 2> counts_of(const Pair& p) { return {p.waits.load(), p.wait_ns.load()}; }
 std::array<std::uint64_t, 3> counts_of(const Hold& h) {
@@ -1213,8 +1213,8 @@ void Session::write_agent_tables(std::uint64_t at_ns) {
       std::uint64_t& seen = seen_objects_[i];
       if (seen == sum) return;
       seen = sum;
-      std::tie(e.waits, e.wait_ns, e.holds, e.hold_ns, e.signals, e.futile, e.bytes, e.writes) =
-          std::tuple_cat(counts);
+      std::tie(e.waits, e.wait_ns, e.holds, e.hold_ns, e.signals, e.broadcasts, e.futile, e.bytes,
+               e.writes) = std::tuple_cat(counts);
       e.longest_ns = std::min(object.longest_ns.load(), e.wait_ns);
       e.signal_ns = object.signal_ns.load();
       e.id = i + 1;

@@ -199,7 +199,7 @@ class Session final : public PerfListener {
     std::array<std::uint64_t, kActivities> ns{}, times{};
   };
   std::unordered_map<std::size_t, ThreadBefore> threads_before_;
-  std::unordered_map<std::size_t, std::array<std::uint64_t, 8>> objects_before_;
+  std::unordered_map<std::size_t, std::array<std::uint64_t, 9>> objects_before_;
   std::unordered_map<std::size_t, std::array<std::uint64_t, 2>> pairs_before_;
   std::unordered_map<std::size_t, std::array<std::uint64_t, 3>> holds_before_;
 

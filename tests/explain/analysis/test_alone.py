@@ -121,3 +121,27 @@ def test_a_record_without_threads_says_nothing_for_sure() -> None:
     assert not [each for each in answer["limits"] if "%" in each]
     works_alone = Made(head={"agent_ns": MS}).thread(MAIN, works()).answer()
     assert "The agent itself took 0.2 % of the threads' time." in works_alone["limits"]
+
+
+@pytest.mark.parametrize(
+    ("lone", "other", "category", "certain"),
+    [
+        ("draw work run main", "draw work", "imbalance", False),  # the last job of a pool
+        ("draw check main", "draw work", "serial_dependency", False),
+        ("merge sort main", "merge sort sort", "serial_dependency", False),  # a recursion
+        ("sum main", "draw work", "serial_dependency", True),
+    ],
+    ids=["one loop", "another caller", "recursion", "other work"],
+)
+def test_a_thread_that_goes_on_alone_with_what_others_did_too_may_have_the_larger_part(
+    lone: str, other: str, category: str, certain: bool
+) -> None:
+    made = Made().thread(MAIN, works()).thread(A, [works()] * 20 + [None] * 80, "main")
+    for tick in range(100):
+        did = other if tick < 20 else lone
+        made.line(kind="sample", tid=MAIN, at_ns=tick * TICK, registers={}, stack=made.stack(did))
+    for tick in range(20):
+        stack = made.stack(other)
+        made.line(kind="sample", tid=A, at_ns=tick * TICK + MS, registers={}, stack=stack)
+    first = made.first()
+    assert (first["category"], first["certain"]) == (category, certain)

@@ -492,6 +492,10 @@ def test_unequal_parts_and_a_chain_that_cost_the_same_are_both_named() -> None:
 def test_an_own_lock_on_a_futex_is_a_mutex_and_a_wait_for_an_atomic_is_none() -> None:
     own = waits("futex", 1, "MyLock::lock worker", B)
     assert two([own, works()], [works(), own]).thing(1, "futex").first()["category"] == "mutex"
+    # A word for all of whose waiters each wake is.
+    latch = waits("futex", 1, "syscall@libc worker", B)
+    made = two([latch, works()], [works(), latch]).thing(1, "futex", signals=9, broadcasts=9)
+    assert made.first()["category"] in ("imbalance", "serial_dependency")
     event = waits("futex", 1, "std::__atomic_base::wait step worker", B)
     made = two(half(event, works(), 4), works()).thing(1, "futex")
     assert made.first()["category"] in ("imbalance", "serial_dependency")

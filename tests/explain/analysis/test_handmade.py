@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -32,6 +33,7 @@ def hand_made(
     did: Sequence[str] = (),
     signals: int = 110,
     futile: int = 0,
+    broadcasts: int = 0,
 ) -> HandMade:
     """Condition 1 with 100 waits, and a sample of a millisecond for each stack in `did`."""
     waited: list[Any] = [
@@ -41,7 +43,8 @@ def hand_made(
         for number, (waiter, holder) in enumerate(pairs)
     ]
     samples = [SimpleNamespace(tid=number % 2, stack=stack) for number, stack in enumerate(did)]
-    things = {1: SimpleNamespace(what=what, signals=signals, waits=100, futile=futile)}
+    counts = {"signals": signals, "waits": 100, "futile": futile, "broadcasts": broadcasts}
+    things = {1: SimpleNamespace(what=what, **counts)}
     recording: Any = SimpleNamespace(pairs=waited, things=things, samples=samples, sample_ns=MS)
     names: Any = Names()
     return HandMade(recording, names)
@@ -85,6 +88,7 @@ def test_what_others_do_tells_a_lock_within_a_function(
     stacks = [stack for stack, times in did.items() for _ in range(times)]
     assert bool(hand_made((takes, gives), did=stacks).conditions) == is_lock
     assert not hand_made((takes, gives), did=stacks, signals=101).conditions  # a barrier again
+    assert not hand_made((takes, gives), did=stacks, broadcasts=100).conditions  # a herd
 
 
 @pytest.mark.parametrize(
@@ -98,8 +102,9 @@ def test_what_others_do_tells_a_lock_within_a_function(
 def test_woken_threads_find_a_lock_taken(
     takes: str, gives: str, signals: int, is_lock: bool
 ) -> None:
-    made = hand_made((takes, gives), did=[takes] * 20, signals=signals, futile=70)
-    assert bool(made.conditions) == is_lock
+    made = partial(hand_made, (takes, gives), did=[takes] * 20, signals=signals, futile=70)
+    assert bool(made().conditions) == is_lock
+    assert not made(broadcasts=signals).conditions
 
 
 @pytest.mark.parametrize(

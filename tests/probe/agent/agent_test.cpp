@@ -278,6 +278,11 @@ TEST(Agent, sees_every_kind_of_wait) {
   const Object* condition = run.object(ObjectKind::condition, symbols().address("known_condition"));
   ASSERT_NE(condition, nullptr);
   EXPECT_EQ(condition->signals, 1U);
+  EXPECT_EQ(condition->broadcasts, 0U);
+  const Object* word = run.object(ObjectKind::futex, symbols().address("known_word"));
+  ASSERT_NE(word, nullptr);
+  EXPECT_EQ(word->broadcasts, word->signals);
+  EXPECT_EQ(word->signals, 1U);
   for (const auto& [kind, name] : {std::pair{ObjectKind::semaphore, "known_semaphore"},
                                    {ObjectKind::barrier, "known_barrier"}}) {
     const Object* made = run.object(kind, symbols().address(name));
@@ -296,6 +301,7 @@ TEST(Agent, counts_waits_for_a_condition_that_were_woken_for_nothing) {
       run.object(ObjectKind::condition, symbols().address("futile_condition"));
   ASSERT_NE(condition, nullptr);
   EXPECT_EQ(condition->futile, expected);
+  EXPECT_EQ(condition->broadcasts, 2U);
   EXPECT_GE(condition->waits, 25U);
 }
 

@@ -226,7 +226,7 @@ int all_kinds() {
   while (waiter == 0 || !sleeps(waiter)) std::this_thread::sleep_for(1ms);
   std::this_thread::sleep_for(60ms);
   known_word = 1;
-  known_word.notify_one();
+  known_word.notify_all();
   word.join();
   int pipes[2];
   if (pipe(pipes) != 0) return 1;
@@ -265,16 +265,17 @@ void wait_until(const bool& ready, bool timed) {
   }
 }
 
-// Wakes the thread only when it waits.
+// Wakes the thread only when it waits; as one of all waiters if it is ready.
 void wake(int times, int before, bool last, bool& ready) {
   for (int i = 0; i < times; ++i) {
+    const bool ends = last && i + 1 == times;
     for (bool inside = false; !inside; sched_yield()) {
       pthread_mutex_lock(&condition_mutex);
       inside = entered == before + i + 1;
-      if (inside && last && i + 1 == times) ready = true;
+      if (inside && ends) ready = true;
       pthread_mutex_unlock(&condition_mutex);
     }
-    pthread_cond_signal(&futile_condition);
+    (ends ? pthread_cond_broadcast : pthread_cond_signal)(&futile_condition);
   }
 }
 

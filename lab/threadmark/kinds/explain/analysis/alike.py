@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TypeVar
 
@@ -29,7 +29,8 @@ _READY = 0.1  # of the life of a thread that lacked a processor
 _SAME = 0.5  # of the samples are in the same functions
 _SAME_CODE = 0.4  # are at the same instructions, which copies of a function hardly change
 _OTHER_CODE = 0.1  # of other functions are so by chance
-_NAMELESS = ("{lambda", "$_", "+0x")  # in names that several functions may have
+_UNKNOWN = "+0x"  # in the name of code of unknown functions
+_NAMELESS = ("{lambda", "$_")  # in names that several functions may have
 
 _T = TypeVar("_T")
 
@@ -71,12 +72,25 @@ class Equals:
         waiters = {tid for tid, ns in others.items() if ns > _OFTEN * cost.ns}
         own = self._samples[worker]
         beside = self._beside(worker, waiters)
-        found = [self._did_the_same(own, self._samples[each]) for each in beside]
+        found = [self.did_the_same(own, self._samples[each]) for each in beside]
         if not ends and any(found):  # it may wait for the ends of them, or for one's results
             found = [None]
         return max([same, *found], key=_ORDER.index)
 
-    def _did_the_same(self, one: Sequence[Sample], other: Sequence[Sample]) -> bool | None:
+    def share_a_caller(self, *parts: Sequence[Sample]) -> bool:
+        """Whether a function that does not call itself has called most of the work of each part."""
+        callers = []
+        for samples in parts:
+            counts = Counter(
+                name
+                for functions in self._work(samples)
+                for name, times in Counter(functions[1:]).items()
+                if times == 1 and name != functions[0]
+            )
+            callers.append({name for name, n in counts.items() if n >= _SAME * len(samples)})
+        return bool(set.intersection(*callers))
+
+    def did_the_same(self, one: Sequence[Sample], other: Sequence[Sample]) -> bool | None:
         """Whether the samples of two threads are mostly in the same innermost functions, or in
         copies of one function, which the compiler may have made part of others. None if that is not
         known."""
@@ -150,19 +164,27 @@ class Equals:
             return False
         began_ns, ended_ns = max(one.began_ns, other.began_ns), min(one.ended_ns, other.ended_ns)
         samples = {tid: self._between(tid, began_ns, ended_ns) for tid in (worker, waiter)}
-        same = self._did_the_same(samples[worker], samples[waiter])
+        same = self.did_the_same(samples[worker], samples[waiter])
         if not same:
             return same
-        work = self._work(samples[worker])
-        around = {each.name for each in waits_in or () if _has_own_name(each)}
-        shared = Counter(name for each in work for name in around & set(each))
-        within = waits_in is None or max(shared.values(), default=0) >= _SAME * len(work)
-        if not within:
+        if waits_in is not None and not self._is_around(waits_in, *samples.values()):
             return None
         if are_side_by_side(self._recording, [*samples[worker], *samples[waiter]]):
             return True
         took_turns = any(each.ready_ns > _READY * each.life_ns for each in (one, other))
         return None if took_turns or waits_in is not None else False
+
+    def _is_around(
+        self, wait: Iterable[Frame], work: Sequence[Sample], other: Sequence[Sample]
+    ) -> bool:
+        """Whether a function around a wait has most of the work of the first samples. Functions
+        without names of their own count if both samples are of the same code."""
+        same_code = _alike(self._code(work), self._code(other)) >= _SAME_CODE
+        has_name = _is_own if same_code else _has_own_name
+        around = {each.name for each in wait if has_name(each)}
+        functions = self._work(work, has_name)
+        shared = Counter(name for each in functions for name in around & set(each))
+        return max(shared.values(), default=0) >= _SAME * len(functions) > 0
 
     def _between(self, tid: int, began_ns: int, ended_ns: int) -> list[Sample]:
         found = self._samples[tid]
@@ -183,11 +205,16 @@ class Equals:
         """The code of the program at the samples."""
         return Counter(code for each in samples if (code := self._names.doing(each.stack)))
 
-    def _work(self, samples: Iterable[Sample]) -> list[Sequence[str]]:
-        """For each sample in the program, the functions, innermost first."""
+    def _work(
+        self, samples: Iterable[Sample], counts: Callable[[Frame], bool] | None = None
+    ) -> list[Sequence[str]]:
+        """For each sample in the program, the functions that count, innermost first; without
+        `counts` those with names of their own."""
         found: list[Sequence[str]] = []
         for stack, count in Counter(each.stack for each in samples).items():
-            frames = [f.name for f in self._names.frames(stack, True) if _has_own_name(f)]
+            frames = [
+                f.name for f in self._names.frames(stack, True) if (counts or _has_own_name)(f)
+            ]
             found += [frames] * count if frames else []
         return found
 
@@ -199,5 +226,9 @@ def _alike(one: Counter[_T], other: Counter[_T]) -> float:
     return sum(min(n / one.total(), other[each] / other.total()) for each, n in one.items())
 
 
+def _is_own(frame: Frame) -> bool:
+    return not is_of_library(frame) and _UNKNOWN not in frame.name
+
+
 def _has_own_name(frame: Frame) -> bool:
-    return not is_of_library(frame) and not any(each in frame.name for each in _NAMELESS)
+    return _is_own(frame) and not any(each in frame.name for each in _NAMELESS)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 
 from threadmark.kinds.explain.analysis.accounting import Account
+from threadmark.kinds.explain.analysis.alike import Equals
 from threadmark.kinds.explain.analysis.cause import Cause
 from threadmark.kinds.explain.analysis.frames import (
     Frame,
@@ -14,9 +16,9 @@ from threadmark.kinds.explain.analysis.frames import (
     is_template,
 )
 from threadmark.kinds.explain.analysis.meaning import Names
-from threadmark.kinds.explain.analysis.recording import Recording
+from threadmark.kinds.explain.analysis.recording import Recording, Sample
 from threadmark.kinds.explain.analysis.roles import Roles
-from threadmark.kinds.explain.analysis.spans import is_within, spans_of_one, stacks_within
+from threadmark.kinds.explain.analysis.spans import Spans, is_within, spans_of_one, stacks_within
 
 LEAST_ALONE = 0.3  # of the run: any program has less at its beginning and end
 _SURE = 0.5  # of the run
@@ -87,4 +89,25 @@ def alone_causes(recording: Recording, names: Names, roles: Roles, account: Acco
     cause.seen = seen
     if not cause.certain:
         cause.doubts.add("or the work of the others is too short to matter")
+    lone, own, others = _parts(recording, spans, set(workers))
+    equals = Equals(recording, names, roles)
+    if equals.did_the_same(lone, others):
+        cause.certain = False
+        if equals.share_a_caller(lone, own, others):
+            cause.category = "imbalance"
+            cause.doubts.add("or it has to come after the work of the others")
+        else:
+            cause.doubts.add("or it is a larger part of the work that the others did")
     return [cause]
+
+
+def _parts(
+    recording: Recording, spans: Spans, workers: AbstractSet[int]
+) -> tuple[list[Sample], list[Sample], list[Sample]]:
+    """The samples of the workers while each of them was alone, their other samples, and those of
+    the other threads."""
+    found: tuple[list[Sample], list[Sample], list[Sample]] = [], [], []
+    for each in recording.samples:
+        lone = is_within(spans, each.at_ns)
+        found[0 if lone else 1 if each.tid in workers else 2].append(each)
+    return found

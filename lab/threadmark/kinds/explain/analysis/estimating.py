@@ -131,6 +131,7 @@ class Estimates:
                 holds=round(thing.holds * held),
                 hold_ns=round(thing.hold_ns * held),
                 signals=round(thing.signals * held),
+                broadcasts=round(thing.broadcasts * held),
             )
         return found
 

@@ -98,6 +98,8 @@ class HandMade:
         known = self._recording.things[pair.thing]
         if not takes or takes != gives or known.signals <= _FREE * known.waits + _FEW:
             return False
+        if is_for_all(known):
+            return False
         if known.futile > _FUTILE * known.waits:
             return True
         worked, all_of_them = self._inside(takes)
@@ -137,6 +139,11 @@ def may_meet(condition: Thing, pair: Pair, names: Names) -> bool:
         return False
     waits = {each.name for each in names.frames(pair.waiter) if _is_of_program(each)}
     return innermost_own(names.frames(pair.holder)).name in waits
+
+
+def is_for_all(thing: Thing) -> bool:
+    """Whether most signals wake all waiters. A thread that gives a lock back wakes one."""
+    return 2 * thing.broadcasts > thing.signals
 
 
 def _is_of_program(frame: Frame) -> bool:

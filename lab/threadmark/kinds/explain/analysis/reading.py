@@ -219,7 +219,7 @@ def _thing(line: Line) -> Thing:
 
 _COUNTS_OF_THINGS = (
     "address", "module", "offset", "made_at", "waits", "wait_ns", "longest_ns", "holds", "hold_ns",
-    "signals", "signal_stack", "mutex", "futile",
+    "signals", "broadcasts", "signal_stack", "mutex", "futile",
 )  # fmt: skip
 
 

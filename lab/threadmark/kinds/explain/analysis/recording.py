@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 
@@ -93,6 +94,7 @@ class Thing:
     signal_stack: int
     sampled: bool = False  # seen by ticks only
     shared: bool = False  # by processes
+    broadcasts: int = 0  # of the signals, those for all waiters
     mutex: int = 0  # of a condition: its waiters lock this thing again; 0: not known
     futile: int = 0  # of a condition: waits that were signalled for nothing
 
@@ -293,8 +295,4 @@ def most_at_once(recording: Recording) -> int:
     """The most threads that lived at one time."""
     counted = [t for t in recording.threads.values() if recording.counts(t.tid)]
     events = [(t.began_ns, 1) for t in counted] + [(t.ended_ns, -1) for t in counted]
-    alive = most = 0
-    for _, change in sorted(events):
-        alive += change
-        most = max(most, alive)
-    return most or len(counted)
+    return max(accumulate(change for _, change in sorted(events)), default=0) or len(counted)

@@ -11,7 +11,7 @@ from functools import cache, cached_property
 
 from threadmark.kinds.explain.analysis.any_conditions import AnyConditions
 from threadmark.kinds.explain.analysis.frames import takes_a_lock
-from threadmark.kinds.explain.analysis.handmade import HandMade
+from threadmark.kinds.explain.analysis.handmade import HandMade, is_for_all
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.recording import Glance, Pair, Recording, Thread
 from threadmark.kinds.explain.analysis.roles import outermost
@@ -161,7 +161,8 @@ class Waits:
         if datum and "__waiter_pool" in datum[0]:
             return "event"
         is_lock = any(takes_a_lock(each.name) for each in frames)
-        return "event" if thing in self._hand_made.events and not is_lock else "own_lock"
+        is_event = thing in self._hand_made.events or (known is not None and is_for_all(known))
+        return "event" if is_event and not is_lock else "own_lock"
 
     def _by_signaller(self, kind: str, thing: int, stack: int) -> str:
         """The purpose of a wait for an atomic word is that of its waker: a barrier or semaphore in
