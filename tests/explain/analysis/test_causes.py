@@ -492,10 +492,6 @@ def test_unequal_parts_and_a_chain_that_cost_the_same_are_both_named() -> None:
 def test_an_own_lock_on_a_futex_is_a_mutex_and_a_wait_for_an_atomic_is_none() -> None:
     own = waits("futex", 1, "MyLock::lock worker", B)
     assert two([own, works()], [works(), own]).thing(1, "futex").first()["category"] == "mutex"
-    # A word for all of whose waiters each wake is.
-    latch = waits("futex", 1, "syscall@libc worker", B)
-    made = two([latch, works()], [works(), latch]).thing(1, "futex", signals=9, broadcasts=9)
-    assert made.first()["category"] in ("imbalance", "serial_dependency")
     event = waits("futex", 1, "std::__atomic_base::wait step worker", B)
     made = two(half(event, works(), 4), works()).thing(1, "futex")
     assert made.first()["category"] in ("imbalance", "serial_dependency")
@@ -507,6 +503,37 @@ def test_a_wait_for_an_atomic_that_a_barrier_wakes_is_the_barrier() -> None:
     made.thing(1, "futex", signals=9, signal_stack="std::barrier::arrive step worker")
     assert made.first()["category"] == "imbalance"
     assert made.answer()["states"]["waiting"] == 0
+
+
+@pytest.mark.parametrize(
+    ("broadcasts", "wakes", "is_lock", "is_barrier"),
+    [(0, "worker", True, False), (9, "worker", False, True), (9, "main", False, False)],
+    ids=["one waiter", "all of its own function", "all of another"],
+)
+def test_a_word_whose_signals_wake_all_waiters_is_no_lock(
+    broadcasts: int, wakes: str, is_lock: bool, is_barrier: bool
+) -> None:
+    wait = waits("futex", 1, "syscall@libc worker", B)
+    made = two([wait, works()], works())
+    stack = f"syscall@libc {wakes}"
+    made.thing(1, "futex", signals=9, broadcasts=broadcasts, signal_stack=stack)
+    for tid in (A, B):
+        made.sample(tid, "worker", 60)
+    first = made.first()
+    assert (first["category"] == "mutex") == is_lock
+    assert ("barrier" in first["words"]) == is_barrier
+
+
+def test_a_barrier_that_mostly_yields_before_it_sleeps_is_no_spin_loop() -> None:
+    spins = "yield", 0, "sched_yield@libc worker", 0, "R", 24
+    sleeps = "syscall@libc worker"
+    made = two([spins, works()], [works(), spins])
+    made.thing(1, "futex", signals=60, broadcasts=60, signal_stack=sleeps)
+    made.pair(1, "futex", sleeps, sleeps, 6 * TICK)
+    made.pair(0, "yield", "sched_yield@libc worker", "", 100 * TICK)
+    for tid in (A, B):
+        made.threads[tid]["totals"] = {"yield": {"ns": 50 * TICK, "times": 999}}
+    assert made.first()["category"] in ("barrier", "imbalance")
 
 
 def test_nothing_is_certain_where_other_programs_had_the_processors() -> None:

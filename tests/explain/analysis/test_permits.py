@@ -24,3 +24,22 @@ def test_a_thread_that_waits_at_another_semaphore_takes_none_of_the_permits(
     made.pair(thing, "semaphore", "sem_wait@libc encode", "sem_post@libc grab", 4 * TICK)
     made.sample(A, "fill grab", 9).sample(B, "fill grab", 9)
     assert made.first()["category"] == category
+
+
+@pytest.mark.parametrize(
+    ("worker", "category"),
+    [
+        ("encode main", "serial_dependency"),
+        ("encode {lambda} main", "semaphore"),  # which may be the lambda of the wait
+    ],
+)
+def test_a_thread_outside_of_the_lambda_of_the_wait_takes_no_permit(
+    worker: str, category: str
+) -> None:
+    full = waits("semaphore", 1, "sem_wait@libc {lambda}")
+    made = Made().thread(MAIN, works()).sample(MAIN, worker, 90)
+    made.thread(A, [works()] + [full] * 9, "main").thread(B, [works()] + [full] * 9, "main")
+    made.thing(1, "semaphore", waits=180)
+    made.pair(1, "semaphore", "sem_wait@libc {lambda}", "sem_post@libc main", 180 * TICK)
+    first = made.first()
+    assert (first["category"], first["certain"]) == (category, category != "semaphore")

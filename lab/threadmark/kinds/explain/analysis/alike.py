@@ -29,8 +29,7 @@ _READY = 0.1  # of the life of a thread that lacked a processor
 _SAME = 0.5  # of the samples are in the same functions
 _SAME_CODE = 0.4  # are at the same instructions, which copies of a function hardly change
 _OTHER_CODE = 0.1  # of other functions are so by chance
-_UNKNOWN = "+0x"  # in the name of code of unknown functions
-_NAMELESS = ("{lambda", "$_")  # in names that several functions may have
+_NAMELESS = ("{lambda", "$_", "+0x")  # in names that several functions may have
 
 _T = TypeVar("_T")
 
@@ -144,8 +143,9 @@ class Equals:
         waits = (e.activity == reason.activity and e.thing == reason.thing for e in own)
         if sum(waits) > _TAKES * len(own):
             return True
-        around = {each.name for each in waits_in if _has_own_name(each)}
-        work = self._work(self._samples[worker])
+        # Functions may have one name, but those with other names are others.
+        around = {each.name for each in waits_in if _is_own(each)}
+        work = self._work(self._samples[worker], _is_own)
         known = around and work and cost.seen >= _SEEN
         return False if known and all(around.isdisjoint(each) for each in work) else None
 
@@ -227,7 +227,7 @@ def _alike(one: Counter[_T], other: Counter[_T]) -> float:
 
 
 def _is_own(frame: Frame) -> bool:
-    return not is_of_library(frame) and _UNKNOWN not in frame.name
+    return not is_of_library(frame)
 
 
 def _has_own_name(frame: Frame) -> bool:

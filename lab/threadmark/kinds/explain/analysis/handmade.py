@@ -135,10 +135,16 @@ class HandMade:
 def may_meet(condition: Thing, pair: Pair, names: Names) -> bool:
     """Whether threads may meet at a condition: all signals end waits, and threads signal in a
     function in which they wait. A signal in a tail call leaves its function out."""
-    if not pair.holder or condition.signals > _FREE * condition.waits + _FEW:
+    ends_waits = condition.signals <= _FREE * condition.waits + _FEW
+    return ends_waits and are_in_one(pair.waiter, pair.holder, names)
+
+
+def are_in_one(waiter: int, signaller: int, names: Names) -> bool:
+    """Whether a thread signals in a function in which another one waits."""
+    if not signaller:
         return False
-    waits = {each.name for each in names.frames(pair.waiter) if _is_of_program(each)}
-    return innermost_own(names.frames(pair.holder)).name in waits
+    waits = {each.name for each in names.frames(waiter) if _is_of_program(each)}
+    return innermost_own(names.frames(signaller)).name in waits
 
 
 def is_for_all(thing: Thing) -> bool:
