@@ -43,6 +43,24 @@ def test_one_lock_keeps_turns_apart_though_one_of_them_is_longer(
     assert made.first()["category"] == category
 
 
+@pytest.mark.parametrize("partner", [True, False])
+def test_a_thread_that_waits_for_a_woken_partner_waits_for_its_work(
+    partner: bool,
+) -> None:
+    """In half of the ticks the partner was woken and does not run yet. Among three threads that
+    wake each other it may find nothing to do."""
+    woken = "condition", 1, "take reader", 0, "R", 202
+    wait = waits("condition", 1, "give writer")
+    made = Made().thread(MAIN, JOIN_A).thread(A, [works(), woken], "main")
+    made.thread(B, wait, "main").thing(1, "condition", signals=100, signal_stack="put reader")
+    if not partner:
+        made.thread(B + 1, wait, "main").sample(B + 1, "put reader", 1)
+    made.sample(A, "put reader", 9).sample(B, "write writer", 1)
+    made.pair(1, "condition", "give writer", "put reader", 100 * TICK)
+    shares = {each["category"]: each["share"] for each in made.answer()["causes"]}
+    assert (shares.get("condition", 0.0) > 0.2) != partner
+
+
 @pytest.mark.parametrize(("worked", "most"), [(96, 0.05), (50, 0.5)])
 def test_a_thread_that_was_woken_while_ticks_looked_did_not_wait_all_that_time(
     worked: int, most: float

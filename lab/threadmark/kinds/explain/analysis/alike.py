@@ -14,7 +14,7 @@ from threadmark.kinds.explain.analysis.frames import Frame, is_of_library
 from threadmark.kinds.explain.analysis.meaning import Names
 from threadmark.kinds.explain.analysis.recording import Recording, Sample
 from threadmark.kinds.explain.analysis.roles import Roles
-from threadmark.kinds.explain.analysis.serial_parts import are_side_by_side
+from threadmark.kinds.explain.analysis.serial_parts import BUCKET, are_side_by_side
 
 _ENDS = ("future", "join")
 _MEET = ("condition", "event", *_ENDS)  # waits of threads with parts of one work
@@ -75,6 +75,16 @@ class Equals:
         if not ends and any(found):  # it may wait for the ends of them, or for one's results
             found = [None]
         return max([same, *found], key=_ORDER.index)
+
+    def goes_on(self, before: Sequence[Sample], after: Sequence[Sample]) -> bool:
+        """Whether a thread mostly was in one call and at the same code in both parts of its
+        samples."""
+        one, other = (Counter(map(self._place, samples)) for samples in (before, after))
+        return _alike(one, other) >= _SAME
+
+    def _place(self, sample: Sample) -> Sequence[tuple[int, int]]:
+        (module, address), *calls = self._recording.stacks.get(sample.stack) or [(0, 0)]
+        return (module, address // BUCKET), *calls
 
     def share_a_caller(self, *parts: Sequence[Sample]) -> bool:
         """Whether a function that does not call itself has called most of the work of each part."""

@@ -93,7 +93,7 @@ def alone_causes(recording: Recording, names: Names, roles: Roles, account: Acco
     equals = Equals(recording, names, roles)
     if equals.did_the_same(lone, others):
         cause.certain = False
-        if equals.share_a_caller(lone, own, others):
+        if equals.goes_on(own, lone) or equals.share_a_caller(lone, own, others):
             cause.category = "imbalance"
             cause.doubts.add("or it has to come after the work of the others")
         else:

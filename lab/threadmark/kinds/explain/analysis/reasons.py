@@ -209,23 +209,15 @@ class Reasons:
         self, tick: dict[int, Glance], glance: Glance, activity: str, visited: set[int]
     ) -> Reason | None:
         """The activity of the threads that could end the wait."""
-        thing = self._recording.things.get(glance.thing)
-        if activity == "join" and glance.awaited:
-            others = [each for each in (glance.awaited,) if each in tick and each not in visited]
-        else:
-            able = self._roles.signallers(thing) if activity != "barrier" else set()
-            others = [each for each in tick if each not in visited and (not able or each in able)]
-        others = [each for each in others if each not in self.unneeded.threads]
-        if thing is not None and not thing.shared:
-            others = [each for each in others if self._roles.one_process(each, glance.tid)]
-        if activity == "barrier":
-            others = [e for e in others if not _at(tick[e], glance)]
+        others = self._able(tick, glance, activity, visited)
         works = [each for each in others if tick[each].works and tick[each].activity == "running"]
         if works:
             worker = min(works)
             if activity == "join":
                 activity = self._peers_wait(tick, glance.tid, worker, visited) or activity
             return Reason("work", activity, glance.thing, glance.stack, worker, glance.tid)
+        if self._is_partner(tick, glance, others):
+            return Reason("work", activity, glance.thing, glance.stack, others[0], glance.tid)
         found = []
         for each in others:
             if each in visited:  # during the look at another thread
@@ -242,6 +234,31 @@ class Reasons:
         if found:
             return min(found, key=lambda r: (_RANK.index(r.sort) if r.sort in _RANK else 8, r.tid))
         return Reason("event", activity, glance.thing, glance.stack, 0, glance.tid)
+
+    def _able(
+        self, tick: dict[int, Glance], glance: Glance, activity: str, visited: set[int]
+    ) -> list[int]:
+        """The threads that could end the wait."""
+        thing = self._recording.things.get(glance.thing)
+        if activity == "join" and glance.awaited:
+            others = [each for each in (glance.awaited,) if each in tick and each not in visited]
+        else:
+            able = self._roles.signallers(thing) if activity != "barrier" else set()
+            others = [each for each in tick if each not in visited and (not able or each in able)]
+        others = [each for each in others if each not in self.unneeded.threads]
+        if thing is not None and not thing.shared:
+            others = [each for each in others if self._roles.one_process(each, glance.tid)]
+        if activity == "barrier":
+            others = [e for e in others if not _at(tick[e], glance)]
+        return others
+
+    def _is_partner(self, tick: dict[int, Glance], glance: Glance, others: list[int]) -> bool:
+        """Whether the only thread that could end the wait was woken from a wait for the same thing,
+        and does not run yet."""
+        able = self._roles.signallers(self._recording.things.get(glance.thing)) & set(others)
+        return len(others) == len(able) == 1 and all(
+            tick[e].works and _at(tick[e], glance) for e in able
+        )
 
     def _peers_wait(
         self, tick: dict[int, Glance], waiter: int, worker: int, visited: set[int]

@@ -20,6 +20,7 @@ _MORE = 1.1  # times what its peers run
 _NEEDS = 0.05  # of its life
 _UNEVEN = 0.7  # of the others' waiting time, they wait for one thread
 _OFTEN = 0.1  # of the waits for a condition
+_SIGNALLED = ("condition", "event", "semaphore")
 _SATURATED = 0.9  # of the record
 _RARE = 0.02  # of the ticks: a rarer event is chance
 
@@ -124,10 +125,10 @@ class Roles:
 
     @cached_property
     def _woke(self) -> dict[int, set[int]]:
-        """By condition, the stacks that ended a good part of the waits for it."""
+        """By thing, the stacks that ended a good part of the waits for it."""
         waits: dict[int, Counter[int]] = defaultdict(Counter)
         for pair in self._recording.pairs:
-            if pair.activity == "condition" and pair.holder:
+            if pair.activity in _SIGNALLED and pair.holder:
                 waits[pair.thing][pair.holder] += pair.waits
         return {
             thing: {stack for stack, count in by.items() if count >= _OFTEN * by.total()}

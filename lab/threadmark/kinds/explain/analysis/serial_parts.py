@@ -25,7 +25,7 @@ MOSTLY = 0.5  # of that time: then it is sure
 # is longer than a phase of the program hides serial code. No distance makes parallel code look
 # serial.
 _CLOSE = (0.025, 0.05, 0.1, 0.25, 0.5)
-_BUCKET = 64  # bytes of code, in which samples of one loop meet
+BUCKET = 64  # bytes of code, in which samples of one loop meet
 # Parts of the samples that would lie close if another thread worked all the time: serial code has
 # fewer than the first, parallel code more than the second.
 _SERIAL = 0.05
@@ -264,7 +264,7 @@ def _gaps(samples: Iterable[Sample]) -> Iterator[float]:
 def _code(recording: Recording, stack: int) -> Place:
     """The piece of code in which a sample was taken."""
     [(module, address), *_] = recording.stacks.get(stack) or [(0, 0)]
-    return module, -(address // _BUCKET)
+    return module, -(address // BUCKET)
 
 
 def _places(recording: Recording, names: Names, stack: int) -> Iterator[Place]:
