@@ -123,6 +123,22 @@ def test_names_tell_a_barrier(takes: str, gives: str, signals: int, meets: bool)
 
 
 @pytest.mark.parametrize(
+    ("gives", "counts", "meets"),
+    [
+        ("step work", {"signals": 50, "broadcasts": 50}, True),
+        ("step work", {"signals": 50, "broadcasts": 9}, False),
+        ("step work", {"signals": 50, "broadcasts": 50, "futile": 10}, False),  # a herd
+        ("step work", {"signals": 100, "broadcasts": 100}, False),  # two threads may take turns
+        ("push main", {"signals": 50, "broadcasts": 50}, False),
+    ],
+)
+def test_signals_after_which_several_threads_go_on_are_those_of_a_barrier(
+    gives: str, counts: dict[str, int], meets: bool
+) -> None:
+    assert bool(hand_made(("step work", gives), **counts).barriers) == meets
+
+
+@pytest.mark.parametrize(
     ("function", "category", "words"),
     [("turn", "condition", "as at a barrier"), ("meet", "barrier", "takes longer than the work")],
 )

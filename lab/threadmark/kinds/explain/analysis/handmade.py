@@ -23,6 +23,8 @@ _NOT_ALL = 0.98  # of the threads' work
 _FREE = 1.005  # signals for each wait
 _FEW = 2  # signals at the end
 _FUTILE = 0.3  # of the waits end for nothing
+_HARDLY = 0.02  # do
+_SEVERAL = 1.5  # waits for each signal
 _MEETS = re.compile(r"(?i)barrier|rendez_?vous|meet|arrive|phaser|wait_?for_?(all|others|everyone)")
 Chain = tuple[str, ...]  # the program's functions of a stack, innermost first
 
@@ -65,13 +67,17 @@ class HandMade:
 
     @cached_property
     def barriers(self) -> frozenset[int]:
-        """The conditions of barriers, which the functions around the waits name."""
+        """The conditions of barriers: the functions around the waits have such names, or each signal
+        wakes several threads, and none of them for nothing."""
         things = self._recording.things
         return frozenset(
             pair.thing
             for pair in self._pairs()
             if may_meet(things[pair.thing], pair, self._names)
-            and any(map(_MEETS.search, self._chain(pair.waiter)[:2]))
+            and (
+                any(map(_MEETS.search, self._chain(pair.waiter)[:2]))
+                or _lets_all_go_on(things[pair.thing])
+            )
         )
 
     @cached_property
@@ -145,6 +151,11 @@ def are_in_one(waiter: int, signaller: int, names: Names) -> bool:
         return False
     waits = {each.name for each in names.frames(waiter) if _is_of_program(each)}
     return innermost_own(names.frames(signaller)).name in waits
+
+
+def _lets_all_go_on(condition: Thing) -> bool:
+    several = condition.waits > _SEVERAL * condition.signals
+    return several and is_for_all(condition) and condition.futile < _HARDLY * condition.waits
 
 
 def is_for_all(thing: Thing) -> bool:
