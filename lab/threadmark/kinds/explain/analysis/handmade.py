@@ -67,7 +67,7 @@ class HandMade:
 
     @cached_property
     def barriers(self) -> frozenset[int]:
-        """The conditions of barriers: the functions around the waits have such names, or each signal
+        """The conditions of barriers: functions around the waits have such names, or each signal
         wakes several threads, and none of them for nothing."""
         things = self._recording.things
         return frozenset(
