@@ -91,6 +91,22 @@ def test_ready_threads_lack_a_lock_that_is_held_all_the_time(held: float, catego
     assert made.first()["category"] == category
 
 
+@pytest.mark.parametrize(("queued", "certain"), [(1, True), (6, False)])
+def test_a_lock_that_is_held_all_the_time_is_certain_if_few_threads_were_ready(
+    queued: int, certain: bool
+) -> None:
+    made = Made(processors=2)
+    for number in range(4):
+        wait = waits("mutex", 1, "price worker", A)
+        plan = [wait] * (10 - queued) + [ready()] * queued
+        plan[number] = works()
+        made.thread(A + number, plan, "main")
+    made.thing(1, "mutex", waits=100, wait_ns=100 * TICK, holds=100, hold_ns=95 * TICK)
+    first = made.first()
+    assert (first["category"], first["certain"]) == ("mutex", certain)
+    assert ("processors" in first["words"]) != certain
+
+
 @pytest.mark.parametrize(("times", "category"), [(160, "serial_dependency"), (0, "barrier")])
 def test_waits_for_a_barriers_completion_are_for_what_it_does(times: int, category: str) -> None:
     step = waits("barrier", 1, "pthread_barrier_wait@libc run worker")

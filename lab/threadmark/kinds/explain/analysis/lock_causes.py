@@ -190,6 +190,5 @@ class Locks:
         lock = next((c for c in causes if c.category == "mutex" and c.things & held), None)
         if queue is None or lock is None or lock.ns < _MUCH * queue.ns:
             return causes
-        lock.take(queue)
-        lock.certain = False
+        lock.unite(queue)
         return merged([each for each in causes if each is not queue])
