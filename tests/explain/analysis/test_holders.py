@@ -171,10 +171,20 @@ def test_threads_that_are_often_woken_for_nothing_are_a_matter_of_the_condition(
     """Of 200 waits."""
     made = convoy(False)
     [condition] = [each for each in made.lines if each.get("id") == 1]
-    condition["futile"] = futile
+    condition.update(futile=futile, signals=100, broadcasts=100)
     first = made.first()
     assert (first["category"], first["certain"]) == (category, certain)
     assert (str(futile) in first["words"]) == (category == "condition" or not certain)
+
+
+def test_single_threads_that_are_woken_for_nothing_may_have_tasks_that_are_too_small() -> None:
+    made = convoy(False)
+    [condition] = [each for each in made.lines if each.get("id") == 1]
+    condition.update(futile=150, signals=200, broadcasts=0)
+    first = made.first()
+    assert (first["category"], first["certain"]) == ("condition", False)
+    assert "others have taken" in first["words"]
+    assert "tasks are too small" in first["words"]
 
 
 def test_a_herd_has_the_name_of_its_condition_whatever_its_threads_wait_for() -> None:

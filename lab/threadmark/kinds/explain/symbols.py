@@ -36,7 +36,7 @@ _REGISTERS = (  # in DWARF's order, x86-64
     *(f"r{number}" for number in range(8, 16)),
 )
 _AROUND = 96  # bytes of code on each side of a sample
-_ALIKE = 3  # instructions that show what code does
+_ALIKE = 4  # instructions that show what code does
 
 
 def _is_of_program(frame: Frame) -> bool:

@@ -10,7 +10,7 @@ from threadmark.kinds.explain.analysis.any_conditions import AnyConditions
 from threadmark.kinds.explain.analysis.cause import Cause, merged, of_piece
 from threadmark.kinds.explain.analysis.costs import Cost
 from threadmark.kinds.explain.analysis.frames import takes_a_lock
-from threadmark.kinds.explain.analysis.handmade import may_meet
+from threadmark.kinds.explain.analysis.handmade import is_for_all, may_meet
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.naming import INNER, Named, Naming
 from threadmark.kinds.explain.analysis.pieces import Piece
@@ -93,10 +93,12 @@ class Locks:
         mutex = self._recording.things.get(condition.mutex)
         event = self._naming.of(Reason("event", "condition"), condition, stack)
         if self.is_herd(condition):
-            words = (
-                f"of {condition.waits:,} waits {condition.futile:,} ended for nothing: threads are "
-                "woken together, one finds something to do, and the others sleep again"
+            how = (
+                "threads are woken together, one finds something to do, and the others sleep again"
+                if is_for_all(condition)
+                else "others have taken what the threads are woken for"
             )
+            words = f"of {condition.waits:,} waits {condition.futile:,} ended for nothing: {how}"
             if not condition.futile:
                 words = (
                     f"{condition.signals:,} signals ended {condition.waits:,} waits: threads are "
@@ -105,6 +107,8 @@ class Locks:
             found = event.cause("condition", words, case="herd")
             if _HARDLY * condition.waits < condition.futile < _SURELY * condition.waits:
                 found.doubt("or they wait for the mutex of their condition (a convoy)")
+            if condition.futile and not is_for_all(condition):
+                found.doubt("or their tasks are too small")
             return found
         if mutex is None:
             words = (
