@@ -73,6 +73,13 @@ def test_work_in_functions_without_names_may_be_the_same(
     assert (first["category"], first["certain"]) == ("serial_dependency", certain)
 
 
+def test_threads_that_meet_in_one_lambda_do_the_same_if_their_instructions_show_it() -> None:
+    made = meeting("step {lambda} main", "{lambda} worker", "{lambda} worker")
+    for stack in ("step {lambda} main", "{lambda} worker"):
+        made.code[made.stack(stack)] = ("mulsd", "addsd")
+    assert made.first()["category"] == "imbalance"
+
+
 def test_the_same_work_that_never_runs_at_once_may_be_in_unequal_parts() -> None:
     first = meeting("cost step run main", "cost step worker", "arrive step worker", turns=True)
     assert not first.first()["certain"]
@@ -117,15 +124,16 @@ def test_threads_that_await_results_of_each_other_have_a_chain_of_results(
 
 
 @pytest.mark.parametrize(
-    ("main", "helper", "found"),
+    ("main", "helper", "code", "found"),
     [
-        ("parse", "compress", ("serial_dependency", False)),
-        ("cost", "cost", ("imbalance", True)),
+        ("parse", "compress", (), ("serial_dependency", False)),
+        ("cost", "cost", (), ("imbalance", True)),
+        ("cost_of_a", "cost_of_b", ("mulsd", "addsd"), ("imbalance", True)),
     ],
-    ids=["a pipeline", "parts"],
+    ids=["a pipeline", "parts", "copies"],
 )
 def test_threads_of_one_loop_with_different_work_may_be_stages_of_a_pipeline(
-    main: str, helper: str, found: tuple[str, bool]
+    main: str, helper: str, code: tuple[str, ...], found: tuple[str, bool]
 ) -> None:
     pop = waits("condition", 1, "pthread_cond_wait@libc pop run")
     made = Made().thing(1, "condition", signals=100, signal_stack="push run")
@@ -133,6 +141,7 @@ def test_threads_of_one_loop_with_different_work_may_be_stages_of_a_pipeline(
     made.thread(HELPER, works(), "main").thread(HELPER + 1, [works(), pop], "main")
     sampled(made, HELPER, f"{main} run", range(100))
     sampled(made, HELPER + 1, f"{helper} run", range(0, 100, 2))
+    made.code = {made.stack(f"{each} run"): code for each in (main, helper)}
     first = made.first()
     assert (first["category"], first["certain"]) == found
     assert ("threads that do the same" in first["words"]) == (not found[1])

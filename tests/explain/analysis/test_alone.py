@@ -125,24 +125,25 @@ def test_a_record_without_threads_says_nothing_for_sure() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lone", "other", "category", "certain"),
+    ("lone", "own", "other", "category", "certain"),
     [
-        ("draw work run main", "draw work", "imbalance", False),  # the last job of a pool
-        ("draw work", "draw work", "imbalance", False),
-        ("draw check main", "draw work", "serial_dependency", False),
-        ("merge sort main", "merge sort sort", "serial_dependency", False),  # a recursion
-        ("sum main", "draw work", "serial_dependency", True),
+        # The last job of a pool.
+        ("draw work run main", "draw work main", "draw work", "imbalance", False),
+        ("draw main", "draw main", "draw worker", "imbalance", False),
+        ("draw check main", "draw work main", "draw work", "serial_dependency", False),
+        ("merge sort main", "merge sort sort", "merge sort", "serial_dependency", False),
+        ("sum main", "draw work main", "draw work", "serial_dependency", True),
     ],
     ids=["one loop", "one call", "another caller", "recursion", "other work"],
 )
 def test_a_thread_that_goes_on_alone_with_what_others_did_too_may_have_the_larger_part(
-    lone: str, other: str, category: str, certain: bool
+    lone: str, own: str, other: str, category: str, certain: bool
 ) -> None:
     made = Made().thread(MAIN, works()).thread(A, [works()] * 20 + [None] * 80, "main")
-    made.stack(other)
+    made.stack(own)
     made.stacks |= {f"elsewhere{number}": number for number in range(2, 2 * BUCKET)}
     for tick in range(100):
-        did = other if tick < 20 else lone
+        did = own if tick < 20 else lone
         made.line(kind="sample", tid=MAIN, at_ns=tick * TICK, registers={}, stack=made.stack(did))
     for tick in range(20):
         stack = made.stack(other)

@@ -506,14 +506,19 @@ def test_a_wait_for_an_atomic_that_a_barrier_wakes_is_the_barrier() -> None:
 
 
 @pytest.mark.parametrize(
-    ("broadcasts", "wakes", "is_lock", "is_barrier"),
-    [(0, "worker", True, False), (9, "worker", False, True), (9, "main", False, False)],
-    ids=["one waiter", "all of its own function", "all of another"],
+    ("broadcasts", "calls", "wakes", "is_lock", "is_barrier"),
+    [
+        (0, "worker", "worker", True, False),
+        (9, "worker", "worker", False, True),
+        (9, "worker", "main", False, False),
+        (9, "Gate::lock worker", "Gate::unlock worker", True, False),
+    ],
+    ids=["one waiter", "all of its own function", "all of another", "a lock by its name"],
 )
 def test_a_word_whose_signals_wake_all_waiters_is_no_lock(
-    broadcasts: int, wakes: str, is_lock: bool, is_barrier: bool
+    broadcasts: int, calls: str, wakes: str, is_lock: bool, is_barrier: bool
 ) -> None:
-    wait = waits("futex", 1, "syscall@libc worker", B)
+    wait = waits("futex", 1, f"syscall@libc {calls}", B)
     made = two([wait, works()], works())
     stack = f"syscall@libc {wakes}"
     made.thing(1, "futex", signals=9, broadcasts=broadcasts, signal_stack=stack)
