@@ -61,6 +61,16 @@ def test_a_thread_that_waits_for_a_woken_partner_waits_for_its_work(
     assert ("condition in give" in names) != partner
 
 
+def test_a_thread_that_waits_for_a_partner_that_writes_waits_for_the_writes() -> None:
+    writes = "io", 2, "write@libc put reader", 0, "R", 1
+    made = Made().thread(MAIN, JOIN_A).thread(A, writes, "main")
+    made.thread(B, waits("condition", 1, "give writer"), "main")
+    made.thing(1, "condition", signals=100, signal_stack="put reader").thing(2, "file")
+    made.sample(A, "put reader", 9).sample(B, "write writer", 1)
+    made.pair(1, "condition", "give writer", "put reader", 100 * TICK)
+    assert "serial_dependency" not in {each["category"] for each in made.answer()["causes"]}
+
+
 def test_a_thread_that_signalled_last_is_not_the_only_one_that_does() -> None:
     wait = waits("futex", 1, "std::__atomic_base::wait writer")
     made = Made().thread(MAIN, JOIN_A).thread(A, works(), "main").thread(B, wait, "main")
