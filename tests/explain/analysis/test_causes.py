@@ -506,39 +506,27 @@ def test_a_wait_for_an_atomic_that_a_barrier_wakes_is_the_barrier() -> None:
 
 
 @pytest.mark.parametrize(
-    ("broadcasts", "calls", "wakes", "is_lock", "is_barrier"),
+    ("signals", "broadcasts", "calls", "wakes", "is_latch"),
     [
-        (0, "worker", "worker", True, False),
-        (9, "worker", "worker", False, True),
-        (9, "worker", "main", False, False),
-        (9, "Gate::lock worker", "Gate::unlock worker", True, False),
+        (1, 1, "worker", "worker", True),
+        (1, 0, "worker", "worker", False),
+        (9, 9, "worker", "worker", False),  # a lock may wake all waiters
+        (1, 1, "worker", "main", False),
+        (1, 1, "Gate::lock worker", "Gate::unlock worker", False),
     ],
-    ids=["one waiter", "all of its own function", "all of another", "a lock by its name"],
+    ids=["once for all", "for one waiter", "again", "in another function", "a lock by its name"],
 )
-def test_a_word_whose_signals_wake_all_waiters_is_no_lock(
-    broadcasts: int, calls: str, wakes: str, is_lock: bool, is_barrier: bool
+def test_a_word_that_is_signalled_once_for_all_waiters_is_a_latch(
+    signals: int, broadcasts: int, calls: str, wakes: str, is_latch: bool
 ) -> None:
     wait = waits("futex", 1, f"syscall@libc {calls}", B)
     made = two([wait, works()], works())
     stack = f"syscall@libc {wakes}"
-    made.thing(1, "futex", signals=9, broadcasts=broadcasts, signal_stack=stack)
+    made.thing(1, "futex", signals=signals, broadcasts=broadcasts, signal_stack=stack)
     for tid in (A, B):
         made.sample(tid, "worker", 60)
     first = made.first()
-    assert (first["category"] == "mutex") == is_lock
-    assert ("barrier" in first["words"]) == is_barrier
-
-
-def test_a_barrier_that_mostly_yields_before_it_sleeps_is_no_spin_loop() -> None:
-    spins = "yield", 0, "sched_yield@libc worker", 0, "R", 24
-    sleeps = "syscall@libc worker"
-    made = two([spins, works()], [works(), spins])
-    made.thing(1, "futex", signals=60, broadcasts=60, signal_stack=sleeps)
-    made.pair(1, "futex", sleeps, sleeps, 6 * TICK)
-    made.pair(0, "yield", "sched_yield@libc worker", "", 100 * TICK)
-    for tid in (A, B):
-        made.threads[tid]["totals"] = {"yield": {"ns": 50 * TICK, "times": 999}}
-    assert made.first()["category"] in ("barrier", "imbalance")
+    assert (first["category"] != "mutex" and "barrier" in first["words"]) == is_latch
 
 
 def test_nothing_is_certain_where_other_programs_had_the_processors() -> None:

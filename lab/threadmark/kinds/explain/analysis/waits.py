@@ -22,7 +22,7 @@ EVENTS = ("join", "future", "condition", "barrier", "semaphore", "event")
 # Calls that the C++ library makes as parts of other waits.
 _CARRIERS = ("mutex", "relock", "condition", "timed_condition", "sleep")
 _OFTEN = 0.1  # of the waits
-_SLEEPS = 0.02  # of the time that is given away: longer waits of the same code
+_FEW = 2  # signals
 _ENOUGH = 8  # ticks of a thread that show more than the waits of all
 
 
@@ -158,12 +158,15 @@ class Waits:
         if known and known.what == "condition":
             return "relock"  # signalling takes a lock within the condition
         datum = known and known.module and self._names.datum(known.module, known.offset)
+        # libstdc++ waits for an atomic in its own pool, and wakes all waiters there.
+        if datum and "__waiter_pool" in datum[0]:
+            return "event"
         is_lock = any(takes_a_lock(each.name) for each in frames)
-        if known and is_for_all(known) and not is_lock:
-            return "barrier" if are_in_one(stack, known.signal_stack, self._names) else "event"
-        # libstdc++ waits for an atomic in its own pool.
-        is_event = thing in self._hand_made.events and not is_lock
-        return "event" if is_event or (datum and "__waiter_pool" in datum[0]) else "own_lock"
+        # A lock is given back again and again.
+        once = known and is_for_all(known) and known.signals <= _FEW
+        if known and once and not is_lock and are_in_one(stack, known.signal_stack, self._names):
+            return "barrier"  # a latch
+        return "event" if thing in self._hand_made.events and not is_lock else "own_lock"
 
     def _by_signaller(self, kind: str, thing: int, stack: int) -> str:
         """The purpose of a wait for an atomic word is that of its waker: a barrier or semaphore in
@@ -204,7 +207,7 @@ class Waits:
                     own = innermost_own(self._names.frames(pair.waiter)).name
                     found[own] = kind
                     slept[own] += pair.wait_ns
-        return {own: kind for own, kind in found.items() if slept[own] > _SLEEPS * gave_ns}
+        return {own: kind for own, kind in found.items() if slept[own] > _OFTEN * gave_ns}
 
     def _stack(self, activity: str, stack: int) -> int:
         """The wait's own stack, or the usual one if the call is too short for the agent to take
