@@ -88,7 +88,6 @@ def test_what_others_do_tells_a_lock_within_a_function(
     stacks = [stack for stack, times in did.items() for _ in range(times)]
     assert bool(hand_made((takes, gives), did=stacks).conditions) == is_lock
     assert not hand_made((takes, gives), did=stacks, signals=101).conditions  # a barrier again
-    assert not hand_made((takes, gives), did=stacks, broadcasts=100).conditions  # a herd
 
 
 @pytest.mark.parametrize(
@@ -103,8 +102,8 @@ def test_woken_threads_find_a_lock_taken(
     takes: str, gives: str, signals: int, is_lock: bool
 ) -> None:
     made = partial(hand_made, (takes, gives), did=[takes] * 20, signals=signals, futile=70)
-    assert bool(made().conditions) == is_lock
-    assert not made(broadcasts=signals).conditions
+    for broadcasts in (0, signals):  # a lock may wake all waiters
+        assert bool(made(broadcasts=broadcasts).conditions) == is_lock
 
 
 @pytest.mark.parametrize(

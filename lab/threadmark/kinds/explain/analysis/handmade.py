@@ -104,8 +104,6 @@ class HandMade:
         known = self._recording.things[pair.thing]
         if not takes or takes != gives or known.signals <= _FREE * known.waits + _FEW:
             return False
-        if is_for_all(known):
-            return False
         if known.futile > _FUTILE * known.waits:
             return True
         worked, all_of_them = self._inside(takes)
@@ -159,7 +157,7 @@ def _lets_all_go_on(condition: Thing) -> bool:
 
 
 def is_for_all(thing: Thing) -> bool:
-    """Whether most signals wake all waiters. A thread that gives a lock back wakes one."""
+    """Whether most signals wake all waiters."""
     return 2 * thing.broadcasts > thing.signals
 
 
