@@ -1,6 +1,5 @@
 // The wrappers of the functions in which threads wait: locks, conditions, barriers, semaphores,
-// once, futexes. A wrapper tries a lock first, so a lock that no thread ever waited for costs a
-// call and a byte.
+// once, futexes. A lock that no thread ever waited for costs a jump and a look at two words.
 #include <linux/futex.h>
 #include <sys/syscall.h>
 
@@ -70,10 +69,11 @@ template <class Lock>
   return result;
 }
 
-template <class Lock>
-[[gnu::noinline]] int let_go_hot(Lock* lock, ObjectKind kind, Site site, int (*unlock)(Lock*)) {
+template <auto function, class Lock>
+[[gnu::noinline]] int let_go_hot(Lock* lock, ObjectKind kind, Site site) {
+  const auto unlock = real().*function;
   const std::uint64_t address = address_of(lock);
-  if (is_again(lock)) return unlock(lock);
+  if (!is_hot(lock) || is_again(lock)) return unlock(lock);
   if (mine.brief == address) mine.brief = 0;
   if (!is_noted(address)) return unlock(lock);
   const Ended hold = let_go(site, kind, address);
@@ -83,14 +83,16 @@ template <class Lock>
 }
 
 // The wrapper tries the lock; the result decides the next step.
-#define THREADMARK_LOCK(lock, kind, activity, trial, wait)                       \
-  const int result = real().trial(lock);                                         \
-  if (__builtin_expect(result == EBUSY, 0))                                      \
-    return wait_for(lock, ObjectKind::kind, Activity::activity, THREADMARK_SITE, \
-                    [&] { return real().wait; });                                \
-  if (is_hot(lock) && (result == 0 || result == EOWNERDEAD))                     \
-    return took_hot(lock, ObjectKind::kind, THREADMARK_SITE, result);            \
+#define THREADMARK_LOCK_AT(site, lock, kind, activity, trial, wait)   \
+  const int result = real().trial(lock);                              \
+  if (__builtin_expect(result == EBUSY, 0))                           \
+    return wait_for(lock, ObjectKind::kind, Activity::activity, site, \
+                    [=] { return real().wait; });                     \
+  if (is_hot(lock) && (result == 0 || result == EOWNERDEAD))          \
+    return took_hot(lock, ObjectKind::kind, site, result);            \
   return result
+#define THREADMARK_LOCK(lock, kind, activity, trial, wait) \
+  THREADMARK_LOCK_AT(THREADMARK_SITE, lock, kind, activity, trial, wait)
 
 #define THREADMARK_TRY(lock, kind, trial)                             \
   const int result = real().trial(lock);                              \
@@ -98,9 +100,11 @@ template <class Lock>
     return took_hot(lock, ObjectKind::kind, THREADMARK_SITE, result); \
   return result
 
-#define THREADMARK_UNLOCK(lock, kind, unlock)                                                  \
-  if (is_hot(lock)) return let_go_hot(lock, ObjectKind::kind, THREADMARK_SITE, real().unlock); \
-  return real().unlock(lock)
+// An unlock that has nothing to note is a jump to the real function.
+#define THREADMARK_UNLOCK(lock, kind, unlock)                                  \
+  if (is_hot(lock) || __builtin_expect(table.unlock == nullptr, 0))            \
+    return let_go_hot<&Real::unlock>(lock, ObjectKind::kind, THREADMARK_SITE); \
+  return table.unlock(lock)
 
 }  // namespace
 
@@ -131,8 +135,26 @@ THREADMARK_WRAP(int, sem_init, sem_t* semaphore, int shared, unsigned value) {
                real().sem_init(semaphore, shared, value));
 }
 
+namespace {
+
+// Whether no thread has the mutex at this moment.
+bool is_free(const pthread_mutex_t* mutex) {
+  return __atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) == 0;
+}
+
+[[gnu::noinline]] int lock_mutex(pthread_mutex_t* mutex, Site site) {
+  THREADMARK_LOCK_AT(site, mutex, mutex, mutex, pthread_mutex_trylock, pthread_mutex_lock(mutex));
+}
+
+}  // namespace
+
+// A lock of a free mutex that no thread ever waited for is a jump to the real function. If another
+// thread takes the mutex at just this moment, the agent does not see the wait. This ends with the
+// first wait that it sees.
 THREADMARK_WRAP(int, pthread_mutex_lock, pthread_mutex_t* mutex) {
-  THREADMARK_LOCK(mutex, mutex, mutex, pthread_mutex_trylock, pthread_mutex_lock(mutex));
+  if (is_hot(mutex) || __builtin_expect(!is_free(mutex) || table.pthread_mutex_lock == nullptr, 0))
+    return lock_mutex(mutex, THREADMARK_SITE);
+  return table.pthread_mutex_lock(mutex);
 }
 THREADMARK_WRAP(int, pthread_mutex_timedlock, pthread_mutex_t* mutex, const timespec* until) {
   THREADMARK_LOCK(mutex, mutex, mutex, pthread_mutex_trylock,

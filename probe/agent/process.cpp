@@ -62,13 +62,13 @@ void end_former_threads(Shared* to) {
   Shared* to = open_shared();
   if (to == nullptr || get(to->over) != 0) return;
   constexpr long kPrivate = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-  auto* own = static_cast<Control*>(map(sizeof(Control), kPrivate, -1));
+  auto* own = static_cast<Control*>(map(Control::kPage, kPrivate, -1));
   void* memory = map(static_cast<long>(thread_memory_size()), kPrivate, -1);
   if (own == nullptr || memory == nullptr) return;
   // If the kernel cannot do this, begin_child does it.
   raw_call(SYS_madvise, as_word(own), Control::kPage, 18 /* MADV_WIPEONFORK */);
   if (get(to->follow) != 0)
-    map(sizeof own->filter, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, as_word(own->filter));
+    map(sizeof heats, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, as_word(heats));
   rlimit limit{};
   raw_call(SYS_prlimit64, 0, RLIMIT_STACK, 0, as_word(&limit));
   constexpr std::uint64_t kUsual = 8U << 20, kMost = 1U << 30;

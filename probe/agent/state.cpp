@@ -190,6 +190,8 @@ void know_stack(Local& at, std::uint64_t size) {
 
 Control* control = &idle;
 
+alignas(Control::kPage) constinit std::atomic<std::uint8_t> heats[kFilter]{};
+
 void be_idle() { control = &idle; }
 
 namespace {

@@ -98,21 +98,24 @@ inline std::uint32_t next_random() {
   return mine.random >> 16;
 }
 
-// The first page is private to the process, and zero in a child after fork. A forked child shares
-// the filter, because its addresses are the same.
+// A page that is private to the process, and zero in a child after fork.
 struct Control {
-  static constexpr std::size_t kFilter = 1 << 16, kPage = 4096;
-  enum Heat : std::uint8_t { kCold, kHot, kBrief };  // kBrief: hot, and held for a short time
+  static constexpr std::size_t kPage = 4096;
   Shared* shared;
   std::int64_t pid;
-  alignas(kPage) std::atomic<std::uint8_t> filter[kFilter];  // of objects, by the address's hash
 };
 extern Control* control;
 
 inline Shared* shared() { return control->shared; }
 
+// The heat of objects, by the address's hash. A forked child shares the filter, because its
+// addresses are the same. Each lock and unlock reads it, so no pointer leads to it.
+enum Heat : std::uint8_t { kCold, kHot, kBrief };  // kBrief: hot, and held for a short time
+inline constexpr std::size_t kFilter = 1 << 16;
+extern constinit std::atomic<std::uint8_t> heats[kFilter];
+
 inline std::atomic<std::uint8_t>& filter_of(std::uint64_t address) {
-  return control->filter[(address * 0x9e3779b97f4a7c15U) >> 48];
+  return heats[(address * 0x9e3779b97f4a7c15U) >> 48];
 }
 template <class Pointer>
 std::uint64_t address_of(Pointer* object) {
@@ -120,7 +123,7 @@ std::uint64_t address_of(Pointer* object) {
 }
 template <class Pointer>
 [[gnu::always_inline]] inline bool is_hot(Pointer* object) {
-  return __builtin_expect(get(filter_of(address_of(object))) != Control::kCold, 0);
+  return __builtin_expect(get(filter_of(address_of(object))) != kCold, 0);
 }
 
 // The guard of the agent's own work. It is false when the agent must do nothing.

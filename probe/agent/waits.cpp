@@ -108,7 +108,7 @@ Wait::Wait(Site site, Activity activity, ObjectKind kind, std::uint64_t address,
   if (!busy) return;
   // From here on, holders of this lock note their stacks.
   auto& filter = filter_of(address);
-  if (get(filter) == Control::kCold) put(filter, Control::kHot);
+  if (get(filter) == kCold) put(filter, kHot);
   begin(site, activity, find_or_make_object(kind, address), awaited, since_ns);
 }
 
@@ -211,7 +211,7 @@ void Wait::end_condition(bool timed_out, const pthread_mutex_t* mutex) {
   add_pair(wait->object, Activity::relock, wait->stack,
            locked == 0 ? 0 : get(object_at(locked).holder_stack), relock);
   auto& filter = filter_of(address_of(mutex));
-  if (relock >= kLong_ns && get(filter) == Control::kCold) put(filter, Control::kHot);
+  if (relock >= kLong_ns && get(filter) == kCold) put(filter, kHot);
 }
 
 void Brief::begin(std::uint32_t object) {
@@ -281,7 +281,7 @@ void took(Site site, ObjectKind kind, std::uint64_t address) {
   Held& to = at->holds[at->held++];
   to.key = address;
   to.object = index;
-  to.weight = get(filter_of(address)) == Control::kBrief ? kSampled : 1;
+  to.weight = get(filter_of(address)) == kBrief ? kSampled : 1;
   to.stack = stack_of(site);
   Object& object = object_at(index);
   put(object.holder, own_tid());
@@ -309,7 +309,7 @@ Ended let_go(Site site, ObjectKind kind, std::uint64_t address, std::uint64_t at
   }
   // The lock was taken before any thread waited. The stack of the release shows the holder to the
   // first waiters.
-  if (get(filter_of(address)) != Control::kHot) return {};
+  if (get(filter_of(address)) != kHot) return {};
   const std::uint32_t index = find_object(kind, address);
   if (index == 0) return {};
   Object& object = object_at(index);
@@ -328,7 +328,7 @@ void account(const Ended& hold, std::uint64_t address) {
       add(object.hold_ns, hold.hold_ns * hold.weight) + hold.hold_ns * hold.weight;
   add_hold(hold.object, hold.stack, hold.weight, hold.hold_ns, hold.waiters);
   if (holds < kHoldsToJudge) return;
-  const Control::Heat heat = ns / holds < kShort_ns ? Control::kBrief : Control::kHot;
+  const Heat heat = ns / holds < kShort_ns ? kBrief : kHot;
   auto& filter = filter_of(address);
   if (get(filter) != heat) put(filter, heat);
 }

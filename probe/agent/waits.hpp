@@ -65,7 +65,7 @@ class Brief {
 // locks that are taken in turn.
 inline constexpr std::uint32_t kSampled = 64;
 inline bool is_worth_noting(std::uint64_t address) {
-  if (get(filter_of(address)) != Control::kBrief) return true;
+  if (get(filter_of(address)) != kBrief) return true;
   if (mine.turn != 0) {
     --mine.turn;
     mine.brief = address;
@@ -75,8 +75,7 @@ inline bool is_worth_noting(std::uint64_t address) {
   return true;
 }
 inline bool is_noted(std::uint64_t address) {
-  return get(filter_of(address)) != Control::kBrief ||
-         (mine.local != nullptr && mine.local->held != 0);
+  return get(filter_of(address)) != kBrief || (mine.local != nullptr && mine.local->held != 0);
 }
 
 // The type of a mutex whose object is known.
