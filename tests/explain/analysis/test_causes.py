@@ -701,12 +701,19 @@ def test_much_time_in_calls_for_files_is_input_and_output(times: int, category: 
         assert found["states"]["io"] == pytest.approx(4 / 7, abs=0.02)
 
 
-@pytest.mark.parametrize(("ticks", "category"), [(8, "none"), (20, "run_queue")])
-def test_a_thread_more_than_processors_now_and_then_is_no_queue(ticks: int, category: str) -> None:
+@pytest.mark.parametrize(
+    ("ticks", "category", "certain"),
+    [(8, "none", True), (50, "none", False), (70, "run_queue", True)],
+)
+def test_few_more_threads_than_processors_are_no_queue(
+    ticks: int, category: str, certain: bool
+) -> None:
     made = Made(processors=2).thread(A, works(), "main").thread(B, works(), "main")
     made.thread(C, [ready()] * ticks + [None] * (100 - ticks), "main")
     made.thread(C + 1, [ready()] * ticks + [None] * (100 - ticks), "main")
-    assert made.first()["category"] == category
+    cause = made.first()
+    assert (cause["category"], cause["certain"]) == (category, certain)
+    assert ("all processors work" in cause["words"]) == (ticks == 50)
 
 
 @pytest.mark.parametrize(("faults", "category"), [(8, "none"), (20, "kernel_memory")])

@@ -38,13 +38,21 @@ def hand_made(
     """Condition 1 with 100 waits, and a sample of a millisecond for each stack in `did`."""
     waited: list[Any] = [
         SimpleNamespace(
-            thing=1, activity=what, waiter=waiter, holder=holder, wait_ns=(10 - number) * MS
+            thing=1,
+            activity=what,
+            waiter=waiter,
+            holder=holder,
+            waits=9,
+            wait_ns=(10 - number) * MS,
         )
         for number, (waiter, holder) in enumerate(pairs)
     ]
-    samples = [SimpleNamespace(tid=number % 2, stack=stack) for number, stack in enumerate(did)]
+    samples = [
+        SimpleNamespace(tid=number % 2, stack=stack, at_ns=number * MS)
+        for number, stack in enumerate(did)
+    ]
     counts = {"signals": signals, "waits": 100, "futile": futile, "broadcasts": broadcasts}
-    things = {1: SimpleNamespace(what=what, **counts)}
+    things = {1: SimpleNamespace(what=what, mutex=0, **counts)}
     recording: Any = SimpleNamespace(pairs=waited, things=things, samples=samples, sample_ns=MS)
     names: Any = Names()
     return HandMade(recording, names)
@@ -88,6 +96,87 @@ def test_what_others_do_tells_a_lock_within_a_function(
     stacks = [stack for stack, times in did.items() for _ in range(times)]
     assert bool(hand_made((takes, gives), did=stacks).conditions) == is_lock
     assert not hand_made((takes, gives), did=stacks, signals=101).conditions  # a barrier again
+
+
+@pytest.mark.parametrize(("every_ms", "is_lock"), [(30, True), (0, False)])
+def test_all_others_may_wait_while_a_thread_has_a_lock(every_ms: int, is_lock: bool) -> None:
+    """Three threads work for 30 ms each within the function, one after the other or together. They
+    wait there for 180 ms in all."""
+    within, outside = "solve work", "prepare work"
+    plans = [(within, every_ms), (outside, 90)]
+    samples = [
+        SimpleNamespace(tid=tid, stack=stack, at_ns=(begin * (tid + 1) + number) * MS)
+        for stack, begin in plans
+        for tid in range(3)
+        for number in range(30)
+    ]
+    pair = SimpleNamespace(
+        thing=1, activity="condition", waiter=within, holder=within, waits=90, wait_ns=180 * MS
+    )
+    counts = {"signals": 110, "waits": 100, "futile": 0, "broadcasts": 0}
+    things = {1: SimpleNamespace(what="condition", mutex=0, **counts)}
+    recording: Any = SimpleNamespace(pairs=[pair], things=things, samples=samples, sample_ns=MS)
+    names: Any = Names()
+    assert bool(HandMade(recording, names).conditions) == is_lock
+
+
+@pytest.mark.parametrize(
+    ("turns", "broadcasts", "mutexes", "is_shared"),
+    [
+        ([("write", "write")], (90, 0), (3, 3), True),
+        ([("write", "write")], (90, 90), (3, 3), False),  # no signal is for one writer
+        ([("write", "write")], (0, 0), (3, 3), False),
+        ([("write", "write")], (90, 0), (3, 4), False),
+        ([("write", "read")], (90, 0), (3, 3), False),  # a queue with free and full places
+        ([("write", "write"), ("write", "close")], (90, 0), (3, 3), False),  # it never waits
+    ],
+)
+def test_two_conditions_of_one_mutex_may_be_a_lock_for_shared_use(
+    turns: list[tuple[str, str]],
+    broadcasts: tuple[int, int],
+    mutexes: tuple[int, int],
+    is_shared: bool,
+) -> None:
+    """Readers wait for condition 1, and writers wait for condition 2."""
+    waited = [(1, "read", "write"), *((2, *turn) for turn in turns)]
+    things = {
+        number: SimpleNamespace(
+            what="condition", waits=90, futile=50, signals=90, broadcasts=each, mutex=mutex
+        )
+        for number, each, mutex in zip((1, 2), broadcasts, mutexes, strict=True)
+    }
+    pairs = [
+        SimpleNamespace(
+            thing=thing,
+            activity=activity,
+            waiter=waiter,
+            holder=holder if activity == "condition" else waiter,
+            waits=9,
+            wait_ns=MS,
+        )
+        for thing, waiter, holder in waited
+        for activity in ("condition", "relock")
+    ]
+    recording: Any = SimpleNamespace(pairs=pairs, things=things, samples=[], sample_ns=MS)
+    names: Any = Names()
+    found = HandMade(recording, names)
+    assert found.shared == (frozenset({1, 2}) if is_shared else frozenset())
+    assert found.shared <= found.conditions
+
+
+def test_the_wait_for_a_lock_for_shared_use_is_not_certain() -> None:
+    read, write = (f"pthread_cond_wait@libc {name} work" for name in ("read", "write"))
+    wakes = "pthread_cond_broadcast@libc write work"
+    made = Made().thread(MAIN, JOIN_A)
+    made.thread(A, [*[waits("condition", 1, read)] * 5, *[works()] * 5], "main")
+    made.thread(B, [*[works()] * 5, *[waits("condition", 2, write)] * 5], "main")
+    counts = {"waits": 90, "futile": 40, "signals": 90, "mutex": 3}
+    made.thing(1, "condition", broadcasts=90, **counts).thing(2, "condition", **counts)
+    made.thing(3, "mutex").pair(1, "condition", read, wakes, 50 * TICK)
+    made.pair(2, "condition", write, "pthread_cond_signal@libc write work", 50 * TICK)
+    first = made.first()
+    assert (first["category"], first["certain"]) == ("rwlock", False)
+    assert "that the program makes of conditions" in first["words"]
 
 
 @pytest.mark.parametrize(

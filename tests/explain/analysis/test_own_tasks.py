@@ -54,5 +54,16 @@ def test_locks_around_function_objects_are_a_part_of_tasks(
     assert made.first()["category"] == category
 
 
+def test_a_few_samples_with_the_name_of_a_future_are_no_tasks() -> None:
+    made = tasks(1, 19)
+    for tid in (A, B):
+        made.sample(tid, "_Unwind_RaiseException@libgcc_s.so.1 refine worker", 80)
+    named = "_Unwind_RaiseException@libgcc_s.so.1 std::__future_base::_State refine worker"
+    made.sample(A, named, 1)
+    assert made.first()["category"] == "none"
+    made.sample(A, named, 20)
+    assert made.first()["category"] == "task_overhead"
+
+
 def test_locks_without_function_objects_are_no_tasks() -> None:
     assert tasks(60, 40, "pthread_mutex_unlock@libc post").first()["category"] == "none"

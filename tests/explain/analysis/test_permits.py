@@ -43,3 +43,16 @@ def test_a_thread_outside_of_the_lambda_of_the_wait_takes_no_permit(
     made.pair(1, "semaphore", "sem_wait@libc {lambda}", "sem_post@libc main", 180 * TICK)
     first = made.first()
     assert (first["category"], first["certain"]) == (category, category != "semaphore")
+
+
+@pytest.mark.parametrize(("takes", "category"), [(0, "serial_dependency"), (4, "semaphore")])
+def test_a_stage_of_a_pipeline_takes_nothing_of_what_it_makes(takes: int, category: str) -> None:
+    """One statement makes all stages. The last one waits for items of the slow one before it."""
+    items = waits("semaphore", 1, "sem_wait@libc get stage")
+    made = Made(processors=4).thread(MAIN, waits("join", 0, "pthread_join@libc main", B))
+    made.thread(A, [works()] + [items] * 9, "main").sample(A, "frame stage", 9)
+    made.thread(B, [items] * takes + [works()] * (100 - takes), "main")
+    made.sample(B, "deflate stage", 90)
+    made.thing(1, "semaphore", waits=90)
+    made.pair(1, "semaphore", "sem_wait@libc get stage", "sem_post@libc put stage", 90 * TICK)
+    assert made.first()["category"] == category

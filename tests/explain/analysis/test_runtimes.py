@@ -58,11 +58,15 @@ def test_threads_that_spin_in_a_runtime_take_the_processors_of_ready_ones(spins:
     made.operands[made.stack(wait)] = Operand(loops=True)
     made.sample(C, "prepare run", 50).sample(B, "pack run", 25)
     made.sample(A, wait if spins else "prepare run", 50)
-    queue = next(each for each in made.answer()["causes"] if each["category"] == "run_queue")
-    assert ("spin on these" in queue["words"]) is spins
-    assert (queue["knowledge"] == "libgomp_spinning.toml") is spins
-    assert (queue["bound"] > 1.2) is spins
-    assert (next(iter(helping([queue]))) == "omp-passive") is spins
+    causes = made.answer()["causes"]
+    queue = next((each for each in causes if each["category"] == "run_queue"), None)
+    if not spins:
+        assert queue is None  # there is one thread more than processors
+        return
+    assert "spin on these" in queue["words"]
+    assert queue["knowledge"] == "libgomp_spinning.toml"
+    assert queue["bound"] > 1.2
+    assert next(iter(helping([queue]))) == "omp-passive"
 
 
 def test_one_thread_that_has_more_to_do_is_imbalance() -> None:

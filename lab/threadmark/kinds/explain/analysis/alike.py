@@ -146,12 +146,15 @@ class Equals:
         in a function around the wait, or if that is not known. `waits_in`: the frames of the
         wait."""
         reason, worker = cost.reason, cost.reason.tid
+        own = [e for tick in self._recording.ticks for e in tick.glances if e.tid == worker]
+        waits = sum(
+            e.thing == reason.thing and (e.activity == reason.activity or not e.works) for e in own
+        )
         # Its own time may be that of waits for other things.
         if any(self._roles.same(worker, tid) for tid in cost.by_thread if tid != worker):
-            return True
-        own = [e for tick in self._recording.ticks for e in tick.glances if e.tid == worker]
-        waits = (e.activity == reason.activity and e.thing == reason.thing for e in own)
-        if sum(waits) > _TAKES * len(own):
+            # Stages of a pipeline may be made in one place too, but only the next one waits there.
+            return bool(waits) or cost.seen < _SEEN
+        if waits > _TAKES * len(own):
             return True
         # Functions may have one name, but those with other names are others.
         around = {each.name for each in waits_in if _is_own(each)}

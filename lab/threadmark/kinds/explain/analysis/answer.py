@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from threadmark.kinds.explain.analysis.accounting import STATES, Account, account
@@ -14,6 +15,7 @@ from threadmark.kinds.explain.analysis.cause import (
     LEAST,
     LEAST_OF,
     SHOWN,
+    SPINNERS,
     Cause,
     merged,
     unite_tasks,
@@ -98,9 +100,7 @@ def analyse(
     idle_ns = sum(t.thread.life_ns for t in times.threads.values() if t.thread.tid in spare)
     rest = total - times.states["runnable"] - idle_ns
 
-    def is_minor(cause: Cause) -> bool:
-        return cause.ns < LEAST_OF.get(cause.category, LEAST) * rest
-
+    is_minor = partial(_is_minor, rest=rest)
     first = next((each for each in causes if not is_minor(each)), None)
     causes.sort(key=is_minor)  # a dearer one may be too little for a cause of its category
     listed = [each for each in [*causes, *requests] if each.ns >= SHOWN * total][:_MOST]
@@ -153,6 +153,12 @@ def analyse(
     wakeups = Wakeups(recording, names, knowledge, roles, stacks, times).graph()
     beside = {"critical_path": path.plain(), "wakeups": wakeups}
     return document, details(recording, names, sleeps, stacks, times) | beside
+
+
+def _is_minor(cause: Cause, rest: float) -> bool:
+    """Whether the cause takes no more of the remaining time than is usual."""
+    least = LEAST if cause.case == SPINNERS else LEAST_OF.get(cause.category, LEAST)
+    return cause.ns < least * rest
 
 
 def _ordered(

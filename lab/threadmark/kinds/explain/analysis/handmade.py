@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
+from typing import NamedTuple
 
 from threadmark.kinds.explain.analysis.frames import Frame, is_of_library, takes_a_lock
 from threadmark.kinds.explain.analysis.meaning import Names
 from threadmark.kinds.explain.analysis.recording import Pair, Recording, Thing
+from threadmark.kinds.explain.analysis.serial_parts import are_side_by_side
 from threadmark.kinds.explain.analysis.slow_paths import innermost_own
 
 _ABOUT = 0.5  # of the waiting time, others work in the function
@@ -29,6 +31,16 @@ _MEETS = re.compile(r"(?i)barrier|rendez_?vous|meet|arrive|phaser|wait_?for_?(al
 Chain = tuple[str, ...]  # the program's functions of a stack, innermost first
 
 
+class _Inside(NamedTuple):
+    """The samples in a function, all samples of the threads that call it, their number, and whether
+    two of them work in it at the same time."""
+
+    samples: int
+    of_threads: int
+    threads: int
+    together: bool
+
+
 class HandMade:
     """The hand-made locks of one record."""
 
@@ -36,6 +48,7 @@ class HandMade:
         self._recording = recording
         self._names = names
         self._inside = cache(self._samples_inside)
+        self._did = cache(self._chain_of_work)
 
     @cached_property
     def conditions(self) -> frozenset[int]:
@@ -44,7 +57,36 @@ class HandMade:
         for pair in self._pairs():
             is_lock = bool(self._guards(pair)) or self._is_lock(pair)
             by_thing[pair.thing][is_lock] += pair.wait_ns
-        return frozenset(thing for thing, ns in by_thing.items() if ns[True] > ns[False])
+        own = frozenset(thing for thing, ns in by_thing.items() if ns[True] > ns[False])
+        return own | self.shared
+
+    @cached_property
+    def shared(self) -> frozenset[int]:
+        """The conditions of which locks for shared use are made: a signal of one condition lets all
+        readers go on, and a signal of the other condition one writer. Both have one mutex. All
+        threads that signal also wait, and some wait in the function in which others signal."""
+        pairs: dict[int, list[Pair]] = defaultdict(list)
+        for pair in self._pairs():
+            # If the record has the purposes of waits already, a lock again has no waits of its own.
+            if pair.waits and pair.activity in ("condition", "own_lock"):
+                pairs[self._recording.things[pair.thing].mutex].append(pair)
+        return frozenset(
+            pair.thing
+            for mutex, waits in pairs.items()
+            if mutex and self._is_shared(waits)
+            for pair in waits
+        )
+
+    def _is_shared(self, pairs: Sequence[Pair]) -> bool:
+        """`pairs`: the waits for conditions with one mutex."""
+        things = {pair.thing: self._recording.things[pair.thing] for pair in pairs}
+        if {is_for_all(each) for each in things.values()} != {True, False}:
+            return False
+        takes = {name for pair in pairs for name in self._chain(pair.waiter)[:2]}
+        known = [pair for pair in pairs if pair.holder]
+        gives = [(pair, set(self._chain(pair.holder)[:2])) for pair in known]
+        also_wait = all(takes & names for _, names in gives)
+        return also_wait and any(names & set(self._chain(pair.waiter)[:2]) for pair, names in gives)
 
     @cached_property
     def events(self) -> frozenset[int]:
@@ -106,34 +148,37 @@ class HandMade:
             return False
         if known.futile > _FUTILE * known.waits:
             return True
-        worked, all_of_them = self._inside(takes)
+        inside = self._inside(takes)
         # Work that threads do all the time is no part that a lock guards.
-        part = worked < _NOT_ALL * all_of_them
-        return part and worked * self._recording.sample_ns > _ABOUT * pair.wait_ns
+        part = inside.samples < _NOT_ALL * inside.of_threads
+        # While one thread has the lock, all others may wait for it.
+        alone = inside.threads > 2 and not inside.together
+        waits_ns = pair.wait_ns / (inside.threads - 1 if alone else 1)
+        return part and inside.samples * self._recording.sample_ns > _ABOUT * waits_ns
 
-    def _samples_inside(self, function: Chain) -> tuple[int, int]:
-        """The samples in a function, and all samples of the threads that call it."""
-        worked = total = 0
-        for did in self._worked.values():
-            own = sum(n for chain, n in did.items() if chain[-len(function) :] == function)
-            worked += own
-            total += did.total() if own else 0
-        return worked, total
+    def _samples_inside(self, function: Chain) -> _Inside:
+        samples = [
+            each
+            for each in self._recording.samples
+            if self._did(each.stack)[-len(function) :] == function
+        ]
+        threads = {each.tid for each in samples}
+        of_threads = sum(self._worked[tid] for tid in threads)
+        together = are_side_by_side(self._recording, samples)
+        return _Inside(len(samples), of_threads, len(threads), together)
 
     def _chain(self, stack: int, exact: bool = False) -> Chain:
         frames = self._names.frames(stack, exact) if stack else ()
         return tuple(each.name for each in frames if _is_of_program(each))
 
     @cached_property
-    def _worked(self) -> dict[int, Counter[Chain]]:
-        """Samples of each thread in functions of the program."""
-        found: dict[int, Counter[Chain]] = defaultdict(Counter)
-        seen = Counter((each.tid, each.stack) for each in self._recording.samples)
-        for (tid, stack), count in seen.items():
-            frames = self._names.frames(stack, True)
-            if frames and _is_of_program(frames[0]):
-                found[tid][self._chain(stack, True)] += count
-        return found
+    def _worked(self) -> Counter[int]:
+        """The samples of each thread in functions of the program."""
+        return Counter(each.tid for each in self._recording.samples if self._did(each.stack))
+
+    def _chain_of_work(self, stack: int) -> Chain:
+        frames = self._names.frames(stack, True)
+        return self._chain(stack, True) if frames and _is_of_program(frames[0]) else ()
 
 
 def may_meet(condition: Thing, pair: Pair, names: Names) -> bool:

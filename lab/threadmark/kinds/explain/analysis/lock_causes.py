@@ -10,7 +10,7 @@ from threadmark.kinds.explain.analysis.any_conditions import AnyConditions
 from threadmark.kinds.explain.analysis.cause import Cause, merged, of_piece
 from threadmark.kinds.explain.analysis.costs import Cost
 from threadmark.kinds.explain.analysis.frames import takes_a_lock
-from threadmark.kinds.explain.analysis.handmade import is_for_all, may_meet
+from threadmark.kinds.explain.analysis.handmade import HandMade, is_for_all, may_meet
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.naming import INNER, Named, Naming
 from threadmark.kinds.explain.analysis.pieces import Piece
@@ -53,6 +53,7 @@ class Locks:
         self._knowledge = knowledge
         self._naming = naming
         self._any = AnyConditions(recording, names)
+        self._shared = HandMade(recording, names).shared
 
     def of_cost(self, cost: Cost) -> Cause:
         """The cause of waits for one lock: a cause of the library that has the lock, or of the
@@ -75,9 +76,13 @@ class Locks:
             if any(takes_a_lock(frame.name) for frame in inner):
                 return named.cause("mutex", "waits for a lock")
             words = "waits for a futex: a lock of the program's own, or a condition"
+            category = "mutex"
             if thing is not None and thing.what == "condition":
                 words = "waits for a lock that the program makes of a condition, or for its turn"
-            return named.cause("mutex", words, certain=False)
+                if thing.id in self._shared:
+                    category = "rwlock"
+                    words = "waits for a lock for shared use that the program makes of conditions"
+            return named.cause(category, words, certain=False)
         return named.cause("mutex", "waits for a lock")
 
     def _of_library(self, piece: Piece, named: Named, stack: int) -> Cause:

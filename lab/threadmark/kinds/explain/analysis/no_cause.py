@@ -16,6 +16,7 @@ _LOST = (  # without sleep, because a timer may sleep
 )  # fmt: skip
 _NO_LOSS = ("sleep", "run_queue", "affinity")
 _HIDES = 0.25  # of thread time: threads that seldom run together hardly contend
+_QUEUE = 0.1  # of thread time: less is chance
 _UNEXPLAINED = 0.1  # of thread time: a program that loses more surely does not scale
 _SHOWN = 0.85  # of the run time: samples without the kernel show a program's own code
 _RAN = 0.5  # of thread time
@@ -54,6 +55,12 @@ def no_cause(
     if recording.part:
         words = "Nothing costs more than a few per cent in this part of the program."
     enough = recording.wall_ns >= _SHORTEST_NS and bool(recording.ticks)
+    if any(each.category == "run_queue" and each.ns >= _QUEUE * total for each in causes):
+        words = (
+            "Nothing costs more than a few per cent. There are more threads than processors, but "
+            "all processors work while a thread waits for one."
+        )
+        return Cause("none", "", "", words, certain=False)
     if states["runnable"] > _HIDES * total:
         words = (
             "Nothing of the program costs more than a few per cent, but other programs had the "

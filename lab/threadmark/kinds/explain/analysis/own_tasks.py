@@ -16,6 +16,7 @@ from threadmark.kinds.explain.analysis.roles import most_common
 _MUCH = 0.4  # of the samples
 _TASKS = 0.25  # of the samples are in function objects
 _FEWEST = 50  # samples
+_SOME = 0.02  # of a function's samples within the library: fewer may have a wrong name
 _FUTURES = re.compile(
     r"std::(__\w+::)?(__future_base|packaged_task|__packaged_task|promise|(shared_)?future\b"
     r"|__create_task_state|__assoc_)"
@@ -36,8 +37,13 @@ def too_small(recording: Recording, names: Names) -> Cause | None:
     in_objects = sum(count for stack, count in samples.items() if stacks[stack].caller)
     callers = {each.caller for each in stacks.values()} - {""}
     has_tasks = in_objects >= _TASKS * total
-    of_futures = {each.name for each in stacks.values() if each.calls(_FUTURES)}
-    uses = of_futures | (callers if has_tasks else set())
+    within, of_futures = Counter[str](), Counter[str]()
+    for stack, count in samples.items():
+        each = stacks[stack]
+        within[each.name] += count if each.inner else 0
+        of_futures[each.name] += count if each.calls(_FUTURES) else 0
+    uses = {name for name, count in of_futures.items() if count > _SOME * within[name]}
+    uses |= callers if has_tasks else set()
     managing = Counter({
         stack: count
         for stack, count in samples.items()
