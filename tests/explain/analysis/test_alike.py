@@ -258,3 +258,25 @@ def test_a_thread_that_is_joined_has_more_to_do_whatever_its_waiter_did_before()
         sampled(made, tid, stack, range(ticks))
     first = made.first()
     assert (first["category"], first["certain"]) == ("imbalance", True)
+
+
+@pytest.mark.parametrize(
+    ("broadcasts", "category"),
+    [(0, "serial_dependency"), (50, "imbalance")],
+    ids=["a finished task makes the next one ready", "as at a barrier"],
+)
+def test_threads_of_a_pool_that_wake_one_another_wait_for_their_results(
+    broadcasts: int, category: str
+) -> None:
+    wakes = "run worker"
+    other = 102
+    idle = waits("condition", 1, "pthread_cond_wait@libc next worker")
+    made = Made().thread(MAIN, waits("join", 0, "pthread_join@libc main", HELPER))
+    made.thread(HELPER, [works()] * 3 + [works(), idle], "main")
+    made.thread(other, [works()] * 3 + [idle, works()], "main")
+    for tid in (HELPER, other):
+        sampled(made, tid, "compile run worker", range(100))
+    made.thing(1, "condition", waits=50, signals=50, broadcasts=broadcasts, signal_stack=wakes)
+    made.pair(1, "condition", "pthread_cond_wait@libc next worker", wakes, 50 * TICK)
+    made.pair(1, "relock", "pthread_cond_wait@libc next worker", "run worker", 60 * TICK)
+    assert made.first()["category"] == category

@@ -30,6 +30,7 @@ class Names:
 def hand_made(
     *pairs: tuple[str, str],
     what: str = "condition",
+    activity: str = "",
     did: Sequence[str] = (),
     signals: int = 110,
     futile: int = 0,
@@ -39,7 +40,7 @@ def hand_made(
     waited: list[Any] = [
         SimpleNamespace(
             thing=1,
-            activity=what,
+            activity=activity or what,
             waiter=waiter,
             holder=holder,
             waits=9,
@@ -224,6 +225,8 @@ def test_signals_after_which_several_threads_go_on_are_those_of_a_barrier(
     gives: str, counts: dict[str, int], meets: bool
 ) -> None:
     assert bool(hand_made(("step work", gives), **counts).barriers) == meets
+    # The thread that had the mutex before is none that signalled.
+    assert not hand_made(("step work", gives), activity="relock", **counts).barriers
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,10 @@ from typing import TypeVar
 
 from threadmark.kinds.explain.analysis.costs import Cost
 from threadmark.kinds.explain.analysis.frames import Frame, is_of_library
+from threadmark.kinds.explain.analysis.handmade import is_for_all
 from threadmark.kinds.explain.analysis.meaning import Names
 from threadmark.kinds.explain.analysis.recording import Recording, Sample
-from threadmark.kinds.explain.analysis.roles import Roles
+from threadmark.kinds.explain.analysis.roles import Roles, outermost
 from threadmark.kinds.explain.analysis.serial_parts import BUCKET, are_side_by_side
 
 _ENDS = ("future", "join")
@@ -161,6 +162,20 @@ class Equals:
         work = self._work(self._samples[worker], _is_own)
         known = around and work and cost.seen >= _SEEN
         return False if known and all(around.isdisjoint(each) for each in work) else None
+
+    def hands_on(self, cost: Cost) -> bool:
+        """Whether threads that do the same mostly wake one another, one at a time, as those of a
+        pool do whose tasks make other tasks ready. At a barrier one wakes all."""
+        thing = self._recording.things.get(cost.reason.thing)
+        if thing is None or thing.what != "condition" or is_for_all(thing):
+            return False
+        threads = (cost.reason.tid, *cost.by_thread)
+        starts = {name for tid in threads for name in self._roles.starts.get(tid, ())}
+        by_one: Counter[bool] = Counter()
+        for pair in self._recording.pairs:
+            if pair.thing == thing.id and pair.activity == "condition" and pair.holder:
+                by_one[outermost(self._names.frames(pair.holder)) in starts] += pair.wait_ns
+        return by_one[True] > by_one[False]
 
     def _do_the_same(
         self, worker: int, waiter: int, waits_in: Iterable[Frame] | None

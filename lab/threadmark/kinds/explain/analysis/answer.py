@@ -53,6 +53,7 @@ _MOST = 12  # causes in the list
 _MOSTLY = 0.5  # of the processors' time
 _TIMED = 0.1  # of the waits: the agent timed them
 _MINOR = 0.1  # of the threads' time: the program may scale although it has the cause
+_TWICE = 1.1  # of the other time: that of two threads for each processor
 _OF_OTHERS = 0.1  # of thread time: less waiting for other programs is usual
 _HELD = ("mutex", "rwlock", "spin", "once", "semaphore", "stdio", "loader", "allocator")
 _FEWEST_OF_PART = 25  # ticks of a part with certain results
@@ -123,7 +124,9 @@ def analyse(
     versions = libraries(recording)
     unknown = times.states["unknown"] / total
     hidden = limits_of_languages(recording)
-    listed = _ordered(listed, recording, bounds, times.states["runnable"], hidden=bool(hidden))
+    listed = _ordered(
+        listed, recording, bounds, times.states["runnable"], rest=rest, hidden=bool(hidden)
+    )
     records = [
         {**_record(each, total), **known(each.piece, knowledge, versions)} for each in listed
     ]
@@ -162,10 +165,17 @@ def _is_minor(cause: Cause, rest: float) -> bool:
 
 
 def _ordered(
-    listed: list[Cause], recording: Recording, bounds: Bounds, ready_ns: float, *, hidden: bool
+    listed: list[Cause],
+    recording: Recording,
+    bounds: Bounds,
+    ready_ns: float,
+    *,
+    rest: float,
+    hidden: bool,
 ) -> list[Cause]:
     """The causes in their order, with the doubts that the time without a processor leaves, and
-    those of a part. `hidden`: explain does not see a part of the program."""
+    those of a part. `rest`: the other time. `hidden`: explain does not see a part of the
+    program."""
     if not (listed and listed[0].case):  # threads that spin in a runtime keep others waiting
         order = in_order([(each.category, each.ns, each.bound) for each in listed])
         listed = [listed[place] for place in order]
@@ -181,6 +191,8 @@ def _ordered(
             cause.doubt("or threads lack processors, for which they waited longer")
         if recording.part and not _is_clear(cause, recording):
             cause.doubt(FEW)
+    if queue is not None and not queue.case and queue.ns < _TWICE * rest:
+        queue.doubt("or nothing is lost, because all processors work meanwhile")
     return listed
 
 

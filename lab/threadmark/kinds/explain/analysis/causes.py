@@ -215,9 +215,8 @@ class Finder:
         equal = self._equals.has(cost, waits_in)
         if equal and reason.activity == "condition" and self._meetings.awaits_work(cost):
             return self._meetings.cause(cost)
-        if reason.activity == "barrier" or (
-            equal and reason.activity not in ("event", "semaphore")
-        ):
+        divides = equal and reason.activity not in ("event", "semaphore")
+        if reason.activity == "barrier" or (divides and not self._equals.hands_on(cost)):
             how = {"barrier": "at a barrier", "join": "in a join"}.get(reason.activity, "")
             words = f"threads wait{' ' + how if how else ''} for one that has more to do"
             return Cause("imbalance", name, "", words)

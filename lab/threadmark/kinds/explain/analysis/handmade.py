@@ -115,7 +115,8 @@ class HandMade:
         return frozenset(
             pair.thing
             for pair in self._pairs()
-            if may_meet(things[pair.thing], pair, self._names)
+            if pair.activity != "relock"  # whose holder is that of the mutex
+            and may_meet(things[pair.thing], pair, self._names)
             and (
                 any(map(_MEETS.search, self._chain(pair.waiter)[:2]))
                 or _lets_all_go_on(things[pair.thing])
