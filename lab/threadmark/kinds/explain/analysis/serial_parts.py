@@ -15,6 +15,7 @@ from functools import partial
 
 from threadmark.kinds.explain.analysis.frames import is_beneath
 from threadmark.kinds.explain.analysis.meaning import Names
+from threadmark.kinds.explain.analysis.own_code import Place, of_one_thread, own_functions
 from threadmark.kinds.explain.analysis.recording import Recording, Sample
 
 FOR_ALL = "one thread works for all of them while the others wait"
@@ -40,8 +41,6 @@ _LARGE = 0.15  # of the samples
 _NEARLY_ALL = 0.8  # of the samples
 _ENOUGH = 0.1  # of the samples: threads with unequal parts would often meet
 _APART = 0.1  # of those samples that would lie close if they met
-
-Place = str | tuple[int, int]  # a function, or module and address of code
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,11 @@ def serial_part(recording: Recording, names: Names, works: Callable[[Sample], bo
     if _are_apart(recording, samples, close[_CLOSE[-1]]):
         own = {place for each in places.values() for place in each}
         return SerialPart(*_named(names, samples, own), samples, is_open=True)
-    return SerialPart(is_open=any(each.is_open for each in found) or bool(undecided))
+    if not (any(each.is_open for each in found) or undecided):
+        return SerialPart()
+    inside = of_one_thread(samples, lambda each: _code(recording, each.stack))
+    own = own_functions(inside, samples, names)
+    return SerialPart(*_named(names, inside, own), inside, is_open=True)
 
 
 def are_side_by_side(recording: Recording, samples: Iterable[Sample]) -> bool:
