@@ -86,8 +86,8 @@ def are_falling(causes: list[dict[str, Any]]) -> bool:
     shares = [cause["share"] for cause in causes]
     first = [cause["category"] for cause in causes[:2]]
     passed_on = len(first) == 2 and first[0] in LOCKS and first[1] in PASSED_ON
-    if passed_on and shares[1] > shares[0] >= 0.75 * shares[1] - 0.001:
-        shares[:2] = shares[1::-1]  # a lock precedes a cause of little more
+    if passed_on and shares[1] > shares[0] >= 0.5 * shares[1] - 0.001:
+        shares[:2] = shares[1::-1]  # a lock precedes a cause of little more, or of turns
     return shares == sorted(shares, reverse=True)
 
 
