@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from made import MAIN, MS, Made, ready, sleeps, waits, works
 from threadmark.fixes.choosing import helping
-from threadmark.kinds.explain.analysis.cause import Cause, merged, unite_tasks
+from threadmark.kinds.explain.analysis.cause import SPINNERS, Cause, is_minor, merged, unite_tasks
 from threadmark.kinds.explain.analysis.frames import Frame, is_beneath
 from threadmark.kinds.explain.analysis.meaning import Operand
 from threadmark.kinds.explain.knowledge import knowledge
@@ -67,6 +67,14 @@ def test_threads_that_spin_in_a_runtime_take_the_processors_of_ready_ones(spins:
     assert queue["knowledge"] == "libgomp_spinning.toml"
     assert queue["bound"] > 1.2
     assert next(iter(helping([queue]))) == "omp-passive"
+
+
+def test_a_queue_behind_spinning_threads_counts_from_a_few_per_cent() -> None:
+    """Otherwise one thread more than processors is usual."""
+    queue = Cause("run_queue", "", "", "", ns=20.0)
+    assert is_minor(queue, rest=100.0)
+    queue.case = SPINNERS
+    assert not is_minor(queue, rest=100.0)
 
 
 def test_one_thread_that_has_more_to_do_is_imbalance() -> None:

@@ -171,11 +171,11 @@ class Equals:
             return False
         threads = (cost.reason.tid, *cost.by_thread)
         starts = {name for tid in threads for name in self._roles.starts.get(tid, ())}
-        by_one: Counter[bool] = Counter()
+        by_them: Counter[bool] = Counter()
         for pair in self._recording.pairs:
             if pair.thing == thing.id and pair.activity == "condition" and pair.holder:
-                by_one[outermost(self._names.frames(pair.holder)) in starts] += pair.wait_ns
-        return by_one[True] > by_one[False]
+                by_them[outermost(self._names.frames(pair.holder)) in starts] += pair.wait_ns
+        return by_them[True] > by_them[False]
 
     def _do_the_same(
         self, worker: int, waiter: int, waits_in: Iterable[Frame] | None

@@ -12,11 +12,9 @@ from threadmark.kinds.explain.analysis.alone import alone_causes
 from threadmark.kinds.explain.analysis.bounds import Bounds
 from threadmark.kinds.explain.analysis.cause import (
     FEW,
-    LEAST,
-    LEAST_OF,
     SHOWN,
-    SPINNERS,
     Cause,
+    is_minor,
     merged,
     unite_tasks,
 )
@@ -101,9 +99,9 @@ def analyse(
     idle_ns = sum(t.thread.life_ns for t in times.threads.values() if t.thread.tid in spare)
     rest = total - times.states["runnable"] - idle_ns
 
-    is_minor = partial(_is_minor, rest=rest)
-    first = next((each for each in causes if not is_minor(each)), None)
-    causes.sort(key=is_minor)  # a dearer one may be too little for a cause of its category
+    has_little = partial(is_minor, rest=rest)
+    first = next((each for each in causes if not has_little(each)), None)
+    causes.sort(key=has_little)  # a dearer one may be too little for a cause of its category
     listed = [each for each in [*causes, *requests] if each.ns >= SHOWN * total][:_MOST]
     if first is None:
         idle = idle_words(requests, total)
@@ -156,12 +154,6 @@ def analyse(
     wakeups = Wakeups(recording, names, knowledge, roles, stacks, times).graph()
     beside = {"critical_path": path.plain(), "wakeups": wakeups}
     return document, details(recording, names, sleeps, stacks, times) | beside
-
-
-def _is_minor(cause: Cause, rest: float) -> bool:
-    """Whether the cause takes no more of the remaining time than is usual."""
-    least = LEAST if cause.case == SPINNERS else LEAST_OF.get(cause.category, LEAST)
-    return cause.ns < least * rest
 
 
 def _ordered(

@@ -218,6 +218,12 @@ def _unite_consequences(found: dict[tuple[str, str, str], Cause]) -> None:
             works[0].take(found.pop(key))
 
 
+def is_minor(cause: Cause, rest: float) -> bool:
+    """Whether the cause takes no more of the remaining time than is usual."""
+    least = LEAST if cause.case == SPINNERS else LEAST_OF.get(cause.category, LEAST)
+    return cause.ns < least * rest
+
+
 def unite_tasks(causes: list[Cause], useful_ns: float) -> list[Cause]:
     """Joins tasks that cost about as much as their work with the waits within their runtime,
     because other threads find nothing that is worth taking. The dearest cause comes first."""
