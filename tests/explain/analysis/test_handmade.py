@@ -35,6 +35,7 @@ def hand_made(
     signals: int = 110,
     futile: int = 0,
     broadcasts: int = 0,
+    ticks: Sequence[Any] = (),
 ) -> HandMade:
     """Condition 1 with 100 waits, and a sample of a millisecond for each stack in `did`."""
     waited: list[Any] = [
@@ -54,7 +55,9 @@ def hand_made(
     ]
     counts = {"signals": signals, "waits": 100, "futile": futile, "broadcasts": broadcasts}
     things = {1: SimpleNamespace(what=what, mutex=0, **counts)}
-    recording: Any = SimpleNamespace(pairs=waited, things=things, samples=samples, sample_ns=MS)
+    recording: Any = SimpleNamespace(
+        pairs=waited, things=things, samples=samples, sample_ns=MS, ticks=ticks
+    )
     names: Any = Names()
     return HandMade(recording, names)
 
@@ -301,6 +304,27 @@ def test_a_word_whose_wakers_never_wait_for_it_is_an_event(
     pairs: list[tuple[str, str]], is_event: bool
 ) -> None:
     assert bool(hand_made(*pairs, what="futex").events) == is_event
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ((1, 2, 3), {1, 2, 3}),
+        ((1, 1, 1), set()),
+        ((1, 2, 1), set()),
+        ((1,), set()),  # the others of its threads may want it as well, and are seldom seen
+    ],
+)
+def test_words_at_which_one_thread_each_sleeps_are_events(
+    words: tuple[int, ...], found: set[int]
+) -> None:
+    asleep = [
+        SimpleNamespace(activity="futex", thing=word, stack="turn", tid=tid)
+        for tid, word in enumerate(words)
+    ]
+    ticks = [SimpleNamespace(glances=asleep)] * 10
+    assert hand_made(("turn", "turn"), what="futex", ticks=ticks).events == found
+    assert not hand_made(("turn", "turn"), what="futex", ticks=ticks[1:]).events
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from threadmark.kinds.explain.analysis.cause import Cause
 from threadmark.kinds.explain.analysis.doubts import doubted
 from threadmark.kinds.explain.analysis.recording import short_threads
 
-A, B = 101, 102
+A, B, C = 101, 102, 103
 ENDS = "madvise@libc advise_stack_range@libc start_thread@libc"
 BLEND = "blend std::__future_base::_Task_setter::operator()"
 
@@ -72,6 +72,15 @@ def test_threads_that_await_their_peer_behind_one_another_are_a_chain() -> None:
     causes = made.answer()["causes"]
     assert (causes[0]["category"], causes[0]["certain"]) == ("serial_dependency", True)
     assert "imbalance" not in {each["category"] for each in causes}
+
+
+def test_a_lock_whose_holder_awaits_an_end_frees_no_processor() -> None:
+    # Each thread awaits the one before it, and the main thread awaits the second one.
+    join = [waits("join", 0, f"pthread_join@libc {BLEND}", tid) for tid in (A, B)]
+    made = Made().thread(MAIN, waits("once", 5, f"pthread_once@libc {BLEND}", B))
+    made.thread(A, works(), "main").thread(B, join[0], "main").thread(C, join[1], "main")
+    causes = made.thing(5, "once").answer()["causes"]
+    assert [each["category"] for each in causes] == ["serial_dependency"]
 
 
 def test_a_thread_that_runs_no_longer_than_its_peers_has_no_more_to_do() -> None:

@@ -217,8 +217,9 @@ def test_giving_back_a_lock_is_part_of_the_lock_that_is_waited_for_there() -> No
 
 @pytest.mark.parametrize(
     ("function", "kind"),
-    [("futex_wait_queue", "futex"), ("rwsem_down_read_slowpath", "kernel_memory"),
-     ("pipe_read", "io"), ("do_nanosleep", "sleep"), ("some_driver", "")],
+    [("futex_wait_queue", "futex"), ("__do_semtimedop", "semaphore"),
+     ("rwsem_down_read_slowpath", "kernel_memory"), ("pipe_read", "io"),
+     ("do_nanosleep", "sleep"), ("some_driver", "")],
 )  # fmt: skip
 def test_functions_of_the_kernel_say_what_a_thread_sleeps_for(function: str, kind: str) -> None:
     assert kind_of_kernel(function) == kind
@@ -254,6 +255,14 @@ def test_other_words_that_threads_use_are_no_false_sharing(
     made.sample(A, "roll worker", 40, di=4096).sample(B, "roll worker", 40, di=where)
     made.sample(A, "other worker", others).sample(B, "other worker", others)
     assert made.first()["category"] == "none"
+
+
+@pytest.mark.parametrize("call", [65, 220])
+def test_a_wait_in_a_call_for_a_semaphore_of_the_kernel_is_for_that(call: int) -> None:
+    asleep = sleeps(call, "semop@libc print main")
+    made = Made().thread(MAIN, JOIN_A)
+    made.thread(A, [asleep, works()] * 50, "main").thread(B, [works(), asleep] * 50, "main")
+    assert made.first()["category"] == "semaphore"
 
 
 @pytest.mark.parametrize("call", [-1, 0, 999])

@@ -24,6 +24,7 @@ _ABOUT = 0.5  # of the waiting time, others work in the function
 _NOT_ALL = 0.98  # of the threads' work
 _FREE = 1.005  # signals for each wait
 _FEW = 2  # signals at the end
+_OFTEN = 10  # ticks
 _FUTILE = 0.3  # of the waits end for nothing
 _HARDLY = 0.02  # of the waits end for nothing
 _SEVERAL = 1.5  # waits for each signal
@@ -91,7 +92,8 @@ class HandMade:
     @cached_property
     def events(self) -> frozenset[int]:
         """The words that threads wait for, but that are no locks: the functions that wake others
-        never wait there. A thread that gives a lock back has taken it, and so waits for it too."""
+        never wait there. A thread that gives a lock back has taken it, and so waits for it too. Or
+        each thread sleeps at a word of its own."""
         waits: dict[int, set[str]] = defaultdict(set)
         wakes: dict[int, set[str]] = defaultdict(set)
         for pair in self._recording.pairs:
@@ -105,7 +107,21 @@ class HandMade:
             thing
             for thing, names in waits.items()
             if wakes[thing] and names.isdisjoint(wakes[thing])
-        )
+        ) | frozenset(self._places())
+
+    def _places(self) -> Iterator[int]:
+        """The words of threads that sleep each at a word of its own. Threads that want one lock
+        wait for one word."""
+        waiters: dict[Chain, dict[int, Counter[int]]] = defaultdict(lambda: defaultdict(Counter))
+        for tick in self._recording.ticks:
+            for each in tick.glances:
+                if each.activity == "futex" and each.thing and each.stack:
+                    waiters[self._chain(each.stack)][each.thing][each.tid] += 1
+        for words in waiters.values():
+            often = {word: by for word, by in words.items() if by.total() >= _OFTEN}
+            threads = Counter(tid for by in often.values() for tid in by)
+            if len(often) == len(threads) == threads.total() > 1:
+                yield from often
 
     @cached_property
     def barriers(self) -> frozenset[int]:

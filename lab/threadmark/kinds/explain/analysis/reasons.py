@@ -92,7 +92,7 @@ class Reasons:
         if reason.sort == "work":
             # A processor is free because of threads that wait for a lock, not because of those that
             # wait for others' ends.
-            free -= sum(self._wants_lock(each) for each in tick.glances)
+            free -= sum(self._wants_lock(by_tid, each) for each in tick.glances)
         if glance.activity in _ENDS:
             others = (*_WORK, *LOCKS, *_ENDS)
             needed = (e for e in tick.glances if e.tid not in self.unneeded.threads)
@@ -147,12 +147,15 @@ class Reasons:
         found = (self._of(tick, tick[each], visited) for each in others if each not in visited)
         return next((r for r in found if r is not None and r.sort in _BEHIND_CALLS), None)
 
-    def _wants_lock(self, glance: Glance) -> bool:
+    def _wants_lock(self, tick: dict[int, Glance], glance: Glance) -> bool:
         """Whether the thread waits for a lock, tries again and again to take one, or was just woken
-        and waits for the mutex of its condition."""
+        and waits for the mutex of its condition. A lock whose holder waits for another thread's end
+        is a wait for that end."""
+        if glance.activity in LOCKS:
+            holder = tick.get(glance.awaited)
+            return holder is None or holder.works or holder.activity not in _ENDS
         woken = glance.activity == "condition" and glance.works
-        wants = glance.activity in (*LOCKS, "yield")
-        return wants or (woken and not self.bottleneck(glance.thing))
+        return glance.activity == "yield" or (woken and not self.bottleneck(glance.thing))
 
     def bottleneck(self, thing: int) -> int:
         """The thread that worked all the time and wakes the waiters for a condition; 0: none.
