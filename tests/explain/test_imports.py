@@ -14,6 +14,7 @@ SOURCE = """
 #include <ctime>
 #include <locale>
 #include <memory>
+#include <sys/single_threaded.h>
 [[gnu::noinline]] int draw(int i) { asm volatile(""); return std::rand() + i; }
 [[gnu::noinline]] int count(const std::shared_ptr<int>& p) {
   std::shared_ptr<int> copy = p;
@@ -25,7 +26,14 @@ SOURCE = """
   asm volatile("");
   return here.name().size();
 }
-int main(int argc, char**) { return draw(argc) + count(std::make_shared<int>(argc)) + ask(); }
+[[gnu::noinline]] int branch() {
+  const int alone = __libc_single_threaded;
+  asm volatile(".skip 150, 0x90");
+  return alone;
+}
+int main(int argc, char**) {
+  return draw(argc) + count(std::make_shared<int>(argc)) + ask() + branch();
+}
 """
 KINDS = {
     "position-independent": ["-pie", "-fPIE"],
@@ -63,6 +71,11 @@ def test_names_are_those_of_the_function_alone(program: Path) -> None:
 
 def test_a_count_of_a_shared_ptr_has_the_librarys_switch_beside_it(program: Path) -> None:
     assert "__libc_single_threaded" in Imports(Elf(program)).near(address(program, "count") + 8, 96)
+
+
+def test_a_branch_of_the_librarys_switch_may_lie_apart(program: Path) -> None:
+    found = symbols(program, address(program, "branch") + 150)
+    assert "__libc_single_threaded" in found.near(1)
 
 
 def test_a_stack_begins_with_the_librarys_function_that_was_called(program: Path) -> None:

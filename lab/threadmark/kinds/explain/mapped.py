@@ -182,9 +182,9 @@ class File:
         begun = found[-1].sym_addr + self._first if found else None
         return begun is not None and self.elf is not None and begun in self.elf.exported(name)
 
-    def near(self, address: int) -> frozenset[str]:
+    def near(self, address: int, around: int = _NEAR) -> frozenset[str]:
         """Functions and objects of other files that the code around an address refers to."""
-        names = self._imports.near(address, _NEAR) if self._imports else ()
+        names = self._imports.near(address, around) if self._imports else ()
         return frozenset(plain_name(demangled(each)) for each in names)
 
     def _begins(self, address: int) -> bool:

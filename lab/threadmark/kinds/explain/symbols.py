@@ -36,6 +36,7 @@ _REGISTERS = (  # in DWARF's order, x86-64
     *(f"r{number}" for number in range(8, 16)),
 )
 _AROUND = 96  # bytes of code on each side of a sample
+_NEAR = 256  # such bytes that refer to the same object: a branch that is seldom taken lies apart
 _ALIKE = 4  # instructions that show what code does
 
 
@@ -202,7 +203,7 @@ class Symbols:
         """The names in libraries that the innermost code of the program in a stack refers to."""
         for file, _, call in self._calls(stack, exact=False):
             if file is None or file.own:
-                return file.near(call) if file else frozenset()
+                return file.near(call, _NEAR) if file else frozenset()
         return frozenset()
 
     def _doing(self, stack: int) -> tuple[str, ...]:
