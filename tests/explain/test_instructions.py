@@ -140,3 +140,20 @@ def test_code_is_done_again_where_its_compare_exchange_fails(
 ) -> None:
     code = bytes.fromhex(TRIES + behind + "90" * 20)
     assert retried(code[at:], 0x1000 + at) == again
+
+
+@pytest.mark.parametrize(
+    ("pause", "ret", "waits"), [("f390", "c3", True), ("9090", "c3", False), ("f390", "90", True)]
+)
+def test_a_pause_may_lie_apart_from_its_loop(pause: str, ret: str, waits: bool) -> None:
+    """mov eax, [rdi]; test al, 1; jne pause; lock cmpxchg [rdi], edx; jne pause; ret; pause; jmp"""
+    begin = "8b07 a801 0f855e000000 8d5001 f00fb117 0f8551000000"
+    found = looped(f"{begin} {ret} {'90' * 80} {pause} e991ffffff", 106)
+    assert bool(found and found.loops) == waits
+    assert not waits or (found.base, found.offset) == ("di", 0)
+
+
+def test_a_pause_that_no_way_comes_back_to_is_no_loop() -> None:
+    # The jump behind it leads to the return.
+    found = looped(f"8b07 c3 {'90' * 80} f390 e996ffffff", 85)
+    assert found is None or not found.loops

@@ -228,6 +228,8 @@ def test_turns_at_a_word_or_condition_may_be_those_of_a_lock(
         ("mutex in save", "mutex", "loop in save", 2),
         ("lock in save", "own_lock", "loop in load", 2),
         ("state", "own_lock", "flag", 2),
+        ("state", "own_lock", "state", 1),
+        ("state", "mutex", "state", 2),
     ],
 )
 def test_spinning_before_a_sleep_on_a_word_is_a_part_of_that_wait(

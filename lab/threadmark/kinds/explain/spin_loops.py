@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LOOP = 64  # bytes of a loop that only waits
+PAUSE = b"\xf3\x90"
+APART = 512  # bytes from a pause to the loop that it belongs to
+_TURN = 16  # instructions of such a loop
 _WAITS = frozenset([
     "mov", "movzx", "movsx", "movsxd", "cmp", "test", "pause", "nop", "jmp", "xchg", "bts",
     "cmpxchg", "lock",
@@ -34,6 +37,8 @@ def word_of_loop(code: bytes, first: int, address: int, bias: int | None) -> Ope
     """The word that the short loop around an address waits for; None if there is no such loop.
     `code` begins at `first`."""
     body = _body(code, first, address)
+    if not body and code[: address - first].endswith(PAUSE):
+        body = _turn(code, first, address)
     if not body:
         return None
     return _loop(body, bias) or _counts(body, bias)
@@ -59,6 +64,34 @@ def _body(code: bytes, first: int, address: int) -> list[Any]:
     jumps = (target_of(each) for each in body if each.mnemonic == "jmp")
     # Code after a jump out of the loop is no part of it.
     return body if all(to is None or begin <= to < end for to in jumps) else []
+
+
+def _turn(code: bytes, first: int, address: int) -> list[Any]:
+    """The instructions of a loop from the pause before an address back to that pause, by the
+    shortest way; empty if there is none. A compiler moves the pause behind the end of the function
+    if it takes success for likely."""
+    begin = address - len(PAUSE)
+    ends: dict[int, list[Any]] = {begin: []}  # the next instruction of each way
+    for _ in range(_TURN):
+        ahead: dict[int, list[Any]] = {}
+        for at, way in ends.items():
+            each = next(decoder().disasm(code[at - first :], at, 1), None) if at >= first else None
+            for target in _next(each) if each else ():
+                if target == begin:
+                    return [*way, each]
+                ahead.setdefault(target, [*way, each])
+        ends = ahead
+    return []
+
+
+def _next(each: Any) -> list[int]:
+    """The addresses at which a thread may go on after an instruction; none after one that leaves
+    the function or the program."""
+    if each.mnemonic in ("call", "ret", "syscall", "hlt"):
+        return []
+    target = target_of(each) if each.mnemonic.startswith("j") else None
+    behind = [] if each.mnemonic == "jmp" else [each.address + each.size]
+    return [*behind, *([] if target is None else [target])]
 
 
 def _counts(body: Sequence[Any], bias: int | None) -> Operand | None:

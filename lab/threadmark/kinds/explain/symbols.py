@@ -26,6 +26,7 @@ from threadmark.kinds.explain.lock_names import name_of_lock
 from threadmark.kinds.explain.mapped import File
 from threadmark.kinds.explain.next_writes import REACH as WRITES
 from threadmark.kinds.explain.next_writes import written_next
+from threadmark.kinds.explain.spin_loops import APART, PAUSE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -154,7 +155,9 @@ class Symbols:
         file = self.file(module)
         if file is None:
             return None
-        first, code = self._code(file, address, _AROUND, _AROUND)
+        pauses = self._code(file, address, len(PAUSE), 0)[1] == PAUSE
+        around = APART if pauses else _AROUND
+        first, code = self._code(file, address, around, around)
         return operand(code, first, address, file.bias) if code else None
 
     def _written_next(self, module: int, address: int) -> tuple[Operand, ...]:

@@ -180,11 +180,12 @@ def _unite_unseen(found: dict[tuple[str, str, str], Cause]) -> None:
     for key in [k for k, c in found.items() if k[0] in _WORDS and c.name in locks]:
         if not _is_dearer(found[key], locks[found[key].name]):
             locks[found[key].name].take(found.pop(key))  # the word of the lock itself, or its line
-    # A function that spins before it sleeps on a word without a name waits for one lock.
+    # A thread that spins before it sleeps on a word waits for one lock. A word without a name has
+    # the name of its function.
     own = [c for c in found.values() if any(key[1] == "own_lock" for key in c.reasons)]
-    words = {place: each for each in own if (place := _place(each.name))}
-    for key in [key for key in found if key[0] == "spin" and _place(key[1]) in words]:
-        words[_place(key[1])].take(found.pop(key))
+    words = {_place(each.name) or each.name: each for each in own if each.name}
+    for key in [k for k in found if k[0] == "spin" and (_place(k[1]) or k[1]) in words]:
+        words[_place(key[1]) or key[1]].take(found.pop(key))
     for key in [key for key in found if key[0] in _BY_STACK and not found[key].name]:
         named = next((c for c in found.values() if c.category == key[0] and c.name), None)
         if named:  # waits whose stack no tick saw
