@@ -177,8 +177,9 @@ def test_threads_of_two_statements_may_have_parts_of_one_work(
         ([("mulsd", "addsd"), ("mulsd", "addsd")], "imbalance", True),
         ([("mulsd", "addsd"), ("xor", "shr")], "serial_dependency", True),
         ([("mulsd", "addsd"), ()], "serial_dependency", False),
+        ([("mulsd", "addsd"), ("addsd", "mulsd")], "serial_dependency", False),
     ],
-    ids=["the same", "another", "unknown"],
+    ids=["the same", "another", "unknown", "in another order"],
 )
 def test_threads_into_which_one_function_is_inlined_do_the_same_by_its_instructions(
     codes: Sequence[tuple[str, ...]], category: str, certain: bool

@@ -150,3 +150,22 @@ def test_a_thread_that_goes_on_alone_with_what_others_did_too_may_have_the_large
         made.line(kind="sample", tid=A, at_ns=tick * TICK + MS, registers={}, stack=stack)
     first = made.first()
     assert (first["category"], first["certain"]) == (category, certain)
+
+
+@pytest.mark.parametrize(
+    ("code", "certain"), [(("add", "xor", "jne", "mov"), False), (("mulsd", "addsd"), True)]
+)
+def test_a_copy_with_its_instructions_in_another_order_may_be_the_same_work(
+    code: tuple[str, ...], certain: bool
+) -> None:
+    made = phases(80)
+    stack = made.stack("{lambda}")
+    for tick in range(80, 100):
+        made.line(kind="sample", tid=A, at_ns=tick * TICK + MS, registers={}, stack=stack)
+    made.code = {
+        made.stack("prepare main"): ("mov", "add", "xor", "jne"),
+        made.stack("{lambda}"): code,
+    }
+    first = made.first()
+    assert (first["category"], first["certain"]) == ("serial_dependency", certain)
+    assert ("larger part" in first["words"]) is not certain

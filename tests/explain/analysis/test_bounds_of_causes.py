@@ -119,8 +119,9 @@ def test_a_run_that_other_programs_kept_from_running_has_no_bound(others: int, k
 @pytest.mark.parametrize("spins", [True, False])
 def test_with_processors_for_all_threads_nobody_spins_for_one_without(spins: bool) -> None:
     made = Made(processors=2, head={"tier": KERNEL}).thread(MAIN, JOIN_A)
-    for number in range(4):
-        plan = [works(), ready()] if number % 2 else [ready(), works()]
+    for number in range(6):
+        plan = [ready()] * 3
+        plan[number % 3] = works()
         made.thread(A + number, plan, "main")
         wait = "arrive worker"
         made.sample(A + number, wait, 40).sample(A + number, "compute worker", 10)

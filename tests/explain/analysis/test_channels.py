@@ -47,6 +47,17 @@ def test_a_stage_that_waits_itself_passes_its_own_wait_on() -> None:
     assert first["category"] == "sleep"
 
 
+@pytest.mark.parametrize(("in_kernel", "computes"), [(20, True), (80, False)])
+def test_a_stage_that_computes_and_was_seen_in_its_call_hands_its_result_on(
+    in_kernel: int, computes: bool
+) -> None:
+    made = piped(("io", FULL, "write@libc stage", 0, "R", 1))
+    made.look(STAGE, "write@libc stage", in_kernel, kernel=True, entry="call")
+    causes = made.answer()["causes"]
+    assert causes[0]["category"] == "serial_dependency"
+    assert ("io" in {each["category"] for each in causes}) is not computes
+
+
 @pytest.mark.parametrize("path", ["/tmp/log", "socket:[77]"])
 def test_a_file_or_socket_is_input_or_output_although_another_thread_works(path: str) -> None:
     assert piped(works(), path=path).first()["category"] == "io"

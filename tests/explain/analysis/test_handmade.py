@@ -195,8 +195,15 @@ def test_woken_threads_find_a_lock_taken(
     takes: str, gives: str, signals: int, is_lock: bool
 ) -> None:
     made = partial(hand_made, (takes, gives), did=[takes] * 20, signals=signals, futile=70)
+    asleep = [
+        SimpleNamespace(activity="condition", thing=1, stack=takes, tid=tid) for tid in (0, 1)
+    ]
+    both, one = ([SimpleNamespace(glances=each)] for each in (asleep, asleep[1:]))
     for broadcasts in (0, signals):  # a lock may wake all waiters
-        assert bool(made(broadcasts=broadcasts).conditions) == is_lock
+        assert bool(made(broadcasts=broadcasts, ticks=both).conditions) == is_lock
+    # A thread that never waits has no lock, but may be lucky if it wakes one waiter at a time.
+    assert bool(made(ticks=one).conditions) == is_lock
+    assert not made(broadcasts=signals, ticks=one).conditions
 
 
 @pytest.mark.parametrize(

@@ -101,8 +101,8 @@ def test_a_thread_that_was_woken_while_ticks_looked_did_not_wait_all_that_time(
 def test_ready_threads_lack_a_lock_that_is_held_all_the_time(held: float, category: str) -> None:
     made = Made(processors=2)
     lock = waits("mutex", 1, "price worker", A)
-    for number in range(4):  # one of the threads works at each moment
-        plan = [ready(), ready(), ready(), lock]
+    for number in range(7):  # one of the threads works at each moment
+        plan = [*[ready()] * 5, lock, lock]
         plan[number] = works()
         made.thread(A + number, plan, "main")
     made.thing(1, "mutex", waits=100, wait_ns=100 * TICK, holds=100,

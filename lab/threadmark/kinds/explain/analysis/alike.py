@@ -108,7 +108,7 @@ class Equals:
         code = [self._code(samples) for samples in (one, other)]
         if _alike(*named) >= _SAME or _alike(*code) >= _SAME_CODE:
             return True
-        if all(named) or (all(code) and _alike(*code) < _OTHER_CODE):
+        if all(named) or (all(code) and _alike(*map(_in_any_order, code)) < _OTHER_CODE):
             return False
         return None if one and len(other) >= _FEWEST else False
 
@@ -245,6 +245,14 @@ class Equals:
             ]
             found += [frames] * count if frames else []
         return found
+
+
+def _in_any_order(code: Counter[tuple[str, ...]]) -> Counter[tuple[str, ...]]:
+    """The same code as a compiler may arrange it in another copy."""
+    found: Counter[tuple[str, ...]] = Counter()
+    for each, count in code.items():
+        found[tuple(sorted(each))] += count
+    return found
 
 
 def _alike(one: Counter[_T], other: Counter[_T]) -> float:

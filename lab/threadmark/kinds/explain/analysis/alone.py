@@ -91,9 +91,10 @@ def alone_causes(recording: Recording, names: Names, roles: Roles, account: Acco
         cause.doubts.add("or the work of the others is too short to matter")
     lone, own, others = _parts(recording, spans, set(workers))
     equals = Equals(recording, names, roles)
-    if equals.did_the_same(lone, others):
+    same = equals.did_the_same(lone, others)
+    if same is not False:
         cause.certain = False
-        if equals.goes_on(own, lone) or equals.share_a_caller(lone, own, others):
+        if same and (equals.goes_on(own, lone) or equals.share_a_caller(lone, own, others)):
             cause.category = "imbalance"
             cause.doubts.add("or it has to come after the work of the others")
         else:

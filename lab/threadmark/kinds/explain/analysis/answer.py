@@ -51,7 +51,6 @@ _MOST = 12  # causes in the list
 _MOSTLY = 0.5  # of the processors' time
 _TIMED = 0.1  # of the waits: the agent timed them
 _MINOR = 0.1  # of the threads' time: the program may scale although it has the cause
-_TWICE = 1.1  # of the other time: that of two threads for each processor
 _OF_OTHERS = 0.1  # of thread time: less waiting for other programs is usual
 _HELD = ("mutex", "rwlock", "spin", "once", "semaphore", "stdio", "loader", "allocator")
 _FEWEST_OF_PART = 25  # ticks of a part with certain results
@@ -109,7 +108,8 @@ def analyse(
         listed = [instead_of(nothing, seen, recording, names, knowledge)]
     elif first.ns < _MINOR * rest:
         for cause in listed:
-            cause.doubt("it takes less than a tenth of the threads' time")
+            if cause.ns < _MINOR * rest:  # a longer queue for processors may stand behind it
+                cause.doubt("it takes less than a tenth of the threads' time")
     holders = Holders(recording, stacks, reasons.channels)
     path = CriticalPath(recording, names, knowledge, reasons)
     removed = Removed(recording, names, knowledge, roles, stacks, times)
@@ -183,8 +183,6 @@ def _ordered(
             cause.doubt("or threads lack processors, for which they waited longer")
         if recording.part and not _is_clear(cause, recording):
             cause.doubt(FEW)
-    if queue is not None and not queue.case and queue.ns < _TWICE * rest:
-        queue.doubt("or nothing is lost, because all processors work meanwhile")
     return listed
 
 

@@ -24,7 +24,7 @@ RUNTIME, SEEKS, SPINNERS = "runtime", "seeks", "spinners"  # cases
 LEAST = 0.04  # of thread time; less is no cause
 LEAST_OF = {
     "kernel_memory": 0.1,  # each program maps and fills its memory once
-    "run_queue": 0.6,  # threads that are less than 1.6 times as many as the processors
+    "run_queue": 1.1,  # of the other time: that of two threads for each processor
     # Threads with the same work also end at different moments by chance.
     **dict.fromkeys(PASSED_ON, 0.1),
     **dict.fromkeys(INTERRUPTED, LITTLE),  # other programs interrupt a thread that has a lock

@@ -67,6 +67,15 @@ class Channels:
         return bool(ends) and not any(role for each in ends for role in self._users.get(each, ()))
 
     @cached_property
+    def computes(self) -> set[int]:
+        """The threads that mostly run code of their own, and little of the kernel's. If such a
+        thread runs in a call on a channel, it has just got a result or hands one on."""
+        ran: Counter[tuple[int, bool]] = Counter(
+            (each.tid, each.kernel) for each in self._recording.samples
+        )
+        return {tid for tid, kernel in ran if not kernel and ran[tid, False] > ran[tid, True]}
+
+    @cached_property
     def permits(self) -> dict[int, Counter[int]]:
         """The pipes of which the program makes semaphores, by the read end: threads read a byte
         before some work, and write it back afterwards. With the stacks that write."""

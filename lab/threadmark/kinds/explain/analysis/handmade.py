@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from typing import NamedTuple
 
@@ -24,21 +24,23 @@ _ABOUT = 0.5  # of the waiting time, others work in the function
 _NOT_ALL = 0.98  # of the threads' work
 _FREE = 1.005  # signals for each wait
 _FEW = 2  # signals at the end
-_OFTEN = 10  # ticks
+_OFTEN = 10  # ticks or samples
 _FUTILE = 0.3  # of the waits end for nothing
 _HARDLY = 0.02  # of the waits end for nothing
 _SEVERAL = 1.5  # waits for each signal
+_WAITS = ("condition", "own_lock")  # the second is the purpose of the first
 _MEETS = re.compile(r"(?i)barrier|rendez_?vous|meet|arrive|phaser|wait_?for_?(all|others|everyone)")
 Chain = tuple[str, ...]  # the program's functions of a stack, innermost first
 
 
 class _Inside(NamedTuple):
-    """The samples in a function, all samples of the threads that call it, their number, and whether
-    two of them work in it at the same time."""
+    """The samples in a function, all samples of the threads that call it, their number, those of
+    them that are often in it, and whether two of them work in it at the same time."""
 
     samples: int
     of_threads: int
     threads: int
+    often: set[int]
     together: bool
 
 
@@ -69,7 +71,7 @@ class HandMade:
         pairs: dict[int, list[Pair]] = defaultdict(list)
         for pair in self._pairs():
             # If the record has the purposes of waits already, a lock again has no waits of its own.
-            if pair.waits and pair.activity in ("condition", "own_lock"):
+            if pair.waits and pair.activity in _WAITS:
                 pairs[self._recording.things[pair.thing].mutex].append(pair)
         return frozenset(
             pair.thing
@@ -163,9 +165,11 @@ class HandMade:
         known = self._recording.things[pair.thing]
         if not takes or takes != gives or known.signals <= _FREE * known.waits + _FEW:
             return False
+        inside = self._inside(takes)
+        if is_for_all(known) and not inside.often <= self._waiters[pair.thing]:
+            return False  # threads that only signal have no lock
         if known.futile > _FUTILE * known.waits:
             return True
-        inside = self._inside(takes)
         # Work that threads do all the time is no part that a lock guards.
         part = inside.samples < _NOT_ALL * inside.of_threads
         # While one thread has the lock, all others may wait for it.
@@ -179,10 +183,21 @@ class HandMade:
             for each in self._recording.samples
             if self._did(each.stack)[-len(function) :] == function
         ]
-        threads = {each.tid for each in samples}
+        threads = Counter(each.tid for each in samples)
         of_threads = sum(self._worked[tid] for tid in threads)
         together = are_side_by_side(self._recording, samples)
-        return _Inside(len(samples), of_threads, len(threads), together)
+        often = {tid for tid, count in threads.items() if count >= _OFTEN}
+        return _Inside(len(samples), of_threads, len(threads), often, together)
+
+    @cached_property
+    def _waiters(self) -> Mapping[int, set[int]]:
+        """By condition, the threads that ticks saw waiting to be woken."""
+        found: dict[int, set[int]] = defaultdict(set)
+        for tick in self._recording.ticks:
+            for each in tick.glances:
+                if each.activity in _WAITS:
+                    found[each.thing].add(each.tid)
+        return found
 
     def _chain(self, stack: int, exact: bool = False) -> Chain:
         frames = self._names.frames(stack, exact) if stack else ()

@@ -142,7 +142,8 @@ class Reasons:
         others = sorted(self.channels.others(glance) & tick.keys() - visited)
         event = "semaphore" if glance.thing in self.channels.permits else "event"
         for each in others:
-            if tick[each].works and tick[each].activity == "running":
+            calls = tick[each].activity in ("io", POLL) and each in self.channels.computes
+            if tick[each].works and (calls or tick[each].activity == "running"):
                 return Reason("work", event, glance.thing, glance.stack, each, glance.tid)
         found = (self._of(tick, tick[each], visited) for each in others if each not in visited)
         return next((r for r in found if r is not None and r.sort in _BEHIND_CALLS), None)
