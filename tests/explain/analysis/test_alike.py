@@ -281,3 +281,31 @@ def test_threads_of_a_pool_that_wake_one_another_wait_for_their_results(
     made.pair(1, "condition", "pthread_cond_wait@libc next worker", wakes, 50 * TICK)
     made.pair(1, "relock", "pthread_cond_wait@libc next worker", "run worker", 60 * TICK)
     assert made.first()["category"] == category
+
+
+def test_threads_of_a_pool_that_one_of_them_reports_to_do_not_wake_one_another() -> None:
+    """The main thread wakes all threads of the pool, and the last one wakes the main thread."""
+    idle = waits("condition", 1, "pthread_cond_wait@libc next worker")
+    made = Made().thread(MAIN, waits("condition", 2, "pthread_cond_wait@libc main"))
+    made.thread(HELPER, works(), "main").thread(HELPER + 1, [works(), idle], "main")
+    for tid in (HELPER, HELPER + 1):
+        sampled(made, tid, "compile run worker", range(100))
+    made.thing(1, "condition", waits=50, signals=50, broadcasts=50, signal_stack="main")
+    made.thing(2, "condition", waits=50, signals=50, signal_stack="run worker")
+    made.pair(1, "condition", "pthread_cond_wait@libc next worker", "main", 50 * TICK)
+    made.pair(2, "condition", "pthread_cond_wait@libc main", "run worker", 100 * TICK)
+    assert made.first()["category"] == "imbalance"
+
+
+@pytest.mark.parametrize(("alike", "certain"), [(True, False), (False, True)])
+def test_threads_that_meet_at_semaphores_may_have_parts_of_one_work(
+    alike: bool, certain: bool
+) -> None:
+    await_part = waits("semaphore", 1, "sem_wait@libc serve")
+    made = Made().thing(1, "semaphore", module=1, offset=64, signal_stack="main")
+    made.thread(MAIN, works()).thread(HELPER, [works(), await_part], "main")
+    made.pair(1, "semaphore", "sem_wait@libc serve", "sem_post@libc main", 50 * TICK)
+    sampled(made, HELPER, "price serve", range(0, 100, 2))
+    sampled(made, MAIN, "price main" if alike else "read main", range(100))
+    first = made.first()
+    assert (first["category"], first["certain"]) == ("serial_dependency", certain)

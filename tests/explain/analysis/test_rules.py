@@ -243,7 +243,7 @@ def test_a_semaphore_that_counts_items_is_no_cause(
     made = workers(*2 * [wait]).thing(1, "semaphore", waits=100, wait_ns=100 * TICK)
     made.thread(C, [wait] * takes + [works()] * (100 - takes), "feed")
     made.sample(C, f"inflate {function} feed", 40 * bool(function))
-    made.sample(A, "inflate unpack fetch", 9)
+    made.sample(A, "deflate unpack fetch", 9)
     if peers:
         made.thread(C, [works(), sleeps(230)], "feed")
         made.thread(C + 1, [sleeps(230), works()], "feed").sample(C + 1, "inflate pack feed", 40)

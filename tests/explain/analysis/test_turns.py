@@ -7,7 +7,7 @@ import pytest
 from made import MAIN, MS, TICK, Made, ready, waits, works
 from threadmark.kinds.explain.analysis.cause import Cause, merged
 from threadmark.kinds.explain.analysis.doubts import doubted
-from threadmark.kinds.explain.analysis.frames import Frame, maker_of_closure
+from threadmark.kinds.explain.analysis.frames import Frame, closure_in
 from threadmark.kinds.explain.analysis.meaning import Operand
 from threadmark.kinds.explain.knowledge import knowledge
 
@@ -233,7 +233,7 @@ def test_a_function_that_yields_and_then_sleeps_on_a_word_waits_for_one_thing() 
 
 def test_the_maker_of_a_lambda_of_clang_is_known() -> None:
     text = "void* std::__1::__thread_proxy[abi:n]<std::__1::tuple<P<S>, main::$_0> >(void*)"
-    assert maker_of_closure(text) == "main"
+    assert closure_in(text) == ("main", "$_0")
 
 
 def test_short_sleeps_of_a_wait_that_polls_belong_to_it() -> None:

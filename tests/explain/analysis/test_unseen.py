@@ -265,6 +265,15 @@ def test_a_wait_in_a_call_for_a_semaphore_of_the_kernel_is_for_that(call: int) -
     assert made.first()["category"] == "semaphore"
 
 
+@pytest.mark.parametrize("call", [69, 70, 242, 243])
+def test_a_wait_for_a_message_is_for_the_work_of_the_other_threads(call: int) -> None:
+    asleep = sleeps(call, "mq_receive@libc consume")
+    made = Made().thread(MAIN, JOIN_A).thread(A, works(), "main").thread(B, asleep, "again")
+    made.sample(A, "produce", 90)
+    first = made.first()
+    assert (first["category"], first["name"]) == ("serial_dependency", "produce")
+
+
 @pytest.mark.parametrize("call", [-1, 0, 999])
 def test_a_thread_that_the_recorder_saw_blocked_has_a_state(call: int) -> None:
     asleep = ("blocked", 0, "", 0, "D" if call < 0 else "S", call)

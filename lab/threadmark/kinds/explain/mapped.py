@@ -15,8 +15,8 @@ from threadmark.kinds.explain import members
 from threadmark.kinds.explain.analysis.frames import (
     AGENT,
     Frame,
+    closure_in,
     is_glue,
-    maker_of_closure,
     plain_name,
     takes_a_lock,
 )
@@ -82,11 +82,11 @@ class File:
                 own = self.own and not (self._mixed and self._is_library(each))
                 frames.append(Frame(name if own else self._public(name), where, self.name, own))
         if frames and not self._described:
-            maker = maker_of_closure(demangled(known[-1].symbol))
+            maker, closure = closure_in(demangled(known[-1].symbol))
             if maker.startswith("std::"):
                 frames.append(Frame(maker, located, self.name, self.own))
             elif maker and is_glue(frames[-1]):  # the lambda that it calls is inlined
-                body = f"{maker}::{{lambda}}::operator()"
+                body = f"{maker}::{closure}::operator()"
                 frames.insert(len(frames) - 1, Frame(body, located, self.name, self.own))
         return tuple(frames) or (self._without_name(address, located),)
 

@@ -18,7 +18,7 @@ from threadmark.kinds.explain.analysis.roles import Roles, outermost
 from threadmark.kinds.explain.analysis.serial_parts import BUCKET, are_side_by_side
 
 _ENDS = ("future", "join")
-_MEET = ("condition", "event", *_ENDS)  # waits of threads with parts of one work
+_MEET = ("condition", "event", "semaphore", *_ENDS)  # waits of threads with parts of one work
 _OFTEN = 0.1  # of a cost
 _TAKES = 0.02  # of the time, a thread that takes permits waits for one
 _SEEN = 20  # ticks that show a wait
@@ -166,15 +166,18 @@ class Equals:
     def hands_on(self, cost: Cost) -> bool:
         """Whether threads that do the same mostly wake one another, one at a time, as those of a
         pool do whose tasks make other tasks ready. At a barrier one wakes all."""
-        thing = self._recording.things.get(cost.reason.thing)
-        if thing is None or thing.what != "condition" or is_for_all(thing):
-            return False
-        threads = (cost.reason.tid, *cost.by_thread)
-        starts = {name for tid in threads for name in self._roles.starts.get(tid, ())}
+        worker = cost.reason.tid
+        same = {worker, *(tid for tid in cost.by_thread if self._roles.same(tid, worker))}
+        starts = {name for tid in same for name in self._roles.starts.get(tid, ())}
         by_them: Counter[bool] = Counter()
         for pair in self._recording.pairs:
-            if pair.thing == thing.id and pair.activity == "condition" and pair.holder:
-                by_them[outermost(self._names.frames(pair.holder)) in starts] += pair.wait_ns
+            thing = self._recording.things.get(pair.thing)
+            if thing and thing.what == "condition" == pair.activity and pair.holder:
+                waiter, waker = (
+                    outermost(self._names.frames(each)) for each in (pair.waiter, pair.holder)
+                )
+                if waiter in starts:
+                    by_them[waker in starts and not is_for_all(thing)] += pair.wait_ns
         return by_them[True] > by_them[False]
 
     def _do_the_same(

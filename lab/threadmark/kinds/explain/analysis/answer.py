@@ -107,9 +107,9 @@ def analyse(
         nothing = no_cause(recording, reasons, times, causes, idle)
         listed = [instead_of(nothing, seen, recording, names, knowledge)]
     elif first.ns < _MINOR * rest:
-        for cause in listed:
-            if cause.ns < _MINOR * rest:  # a longer queue for processors may stand behind it
-                cause.doubt("it takes less than a tenth of the threads' time")
+        # A longer queue for processors may stand behind them.
+        for cause in (each for each in listed if each.ns < _MINOR * rest):
+            cause.doubt("it takes less than a tenth of the threads' time")
     holders = Holders(recording, stacks, reasons.channels)
     path = CriticalPath(recording, names, knowledge, reasons)
     removed = Removed(recording, names, knowledge, roles, stacks, times)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 _OF = {
     "io": (
-        *range(4), 4, 5, 6, 7, 8, *range(17, 21), 22, 23, 40, *range(42, 51), 61, 69, 70, 72, 73,
-        *range(74, 92), 217, 232, 242, 243, 247, *range(257, 272), 275, 276, 277, 278, 281, 285,
+        *range(4), 4, 5, 6, 7, 8, *range(17, 21), 22, 23, 40, *range(42, 51), 61, 72, 73,
+        *range(74, 92), 217, 232, 247, *range(257, 272), 275, 276, 277, 278, 281, 285,
         *range(287, 289), 293, 295, 296, 299, 306, 307, 326, 327, 328, 332, 426, 437, 441,
     ),
     "kernel_memory": (9, 10, 11, 12, 25, 26, 27, 28, 149, 151, 237, 325),
     "futex": (202, 449, 454, 455),
     "semaphore": (65, 220),
+    "event": (69, 70, 242, 243),  # a message in a queue
     "sleep": (34, 35, 128, 130, 230),
     "starting": (56, 57, 58, 59, 435, 60, 231),
     "yield": (24,),
@@ -25,7 +26,7 @@ _BY_CALL |= dict.fromkeys(_POLLS, "poll")
 
 
 def kind_of_call(call: int) -> str:
-    """io, kernel_memory, futex, semaphore, sleep, starting, yield, or empty if it is not known."""
+    """io, kernel_memory, futex, semaphore, event, sleep, starting, yield; empty if not known."""
     return _BY_CALL.get(call, "")
 
 
@@ -48,6 +49,7 @@ def name_of_call(call: int) -> str:
 _IN_KERNEL = (
     ("futex", ("futex_",)),
     ("semaphore", ("do_semtimedop", "__do_semtimedop")),
+    ("event", ("do_msg", "wq_sleep")),
     ("kernel_memory", ("rwsem_down_", "down_read", "down_write", "do_user_addr_fault",
       "__vma_", "vma_start")),
     ("sleep", ("do_nanosleep", "hrtimer_nanosleep", "schedule_hrtimeout")),
@@ -58,7 +60,6 @@ _IN_KERNEL = (
         "pipe_", "anon_pipe_", "unix_", "sock_", "sk_", "tcp_", "udp_", "inet_", "skb_", "io_",
         "folio_", "jbd2_", "ext4_", "xfs_", "btrfs_", "wait_on_", "vfs_", "n_tty_",
         "tty_", "blk_", "bit_wait", "submit_bio", "fuse_", "virtio", "nfs_", "eventfd_", "inotify_",
-        "do_msg", "wq_sleep",
     )),
 )  # fmt: skip
 

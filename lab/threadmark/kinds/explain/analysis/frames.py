@@ -50,17 +50,19 @@ def plain_name(demangled: str) -> str:
     return text.strip() or demangled.strip()
 
 
+_MARK = 5  # the group with the beginning of the lambda's name
+_NUMBERED = re.compile(rf"{_LAMBDA.pattern}|\$_\d+")
 _CLOSURE = re.compile(
     r"(\[abi:\w+\])?(\([^()]*(\([^()]*\)[^()]*)*\))?( const)?::(\{lambda|'lambda|\$_\d)"
 )
 
 
-def maker_of_closure(demangled: str) -> str:
-    """The function whose lambda is an argument of this template: its caller, which may be inlined.
-    Empty if there is none."""
+def closure_in(demangled: str) -> tuple[str, str]:
+    """The function whose lambda is an argument of this template, and the lambda: the function may
+    call the template, which is then inlined. Empty if there is none."""
     found = _CLOSURE.search(demangled)
     if not found:
-        return ""
+        return "", ""
     depth = 0
     begin = found.start()
     while begin > 0:
@@ -69,7 +71,10 @@ def maker_of_closure(demangled: str) -> str:
         if depth < 0 or (depth == 0 and char in ", "):
             break
         begin -= 1
-    return plain_name(demangled[begin : found.start()])
+    known = _NUMBERED.match(demangled, found.start(_MARK))
+    return plain_name(demangled[begin : found.start()]), plain_name(
+        known[0]
+    ) if known else "{lambda}"
 
 
 def _without_brackets(text: str) -> str:
