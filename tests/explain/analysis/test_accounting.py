@@ -63,7 +63,7 @@ def test_states_are_the_whole_time_and_causes_are_in_the_order_of_their_cost(
     queue = categories.index("run_queue") if "run_queue" in categories else 0
     queued = found["causes"][queue]["share"]
     for cause in found["causes"][:queue]:  # a queue stands behind what makes programs faster
-        is_usual = queued < 0.6 * (1 - states["runnable"]) + 0.001
+        is_usual = queued < LEAST_OF["run_queue"] * (1 - states["runnable"]) + 0.001
         assert is_usual or cause["share"] >= 0.25 * queued - 0.001
     assert are_in_order(found["causes"][:queue])
     assert are_in_order(found["causes"][queue:])
