@@ -36,7 +36,12 @@ long sum = 0;
   const std::lock_guard<LOCK> lock(tally_mutex);
   for (int k = 0; k < 100000; ++k) sum = (sum ^ (sum >> 7)) * 31 + i;
 }
-static void work() { for (int i = 0; i < 3000; ++i) tally(i); }
+static void work() {
+  for (int i = 0; i < 3000; ++i) {
+    tally(i);
+    for (volatile int k = 0; k < 20000; ++k) {}  // the other thread takes the lock meanwhile
+  }
+}
 int main() { std::thread one(work), other(work); one.join(); other.join(); }
 """
 
