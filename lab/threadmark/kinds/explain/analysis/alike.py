@@ -172,7 +172,9 @@ class Equals:
         by_them: Counter[bool] = Counter()
         for pair in self._recording.pairs:
             thing = self._recording.things.get(pair.thing)
-            if thing and thing.what == "condition" == pair.activity and pair.holder:
+            if thing is None or thing.what != "condition":
+                continue
+            if pair.activity == "condition" and pair.holder:
                 waiter, waker = (
                     outermost(self._names.frames(each)) for each in (pair.waiter, pair.holder)
                 )

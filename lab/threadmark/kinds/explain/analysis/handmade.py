@@ -109,11 +109,11 @@ class HandMade:
             thing
             for thing, names in waits.items()
             if wakes[thing] and names.isdisjoint(wakes[thing])
-        ) | frozenset(self._places())
+        ) | frozenset(self._own_words())
 
-    def _places(self) -> Iterator[int]:
+    def _own_words(self) -> Iterator[int]:
         """The words of threads that sleep each at a word of its own. Threads that want one lock
-        wait for one word."""
+        mostly wait for one word; those of a queue lock without names look like these."""
         waiters: dict[Chain, dict[int, Counter[int]]] = defaultdict(lambda: defaultdict(Counter))
         for tick in self._recording.ticks:
             for each in tick.glances:
