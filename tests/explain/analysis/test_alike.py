@@ -262,6 +262,46 @@ def test_a_thread_that_is_joined_has_more_to_do_whatever_its_waiter_did_before()
 
 
 @pytest.mark.parametrize(
+    ("made_in", "begin", "category"),
+    [
+        ("main", "worker", "imbalance"),
+        ("std::vector::_M_realloc_insert@libc main", "worker", "imbalance"),
+        ("start main", "worker", "serial_dependency"),
+        ("std::vector::_M_realloc_insert@libc main", "writer", "serial_dependency"),
+    ],
+    ids=["at one place", "in an unrolled loop", "in another function", "with another beginning"],
+)
+def test_a_thread_without_a_part_ends_before_its_peers_begin(
+    made_in: str, begin: str, category: str
+) -> None:
+    join = waits("join", 0, "pthread_join@libc main", HELPER)
+    made = Made(processors=4, ticks=200).thread(MAIN, join)
+    made.thread(HELPER, [None] + [works()] * 199, "main")
+    made.thread(HELPER + 1, [works()] + [None] * 199, made_in)
+    sampled(made, HELPER, "cost worker", range(1, 200))
+    sampled(made, HELPER + 1, f"look {begin}", range(1))
+    assert made.first()["category"] == category
+
+
+@pytest.mark.parametrize(
+    ("peer", "category"), [("cost", "imbalance"), ("read", "serial_dependency")]
+)
+def test_main_awaits_the_larger_part_of_a_pool_whatever_it_does_itself(
+    peer: str, category: str
+) -> None:
+    done = waits("condition", 1, "pthread_cond_wait@libc main")
+    idle = waits("condition", 2, "pthread_cond_wait@libc worker")
+    made = Made(processors=4).thread(MAIN, [works()] * 10 + [done] * 90)
+    made.thing(1, "condition", signals=9, waits=9, signal_stack="worker")
+    made.thing(2, "condition", signals=9, waits=9, signal_stack="main")
+    made.thread(HELPER, works(), "main").thread(HELPER + 1, [works()] * 30 + [idle] * 70, "main")
+    sampled(made, MAIN, "check main", range(10))
+    sampled(made, HELPER, "cost worker", range(100))
+    sampled(made, HELPER + 1, f"{peer} worker", range(30))
+    assert made.first()["category"] == category
+
+
+@pytest.mark.parametrize(
     ("broadcasts", "category"),
     [(0, "serial_dependency"), (50, "imbalance")],
     ids=["a finished task makes the next one ready", "as at a barrier"],

@@ -517,10 +517,15 @@ def test_a_wait_for_an_atomic_that_a_barrier_wakes_is_the_barrier() -> None:
         (9, 9, "worker", "worker", False),  # a lock may wake all waiters
         (1, 1, "worker", "main", False),
         (1, 1, "Gate::lock worker", "Gate::unlock worker", False),
+        (9, 9, "pass_barrier worker", "pass_barrier worker", True),
+        (9, 0, "pass_barrier worker", "pass_barrier worker", False),
     ],
-    ids=["once for all", "for one waiter", "again", "in another function", "a lock by its name"],
-)
-def test_a_word_that_is_signalled_once_for_all_waiters_is_a_latch(
+    ids=[
+        "once for all", "for one waiter", "again", "in another function", "a lock by its name",
+        "a barrier by its name", "for one waiter of a barrier",
+    ],
+)  # fmt: skip
+def test_a_word_is_a_latch_if_it_is_signalled_once_for_all_and_a_barrier_if_its_name_says_so(
     signals: int, broadcasts: int, calls: str, wakes: str, is_latch: bool
 ) -> None:
     wait = waits("futex", 1, f"syscall@libc {calls}", B)

@@ -55,7 +55,8 @@ class Equals:
         """Whether the awaited thread does the same as other threads; None if that is not known.
         `waits_in`: the frames of the wait."""
         reason, worker = cost.reason, cost.reason.tid
-        equal = self._roles.has_peers(worker)
+        made_alike = list(self._roles.peers(worker))
+        equal = bool(made_alike)
         ends = reason.activity in _ENDS
         if ends:  # one thread awaits parts, or it is a chain
             peers = (ns for tid, ns in cost.by_thread.items() if self._roles.same(worker, tid))
@@ -65,7 +66,9 @@ class Equals:
             return equal
         waiter = min(others, key=lambda tid: (-others[tid], tid))
         if equal:  # a loop may also make the stages of a pipeline
-            return None if not ends and self._differ(worker, waiter) else True
+            most = max(made_alike, key=lambda each: (each.run_ns, -each.tid)).tid
+            other = waiter if self._roles.same(worker, waiter) else most
+            return None if not ends and self._differ(worker, other) else True
         if ends and self._await_each_other(worker, waiter):
             return False
         same = self._do_the_same(worker, waiter, None if ends else waits_in)

@@ -135,11 +135,12 @@ class HandMade:
             for pair in self._pairs()
             if pair.activity != "relock"  # whose holder is that of the mutex
             and may_meet(things[pair.thing], pair, self._names)
-            and (
-                any(map(_MEETS.search, self._chain(pair.waiter)[:2]))
-                or _lets_all_go_on(things[pair.thing])
-            )
+            and (self.is_named_so(pair.waiter) or _lets_all_go_on(things[pair.thing]))
         )
+
+    def is_named_so(self, waiter: int) -> bool:
+        """Whether functions around a wait have the name of a barrier."""
+        return any(map(_MEETS.search, self._chain(waiter)[:2]))
 
     @cached_property
     def guards(self) -> frozenset[str]:
@@ -215,8 +216,9 @@ class HandMade:
 
 def may_meet(condition: Thing, pair: Pair, names: Names) -> bool:
     """Whether threads may meet at a condition: all signals end waits, and threads signal in a
-    function in which they wait. A signal in a tail call leaves its function out."""
-    ends_waits = condition.signals <= _FREE * condition.waits + _FEW
+    function in which they wait. A signal in a tail call leaves its function out. Threads that spin
+    first need not sleep at a word, so its signals may end no waits."""
+    ends_waits = condition.signals <= _FREE * condition.waits + _FEW or condition.what == "futex"
     return ends_waits and are_in_one(pair.waiter, pair.holder, names)
 
 

@@ -17,6 +17,7 @@ _GLUE = ("std::", "_start", "__gnu_cxx::", "__gthr", "__pthread_once", "tbb::det
 _LOOKED_AT = 256  # threads of one group
 _DEAR = 0.4  # of the time that the threads run
 _MORE = 1.1  # times what its peers run
+_AT_ONCE = 0.01  # of the life of a thread, others begin
 _NEEDS = 0.05  # of its life
 _UNEVEN = 0.7  # of the others' waiting time, they wait for one thread
 _OFTEN = 0.1  # of the waits for a condition
@@ -66,34 +67,53 @@ class Roles:
             found[self.group(thread)].append(thread)
         return found
 
-    @staticmethod
-    def group(thread: Thread) -> tuple[int, int]:
+    def group(self, thread: Thread) -> tuple[int, int]:
         """The place that made the thread: threads of one group do the same."""
-        return (thread.maker, thread.made_at) if thread.made_at else (-1, thread.tid)
+        place = self._places.get((thread.maker, thread.made_at), 0)
+        return (thread.maker, place) if place else (-1, thread.tid)
+
+    @cached_property
+    def _places(self) -> dict[tuple[int, int], int]:
+        """By maker and stack, one stack that stands for all of one loop. An unrolled loop, or one
+        that lets a vector grow, has several stacks: they differ only in the innermost function of
+        the program, and their threads begin in the same function or have not been seen at work."""
+        starts: dict[tuple[int, int], set[str]] = defaultdict(set)
+        for each in self._recording.threads.values():
+            if each.made_at:
+                starts[each.maker, each.made_at] |= self.starts.get(each.tid, set())
+        found: dict[tuple[int, int], int] = {}
+        loops: dict[tuple[int, tuple[str, ...]], list[tuple[set[str], int]]] = defaultdict(list)
+        for (maker, stack), begin in sorted(starts.items(), key=lambda e: (not e[1], e[0])):
+            own = [frame for frame in self._names.frames(stack) if _is_own(frame)]
+            around = tuple(text for each in own[1:] for text in (each.name, each.where))
+            like = loops[maker, (own[0].name, *around)] if own else []
+            known = (place for others, place in like if not begin or begin == others)
+            found[maker, stack] = next(known, stack)
+            like.append((begin, found[maker, stack]))
+        return found
 
     def same(self, a: int, b: int) -> bool:
         """Whether two threads were made at the same place."""
         one, other = self.thread(a), self.thread(b)
         return bool(one and other and self.group(one) == self.group(other))
 
-    def has_peers(self, tid: int) -> bool:
-        """Whether another thread made at the same place lived at the same time."""
-        return any(self._peers(tid))
-
-    def _peers(self, tid: int) -> Iterator[Thread]:
+    def peers(self, tid: int) -> Iterator[Thread]:
+        """The other threads made at the same place that lived or began at the same time: a thread
+        without a part of the work ends at once."""
         own = self.thread(tid)
         if own is None:
             return
         for each in self._groups[self.group(own)][:_LOOKED_AT]:
             both = min(each.ended_ns, own.ended_ns) > max(each.began_ns, own.began_ns)
-            if each is not own and both:
+            apart_ns = abs(each.began_ns - own.began_ns)
+            if each is not own and (both or apart_ns < _AT_ONCE * (own.ended_ns - own.began_ns)):
                 yield each
 
     def does_more(self, tid: int) -> bool:
         """Whether the thread ran longer than its peers do, so that it ends later because of its own
         work, and not because it waited for theirs."""
         own = self.thread(tid)
-        ran = [each.run_ns for each in self._peers(tid)]
+        ran = [each.run_ns for each in self.peers(tid)]
         return own is not None and bool(ran) and own.run_ns > _MORE * median(ran)
 
     @cached_property
@@ -169,9 +189,11 @@ def outermost(frames: Sequence[Frame]) -> str:
 
 def outer(frames: Sequence[Frame], most: int) -> tuple[str, ...]:
     """The `most` outermost functions, the outermost first."""
-    found = (f for f in reversed(frames) if f.own and not is_beneath(f))
-    own = (f.name for f in found if not f.name.startswith(_GLUE))
-    return tuple(islice(own, most))
+    return tuple(islice((f.name for f in reversed(frames) if _is_own(f)), most))
+
+
+def _is_own(frame: Frame) -> bool:
+    return frame.own and not is_beneath(frame) and not frame.name.startswith(_GLUE)
 
 
 def is_uneven(workers: Counter[int]) -> bool:

@@ -102,7 +102,7 @@ class Unneeded:
         return thread.run_ns + thread.ready_ns + locks > _WORKS * thread.life_ns > 0
 
     def _is_idle(self, thread: Thread) -> bool:
-        alone = not self._roles.has_peers(thread.tid)
+        alone = not any(self._roles.peers(thread.tid))
         most = _SELDOM if alone and serves(self._recording) else _HARDLY
         if thread.run_ns >= most * thread.life_ns:
             return False

@@ -13,7 +13,7 @@ from threadmark.kinds.explain.analysis.any_conditions import AnyConditions
 from threadmark.kinds.explain.analysis.frames import takes_a_lock
 from threadmark.kinds.explain.analysis.handmade import HandMade, are_in_one, is_for_all
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
-from threadmark.kinds.explain.analysis.recording import Glance, Pair, Recording, Thread
+from threadmark.kinds.explain.analysis.recording import Glance, Pair, Recording, Thing, Thread
 from threadmark.kinds.explain.analysis.roles import outermost
 from threadmark.kinds.explain.analysis.sleeps import Sleeps
 from threadmark.kinds.explain.analysis.slow_paths import innermost_own, yields
@@ -159,14 +159,19 @@ class Waits:
             return "relock"  # signalling takes a lock within the condition
         datum = known and known.module and self._names.datum(known.module, known.offset)
         # libstdc++ waits for an atomic in its own pool, and wakes all waiters there.
-        if datum and "__waiter_pool" in datum[0]:
-            return "event"
         is_lock = any(takes_a_lock(each.name) for each in frames)
-        # A lock is given back again and again.
-        once = known and is_for_all(known) and known.signals <= _FEW
-        if known and once and not is_lock and are_in_one(stack, known.signal_stack, self._names):
-            return "barrier"  # a latch
-        return "event" if thing in self._hand_made.events and not is_lock else "own_lock"
+        if known and not is_lock and self._meet_at(known, stack):
+            return "barrier"
+        is_event = thing in self._hand_made.events and not is_lock
+        return "event" if is_event or (datum and "__waiter_pool" in datum[0]) else "own_lock"
+
+    def _meet_at(self, word: Thing, stack: int) -> bool:
+        """Whether threads meet at a word: a signal lets all of them go on, in the function in which
+        they wait. A latch does so only once, and a barrier has such a name, because a lock may wake
+        all waiters too."""
+        if not is_for_all(word) or not are_in_one(stack, word.signal_stack, self._names):
+            return False
+        return word.signals <= _FEW or self._hand_made.is_named_so(stack)
 
     def _by_signaller(self, kind: str, thing: int, stack: int) -> str:
         """The purpose of a wait for an atomic word is that of its waker: a barrier or semaphore in
