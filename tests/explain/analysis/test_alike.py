@@ -323,6 +323,26 @@ def test_threads_of_a_pool_that_wake_one_another_wait_for_their_results(
     assert made.first()["category"] == category
 
 
+@pytest.mark.parametrize(
+    ("things", "category"), [((1, 2), "serial_dependency"), ((1, 1), "imbalance")]
+)
+def test_threads_with_a_chain_of_results_wait_for_different_conditions(
+    things: tuple[int, int], category: str
+) -> None:
+    wakes, get = "set worker", "pthread_cond_wait@libc get worker"
+    one, other = (waits("condition", thing, get) for thing in things)
+    made = Made(processors=4).thread(MAIN, waits("join", 0, "pthread_join@libc main", HELPER))
+    for number, plan in enumerate(
+        ([works(), one, one], [one, works(), other], [other, other, works()])
+    ):
+        made.thread(HELPER + number, plan, "main")
+        sampled(made, HELPER + number, "encrypt worker", range(100))
+    for thing in set(things):
+        made.thing(thing, "condition", waits=50, signals=50, broadcasts=50, signal_stack=wakes)
+        made.pair(thing, "condition", get, wakes, 50 * TICK)
+    assert made.first()["category"] == category
+
+
 def test_threads_of_a_pool_that_one_of_them_reports_to_do_not_wake_one_another() -> None:
     """The main thread wakes all threads of the pool, and the last one wakes the main thread."""
     idle = waits("condition", 1, "pthread_cond_wait@libc next worker")

@@ -449,6 +449,17 @@ def test_much_time_at_atomic_instructions_may_be_lost_without_contention(
     assert ("atomic instructions, as of fork" in first["words"]) == (not certain)
 
 
+@pytest.mark.parametrize(("samples", "certain"), [(40, False), (10, True)])
+def test_much_time_in_locks_that_are_free_may_be_lost(samples: int, certain: bool) -> None:
+    made = two(works(), works()).sample(B, "work", 80)
+    made.sample(
+        A, "pthread_mutex_trylock@libc pthread_mutex_lock@libthreadmark-agent fork", samples
+    )
+    first = made.first()
+    assert (first["category"], first["certain"]) == ("none", certain)
+    assert ("lock and unlock mutexes, as of fork" in first["words"]) == (not certain)
+
+
 @pytest.mark.parametrize(
     ("retries", "path", "certain"),
     [(9, "prog", True), (40, "prog", False), (40, "lib/libtbb.so.12", True)],

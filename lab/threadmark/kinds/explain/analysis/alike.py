@@ -168,9 +168,11 @@ class Equals:
 
     def hands_on(self, cost: Cost) -> bool:
         """Whether threads that do the same mostly wake one another, one at a time, as those of a
-        pool do whose tasks make other tasks ready. At a barrier one wakes all."""
+        pool do whose tasks make other tasks ready. At a barrier one wakes all. Those with a chain
+        of results may each wait for another condition."""
         worker = cost.reason.tid
         same = {worker, *(tid for tid in cost.by_thread if self._roles.same(tid, worker))}
+        apart = self._wait_apart(same)
         starts = {name for tid in same for name in self._roles.starts.get(tid, ())}
         by_them: Counter[bool] = Counter()
         for pair in self._recording.pairs:
@@ -182,8 +184,22 @@ class Equals:
                     outermost(self._names.frames(each)) for each in (pair.waiter, pair.holder)
                 )
                 if waiter in starts:
-                    by_them[waker in starts and not is_for_all(thing)] += pair.wait_ns
+                    one = apart or not is_for_all(thing)
+                    by_them[waker in starts and one] += pair.wait_ns
         return by_them[True] > by_them[False]
+
+    def _wait_apart(self, tids: set[int]) -> bool:
+        """Whether threads that wait at the same time mostly wait for different conditions."""
+        found: Counter[bool] = Counter()
+        for tick in self._recording.ticks:
+            things = [
+                each.thing
+                for each in tick.glances
+                if each.tid in tids and each.activity == "condition" and each.thing
+            ]
+            if len(things) > 1:
+                found[len(set(things)) == len(things)] += 1
+        return found[True] > found[False]
 
     def _do_the_same(
         self, worker: int, waiter: int, waits_in: Iterable[Frame] | None

@@ -27,6 +27,18 @@ _LOCKS = re.compile(r"_*pthread_mutex_(un)?lock\w*|std::(__\w+::)?mutex::\w+")
 _MATHS = ("libm.", "libm-")
 
 
+def in_locks(recording: Recording, names: Names) -> tuple[float, str]:
+    """The part of the samples that locks and unlocks mutexes, and the function with most of
+    them."""
+    counts = Counter(each.stack for each in recording.samples if recording.counts(each.tid))
+    inside: Counter[str] = Counter()
+    for stack, count in counts.items():
+        each = _Stack(names.frames(stack, True))
+        if each.calls(_LOCKS):
+            inside[each.name] += count
+    return inside.total() / max(1, counts.total()), most_common(inside)
+
+
 def too_small(recording: Recording, names: Names) -> Cause | None:
     """The cause of tasks whose making, handing out and awaiting takes nearly as long as their work.
     In functions that use futures or call function objects, the time within the library counts as

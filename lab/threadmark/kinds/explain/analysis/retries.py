@@ -1,6 +1,6 @@
 """Work that may be lost although no sample shows it: work that is repeated when a compare-exchange
-fails, atomic instructions of tasks or locks without a name, and work of a task runtime's templates,
-in which the work of tasks may be inlined."""
+fails, atomic instructions of tasks or locks without a name, locks that are free, and work of a task
+runtime's templates, in which the work of tasks may be inlined."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections import Counter
 from threadmark.kinds.explain.analysis.cause import Cause
 from threadmark.kinds.explain.analysis.looks import Looks
 from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
-from threadmark.kinds.explain.analysis.own_tasks import too_small
+from threadmark.kinds.explain.analysis.own_tasks import in_locks, too_small
 from threadmark.kinds.explain.analysis.recording import Recording
 from threadmark.kinds.explain.analysis.roles import most_common
 
@@ -37,7 +37,7 @@ def instead_of(
             "them are at atomics of very many objects. Whether threads share these shows only the "
             "comparison of numbers of threads (--threads 1,2)."
         )
-    for doubt in (_doubt_retries, _doubt_templates, _doubt_atomics):
+    for doubt in (_doubt_retries, _doubt_templates, _doubt_atomics, _doubt_locks):
         if nothing.certain:
             doubt(nothing, recording, names, knowledge)
     return nothing
@@ -93,6 +93,19 @@ def _doubt_atomics(none: Cause, recording: Recording, names: Names, knowledge: K
         f"Nothing that samples show costs more than a few per cent, but {100 * part:.0f} % of them "
         f"are at atomic instructions, as of {most_common(inside)}. Without them, as with larger "
         "tasks or a lock for more work at once, the program may be faster."
+    )
+
+
+def _doubt_locks(none: Cause, recording: Recording, names: Names, knowledge: Knowledge) -> None:
+    """Doubts the finding if threads spend much time in locks that they do not wait for."""
+    part, function = in_locks(recording, names)
+    if part < _MUCH:
+        return
+    none.certain = False
+    none.words = (
+        f"Nothing that samples show costs more than a few per cent, but {100 * part:.0f} % of them "
+        f"lock and unlock mutexes, as of {function}. With larger pieces of work for each lock, "
+        "such as larger tasks, the program may be faster."
     )
 
 
