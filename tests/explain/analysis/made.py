@@ -107,7 +107,7 @@ class Names:
     def awaited(self, stack: int) -> tuple[str, str] | None:
         return self.members.get((stack, "awaited"))
 
-    def near(self, stack: int) -> frozenset[str]:
+    def near(self, stack: int, reach: int = 0) -> frozenset[str]:
         return self.beside.get(stack, frozenset())
 
     def doing(self, stack: int) -> tuple[str, ...]:

@@ -145,6 +145,21 @@ def test_a_word_of_the_librarys_pool_has_the_name_of_what_waits() -> None:
     assert "latch in run" in found
 
 
+@pytest.mark.parametrize(
+    ("beside", "category"), [("std::_Hash_bytes", "imbalance"), ("memcpy", "serial_dependency")]
+)
+def test_a_wait_in_the_librarys_pool_is_for_a_barrier_if_the_thread_takes_its_place_there(
+    beside: str, category: str
+) -> None:
+    wait = waits("futex", 7, "syscall@libc run worker")
+    made = workers([wait, works()], works()).thing(7, "futex", module=1, offset=64)
+    made.data[1, 64] = ("std::__detail::__waiter_pool_base::_S_for::__w[2]", "libstdc++")
+    made.beside[made.stack("syscall@libc run worker")] = frozenset({beside})
+    for tid in (A, B):
+        made.look(tid, "step run worker", 40)
+    assert made.first()["category"] == category
+
+
 def test_an_object_without_a_name_has_that_of_the_member_that_its_waiters_use() -> None:
     lock = waits("mutex", 1, "book clerk", A)
     made = workers(works(), [works(), lock]).thing(1, "mutex", waits=9, region="heap")

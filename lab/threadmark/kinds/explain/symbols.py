@@ -202,11 +202,11 @@ class Symbols:
                 return file.datum(word) if file and word is not None else None
         return None
 
-    def _near(self, stack: int) -> frozenset[str]:
+    def _near(self, stack: int, reach: int = _NEAR) -> frozenset[str]:
         """The names in libraries that the innermost code of the program in a stack refers to."""
         for file, _, call in self._calls(stack, exact=False):
             if file is None or file.own:
-                return file.near(call, _NEAR) if file else frozenset()
+                return file.near(call, reach) if file else frozenset()
         return frozenset()
 
     def _doing(self, stack: int) -> tuple[str, ...]:

@@ -75,9 +75,9 @@ class Names(Protocol):
         """Name and place of the object that the code reads when the innermost call in a stack
         returns."""
 
-    def near(self, stack: int) -> frozenset[str]:
+    def near(self, stack: int, reach: int = ...) -> frozenset[str]:
         """The names in libraries that the innermost code of the program in a stack refers to, near
-        its place."""
+        its place: at most `reach` bytes of code from it."""
 
     def doing(self, stack: int) -> tuple[str, ...]:
         """The next instructions of the innermost code of the program in a stack, without operands.

@@ -23,6 +23,8 @@ EVENTS = ("join", "future", "condition", "barrier", "semaphore", "event")
 _CARRIERS = ("mutex", "relock", "condition", "timed_condition", "sleep")
 _OFTEN = 0.1  # of the waits
 _FEW = 2  # signals
+_HASH = "std::_Hash_bytes"
+_BARRIER = 1024  # bytes of code that wait at a barrier
 _ENOUGH = 8  # ticks of a thread that show more than the waits of all
 
 
@@ -158,12 +160,16 @@ class Waits:
         if known and known.what == "condition":
             return "relock"  # signalling takes a lock within the condition
         datum = known and known.module and self._names.datum(known.module, known.offset)
-        # libstdc++ waits for an atomic in its own pool, and wakes all waiters there.
+        # libstdc++ waits for an atomic in its own pool, and wakes all waiters there. A barrier
+        # first takes a place by the hash of the thread.
+        in_pool = bool(datum) and "__waiter_pool" in datum[0]
+        if in_pool and _HASH in self._names.near(stack, _BARRIER):
+            return "barrier"
         is_lock = any(takes_a_lock(each.name) for each in frames)
         if known and not is_lock and self._meet_at(known, stack):
             return "barrier"
         is_event = thing in self._hand_made.events and not is_lock
-        return "event" if is_event or (datum and "__waiter_pool" in datum[0]) else "own_lock"
+        return "event" if is_event or in_pool else "own_lock"
 
     def _meet_at(self, word: Thing, stack: int) -> bool:
         """Whether threads meet at a word: a signal lets all of them go on, in the function in which
