@@ -162,7 +162,7 @@ class Waits:
         datum = known and known.module and self._names.datum(known.module, known.offset)
         # libstdc++ waits for an atomic in its own pool, and wakes all waiters there. A barrier
         # first takes a place by the hash of the thread.
-        in_pool = bool(datum) and "__waiter_pool" in datum[0]
+        in_pool = bool(datum and "__waiter_pool" in datum[0])
         if in_pool and _HASH in self._names.near(stack, _BARRIER):
             return "barrier"
         is_lock = any(takes_a_lock(each.name) for each in frames)
