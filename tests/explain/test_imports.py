@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from test_symbols import address, built, symbols
+from threadmark.kinds.explain.analysis.waits import BARRIER, HASH
 from threadmark.kinds.explain.elf import Elf
 from threadmark.kinds.explain.imports import Imports
 
@@ -35,6 +36,14 @@ int main(int argc, char**) {
   return draw(argc) + count(std::make_shared<int>(argc)) + ask() + branch();
 }
 """
+MEETS = """
+#include <barrier>
+[[gnu::noinline, gnu::flatten]] void meet(std::barrier<>& gate) { gate.arrive_and_wait(); }
+int main() {
+  std::barrier<> gate(1);
+  meet(gate);
+}
+"""
 KINDS = {
     "position-independent": ["-pie", "-fPIE"],
     "fixed": ["-no-pie", "-fno-pie"],
@@ -48,12 +57,17 @@ def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return built(tmp_path_factory.mktemp("imports"), *KINDS[request.param], source=SOURCE)
 
 
-def called(program: Path, function: str) -> list[str]:
-    """The functions that the calls of a function of the program call, in order."""
+def calls(program: Path, function: str, reach: int = 80) -> dict[int, str]:
+    """The functions that the calls of a function of the program call, by the places behind."""
     imports = Imports(Elf(program))
     begin = address(program, function)
-    found = [imports.called(at) for at in range(begin, begin + 80)]
-    return [each for each in found if each]
+    found = {at: imports.called(at) for at in range(begin, begin + reach)}
+    return {at: name for at, name in found.items() if name}
+
+
+def called(program: Path, function: str) -> list[str]:
+    """The functions that the calls of a function of the program call, in order."""
+    return list(calls(program, function).values())
 
 
 def test_a_call_of_another_file_has_its_name(program: Path) -> None:
@@ -78,14 +92,19 @@ def test_a_branch_of_the_librarys_switch_may_lie_apart(program: Path) -> None:
     assert "__libc_single_threaded" in found.near(1)
 
 
+def test_a_barrier_that_is_inlined_takes_its_place_near_its_waits(tmp_path: Path) -> None:
+    program = built(tmp_path, "-std=c++20", source=MEETS)
+    waits = [at for at, name in calls(program, "meet", BARRIER).items() if name == "syscall"]
+    assert waits
+    for at in waits:
+        assert HASH in symbols(program, at).near(1, BARRIER)
+
+
 def test_a_stack_begins_with_the_librarys_function_that_was_called(program: Path) -> None:
-    imports = Imports(Elf(program))
-    begin = address(program, "ask")
-    behind = next(at for at in range(begin, begin + 80) if imports.called(at))
+    behind = next(iter(calls(program, "ask")))
     names = [each.name for each in symbols(program, behind).frames(1)]
     assert names == ["std::locale::locale", "ask"]
-    begin = address(program, "draw")
-    behind = next(at for at in range(begin, begin + 80) if imports.called(at))
+    behind = next(iter(calls(program, "draw")))
     # The name in C tells less.
     assert [each.name for each in symbols(program, behind).frames(1)] == ["draw"]
 

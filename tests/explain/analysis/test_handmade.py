@@ -239,6 +239,23 @@ def test_signals_after_which_several_threads_go_on_are_those_of_a_barrier(
     assert not hand_made(("step work", gives), activity="relock", **counts).barriers
 
 
+@pytest.mark.parametrize(("wakes", "meets"), [("step work", True), ("push main", False)])
+def test_threads_that_spin_before_they_sleep_at_a_word_may_meet_there(
+    wakes: str, meets: bool
+) -> None:
+    stack = "syscall@libc step work"
+    wait = waits("futex", 1, stack)
+    made = Made().thread(MAIN, JOIN_A)
+    for tid in (A, B):
+        made.thread(tid, [wait, wait, works()], "main")
+    made.thing(1, "futex", module=1, offset=64, waits=20, signals=90, broadcasts=90)
+    made.data[1, 64] = ("std::__detail::__waiter_pool_base::_S_for::__w[2]", "")
+    made.pair(1, "futex", stack, wakes, 125 * TICK)
+    first = made.first()
+    assert first["category"] == "condition"
+    assert ("as at a barrier" in first["words"]) == meets
+
+
 @pytest.mark.parametrize(
     ("function", "category", "words"),
     [("turn", "condition", "as at a barrier"), ("meet", "barrier", "takes longer than the work")],

@@ -23,8 +23,8 @@ EVENTS = ("join", "future", "condition", "barrier", "semaphore", "event")
 _CARRIERS = ("mutex", "relock", "condition", "timed_condition", "sleep")
 _OFTEN = 0.1  # of the waits
 _FEW = 2  # signals
-_HASH = "std::_Hash_bytes"
-_BARRIER = 1024  # bytes of code that wait at a barrier
+HASH = "std::_Hash_bytes"
+BARRIER = 1024  # bytes of code that wait at a barrier
 _ENOUGH = 8  # ticks of a thread that show more than the waits of all
 
 
@@ -160,24 +160,23 @@ class Waits:
         if known and known.what == "condition":
             return "relock"  # signalling takes a lock within the condition
         datum = known and known.module and self._names.datum(known.module, known.offset)
-        # libstdc++ waits for an atomic in its own pool, and wakes all waiters there. A barrier
-        # first takes a place by the hash of the thread.
+        # libstdc++ waits for an atomic in its own pool, and wakes all waiters there.
         in_pool = bool(datum and "__waiter_pool" in datum[0])
-        if in_pool and _HASH in self._names.near(stack, _BARRIER):
-            return "barrier"
         is_lock = any(takes_a_lock(each.name) for each in frames)
-        if known and not is_lock and self._meet_at(known, stack):
+        if known and not is_lock and self._meet_at(known, stack, in_pool=in_pool):
             return "barrier"
         is_event = thing in self._hand_made.events and not is_lock
         return "event" if is_event or in_pool else "own_lock"
 
-    def _meet_at(self, word: Thing, stack: int) -> bool:
+    def _meet_at(self, word: Thing, stack: int, *, in_pool: bool) -> bool:
         """Whether threads meet at a word: a signal lets all of them go on, in the function in which
-        they wait. A latch does so only once, and a barrier has such a name, because a lock may wake
-        all waiters too."""
+        they wait. As a lock may do so too, a name shows a barrier. A latch does so only once. At a
+        barrier of libstdc++ a thread first takes a place by its hash."""
         if not is_for_all(word) or not are_in_one(stack, word.signal_stack, self._names):
             return False
-        return word.signals <= _FEW or self._hand_made.is_named_so(stack)
+        hashes = in_pool and HASH in self._names.near(stack, BARRIER)
+        once = not in_pool and word.signals <= _FEW
+        return hashes or once or self._hand_made.is_named_so(stack)
 
     def _by_signaller(self, kind: str, thing: int, stack: int) -> str:
         """The purpose of a wait for an atomic word is that of its waker: a barrier or semaphore in
