@@ -146,21 +146,24 @@ def test_a_word_of_the_librarys_pool_has_the_name_of_what_waits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("beside", "wakes", "category"),
+    ("beside", "wakes", "signals", "pool", "category"),
     [
-        ("std::_Hash_bytes", "run worker", "imbalance"),
-        ("std::_Hash_bytes", "push main", "condition"),
-        ("memcpy", "run worker", "serial_dependency"),
+        ("std::_Hash_bytes", "run worker", 50, "__waiter_pool", "imbalance"),
+        ("std::_Hash_bytes", "push main", 50, "__waiter_pool", "condition"),
+        ("memcpy", "run worker", 50, "__waiter_pool", "serial_dependency"),
+        ("memcpy", "run worker", 1, "__waiter_pool", "serial_dependency"),
+        ("std::_Hash_bytes", "run worker", 50, "turn", "mutex"),
     ],
-    ids=["a barrier", "a map, and another function wakes", "no hash"],
+    ids=["a barrier", "another function wakes", "no hash", "one wake, no hash", "no pool"],
 )
 def test_a_wait_in_the_librarys_pool_is_for_a_barrier_if_the_thread_takes_its_place_there(
-    beside: str, wakes: str, category: str
+    beside: str, wakes: str, signals: int, pool: str, category: str
 ) -> None:
     wait = waits("futex", 7, "syscall@libc run worker")
     made = workers([wait, works()], works())
-    made.thing(7, "futex", module=1, offset=64, signals=50, broadcasts=50, signal_stack=wakes)
-    made.data[1, 64] = ("std::__detail::__waiter_pool_base::_S_for::__w[2]", "libstdc++")
+    made.thing(7, "futex", module=1, offset=64, signals=signals, broadcasts=signals,
+               signal_stack=wakes)  # fmt: skip
+    made.data[1, 64] = (f"std::__detail::{pool}_base::_S_for::__w[2]", "libstdc++")
     made.beside[made.stack("syscall@libc run worker")] = frozenset({beside})
     for tid in (A, B):
         made.look(tid, "step run worker", 40)
