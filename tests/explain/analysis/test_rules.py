@@ -382,6 +382,16 @@ def test_a_call_that_takes_no_lock_by_its_name_is_no_part_of_a_lock() -> None:
     assert of("_IO_funlockfile") == "lock"
 
 
+@pytest.mark.parametrize(("inner", "part"), [("lll_mutex_lock_optimized", ""),
+                                             ("__lll_lock_wait_private", "lock")])  # fmt: skip
+def test_taking_a_free_lock_is_no_part_of_a_wait(inner: str, part: str) -> None:
+    """The first function is the fast path, which has a frame where the C library's debug
+    information is installed."""
+    names = (inner, "___pthread_mutex_lock", "pthread_mutex_lock")
+    frames = tuple(Frame(name, "", "libc.so.6", own=False) for name in names)
+    assert part_of_lock(frames, kernel=False) == part
+
+
 def test_the_work_of_a_thread_that_a_library_began_is_work() -> None:
     libc, image, agent = (f"{each}.so" for each in ("libc", "libimage", "libthreadmark-agent"))
     names = (("memcpy", libc), ("scale", image), ("start_of_thread", agent), ("start_thread", libc))

@@ -79,8 +79,17 @@ class Account:
     @property
     def ran_in_calls(self) -> float:
         """The part of the time in calls for input or output that is time on processors."""
-        called = sum(each.called_ns for each in self.threads.values())
-        return called / max(1.0, self.states["io"])
+        return self._called_ns / max(1.0, self.states["io"])
+
+    @property
+    def called_of_run(self) -> float:
+        """The part of the time on processors that is in calls for input or output."""
+        ran = sum(each.thread.run_ns for each in self.threads.values())
+        return self._called_ns / max(1.0, ran)
+
+    @property
+    def _called_ns(self) -> float:
+        return sum(each.called_ns for each in self.threads.values())
 
     @property
     def total_ns(self) -> float:

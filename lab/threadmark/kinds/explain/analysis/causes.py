@@ -37,6 +37,7 @@ from threadmark.kinds.explain.analysis.written import files_of, shown
 _AWAITED = "one thread works while others wait for its result"
 _ALONE = 0.95  # of all useful work
 _RAN = 0.5  # of the time in calls
+_MUCH = 0.25  # of the time on processors
 _POLLS = "threads poll and give the processor away (sched_yield)"
 
 
@@ -152,10 +153,10 @@ class Finder:
         words = "threads wait for input or output"
         files = self.recording.files
         reads = next((f for f in files if f.thing == cost.reason.thing and not f.writes), None)
-        # If the kernel computes and the program writes nothing, more threads may get more of that
-        # work done.
+        # If the kernel computes, more threads may get more of that done, except of many writes.
         writes = reads is None and any(each.writes for each in files)
-        certain = self._account.ran_in_calls < _RAN or writes
+        many = writes and self._account.called_of_run >= _MUCH
+        certain = self._account.ran_in_calls < _RAN or many
         if reads:
             words += f": {shown(reads.path)}" if reads.path else ""
         elif files:

@@ -11,7 +11,7 @@ from threadmark.kinds.explain.analysis.meaning import Knowledge, Names
 from threadmark.kinds.explain.analysis.recording import Recording, Sample
 
 _WAKES = re.compile(r"lll_lock_wake|futex_wake|lll_futex_wake")
-_WAITS = re.compile(r"lll_lock_wait|lll_mutex_lock|lll_futex|futex_(abstimed_)?wait")
+_WAITS = re.compile(r"lll_lock_wait|lll_futex|futex_(abstimed_)?wait")
 _UNLOCKS = re.compile(r"unlock(?!ed)")  # fread_unlocked takes no lock
 _YIELDS = ("sched_yield", "__sched_yield")
 _CALL = 4  # frames of a call and its wrapper, one of the agent's
