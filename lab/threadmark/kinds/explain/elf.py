@@ -170,9 +170,14 @@ class Elf:
                         found[key] = (*key, symbol["st_size"], symbol.name)
         return sorted((a, size, name, data) for a, data, size, name in found.values())
 
+    @cached_property
+    def functions(self) -> list[tuple[int, int, str]]:
+        """The address, size and name of each function with a symbol."""
+        return [(a, size, name) for a, size, name, data in self._symbols if not data]
+
     def exported(self, name: str) -> set[int]:
         """The addresses of the functions with this name, which may have versions."""
-        return {a for a, _, each, data in self._symbols if each == name and not data}
+        return {a for a, _, each in self.functions if each == name}
 
     def has_both(self, name: str, other: str) -> bool:
         """Whether two exported names belong to one function."""

@@ -52,7 +52,7 @@ class Imports:
         if not self._slots:
             return frozenset()
         first, code = self._elf.code(address, around, around)
-        begin, end = self._function(address)
+        begin, end = self.function(address)
         found = set()
         for at in range(max(0, begin - first), min(len(code), end - first) - 3):
             # The search ignores the borders of instructions, because hardly any other bytes hit a
@@ -83,7 +83,7 @@ class Imports:
         found = [each for each in map(self._elf.addresses, names) if each]
         return (min(a for a, _ in found), max(b for _, b in found)) if found else (0, 0)
 
-    def _function(self, address: int) -> tuple[int, int]:
+    def function(self, address: int) -> tuple[int, int]:
         """Begin and end of the function at an address, by the tables for unwinding."""
         at = bisect_right(self._begins, address) - 1
         if at < 0:

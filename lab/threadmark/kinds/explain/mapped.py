@@ -27,6 +27,7 @@ from threadmark.kinds.explain.dwarf import ODD, dwarf_of
 from threadmark.kinds.explain.dwarf_scopes import Level, functions_at, level
 from threadmark.kinds.explain.elf import Elf, debug_paths, opened
 from threadmark.kinds.explain.imports import Imports
+from threadmark.kinds.explain.unnamed import C_LIBRARY, Unnamed
 
 if TYPE_CHECKING:
     from symbolic.symcache import SymCache
@@ -55,6 +56,11 @@ class File:
         self.debug = apart or self.elf
         self._aliases: dict[str, str] = {}
         self._imports = Imports(self.elf) if self.elf else None
+        self._unnamed = (
+            Unnamed(self.elf, self._imports)
+            if self.elf and self._imports and C_LIBRARY.match(self.name)
+            else None
+        )
         self._lines: Any = _lines(apart) or _lines(self.elf)
         # Addresses of a symcache count from the first segment, which is far from 0 in a program
         # that is linked for a fixed address.
@@ -94,7 +100,8 @@ class File:
         """A function of a stripped file, named by its beginning: all places in it have one name."""
         begin = self._imports.begin(address) if self._imports else None
         name = located if begin is None else f"{self.name}+{begin:#x}"
-        return Frame(name, located, self.name, self.own)
+        known = self._unnamed.name(address) if self._unnamed else ""
+        return Frame(known or name, located, self.name, self.own)
 
     def _names(self, found: list[Any], address: int) -> list[str]:
         """The names of functions. g++ gives an inlined function with internal linkage no linker's

@@ -12,7 +12,8 @@ from threadmark.kinds.explain.analysis.recording import Recording, Sample
 
 _WAKES = re.compile(r"lll_lock_wake|futex_wake|lll_futex_wake")
 _WAITS = re.compile(r"lll_lock_wait|lll_futex|futex_(abstimed_)?wait")
-_UNLOCKS = re.compile(r"unlock(?!ed)")  # fread_unlocked takes no lock
+# They enter the kernel to wake a thread. fread_unlocked takes no lock.
+_UNLOCKS = re.compile(r"unlock(?!ed)|sem_post|cond_(signal|broadcast)")
 _YIELDS = ("sched_yield", "__sched_yield")
 _CALL = 4  # frames of a call and its wrapper, one of the agent's
 _ONCE = re.compile(r"pthread_once")
