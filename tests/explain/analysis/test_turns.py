@@ -221,6 +221,21 @@ def test_a_word_that_costs_much_more_than_the_lock_of_its_name_is_another(
     assert len(merged([waits, uses])) == count
 
 
+@pytest.mark.parametrize(("word", "count"), [(0x1000, 1), (0x2000, 2)])
+def test_atomic_instructions_on_the_word_on_which_threads_sleep_belong_to_its_lock(
+    word: int, count: int
+) -> None:
+    waits_for_it = waits("futex", 1, "syscall@libc take worker", B)
+    made = Made().thread(MAIN, JOIN_A).thread(A, [waits_for_it, works()], "main")
+    made.thread(B, [works(), waits_for_it], "main").thing(1, "futex", address=0x1000, waits=50)
+    made.pair(1, "futex", "syscall@libc take worker", "syscall@libc put worker", 50 * TICK)
+    for tid in (A, B):
+        made.sample(tid, "take worker", 40, bx=word)
+    made.operands[made.stack("take worker")] = Operand(base="bx", exchanges=True)
+    causes = [each["category"] for each in made.answer()["causes"]]
+    assert (causes[0], "atomic" in causes, len(causes)) == ("mutex", count == 2, count)
+
+
 def test_a_function_that_yields_and_then_sleeps_on_a_word_waits_for_one_thing() -> None:
     pool = waits("futex", 1, "syscall@libc strip worker")
     spins = waits("yield", 0, "sched_yield@libc strip worker")

@@ -183,6 +183,9 @@ def _unite_unseen(found: dict[tuple[str, str, str], Cause]) -> None:
     # A thread that spins before it sleeps on a word waits for one lock. A word without a name has
     # the name of its function.
     own = [c for c in found.values() if any(key[1] == "own_lock" for key in c.reasons)]
+    futexes = {key[2]: each for each in own for key in each.reasons}
+    for key in [k for k, c in found.items() if k[0] in _WORDS and c.things & futexes.keys()]:
+        futexes[min(found[key].things & futexes.keys())].take(found.pop(key))
     words = {_place(each.name) or each.name: each for each in own if each.name}
     for key in [k for k in found if k[0] == "spin" and (_place(k[1]) or k[1]) in words]:
         words[_place(key[1]) or key[1]].take(found.pop(key))

@@ -284,7 +284,7 @@ class Finder:
 
     def _of_spot(self, spot: Spot) -> Cause:
         made = Cause(spot.category, spot.name, spot.where, spot.words, anywhere=spot.anywhere)
-        made.piece = spot.piece
+        made.piece, made.things = spot.piece, set(spot.things)
         if not spot.takes:
             return made
         # Locking and unlocking is part of the wait for the lock in that function.

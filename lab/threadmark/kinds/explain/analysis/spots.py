@@ -44,6 +44,7 @@ class Spot:
     stacks: Counter[int] = field(default_factory=Counter)
     piece: Piece | None = None
     doubt: str = ""  # the reason for which it is not certain
+    things: frozenset[int] = frozenset()  # the futex at the word
 
 
 def contended_bytes(recording: Recording) -> int:
@@ -132,6 +133,8 @@ def contended(
     if apart:
         return _of_words(found, (name, where), recording, names, anonymous=known is None)
     spot = spot_of("atomic", ("atomic", name, where), "threads write one atomic", samples)
+    things = recording.things.values()
+    spot.things = frozenset(t.id for t in things if t.what == "futex" and t.address == address)
     spot.certain = len({_process(tid, recording) for tid in often}) < len(often)
     if not spot.certain:
         spot.doubt = "or each process has one of its own"
