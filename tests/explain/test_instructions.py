@@ -153,6 +153,23 @@ def test_a_pause_may_lie_apart_from_its_loop(pause: str, ret: str, waits: bool) 
     assert not waits or (found.base, found.offset) == ("di", 0)
 
 
+@pytest.mark.parametrize(("back", "waits"), [("f5", True), ("f7", False)])
+def test_a_loop_with_a_pause_may_call_functions(back: str, waits: bool) -> None:
+    """pause; call; test al, al; je pause: a loop that is not optimised. A jump to the call leaves
+    the pause out."""
+    found = looped(f"f390 e800000000 84c0 74{back} c3", 2)
+    assert bool(found and found.loops) == waits
+
+
+@pytest.mark.parametrize(
+    ("rest", "waits"),
+    [("c3", True), ("90 5d c3", True), ("8b07 c3", False), ("90 90 90 90", False)],
+)
+def test_a_function_that_only_pauses_waits_in_its_caller(rest: str, waits: bool) -> None:
+    found = looped(f"f390 {rest}", 2)
+    assert bool(found and found.loops) == waits
+
+
 def test_a_pause_that_no_way_comes_back_to_is_no_loop() -> None:
     # The jump behind it leads to the return.
     found = looped(f"8b07 c3 {'90' * 80} f390 e996ffffff", 85)

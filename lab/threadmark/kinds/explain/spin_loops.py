@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LOOP = 64  # bytes of a loop that only waits
+_END = 4  # instructions at the end of a function
 PAUSE = b"\xf3\x90"
 APART = 512  # bytes from a pause to the loop that it belongs to
-_TURN = 16  # instructions of such a loop
+_TURN = 64  # instructions of such a loop; without optimisation it calls functions of the library
 _WAITS = frozenset([
     "mov", "movzx", "movsx", "movsxd", "cmp", "test", "pause", "nop", "jmp", "xchg", "bts",
     "cmpxchg", "lock",
@@ -38,6 +39,8 @@ def word_of_loop(code: bytes, first: int, address: int, bias: int | None) -> Ope
     `code` begins at `first`."""
     body = _body(code, first, address)
     if not body and code[: address - first].endswith(PAUSE):
+        if _only_pauses(code[address - first :], address):
+            return Operand(loops=True)
         body = _turn(code, first, address)
     if not body:
         return None
@@ -66,6 +69,12 @@ def _body(code: bytes, first: int, address: int) -> list[Any]:
     return body if all(to is None or begin <= to < end for to in jumps) else []
 
 
+def _only_pauses(code: bytes, address: int) -> bool:
+    """Whether the function ends behind a pause: its caller waits in a loop."""
+    rest = [name for _, _, name, _ in decoder().disasm_lite(code[:LOOP], address, _END)]
+    return "ret" in rest and set(rest[: rest.index("ret")]) <= {"nop", "leave", "pop"}
+
+
 def _turn(code: bytes, first: int, address: int) -> list[Any]:
     """The instructions of a loop from the pause before an address back to that pause, by the
     shortest way; empty if there is none. A compiler moves the pause behind the end of the function
@@ -85,9 +94,9 @@ def _turn(code: bytes, first: int, address: int) -> list[Any]:
 
 
 def _next(each: Any) -> list[int]:
-    """The addresses at which a thread may go on after an instruction; none after one that leaves
-    the function or the program."""
-    if each.mnemonic in ("call", "ret", "syscall", "hlt"):
+    """The addresses of the function at which a thread may go on after an instruction; none after
+    one that leaves the function or the program."""
+    if each.mnemonic in ("ret", "syscall", "hlt"):
         return []
     target = target_of(each) if each.mnemonic.startswith("j") else None
     behind = [] if each.mnemonic == "jmp" else [each.address + each.size]
