@@ -44,6 +44,21 @@ def test_brief_waits_in_turns_are_the_barriers_own(
     assert at_barriers(turns, wait_ns).first()["category"] == category
 
 
+@pytest.mark.parametrize(("worked", "category"), [(3, "barrier"), (11, "none")])
+def test_brief_waits_at_a_barrier_of_a_few_per_cent_may_be_chance(
+    worked: int, category: str
+) -> None:
+    one = [STEP, *[works()] * worked]
+    half = len(one) // 2
+    made = workers(one, [*one[half:], *one[:half]]).thing(1, "barrier")
+    made.line(kind="pair", object=1, activity="barrier", waiter=made.stack("run worker"), holder=0,
+              waits=1000, wait_ns=30_000_000)  # fmt: skip
+    first = made.first()
+    assert first["category"] == category
+    assert ("may be chance" in first["words"]) == (category == "none")
+    assert category != "none" or not first["certain"]
+
+
 @pytest.mark.parametrize(("work", "category"), [(2, "barrier"), (20, "imbalance")])
 def test_long_waits_with_next_to_no_work_between_them_are_the_barriers_own(
     work: int, category: str

@@ -86,6 +86,7 @@ def no_cause(
         awaited = {
             **dict.fromkeys(PASSED_ON, "the ends or results of others"),
             **dict.fromkeys(INTERRUPTED, "a lock"),
+            "barrier": "one another at a barrier",
         }.get(first.category)
         if awaited:
             words = (
