@@ -23,10 +23,13 @@ _EXCHANGES = (b"\x0f\xb0", b"\x0f\xb1", b"\x0f\xc7")  # cmpxchg, cmpxchg8b and 1
 _NEAR = 5  # instructions from a compare-exchange to the jump of its result
 
 
-def operand(code: bytes, first: int, address: int, bias: int | None) -> Operand | None:
+def operand(
+    code: bytes, first: int, address: int, bias: int | None, *, own: bool = True
+) -> Operand | None:
     """The operand of the instruction that ends at `address`; `code` begins at `first`. All are
-    addresses of the file, which `bias` makes absolute."""
-    if (word := word_of_loop(code, first, address, bias)) is not None:
+    addresses of the file, which `bias` makes absolute. `own`: the file is the program's. A runtime
+    that pauses between its calls may look for work."""
+    if (word := word_of_loop(code, first, address, bias, calls=own)) is not None:
         return word
     each = _before(code[: address - first], first)
     if each is None or each.mnemonic in ("lea", "nop", "call", "push", "pop"):

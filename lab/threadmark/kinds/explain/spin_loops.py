@@ -21,6 +21,7 @@ LOOP = 64  # bytes of a loop that only waits
 _END = 4  # instructions at the end of a function
 PAUSE = b"\xf3\x90"
 APART = 512  # bytes from a pause to the loop that it belongs to
+_SHORT_TURN = 16  # instructions of a loop with a pause and without calls
 _TURN = 64  # instructions of such a loop; without optimisation it calls functions of the library
 _WAITS = frozenset([
     "mov", "movzx", "movsx", "movsxd", "cmp", "test", "pause", "nop", "jmp", "xchg", "bts",
@@ -34,14 +35,16 @@ _COUNTS = frozenset([
 ])  # fmt: skip
 
 
-def word_of_loop(code: bytes, first: int, address: int, bias: int | None) -> Operand | None:
+def word_of_loop(
+    code: bytes, first: int, address: int, bias: int | None, *, calls: bool
+) -> Operand | None:
     """The word that the short loop around an address waits for; None if there is no such loop.
-    `code` begins at `first`."""
+    `code` begins at `first`. `calls`: a loop with a pause may call functions."""
     body = _body(code, first, address)
     if not body and code[: address - first].endswith(PAUSE):
-        if _only_pauses(code[address - first :], address):
+        if calls and _only_pauses(code[address - first :], address):
             return Operand(loops=True)
-        body = _turn(code, first, address)
+        body = _turn(code, first, address, calls=calls)
     if not body:
         return None
     return _loop(body, bias) or _counts(body, bias)
@@ -75,17 +78,17 @@ def _only_pauses(code: bytes, address: int) -> bool:
     return "ret" in rest and set(rest[: rest.index("ret")]) <= {"nop", "leave", "pop"}
 
 
-def _turn(code: bytes, first: int, address: int) -> list[Any]:
+def _turn(code: bytes, first: int, address: int, *, calls: bool) -> list[Any]:
     """The instructions of a loop from the pause before an address back to that pause, by the
     shortest way; empty if there is none. A compiler moves the pause behind the end of the function
     if it takes success for likely."""
     begin = address - len(PAUSE)
     ends: dict[int, list[Any]] = {begin: []}  # the next instruction of each way
-    for _ in range(_TURN):
+    for _ in range(_TURN if calls else _SHORT_TURN):
         ahead: dict[int, list[Any]] = {}
         for at, way in ends.items():
             each = next(decoder().disasm(code[at - first :], at, 1), None) if at >= first else None
-            for target in _next(each) if each else ():
+            for target in _next(each, calls=calls) if each else ():
                 if target == begin:
                     return [*way, each]
                 ahead.setdefault(target, [*way, each])
@@ -93,10 +96,10 @@ def _turn(code: bytes, first: int, address: int) -> list[Any]:
     return []
 
 
-def _next(each: Any) -> list[int]:
+def _next(each: Any, *, calls: bool) -> list[int]:
     """The addresses of the function at which a thread may go on after an instruction; none after
     one that leaves the function or the program."""
-    if each.mnemonic in ("ret", "syscall", "hlt"):
+    if each.mnemonic in ("ret", "syscall", "hlt") or (each.mnemonic == "call" and not calls):
         return []
     target = target_of(each) if each.mnemonic.startswith("j") else None
     behind = [] if each.mnemonic == "jmp" else [each.address + each.size]

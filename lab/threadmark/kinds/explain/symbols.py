@@ -158,7 +158,7 @@ class Symbols:
         pauses = self._code(file, address, len(PAUSE), 0)[1] == PAUSE
         around = APART if pauses else _AROUND
         first, code = self._code(file, address, around, around)
-        return operand(code, first, address, file.bias) if code else None
+        return operand(code, first, address, file.bias, own=file.own) if code else None
 
     def _written_next(self, module: int, address: int) -> tuple[Operand, ...]:
         """The words that the code at an address writes before it branches."""
