@@ -172,6 +172,8 @@ def test_a_loop_with_a_pause_may_call_functions(back: str, waits: bool) -> None:
 def test_a_function_that_only_pauses_waits_in_its_caller(rest: str, waits: bool) -> None:
     found = looped(f"f390 {rest}", 2)
     assert bool(found and found.loops) == waits
+    found = operand(bytes.fromhex(f"f390 {rest}"), 0x1000, 0x1002, 0, own=False)
+    assert not (found and found.loops)
 
 
 def test_a_pause_that_no_way_comes_back_to_is_no_loop() -> None:

@@ -17,7 +17,7 @@ from threadmark.kinds.explain.imports import Imports
 C_LIBRARY = re.compile(r"lib(c|pthread)[.-]")
 _FUTEX = "eax, 0xca"  # the number of the system call
 _OPERATIONS = {0x80: "wait", 0x81: "wake", 0x89: "wait", 0x189: "wait"}  # as glibc passes them
-_NUMBER = re.compile(r"(?:e?si|sil|e?dx|dl|e[abc]x|r\d+[db]), (0x[0-9a-f]+)$")
+_NUMBER = re.compile(r"\w+, (0x[0-9a-f]+)")  # of a register
 _PASSES_ON = re.compile(r"_*(pthread|sem)_\w+")  # functions that may end in one without a name
 _WAITS = ("pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait")
 _RELOCK = "__pthread_mutex_cond_lock"
