@@ -20,7 +20,6 @@
 
 #include "detail/call.hpp"
 #include "detail/compiler.hpp"
-#include "detail/exit_actions.hpp"
 #include "detail/scope_links.hpp"
 #include "detail/state.hpp"
 #include "detail/state_memory.hpp"
@@ -67,7 +66,6 @@ struct Branch : CallState<ResultOfPassed<F>, Passing<F>> {
     const Claim found = stack_left(self) ? self.take_newest(*this) : Claim::other;
     if (found != Claim::taken) [[unlikely]]
       return join_slowly(self, found);
-    const ExitScope exits;
     return this->call();
   }
   // Another branch has thrown. This branch runs to its end, and its outcome is dropped.
@@ -95,10 +93,7 @@ struct Branch : CallState<ResultOfPassed<F>, Passing<F>> {
     return this->deque == &self ? stack_left(self) && self.take(*this) : this->deque == nullptr;
   }
   [[gnu::noinline, gnu::cold]] R join_slowly(Worker& self, Claim found) {
-    if (take_slowly(self, found)) {
-      const ExitScope exits;
-      return this->call();
-    }
+    if (take_slowly(self, found)) return this->call();
     wait_for_branch(*this);
     const End end{*this};
     return this->move_out();

@@ -145,6 +145,24 @@ TEST(Starvation, the_oldest_of_many_tasks_is_run_by_a_thread_that_is_there) {
   EXPECT_LE(pool.stats().threads_added, 3u);  // one of them for the thread that sleeps here
 }
 
+long count_leaves(int depth) {
+  if (depth == 0) return 1;
+  const auto [left, right] = tmk::fork_join([=] { return count_leaves(depth - 1); },
+                                            [=] { return count_leaves(depth - 1); });
+  return left + right;
+}
+// No counter has the branches that their own thread runs, but they are progress.
+TEST(Starvation, a_thread_that_forks_and_joins_is_not_taken_for_one_that_spins) {
+  if (support::sanitized) GTEST_SKIP() << "times are those of the sanitizer";
+  tmk::pool pool(1);
+  pool.run([] {
+    for (const auto begun = Clock::now(); Clock::now() - begun < 500ms;) {
+      EXPECT_EQ(count_leaves(12), 4096);
+    }
+  });
+  EXPECT_EQ(pool.stats().threads_added, 0u);
+}
+
 TEST(Window, the_places_that_it_leaves_behind_are_used_again) {
   tmk::pool pool(1);
   pool.run([] {

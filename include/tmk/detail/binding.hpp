@@ -42,8 +42,8 @@ inline Worker& Pool::bind() {
   worker->stack_end = stack_bounds().limit;
   if (!has_membarrier) {                        // nothing is private
     const std::lock_guard guard(worker->lock);  // a thief may look at a used worker
-    worker->split.store(SIZE_MAX);
-    worker->open = SIZE_MAX;
+    worker->split.store(kAlways);
+    worker->open = kAlways;
   }
   worker->counted = worker->pooled = false;
   worker->thread.store(gettid());
@@ -67,6 +67,11 @@ inline void Pool::unbind(Worker& worker) {
 inline void count_thread(Deque& deque) {
   auto& worker = static_cast<Worker&>(deque);
   if (!std::exchange(worker.counted, true)) worker.pool->enter(worker);
+}
+
+inline bool wants_threads(const Deque& deque) {
+  const auto& worker = static_cast<const Worker&>(deque);
+  return worker.activity->load() < worker.quiet;
 }
 
 inline void note_signals(Deque& deque) { static_cast<Worker&>(deque).pool->note_signals(); }

@@ -26,8 +26,10 @@ namespace tmk::detail {
 
 void count_thread(Deque& deque);  // at its first push, the owner counts among the threads that run
 void note_signals(Deque& deque);  // a thread that looks around runs the new task
+bool wants_threads(const Deque& deque);  // fewer threads run than should, or the watchdog is away
 
-inline constexpr std::size_t kFew = 16;  // tasks that a thief exposes all at once
+inline constexpr std::size_t kFew = 16;           // tasks that a thief exposes all at once
+inline constexpr std::size_t kAlways = SIZE_MAX;  // a split that is above each bottom
 
 // The result of a thief's look. `missed`: there may be a task, but another thread was faster or has
 // the lock, or the thief left a task because it is the first of siblings that may follow.
@@ -65,7 +67,7 @@ struct alignas(128) Deque {
   std::size_t mask = 0;
   std::size_t room_end = 0;  // a bottom from which a push calls make_room
   std::atomic<std::size_t> bottom{0};
-  Counter taken;  // by the owner
+  Counter taken;  // by the owner, without the branches
 
   // Each function names first the roles of scheduler.md that may call it.
 
@@ -105,14 +107,16 @@ struct alignas(128) Deque {
     // ORDER check-split: relaxed, ordered by light-fence.
     return b >= split.load(std::memory_order_relaxed);
   }
-  // Owner. It has pushed at a place that is shared: a thief has asked for the place, or has read an
-  // earlier bottom.
+  // Owner. It has pushed at a place that is shared: a thief has asked for the place or has read an
+  // earlier bottom, or a thread has ceased to run. A thread that the owner wakes now needs no
+  // fence.
   [[gnu::noinline, gnu::cold]] void push_slowly(std::size_t i) {
     if (has_membarrier) note_signals(*this);
     const std::lock_guard guard(lock);
     unshare(i);
+    if (wants_threads(*this)) asked = std::max(asked, read(bottom));
     answer();
-    full_fence();  // head has come down after the fence of push, and look-for-sleepers follows
+    full_fence();  // head has come down after the fence of push, and a look at activity follows
   }
 
   // Owner. Claims a task of its own, wherever it lies; false if another thread has claimed it.
@@ -171,7 +175,6 @@ struct alignas(128) Deque {
     // ORDER check-split-newest: relaxed, ordered by light-fence.
     if (i < split.load(std::memory_order_relaxed)) [[unlikely]]
       return Claim::shared;
-    taken.increment();
     return Claim::taken;
   }
   // Owner. It has lowered bottom below its newest task, which lies in a place that was shared.
@@ -182,7 +185,6 @@ struct alignas(128) Deque {
     lower_bottom(read(bottom), read(head));
     unshare(read(bottom));
     answer();
-    if (own) taken.increment();
     return own;
   }
 
@@ -205,7 +207,7 @@ struct alignas(128) Deque {
     return task;
   }
 
-  // Owner, about to wake a thief. All tasks may be stolen, and the thief needs no fence.
+  // Owner. All tasks may be stolen, and the thief needs no fence.
   [[gnu::noinline, gnu::cold]] void share() {
     if (!has_membarrier) return;  // all tasks are shared already
     const std::lock_guard guard(lock);
@@ -242,6 +244,14 @@ struct alignas(128) Deque {
     const std::lock_guard guard(lock, std::adopt_lock);
     ring(read(bottom) + 1);
     return true;
+  }
+  // Anyone. A thread ceases to run, or the watchdog to tick: the owner's next push takes the slow
+  // path, which looks at activity.
+  void alert() {
+    if (!has_membarrier) return;  // each push does
+    const std::lock_guard guard(lock);
+    // ORDER alert: relaxed, ordered by heavy-fence.
+    split.store(kAlways, std::memory_order_relaxed);
   }
   // Owner or thief. Claims the oldest task, siblings or not; null if there is none. `owned`: the
   // caller is the owner, from which no task is private.
@@ -381,7 +391,7 @@ struct alignas(128) Deque {
     write(apart->head, kApart + h);
     write(apart->split, kApart + b);
     apart->open = kApart + b;
-    const std::size_t none = has_membarrier ? 0 : SIZE_MAX;
+    const std::size_t none = has_membarrier ? 0 : kAlways;
     write(bottom, 0);
     write(head, 0);
     write(split, none);
@@ -426,15 +436,15 @@ struct alignas(128) Deque {
     check();
   }
   // Owner, under the lock. Opens the places that thieves have asked for. All places above are
-  // private, except the next place if thieves have asked for that. No fence is needed, because the
-  // owner knows which of its tasks it has taken.
+  // private, except the next place if thieves have asked for that. While threads are wanted, no
+  // place is private. No fence is needed, because the owner knows which of its tasks it has taken.
   void answer() {
     if (!has_membarrier) return;  // everything is open
     const std::size_t b = read(bottom);
     // Head may be above open: the owner has raised it past places that it has erased itself.
     const std::size_t end = std::max(std::min(std::max(open, asked), b), read(head));
     asked = asked > b ? b + 1 : 0;
-    const std::size_t shared = std::max(end, asked);
+    const std::size_t shared = wants_threads(*this) ? kAlways : std::max(end, asked);
     if (read(split) > shared) ++split_falls;
     write(split, shared);
     if (std::exchange(open, end) != end) siblings_end = 0;
@@ -573,8 +583,8 @@ struct alignas(128) Deque {
     // The owner lowers bottom to split without the lock, and must not push below head there.
     if (read(split) < h) write(split, h);
     room_end = h + mask + 1;
-    check();
     count_thread(*this);
+    answer();
     return b;
   }
   // Owner. Moves the tasks from h to b side by side, from h on and in the same order. The tasks

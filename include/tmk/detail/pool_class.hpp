@@ -1,9 +1,9 @@
 // A pool: threads for pending tasks. It has workers, one for each thread that uses it, and threads
 // of its own. Its threads run the tasks that others push, block in the tasks they run, and sleep
-// when there are none. `activity` counts the threads that run; a push looks at it and does nothing
-// more while all are busy and the watchdog ticks. A thread that blocks in a wait is not counted, so
-// another thread takes its place. A header that uses a pool includes pool.hpp, which has the
-// functions too.
+// when there are none. `activity` counts the threads that run. While all are busy and the watchdog
+// ticks, a push does not look at it; else the worker's `split` makes each push slow. A thread that
+// blocks in a wait is not counted, so another thread takes its place. A header that uses a pool
+// includes pool.hpp, which has the functions too.
 #pragma once
 
 #include <sched.h>
@@ -48,7 +48,7 @@ class Pool {
   Worker& bind();  // bad_alloc
   void unbind(Worker& worker);
 
-  // After a push that found activity below `quiet`: wake a thread if one may run, arm the watchdog.
+  // After a slow push, if threads are wanted: wake a thread if one may run, arm the watchdog.
   void wake(Worker& self) {
     note_processor(self);
     // Without a watchdog no other thread tries again. Only some pushes try, because a refusal by
@@ -75,6 +75,7 @@ class Pool {
     const std::uint32_t now = stop_running();
     if (now >= limit()) return;
     if (!may_have_pending()) {  // else the fence, which may take 20 us, would add nothing
+      alert();
       heavy_fence();
       if (!may_have_pending()) return;
     }
@@ -126,13 +127,15 @@ class Pool {
   std::uint32_t limit() const { return target_ + extra_.load(); }
   // The calling thread stops running. Returns the number of threads that still run.
   std::uint32_t stop_running() {
-    // ORDER announce-sleep: seq_cst, ordered by heavy-fence, which comes before a look for tasks.
     const std::uint32_t before = activity_.fetch_sub(1) & kRunning;
     TMK_ASSERT(before != 0);
     if (closing_.load()) futex_wake(activity_, INT_MAX);
     return before - 1;
   }
 
+  // After `activity_` has fallen: each owner looks at it when it next pushes. If the caller sleeps
+  // then, a heavy fence and a look for tasks have to follow.
+  void alert();
   bool add_thread(bool goes_on = false);
   void wake_parked(bool goes_on);
   bool start(void (Pool::*body)(), bool elsewhere = false);
@@ -152,6 +155,7 @@ class Pool {
   bool has_pending();
   std::uint32_t count_places();
   std::uint64_t claims();
+  bool have_joined();
   std::uint32_t count_waiting(std::chrono::nanoseconds since, bool stuck);
   std::uint32_t mark_starving();
 
@@ -184,6 +188,9 @@ class Pool {
   Pool* next_ = nullptr;  // in the registry
 };
 
+inline void Pool::alert() {
+  for (Worker* w = workers_.load(); w != nullptr; w = w->next) w->alert();
+}
 inline bool Pool::may_have_pending() {
   for (Worker* w = workers_.load(); w != nullptr; w = w->next) {
     if (w->may_have_pending()) return true;

@@ -24,8 +24,7 @@ using Spawning =
                            sizeof(D) <= 2 * sizeof(void*),
                        D, T&&>;
 
-// The last step of spawn() if there is no room or no free block, if another thread wants the task,
-// or if a thread has to be woken.
+// The last step of spawn() if there is no room or no free block, or if the place is shared.
 template <class S>
 [[gnu::noinline, gnu::cold]] S* submit_made(S* state, Worker& worker, Entry siblings) {
   try {
@@ -43,14 +42,8 @@ template <class S, class... P>
   return submit_made(state, *worker, siblings);
 }
 template <class S>
-[[gnu::noinline, gnu::cold]] S* push_slowly(S* state, Worker& worker) {
-  worker.push_slowly(worker.next_place() - 1);
-  look_for_sleepers(worker);
-  return state;
-}
-template <class S>
-[[gnu::noinline, gnu::cold]] S* wake_for(S* state, Worker& worker) {
-  wake(worker);
+[[gnu::noinline, gnu::cold]] S* push_made(S* state, Worker& worker) {
+  push_slowly(worker, worker.next_place() - 1);
   return state;
 }
 
@@ -72,9 +65,7 @@ template <class S, class... P>
           return submit_made(state, worker, siblings);
       }
       if (!worker.try_publish(*state, place.index, siblings)) [[unlikely]]
-        return push_slowly(state, worker);
-      if (may_wake(worker)) [[unlikely]]
-        return wake_for(state, worker);
+        return push_made(state, worker);
       return state;
     }
   }

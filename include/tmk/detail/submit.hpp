@@ -13,24 +13,17 @@
 
 namespace tmk::detail {
 
-// The rest of a push: wakes a thread if one may run.
-inline bool may_wake(const Worker& worker) {
-  // ORDER look-for-sleepers: relaxed, ordered by light-fence.
-  return worker.activity->load(std::memory_order_relaxed) < worker.quiet;
-}
-inline void wake(Worker& worker) {
-  worker.share();
-  worker.pool->wake(worker);
-}
-inline void look_for_sleepers(Worker& worker) {
-  if (may_wake(worker)) [[unlikely]]
-    wake(worker);
+// The rest of a push at a place that is shared: wakes a thread if one may run.
+[[gnu::noinline, gnu::cold]] inline void push_slowly(Worker& worker, std::size_t i) {
+  worker.push_slowly(i);
+  if (wants_threads(worker)) worker.pool->wake(worker);
 }
 // Makes a task pending. `siblings`: the mark of tasks that are mostly awaited oldest first, or 0.
 // bad_alloc.
 inline void submit(Worker& worker, Task& task, Entry siblings = 0) {
-  worker.push(task, siblings);
-  look_for_sleepers(worker);
+  const std::size_t b = worker.place_with_room();
+  if (!worker.try_push_at(b, task, siblings)) [[unlikely]]
+    push_slowly(worker, b);
 }
 // The place for a branch, for a thread whose worker has no room or is unbound_worker. Afterwards
 // the thread has a bound worker. If there is no memory for room, the place is in no deque.
@@ -52,8 +45,7 @@ inline Place place_for_branch(Worker*& worker) noexcept {
 // Makes a branch pending that was constructed with this place.
 inline void submit_branch(Worker& worker, Task& task, Place place) {
   if (!worker.try_publish(task, place.index, kBranch)) [[unlikely]]
-    worker.push_slowly(place.index);
-  look_for_sleepers(worker);
+    push_slowly(worker, place.index);
 }
 
 }  // namespace tmk::detail

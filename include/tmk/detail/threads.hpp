@@ -223,6 +223,7 @@ inline void Pool::thread_main() {
   if (bound == nullptr) {  // no memory: as if the system had given no thread
     stop_running();
     refused_.store(true);
+    alert();
     return;
   }
   const Member member{*this, *bound};
@@ -248,6 +249,7 @@ inline void Pool::thread_main() {
 inline bool Pool::park(Worker& self) {
   parked_.fetch_add(1);
   stop_running();
+  alert();
   heavy_fence();
   if (running() < limit() && may_have_pending() && unpark_one()) {
     activity_.fetch_add(1);
@@ -311,6 +313,7 @@ inline bool Pool::add_thread(bool goes_on) {
   }
   stop_running();
   refused_.store(true);
+  alert();
   return false;
 }
 

@@ -53,6 +53,17 @@ inline std::uint64_t Pool::claims() {
   }
   return sum;
 }
+// Whether a worker's bottom is lower than at the last look. The branches that their makers run are
+// seen by that alone, because no counter has them.
+inline bool Pool::have_joined() {
+  bool joined = false;
+  for (Worker* w = workers_.load(); w != nullptr; w = w->next) {
+    // ORDER fallen: relaxed, statistic.
+    const std::size_t bottom = w->bottom.load(std::memory_order_relaxed);
+    joined |= bottom < std::exchange(w->seen_bottom, bottom);
+  }
+  return joined;
+}
 inline void Pool::start_watchdog() {
   alarm_.store(1);
   if (watched_.exchange(true)) {
@@ -61,6 +72,7 @@ inline void Pool::start_watchdog() {
     watched_.store(false);
     refused_.store(true);
     activity_.fetch_and(~kArmed);  // a later push tries again
+    alert();
   }
 }
 
@@ -120,8 +132,8 @@ inline void Pool::watchdog_main() {
         // Threads of the program that sleep still count as running. As many other threads may run
         // at once after a push, before the next look.
         extra_.store(count_waiting(begun - last, false));
-        // ORDER disarm: seq_cst, ordered by heavy-fence, which comes before the look for tasks.
         activity_.fetch_and(~kArmed);
+        alert();
         heavy_fence();
         if (!may_have_pending() || (activity_.fetch_or(kArmed) & kArmed) != 0) break;
       }
@@ -130,7 +142,7 @@ inline void Pool::watchdog_main() {
       before += claimed;
       const std::uint64_t begun_now = begun_threads_.load();
       credit += begun_now - std::exchange(begun_before, begun_now);
-      if (claimed > credit) {
+      if (have_joined() || claimed > credit) {
         credit = stuck = 0;
         patient /= 2;
         next = kPatience * (patient + 1);

@@ -44,6 +44,7 @@ struct alignas(128) Worker : Deque {
   Worker* next = nullptr;             // in the pool's list, or among the spare ones
   // ---- written by the watchdog: what it saw when it last looked ----
   std::int64_t seen_cpu_ns = 0;
+  std::size_t seen_bottom = 0;
   Entry seen_oldest = 0;
   std::uint32_t oldest_age = 0;  // the looks for which seen_oldest has stayed the oldest
   std::uint64_t seen_scheduled = 0;

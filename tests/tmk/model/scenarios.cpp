@@ -780,6 +780,21 @@ void a_push_is_slow_and_meets_a_thread_that_goes_to_sleep() {
   static_cast<void>(settle());
   require(s.ran[1] == 1, "it has run");
 }
+// The owner joins at a shared place, so it writes split while the other thread ceases to run.
+void a_join_is_slow_and_meets_a_thread_that_goes_to_sleep() {
+  Sleeping s(2, 2);
+  s.worker.push(s.a, 0);
+  s.worker.share();
+  s.start_thread();
+  spawn([&] {
+    const Claim found = s.worker.take_newest(s.a);
+    if (found == Claim::taken || (found == Claim::shared && s.worker.take_newest_slowly(s.a)))
+      run(s.a);
+    tmk::detail::submit(s.worker, s.b);
+  });
+  static_cast<void>(settle());
+  require(s.ran[0] == 1 && s.ran[1] == 1, "both have run");
+}
 // The thread had asked, so the push is slow.
 void a_push_answers_a_thread_that_goes_to_sleep() {
   let_threads_ask();
@@ -932,6 +947,8 @@ std::vector<Scenario> scenarios() {
       {"a push meets a thread that goes to sleep", a_push_meets_a_thread_that_goes_to_sleep, 3},
       {"a push is slow and meets a thread that goes to sleep",
        a_push_is_slow_and_meets_a_thread_that_goes_to_sleep, 3},
+      {"a join is slow and meets a thread that goes to sleep",
+       a_join_is_slow_and_meets_a_thread_that_goes_to_sleep, 2},
       {"a push answers a thread that goes to sleep", a_push_answers_a_thread_that_goes_to_sleep, 2},
       {"a push wakes a thread", a_push_wakes_a_thread, 2},
       {"a push chooses the thread that it wakes", a_push_chooses_the_thread_that_it_wakes, 3},
