@@ -55,6 +55,7 @@ inline void Pool::begin_anew(pid_t parent_thread) {
     own.exposing = false;  // a thief may have had a fence under way
     own.starving.store(false);
     own.leave_pending_behind();
+    own.split.store(kAlways);  // an alert: activity falls
     if (own.counted) ++running;
     if (own.pooled) ++pooled;
     own.lock.unlock();
