@@ -18,7 +18,7 @@
 namespace tmk::detail {
 
 // Takes a worker of the pool that no thread has, a spare one of the registry, or a new one.
-inline Worker& Pool::bind() {
+[[gnu::noinline, gnu::cold]] inline Worker& Pool::bind() {
   Worker* worker = workers_.load();
   for (bool expected = false; worker != nullptr; worker = worker->next, expected = false) {
     if (!worker->bound.load() && worker->bound.compare_exchange_strong(expected, true)) break;
@@ -58,7 +58,7 @@ inline Worker* Pool::try_bind() noexcept {
   }
 }
 
-inline void Pool::unbind(Worker& worker) {
+[[gnu::noinline, gnu::cold]] inline void Pool::unbind(Worker& worker) {
   if (std::exchange(worker.counted, false)) leave(worker);
   worker.thread.store(0);
   worker.bound.store(false);  // tasks that it still has are stolen or revoked

@@ -475,7 +475,7 @@ struct alignas(128) Deque {
   // Lets others claim below `end`, unless the owner lowers split meanwhile: the owner has then
   // opened the places itself. The thief gives the lock back, because the owner needs it to open
   // places, and because the fence that follows waits for processors.
-  void expose(std::unique_lock<SpinLock>& guard, std::size_t end) {
+  [[gnu::noinline]] void expose(std::unique_lock<SpinLock>& guard, std::size_t end) {
     ring(end);
     const std::size_t bell = read(split);
     const std::uint64_t seen = split_falls;

@@ -96,7 +96,7 @@ class Distances {
   }
   // Reads which units one processor shares with others. Most entries are set already, by another
   // processor that shares the unit.
-  void read_of(unsigned processor, const std::string& folder) {
+  [[gnu::noinline, gnu::cold]] void read_of(unsigned processor, const std::string& folder) {
     const auto read = [&](What what, const std::string& name) {
       const cpu_set_t all = numbers_in(name);
       if (CPU_ISSET(processor, &all)) join(all, what, processor);

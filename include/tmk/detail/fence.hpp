@@ -77,7 +77,7 @@ inline bool visit_processors() {
       "the system granted membarrier and refuses it now, and sched_setaffinity, too; install the "
       "filter of system calls before the first use of tmk, or let it pass membarrier");
 }
-inline void heavy_fence() {
+[[gnu::noinline]] inline void heavy_fence() {
   if (!has_membarrier) return full_fence();
   // ORDER heavy-fence: seq_cst, pairs with light-fence. The kernel runs it for every thread.
   if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) [[unlikely]] {

@@ -70,7 +70,7 @@ class Pool {
     activity_.fetch_add(1);
   }
   // The calling thread blocks or ends. Pending tasks get a thread in its place.
-  void leave(Worker& self) {
+  [[gnu::noinline]] void leave(Worker& self) {
     self.active.store(false);
     const std::uint32_t now = stop_running();
     if (now >= limit()) return;
@@ -188,7 +188,7 @@ class Pool {
   Pool* next_ = nullptr;  // in the registry
 };
 
-inline void Pool::alert() {
+[[gnu::noinline, gnu::cold]] inline void Pool::alert() {
   for (Worker* w = workers_.load(); w != nullptr; w = w->next) w->alert();
 }
 inline bool Pool::may_have_pending() {

@@ -18,7 +18,7 @@ namespace tmk::detail {
 // Processors that the cgroup's quota allows, rounded up; INT_MAX without a quota. Reads v2 cpu.max
 // along the process's path and v1 cpu.cfs_quota_us at their usual mount points. `root` is a prefix
 // of all file names.
-inline int quota_processors(const std::string& root = "") {
+[[gnu::noinline, gnu::cold]] inline int quota_processors(const std::string& root = "") {
   const auto limit = [](double quota, double period) {
     const double processors = (quota + period - 1) / period;
     return quota > 0 && period > 0 && processors < INT_MAX ? static_cast<int>(processors) : INT_MAX;
@@ -58,7 +58,7 @@ inline int quota_processors(const std::string& root = "") {
 
 // The processors that a thread may use; 0 is the caller. Empty if it may use more than cpu_set_t
 // holds.
-inline cpu_set_t processors_of(pid_t thread) {
+[[gnu::noinline, gnu::cold]] inline cpu_set_t processors_of(pid_t thread) {
   cpu_set_t set;
   if (sched_getaffinity(thread, sizeof set, &set) != 0) CPU_ZERO(&set);
   return set;
@@ -115,7 +115,8 @@ inline unsigned allowed_processors(const cpu_set_t& set) {
 
 // Threads that can really run at once: TMK_NUM_THREADS, else the affinity mask and the quota. At
 // least 1.
-inline unsigned usable_processors(const cpu_set_t& set = processors_of(0)) {
+[[gnu::noinline, gnu::cold]] inline unsigned usable_processors(
+    const cpu_set_t& set = processors_of(0)) {
   if (const char* text = std::getenv("TMK_NUM_THREADS")) {
     char* end = nullptr;
     const long wanted = std::strtol(text, &end, 10);

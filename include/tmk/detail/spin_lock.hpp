@@ -19,7 +19,7 @@ class SpinLock {
     return !word_.load(std::memory_order_relaxed) &&
            !word_.exchange(true, std::memory_order_acquire);
   }
-  void lock() {
+  [[gnu::noinline]] void lock() {
     for (int spins = 0; !try_lock(); ++spins) {
       if (spins < 64) {
         pause();

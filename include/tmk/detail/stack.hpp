@@ -58,7 +58,7 @@ struct StackBounds {
   std::uintptr_t low = 0, high = 0, limit = 0;
 };
 TMK_THREAD_LOCAL StackBounds known_stack{};
-inline const StackBounds& stack_bounds() {
+[[gnu::noinline]] inline const StackBounds& stack_bounds() {
   if (known_stack.limit != 0) return known_stack;
   pthread_attr_t attributes;
   if (pthread_getattr_np(pthread_self(), &attributes) != 0) return known_stack;

@@ -246,7 +246,7 @@ inline void Pool::thread_main() {
 
 // Sleeps until there is work; false: this thread must end. activity counts the thread before and
 // afterwards, not while it sleeps.
-inline bool Pool::park(Worker& self) {
+[[gnu::noinline, gnu::cold]] inline bool Pool::park(Worker& self) {
   parked_.fetch_add(1);
   stop_running();
   alert();
@@ -299,7 +299,7 @@ inline void Pool::wake_parked(bool goes_on) {
   futex_wake(tokens_, 1);
 }
 // Lets one more thread run, a parked or a new one. False: the system gives none.
-inline bool Pool::add_thread(bool goes_on) {
+[[gnu::noinline, gnu::cold]] inline bool Pool::add_thread(bool goes_on) {
   activity_.fetch_add(1);
   begun_threads_.fetch_add(1);
   if (unpark_one()) {
@@ -319,7 +319,7 @@ inline bool Pool::add_thread(bool goes_on) {
 
 // Starts a thread that calls `body`. False: the system gives none. `elsewhere`: the thread begins
 // on another processor than the caller's, until it sets its processors itself.
-inline bool Pool::start(void (Pool::*body)(), bool elsewhere) {
+[[gnu::noinline, gnu::cold]] inline bool Pool::start(void (Pool::*body)(), bool elsewhere) {
   keep_module_loaded();  // another module may have made the registry
   struct Start {
     Pool* pool;
