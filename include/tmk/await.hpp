@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "detail/exit_actions.hpp"
-#include "detail/submit.hpp"
 #include "detail/task.hpp"
 #include "detail/this_worker.hpp"
 #include "detail/wait.hpp"
@@ -31,7 +30,7 @@ struct Resumption : Task {
   static void make_pending(Task& task) {
     task.operations = &kResume;
     try {
-      submit(this_worker(), task);
+      this_worker().push(task);
     } catch (const std::bad_alloc&) {
       resume(task);
     }

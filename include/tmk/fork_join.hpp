@@ -18,12 +18,12 @@
 #include <utility>
 #include <variant>
 
+#include "detail/branch_place.hpp"
 #include "detail/call.hpp"
 #include "detail/compiler.hpp"
 #include "detail/scope_links.hpp"
 #include "detail/state.hpp"
 #include "detail/state_memory.hpp"
-#include "detail/submit.hpp"
 #include "detail/this_worker.hpp"
 #include "detail/wait.hpp"
 #include "detail/worker.hpp"
@@ -85,7 +85,7 @@ struct Branch : CallState<ResultOfPassed<F>, Passing<F>> {
   };
   TMK_INLINE Branch(Place place, Worker*& from, F&& callable) noexcept
       : CallState<R, Passing<F>>(place, std::in_place, std::forward<F>(callable)) {
-    if (place.deque != nullptr) submit_branch(*from, *this, place);  // else join runs the branch
+    if (place.deque != nullptr) from->publish(*this, place.index, kBranch);  // else join runs it
   }
   bool take_slowly(Worker& self, Claim found) {
     if (found == Claim::shared) return self.take_newest_slowly(*this);
@@ -223,7 +223,7 @@ class task_scope {
     S* const state = detail::make_state<S>(worker, std::in_place, std::forward<F>(callable));
     state->scope = this;
     try {
-      detail::submit(*worker, *state, detail::kScoped);
+      worker->push(*state, detail::kScoped);
     } catch (...) {
       state->operations->destroy(*state);
       throw;

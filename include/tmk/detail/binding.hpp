@@ -74,6 +74,11 @@ inline bool wants_threads(const Deque& deque) {
   return worker.activity->load() < worker.quiet;
 }
 
+inline void wake_thread(Deque& deque) {
+  auto& worker = static_cast<Worker&>(deque);
+  worker.pool->wake(worker);
+}
+
 inline void note_signals(Deque& deque) { static_cast<Worker&>(deque).pool->note_signals(); }
 
 }  // namespace tmk::detail

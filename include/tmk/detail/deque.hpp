@@ -27,6 +27,7 @@ namespace tmk::detail {
 void count_thread(Deque& deque);  // at its first push, the owner counts among the threads that run
 void note_signals(Deque& deque);  // a thread that looks around runs the new task
 bool wants_threads(const Deque& deque);  // fewer threads run than should, or the watchdog is away
+void wake_thread(Deque& deque);          // one of the owner's pool; the watchdog too
 
 inline constexpr std::size_t kFew = 16;           // tasks that a thief exposes all at once
 inline constexpr std::size_t kAlways = SIZE_MAX;  // a split that is above each bottom
@@ -71,9 +72,15 @@ struct alignas(128) Deque {
 
   // Each function names first the roles of scheduler.md that may call it.
 
-  // Owner. Makes a task pending, with the mark of its siblings or 0. If it throws bad_alloc,
-  // nothing has changed.
-  void push(Task& task, Entry siblings) { push_at(place_with_room(), task, siblings); }
+  // Owner. Makes a task pending, with the mark of its siblings or 0, and wakes a thread if one may
+  // run. If it throws bad_alloc, nothing has changed.
+  void push(Task& task, Entry siblings = 0) {
+    const std::size_t b = place_with_room();
+    task.deque = this;
+    // ORDER set-index: relaxed, ordered by publish-entry.
+    task.index.store(b, std::memory_order_relaxed);
+    publish(task, b, siblings);
+  }
   // The same in two steps, for a caller that may have to bind a worker first. A deque that no
   // thread ever had has no room.
   std::size_t next_place() const {
@@ -86,18 +93,12 @@ struct alignas(128) Deque {
       return make_room();
     return b;
   }
-  void push_at(std::size_t b, Task& task, Entry siblings) {
-    if (!try_push_at(b, task, siblings)) [[unlikely]]
+  // The rest of a push. The task has its place in `index`.
+  void publish(Task& task, std::size_t b, Entry siblings) {
+    if (!try_publish(task, b, siblings)) [[unlikely]]
       push_slowly(b);
   }
   // The same; false: push_slowly(b) has to follow.
-  bool try_push_at(std::size_t b, Task& task, Entry siblings) {
-    task.deque = this;
-    // ORDER set-index: relaxed, ordered by publish-entry.
-    task.index.store(b, std::memory_order_relaxed);
-    return try_publish(task, b, siblings);
-  }
-  // The rest of a push. The task has its place in `index`.
   bool try_publish(Task& task, std::size_t b, Entry siblings) {
     // ORDER publish-entry: release, pairs with read-entry-open, which sees the contents.
     entries[b & mask].store(reinterpret_cast<Entry>(&task) + siblings, std::memory_order_release);
@@ -112,11 +113,14 @@ struct alignas(128) Deque {
   // fence.
   [[gnu::noinline, gnu::cold]] void push_slowly(std::size_t i) {
     if (has_membarrier) note_signals(*this);
-    const std::lock_guard guard(lock);
-    unshare(i);
-    if (wants_threads(*this)) asked = std::max(asked, read(bottom));
-    answer();
-    full_fence();  // head has come down after the fence of push, and a look at activity follows
+    {
+      const std::lock_guard guard(lock);
+      unshare(i);
+      if (wants_threads(*this)) asked = std::max(asked, read(bottom));
+      answer();
+      full_fence();  // head has come down after the fence of push, and a look at activity follows
+    }
+    if (wants_threads(*this)) wake_thread(*this);
   }
 
   // Owner. Claims a task of its own, wherever it lies; false if another thread has claimed it.

@@ -7,7 +7,6 @@
 
 #include "entry.hpp"
 #include "state_memory.hpp"
-#include "submit.hpp"
 #include "task.hpp"
 #include "task_memory.hpp"
 #include "this_worker.hpp"
@@ -26,9 +25,9 @@ using Spawning =
 
 // The last step of spawn() if there is no room or no free block, or if the place is shared.
 template <class S>
-[[gnu::noinline, gnu::cold]] S* submit_made(S* state, Worker& worker, Entry siblings) {
+[[gnu::noinline, gnu::cold]] S* push_anew(S* state, Worker& worker, Entry siblings) {
   try {
-    submit(worker, *state, siblings);
+    worker.push(*state, siblings);
   } catch (...) {
     S::destroy(*state);
     throw;
@@ -39,11 +38,11 @@ template <class S, class... P>
 [[gnu::noinline, gnu::cold]] S* spawn_slowly(Entry siblings, P... parts) {
   Worker* worker = current_worker;
   S* const state = make_state<S>(worker, std::in_place, static_cast<P&&>(parts)...);
-  return submit_made(state, *worker, siblings);
+  return push_anew(state, *worker, siblings);
 }
 template <class S>
 [[gnu::noinline, gnu::cold]] S* push_made(S* state, Worker& worker) {
-  push_slowly(worker, worker.next_place() - 1);
+  worker.push_slowly(worker.next_place() - 1);
   return state;
 }
 
@@ -62,7 +61,7 @@ template <class S, class... P>
       S* const state = construct_state<S>(block, place, std::in_place, static_cast<P&&>(parts)...);
       if constexpr ((std::is_reference_v<P> || ...)) {  // the construction may have made tasks
         if (worker.next_place() != place.index || place.index >= worker.room_end) [[unlikely]]
-          return submit_made(state, worker, siblings);
+          return push_anew(state, worker, siblings);
       }
       if (!worker.try_publish(*state, place.index, siblings)) [[unlikely]]
         return push_made(state, worker);

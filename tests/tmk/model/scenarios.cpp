@@ -763,34 +763,34 @@ struct Sleeping {
 void a_push_meets_a_thread_that_goes_to_sleep() {
   Sleeping s(2, 2);
   s.start_thread();
-  spawn([&] { tmk::detail::submit(s.worker, s.a); });
+  spawn([&] { s.worker.push(s.a); });
   static_cast<void>(settle());  // one thread or more of the pool sleep now
   require(s.ran[0] == 1, "it has run");
 }
 // The pusher finds head and split above its bottom: a thief has looked at an earlier bottom.
 void a_push_is_slow_and_meets_a_thread_that_goes_to_sleep() {
   Sleeping s(2, 2);
-  s.worker.push(s.a, 0);
+  s.worker.push(s.a);
   require(s.worker.take(s.a), "nobody else is there");
   s.worker.split = 1;
   s.worker.open = std::min<std::size_t>(s.worker.open, 1);
   s.worker.head = 1;
   s.start_thread();
-  spawn([&] { tmk::detail::submit(s.worker, s.b); });
+  spawn([&] { s.worker.push(s.b); });
   static_cast<void>(settle());
   require(s.ran[1] == 1, "it has run");
 }
 // The owner joins at a shared place, so it writes split while the other thread ceases to run.
 void a_join_is_slow_and_meets_a_thread_that_goes_to_sleep() {
   Sleeping s(2, 2);
-  s.worker.push(s.a, 0);
+  s.worker.push(s.a);
   s.worker.share();
   s.start_thread();
   spawn([&] {
     const Claim found = s.worker.take_newest(s.a);
     if (found == Claim::taken || (found == Claim::shared && s.worker.take_newest_slowly(s.a)))
       run(s.a);
-    tmk::detail::submit(s.worker, s.b);
+    s.worker.push(s.b);
   });
   static_cast<void>(settle());
   require(s.ran[0] == 1 && s.ran[1] == 1, "both have run");
@@ -804,11 +804,11 @@ void a_push_wakes_a_thread() {
   Sleeping s(2, 2);
   s.start_thread();
   require(settle() == 1, "it sleeps");
-  spawn([&] { tmk::detail::submit(s.worker, s.a); });
+  spawn([&] { s.worker.push(s.a); });
   spawn([&] {
     Worker& mine = s.pool.bind();
     mine.counted = true;
-    tmk::detail::submit(mine, s.b);
+    mine.push(s.b);
   });
   static_cast<void>(settle());
   require(s.ran[0] == 1 && s.ran[1] == 1, "both have run");
@@ -825,7 +825,7 @@ void a_push_meets_a_thread_that_blocks() {
   s.pool.activity_.fetch_add(1);
   Job other(1, s.ran[1]);
   other.index = Task::claimed;
-  spawn([&] { tmk::detail::submit(s.worker, s.a); });
+  spawn([&] { s.worker.push(s.a); });
   bool goes_on = false;
   spawn([&] {
     current_worker = &s.pool.bind();
@@ -845,7 +845,7 @@ void a_push_meets_the_watchdog() {
   s.pool.alarm_ = 1;
   allow_timeouts(2);
   spawn([&] { s.pool.watchdog_main(); });
-  spawn([&] { tmk::detail::submit(s.worker, s.a); });
+  spawn([&] { s.worker.push(s.a); });
   require(settle() == 1, "the watchdog sleeps");
   require((s.pool.activity_.load() & kArmed) != 0, "it ticks");
 }
