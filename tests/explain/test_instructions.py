@@ -82,9 +82,15 @@ def test_a_loop_that_looks_at_one_word_and_counts(body: str, counts: bool) -> No
         ("31c0 488b17 4801d0 4839f0 7cf3", True),  # xor eax, eax; mov; add; cmp; jl
         ("488b17 4839c2 7402 31c0 4839f0 7cf1", False),  # je over the xor: rax may be old
         ("488b17 eb40 4839c2 4839f0 7cf3", False),  # jmp away; the jl behind it is of other code
+        # cmp rdx, rcx; je out; mov rdx, [rdi]; mov rcx, [rsi]; cmp rdx, rsi; jl back
+        ("4839ca 7440 488b17 488b0e 4839f2 7cf0", True),
+        ("4839ca 7440 4801ca 488b0e 4839f2 7cf0", False),  # add rdx, rcx: the loop counts
     ],
-    ids=["the same", "counts", "writes", "list", "conditional", "from zero", "left out", "no loop"],
-)
+    ids=[
+        "the same", "counts", "writes", "list", "conditional", "from zero", "left out", "no loop",
+        "test at the top", "test at the top of a count",
+    ],
+)  # fmt: skip
 def test_a_loop_that_does_the_same_each_time_waits_for_another_thread(
     body: str, waits: bool
 ) -> None:

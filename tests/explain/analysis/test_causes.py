@@ -676,6 +676,20 @@ def test_a_loop_that_counts_spins_where_a_lock_is_taken_or_a_processor_given_awa
     assert made.first()["category"] == category
 
 
+@pytest.mark.parametrize(("ms", "category"), [(60, "mutex"), (2, "spin")])
+def test_a_yield_in_a_function_that_sleeps_at_a_lock_is_a_wait_for_that_lock(
+    ms: int, category: str
+) -> None:
+    polls = ("yield", 0, "sched_yield@libc take worker", 0, "R", 24)
+    made = Made().thing(1, "futex", module=1, offset=8)
+    made.thread(A, [polls] * 90 + [works()] * 10, "main").thread(B, works(), "main")
+    made.pair(0, "yield", "sched_yield@libc take worker", "", 90 * TICK)
+    made.pair(1, "futex", "syscall@libc take worker", "syscall@libc take worker", ms * MS)
+    made.data[1, 8] = ("slots", "permits.cpp:8")
+    first = made.first()
+    assert (first["category"], first["name"] == "slots") == (category, category == "mutex")
+
+
 @pytest.mark.parametrize(
     ("taken", "name"), [("get", "made in main, used in get"), ("main", "made in main")]
 )

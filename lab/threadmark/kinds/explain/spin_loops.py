@@ -166,14 +166,15 @@ def _only_waits(body: Sequence[Any]) -> bool:
 
 def _repeats(body: Sequence[Any]) -> bool:
     """Whether a loop does the same each time until another thread changes the word that it reads:
-    it writes no memory, and no register has a value from the previous turn."""
+    it writes no memory, and no register has a value from the previous turn. A turn may begin
+    anywhere in the loop, because a compiler moves the test to its top."""
     inside = {each.address for each in body[1:]}
     for each in body:
         if each.mnemonic.startswith(("lock", "xchg", "rep")) or writes_memory(each):
             return False
         if each.mnemonic.startswith("j") and target_of(each) in inside:
             return False  # skipped code may give another value each time
-    return not _carried(body)
+    return not all(_carried([*body[at:], *body[:at]]) for at in range(len(body)))
 
 
 def _carried(body: Sequence[Any]) -> set[str]:

@@ -53,7 +53,7 @@ class Waits:
             if self._knowledge.is_lock_of_runtime(self._names.frames(stack)):
                 return "own_lock"
             kind = self._knowledge.activity(self._names.frames(stack))
-            return self._by_signaller(kind, 0, stack) or self._before_sleep(stack) or activity
+            return self._by_signaller(kind, 0, stack) or self._before_sleep(stack)[0] or activity
         stack = self._stack(activity, stack)
         if activity in _CARRIERS and stack:
             activity = self._knowledge.activity(self._names.frames(stack)) or activity
@@ -126,7 +126,9 @@ class Waits:
 
     def _thing(self, activity: str, thing: int, stack: int) -> int:
         """The object that a thread waits for. The mutex of a woken thread stands for its
-        condition."""
+        condition. A thread that gives its processor away before it sleeps wants the same lock."""
+        if activity == "yield" and self.of(activity, thing, stack) == "own_lock":
+            return self._before_sleep(self._stack(activity, stack))[1]
         return (self._any.of(stack) if activity in ("mutex", "futex") else 0) or thing
 
     @cached_property
@@ -197,27 +199,28 @@ class Waits:
                     return wakes
         return kind
 
-    def _before_sleep(self, stack: int) -> str:
-        """The purpose of a yield. A function that gives its processor away, and sleeps on a word if
-        that does not help, waits for one thing. Inlined library code lies in it without a name."""
+    def _before_sleep(self, stack: int) -> tuple[str, int]:
+        """The purpose of a yield and the object. A function that gives its processor away, and
+        sleeps on a word if that does not help, waits for one thing. Inlined library code lies in it
+        without a name."""
         own = innermost_own(self._names.frames(stack)).name if stack else ""
-        return self._sleeps_in.get(own, "") if own else ""
+        return self._sleeps_in.get(own, ("", 0)) if own else ("", 0)
 
     @cached_property
-    def _sleeps_in(self) -> Mapping[str, str]:
-        """By function of the program, the purpose of its longest sleep on a word."""
-        found: dict[str, str] = {}
+    def _sleeps_in(self) -> Mapping[str, tuple[str, int]]:
+        """By function of the program, the purpose and the word of its longest sleep on a word."""
+        found: dict[str, tuple[str, int]] = {}
         slept: Counter[str] = Counter()
         threads = self._recording.threads.values()
         gave_ns = sum(t.totals["yield"].ns for t in threads if "yield" in t.totals)
         for pair in sorted(self._recording.pairs, key=lambda each: each.wait_ns):
             if pair.activity == "futex" and pair.waiter:
                 kind = self._of_futex(pair.thing, pair.waiter)
-                if kind in EVENTS:
+                if kind in (*EVENTS, "own_lock"):
                     own = innermost_own(self._names.frames(pair.waiter)).name
-                    found[own] = kind
+                    found[own] = kind, pair.thing
                     slept[own] += pair.wait_ns
-        return {own: kind for own, kind in found.items() if slept[own] > _OFTEN * gave_ns}
+        return {own: known for own, known in found.items() if slept[own] > _OFTEN * gave_ns}
 
     def _stack(self, activity: str, stack: int) -> int:
         """The wait's own stack, or the usual one if the call is too short for the agent to take
