@@ -158,6 +158,21 @@ def test_unequal_work_before_a_barrier_is_imbalance() -> None:
     assert (cause["category"], cause["certain"]) == ("imbalance", True)
 
 
+@pytest.mark.parametrize(("ran", "category"), [(75, "imbalance"), (40, "barrier")])
+def test_waits_at_a_barrier_are_for_the_thread_that_has_most_work_by_the_agents_times(
+    ran: int, category: str
+) -> None:
+    barrier = waits("barrier", 5, "std::barrier::arrive_and_wait worker")
+    woken = (*barrier[:4], "r", -1)
+    totals = {"barrier": {"ns": (100 - ran) * TICK, "times": 99}}
+    times = {"totals": totals, "run_ns": ran * TICK, "ready_ns": 0}
+    made = Made().thread(MAIN, JOIN_A)
+    made.thread(A, [*[woken] * 7, barrier, works(), works()], "main", **times)
+    made.thread(B, [*[barrier] * 7, works(), works(), works()], "main")
+    categories = {each["category"] for each in made.thing(5, "barrier").answer()["causes"]}
+    assert ("barrier" in categories) == (category == "barrier")
+
+
 def test_a_barrier_that_waits_for_a_lock_is_the_lock() -> None:
     barrier = waits("barrier", 5, "step worker")
     made = Made(processors=4).thread(A, lock(holder=C), "main")

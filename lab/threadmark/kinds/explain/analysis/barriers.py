@@ -84,6 +84,29 @@ class Meetings:
         work = self.work(cost.reason.activity)
         return work.part > 0 and (not cost.reason.tid or cost.reason.tid in work.threads)
 
+    def attributed(self, cost: Cost) -> Cost:
+        """The cost of a wait at a barrier for which no tick saw a thread work, as that of the
+        thread that has more work. The ticks of a busy machine come when that thread lacks a
+        processor."""
+        reason = cost.reason
+        unseen = (reason.sort, reason.activity) == ("event", "barrier")
+        if unseen and self._has_most and not self.awaits_work(cost):
+            return replace(cost, reason=replace(reason, sort="work", tid=self._has_most))
+        return cost
+
+    @cached_property
+    def _has_most(self) -> int:
+        """The thread that waits least at barriers, if by the agent's times it works much more than
+        the thread that waits longest; else 0."""
+        times = self._account.everyone
+        waited = {tid: time.timed_ns["barrier"] for tid, time in times.items()}
+        least = min((tid for tid, ns in waited.items() if ns), key=waited.__getitem__, default=0)
+        if not least or not _has_agent(self._recording):
+            return 0
+        longest = max(waited, key=waited.__getitem__)
+        works = [_EVEN * times[least].states["useful"], times[longest].states["useful"]]
+        return least if waited[least] < _EVEN * waited[longest] and works[0] > works[1] else 0
+
     def work(self, activity: str) -> WorkForAll:
         """The work for all threads in waits of one kind: at barriers, or for conditions of which a
         program makes a barrier."""

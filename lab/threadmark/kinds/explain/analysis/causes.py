@@ -81,6 +81,7 @@ class Finder:
         return next((tid for tid, ns in useful.items() if ns > _ALONE * total), 0)
 
     def _of_cost(self, cost: Cost, *, even: bool) -> Cause:
+        cost = self._meetings.attributed(cost)
         reason = cost.reason
         make: Callable[[Cost], Cause] = {
             "lock": self.locks.of_cost,
@@ -95,9 +96,7 @@ class Finder:
             elif even:
                 make = self._event
         cause = make(cost)
-        cause.ns = cost.ns
-        cause.timed = cost.timed
-        cause.seen = cost.seen
+        cause.ns, cause.timed, cause.seen = cost.ns, cost.timed, cost.seen
         cause.by_thread.update(cost.by_thread)
         cause.waiters.update(cost.waiters)
         cause.workers.update(cost.workers)
