@@ -173,6 +173,18 @@ def test_waits_at_a_barrier_are_for_the_thread_that_has_most_work_by_the_agents_
     assert ("barrier" in categories) == (category == "barrier")
 
 
+@pytest.mark.parametrize(("ran", "certain"), [(25, True), (42, False)])
+def test_imbalance_at_a_barrier_is_not_certain_if_the_threads_work_for_the_same_time(
+    ran: int, certain: bool
+) -> None:
+    barrier = waits("barrier", 5, "std::barrier::arrive_and_wait worker")
+    totals = {"barrier": {"ns": (100 - ran) * TICK, "times": 50}}
+    made = two(half(barrier, works()), half(works(), barrier)).thing(5, "barrier")
+    made.thread(A, half(barrier, works(), 4), "main", totals=totals, run_ns=ran * TICK)
+    first = made.first()
+    assert (first["category"], first["certain"]) == ("imbalance", certain)
+
+
 def test_a_barrier_that_waits_for_a_lock_is_the_lock() -> None:
     barrier = waits("barrier", 5, "step worker")
     made = Made(processors=4).thread(A, lock(holder=C), "main")

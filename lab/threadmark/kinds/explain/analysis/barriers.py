@@ -24,6 +24,7 @@ _SHORT_WAIT_NS = 200_000
 _MOSTLY_READY = 0.5  # of the waiting time
 _HARDLY = 0.1  # of the waits: the threads do next to nothing before them
 _EVEN = 0.5  # of the longest
+_ALIKE = 0.8  # of the longest
 _BARRIER = re.compile(r"std::(__\w+::)?(barrier|__tree_barrier\w*|__barrier_base)::.*")
 _POLLS = "__libcpp_timed_backoff_policy::"
 _UNDER = 0.5  # of the work
@@ -134,6 +135,15 @@ class Meetings:
             cause.doubt(f"or {FOR_ALL}")
         if cause.category == "barrier" and reason.sort == "work" and self._works_more:
             cause.doubt("or their parts differ from turn to turn")
+        if cause.category == "imbalance" and activity == "barrier" and self._work_alike:
+            cause.doubt("or the barrier takes longer than the work before it")
+
+    @cached_property
+    def _work_alike(self) -> bool:
+        """Whether the threads that wait at barriers work for about the same time."""
+        times = self._account.everyone.values()
+        useful = [time.states["useful"] for time in times if time.timed_ns["barrier"]]
+        return len(useful) > 1 and min(useful) > _ALIKE * max(useful)
 
     @cached_property
     def _works_more(self) -> bool:
