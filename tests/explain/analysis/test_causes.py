@@ -185,6 +185,17 @@ def test_imbalance_at_a_barrier_is_not_certain_if_the_threads_work_for_the_same_
     assert (first["category"], first["certain"]) == ("imbalance", certain)
 
 
+@pytest.mark.parametrize(("times", "certain"), [(1, True), (4, False)])
+def test_a_barrier_is_not_certain_where_a_thread_may_be_late_because_it_lacks_a_processor(
+    times: int, certain: bool
+) -> None:
+    wait = waits("barrier", 1, "pthread_barrier_wait@libc run worker")
+    late = [*[wait] * 3, *[ready()] * times, *[works()] * 3]
+    made = two(late, [*[wait] * 3, *[works()] * (times + 3)]).thing(1, "barrier")
+    first = made.first()
+    assert (first["category"], first["certain"]) == ("barrier", certain)
+
+
 def test_a_barrier_that_waits_for_a_lock_is_the_lock() -> None:
     barrier = waits("barrier", 5, "step worker")
     made = Made(processors=4).thread(A, lock(holder=C), "main")

@@ -181,6 +181,8 @@ def _ordered(
             cause.certain = False
         if others and cause.ns < ready_ns and not had:
             cause.doubt("or threads lack processors, for which they waited longer")
+        elif cause.category == "barrier" and cause.ns < 2 * ready_ns:
+            cause.doubt("or a thread that lacks a processor keeps the others waiting")
         if recording.part and not _is_clear(cause, recording):
             cause.doubt(FEW)
     return listed
